@@ -1,0 +1,42 @@
+//! The trait that every lock protocol implements.
+
+use lockshift_wire::{Key, Transcript, Turn};
+
+use crate::{Acquired, Extended, Hold, Lease, Owner, Released, Standing};
+
+/// A lock on one key in one protocol.
+///
+/// Each method is a procedure over a transcript: it does no I/O, may be run many times, and depends on nothing but its
+/// arguments and the replies. Waiting, renewing and retrying are not here: they are policies of whoever runs it.
+#[expect(clippy::missing_errors_doc, reason = "all leave with `Pending` until answered, and with a fault if refused")]
+pub trait Locker: Send + Sync {
+    /// The key that contenders share.
+    fn key(&self) -> &Key;
+
+    /// For how long a winner holds.
+    fn lease(&self) -> Lease;
+
+    /// One try, from first command to verdict.
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired>;
+
+    /// Gives back what `hold` says we have, the way this protocol does.
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released>;
+
+    /// Holds on for another lease.
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended>;
+
+    /// Asks the server whose the lock is now.
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing>;
+
+    /// Makes sure that a try whose reply was lost leaves no lock behind, if that can be done without hurting another
+    /// holder. Protocols whose values name no owner can do nothing: their own lease has to end it.
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let _ = (owner, redis);
+        Ok(())
+    }
+
+    /// Whether commands of others on the same connection would break it, as with WATCH and MULTI.
+    fn needs_own_connection(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,87 @@
+//! How a try, a release, an extension and a look can end. None of these is an error.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::Hold;
+
+/// How one try to acquire ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Acquired {
+    /// The lock is ours.
+    Won(Hold),
+    /// It is not.
+    Held(Held),
+}
+
+/// Why a try did not win.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// Why.
+    pub why: Why,
+    /// The value that was found, where the protocol looked.
+    pub seen: Option<Vec<u8>>,
+    /// How long the present holder's lease still runs, where the protocol can tell.
+    pub retry_in: Option<Duration>,
+}
+
+impl Held {
+    /// Refused for this reason, nothing more known.
+    pub const fn because(why: Why) -> Self {
+        Self { why, seen: None, retry_in: None }
+    }
+}
+
+/// Why a try did not win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// Somebody's lease is running.
+    Live,
+    /// The lease was over, but somebody else was faster to take it: we are the *loser* of a takeover.
+    LostTakeover,
+    /// The key was there and then was not; this dialect's client goes back to sleep.
+    Vanished,
+    /// The value, or the type of the key, is none that this dialect can read; its client gives up with an error.
+    Unreadable,
+}
+
+/// How a release ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Released {
+    /// A key was deleted, or its holder's entry; for protocols without ownership it may have been somebody else's.
+    Freed,
+    /// Nothing of ours was there any more: the lock had been lost.
+    Lost,
+    /// The protocol's own check said to leave the key alone.
+    LeftAlone,
+}
+
+/// How an extension ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Extended {
+    /// Still ours, for a whole lease from now.
+    Until(Hold),
+    /// No longer ours.
+    Lost,
+    /// This protocol cannot tell its own lock from another's and so has no safe extension.
+    NotSpoken,
+}
+
+/// What the server says about a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Ours; the key's TTL, where it has one.
+    Ours {
+        /// How long the key still lives.
+        left: Option<Duration>,
+    },
+    /// Somebody else's.
+    Theirs,
+    /// Nobody's: there is no key.
+    Free,
+    /// There is a key, and this protocol writes nothing into it by which to tell whose it is.
+    Indistinct {
+        /// How long the key still lives.
+        left: Option<Duration>,
+    },
+}

@@ -1,0 +1,47 @@
+//! Who asks for a lock: the identity that the host supplies, because no protocol draws its own.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+/// 128 bits that nobody else has: drawn at random by the host, chosen by the explorer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token([u8; 16]);
+
+impl Token {
+    /// The token of these 16 bytes.
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// 32 lower-case hex digits: what the token lock writes into the key.
+    pub fn hex(self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.0))
+    }
+
+    /// The token as a version 4 UUID, 36 characters: six of its bits give way to version and variant.
+    pub fn uuid(self) -> String {
+        let mut bytes = self.0;
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({})", self.hex())
+    }
+}
+
+/// Who asks for a lock. Each protocol writes the part that its format knows: a token, a process and thread, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// Fresh for every acquisition.
+    pub token: Token,
+    /// The process id.
+    pub pid: u32,
+    /// A number of the thread or task within the process.
+    pub thread: u64,
+}

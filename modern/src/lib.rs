@@ -1,0 +1,12 @@
+//! The modern Redis locks: a random token with an expiry, released by compare-and-delete.
+//!
+//! [`TokenLock`] is the lock of the Redis documentation since 2.6.12: `SET key token NX PX lease`, and a release that
+//! deletes the key only while it still holds the token. This crate knows nothing of the old timestamp locks.
+#![no_std]
+
+extern crate alloc;
+
+mod scripts;
+mod token;
+
+pub use token::TokenLock;

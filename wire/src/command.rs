@@ -1,0 +1,91 @@
+//! One Redis command: its name and its arguments, as bytes.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::Printable;
+
+/// One Redis command, as it will be sent.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Command {
+    words: Vec<Vec<u8>>,
+}
+
+impl Command {
+    /// A command without arguments yet. Names are written in capitals.
+    pub fn new(name: &str) -> Self {
+        let mut words = Vec::with_capacity(6);
+        words.push(name.as_bytes().to_vec());
+        Self { words }
+    }
+
+    /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
+    pub fn from_words(words: Vec<Vec<u8>>) -> Option<Self> {
+        if words.is_empty() { None } else { Some(Self { words }) }
+    }
+
+    /// This command with one more argument.
+    #[must_use]
+    pub fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
+        self.words.push(word.as_ref().to_vec());
+        self
+    }
+
+    /// This command with one more argument, a number in decimal.
+    #[must_use]
+    pub fn arg_int(self, number: i64) -> Self {
+        self.arg(alloc::string::ToString::to_string(&number))
+    }
+
+    /// All words, the name first.
+    pub fn words(&self) -> &[Vec<u8>] {
+        &self.words
+    }
+
+    /// The name, as written.
+    pub fn name(&self) -> &[u8] {
+        &self.words[0]
+    }
+
+    /// The arguments, without the name.
+    pub fn args(&self) -> &[Vec<u8>] {
+        &self.words[1..]
+    }
+
+    /// Whether this is the command `name`, in whatever case it was written.
+    pub fn is(&self, name: &str) -> bool {
+        self.name().eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// Whether losing the reply loses nothing: the command only reads.
+    pub fn only_reads(&self) -> bool {
+        const READERS: [&str; 16] = [
+            "GET", "EXISTS", "TYPE", "TTL", "PTTL", "STRLEN", "TIME", "PING", "HGET", "HEXISTS", "HGETALL", "COMMAND",
+            "INFO", "WATCH", "UNWATCH", "MULTI",
+        ];
+        READERS.iter().any(|reader| self.is(reader))
+    }
+}
+
+impl fmt::Display for Command {
+    /// The command as one would type it, words with spaces or odd bytes in quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, word) in self.words.iter().enumerate() {
+            if index > 0 {
+                f.write_str(" ")?;
+            }
+            if !word.is_empty() && word.iter().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(byte)) {
+                Printable(word).fmt(f)?;
+            } else {
+                write!(f, "\"{}\"", Printable(word))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{self}`")
+    }
+}

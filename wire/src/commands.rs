@@ -1,0 +1,11 @@
+//! Redis commands as typed questions to a [`Transcript`](crate::Transcript): one family a file, each with the
+//! conversion of its replies. An error reply or an impossible one leaves as a [`Fault`](crate::Fault).
+
+mod answer;
+mod keys;
+mod set;
+mod strings;
+mod transactions;
+
+pub use keys::Ttl;
+pub use set::{Expiry, Only, Set};

@@ -1,0 +1,110 @@
+//! SET with all its options.
+//!
+//! Source: the Redis command reference, `SET key value [NX | XX | IFEQ old] [GET] [EX | PX | EXAT | PXAT | KEEPTTL]`.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{Command, Key, Transcript, Turn, UnixTime};
+
+/// How long the key shall live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Expiry {
+    /// `EX`: a number of seconds from now; a fraction is rounded up, so that no lease ends early.
+    Ex(Duration),
+    /// `PX`: a number of milliseconds from now, rounded up.
+    Px(Duration),
+    /// `EXAT`: until this second of the server's wall clock, rounded up. Redis 6.2.
+    ExAt(UnixTime),
+    /// `PXAT`: until this millisecond of the server's wall clock, rounded up. Redis 6.2.
+    PxAt(UnixTime),
+    /// `KEEPTTL`: as long as it would have without this SET. Redis 6.0.
+    KeepTtl,
+}
+
+/// Under which condition the key is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Only<'a> {
+    /// `NX`: only if the key does not exist.
+    IfMissing,
+    /// `XX`: only if the key exists.
+    IfExists,
+    /// `IFEQ old`: only if the key holds exactly these bytes. Valkey 8.1, Redis 8.4.
+    IfEquals(&'a [u8]),
+}
+
+/// One SET, being put together.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a> {
+    key: &'a Key,
+    value: &'a [u8],
+    only: Option<Only<'a>>,
+    expiry: Option<Expiry>,
+}
+
+impl<'a> Set<'a> {
+    /// `SET key value`: always written, no TTL.
+    pub fn new(key: &'a Key, value: &'a [u8]) -> Self {
+        Self { key, value, only: None, expiry: None }
+    }
+
+    /// Written under this condition only.
+    #[must_use]
+    pub fn only(mut self, only: Only<'a>) -> Self {
+        self.only = Some(only);
+        self
+    }
+
+    /// With this expiry.
+    #[must_use]
+    pub fn expiry(mut self, expiry: Expiry) -> Self {
+        self.expiry = Some(expiry);
+        self
+    }
+
+    /// The command. The order of the options is that of most clients: condition, then expiry.
+    pub fn command(&self) -> Command {
+        let command = Command::new("SET").arg(self.key).arg(self.value);
+        let command = match self.only {
+            None => command,
+            Some(Only::IfMissing) => command.arg("NX"),
+            Some(Only::IfExists) => command.arg("XX"),
+            Some(Only::IfEquals(old)) => command.arg("IFEQ").arg(old),
+        };
+        match self.expiry {
+            None => command,
+            Some(Expiry::Ex(lease)) => command.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
+            Some(Expiry::Px(lease)) => command.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
+            Some(Expiry::ExAt(until)) => command.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
+            Some(Expiry::PxAt(until)) => command.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
+            Some(Expiry::KeepTtl) => command.arg("KEEPTTL"),
+        }
+    }
+}
+
+impl Transcript {
+    /// Sends a SET: whether it was written.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::Pending): the reply is still to come, or Redis refused.
+    pub fn set(&mut self, set: &Set<'_>) -> Turn<bool> {
+        self.ask_ok(set.command())
+    }
+
+    /// Sends a SET with `GET` (Redis 6.2; with NX, Redis 7.0): the value before, written or not.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::Pending): the reply is still to come, or Redis refused, as it does where the old value is no
+    /// string.
+    pub fn set_get(&mut self, set: &Set<'_>) -> Turn<Option<Vec<u8>>> {
+        self.ask_bulk(set.command().arg("GET"))
+    }
+}
+
+fn after_1970(moment: UnixTime) -> u128 {
+    u128::try_from(moment.as_nanos()).unwrap_or(0)
+}
+
+fn ceil_to(nanos: u128, unit: u128) -> i64 {
+    i64::try_from(nanos.div_ceil(unit)).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,52 @@
+//! The name of a Redis key: bytes, never assumed to be text.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::Printable;
+
+/// The name of a Redis key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(Vec<u8>);
+
+impl Key {
+    /// A key of these bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes of the name.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// This name with `suffix` behind it.
+    #[must_use]
+    pub fn with_suffix(&self, suffix: &str) -> Self {
+        Self([self.0.as_slice(), suffix.as_bytes()].concat())
+    }
+}
+
+impl From<&str> for Key {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl AsRef<[u8]> for Key {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printable(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key(\"{self}\")")
+    }
+}

@@ -1,0 +1,116 @@
+//! What a protocol has been told so far, beside what it asked: its whole state.
+
+use alloc::vec::Vec;
+
+use crate::{Command, Fault, Pending, Reading, Reply, Turn, UnixTime};
+
+/// One question of a protocol and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// A command and Redis' reply.
+    Exchange(Command, Reply),
+    /// The clocks, when asked.
+    Clock(Reading),
+}
+
+/// What a protocol has been told so far.
+///
+/// Run the protocol over [`rewind`](Self::rewind); if it leaves with [`Pending::Send`] or [`Pending::Clock`], answer
+/// with [`record_reply`](Self::record_reply) or [`record_clock`](Self::record_clock) and run it again. A transcript is
+/// `Clone + Eq + Hash`: it *is* the state of the protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+    next: usize,
+    asked: Option<Command>,
+}
+
+impl Transcript {
+    /// Nothing asked, nothing told.
+    pub const fn new() -> Self {
+        Self { entries: Vec::new(), next: 0, asked: None }
+    }
+
+    /// This transcript, to be read again from its start.
+    pub fn rewind(&mut self) -> &mut Self {
+        self.next = 0;
+        self
+    }
+
+    /// All questions and answers so far, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The reply to a command: recorded, or still to come.
+    ///
+    /// Error replies are handed back like any other; the typed commands (`get`, `set`, ...) turn them into faults.
+    ///
+    /// # Errors
+    /// [`Pending::Send`] if the command has not been answered yet.
+    ///
+    /// # Panics
+    /// If an earlier run asked something else here: the protocol is not a function of its transcript.
+    pub fn send(&mut self, command: Command) -> Turn<Reply> {
+        match self.entries.get(self.next) {
+            None => {
+                self.asked = Some(command.clone());
+                Err(Pending::Send(command))
+            }
+            Some(Entry::Exchange(asked, reply)) if *asked == command => {
+                self.next += 1;
+                Ok(reply.clone())
+            }
+            Some(other) => panic!("the protocol asked {other:?} before and {command:?} now"),
+        }
+    }
+
+    /// Both clocks: as recorded, or still to be read.
+    ///
+    /// # Errors
+    /// [`Pending::Clock`] if the time has not been told yet.
+    ///
+    /// # Panics
+    /// If an earlier run asked something else here.
+    pub fn clock(&mut self) -> Turn<Reading> {
+        match self.entries.get(self.next) {
+            None => Err(Pending::Clock),
+            Some(Entry::Clock(reading)) => {
+                self.next += 1;
+                Ok(*reading)
+            }
+            Some(other) => panic!("the protocol asked {other:?} before and the time now"),
+        }
+    }
+
+    /// The wall clock: as recorded, or still to be read.
+    ///
+    /// # Errors
+    /// [`Pending::Clock`] if the time has not been told yet.
+    pub fn now(&mut self) -> Turn<UnixTime> {
+        Ok(self.clock()?.wall)
+    }
+
+    /// Answers the command with which the last run left.
+    ///
+    /// # Panics
+    /// If the last run did not leave with a command.
+    pub fn record_reply(&mut self, reply: Reply) {
+        let command = self.asked.take().expect("a reply is recorded only after the protocol left with a command");
+        self.entries.push(Entry::Exchange(command, reply));
+    }
+
+    /// Answers a question for the time.
+    pub fn record_clock(&mut self, reading: Reading) {
+        self.asked = None;
+        self.entries.push(Entry::Clock(reading));
+    }
+
+    /// Leaves because `reply` is none that `command` can go on from.
+    ///
+    /// # Errors
+    /// Always: [`Pending::Fault`].
+    pub fn fault<T>(command: Command, reply: Reply) -> Turn<T> {
+        Err(Pending::Fault(Fault::new(command, reply)))
+    }
+}
