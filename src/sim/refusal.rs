@@ -1,0 +1,36 @@
+//! Why a command is refused, in Redis' own words.
+
+use thiserror::Error;
+
+use crate::wire::Reply;
+
+/// Why a command is refused. `Display` is the error reply as Redis 7.0 sends it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum Refusal {
+    #[error("WRONGTYPE Operation against a key holding the wrong kind of value")]
+    WrongType,
+    #[error("ERR syntax error")]
+    Syntax,
+    #[error("ERR value is not an integer or out of range")]
+    NotAnInteger,
+    #[error("ERR wrong number of arguments for '{0}' command")]
+    Arity(&'static str),
+    #[error("ERR invalid expire time in '{0}' command")]
+    ExpireTime(&'static str),
+    /// Any other text, code first.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Refusal {
+    /// `ERR` and this text.
+    pub(super) fn err(text: impl std::fmt::Display) -> Self {
+        Self::Other(format!("ERR {text}"))
+    }
+}
+
+impl From<Refusal> for Reply {
+    fn from(refusal: Refusal) -> Self {
+        Self::Error(refusal.to_string())
+    }
+}
