@@ -23,12 +23,12 @@ enum Clock {
 /// Under which condition the key is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Only<'a> {
-    IfMissing,
-    IfExists,
+    Missing,
+    Existing,
     /// Never satisfied by a missing key.
-    IfEqual(&'a [u8]),
+    Equal(&'a [u8]),
     /// Always satisfied by a missing key.
-    IfDifferent(&'a [u8]),
+    Different(&'a [u8]),
 }
 
 /// What follows key and value.
@@ -51,10 +51,10 @@ fn set(call: &mut Call<'_>) -> Answer {
     let old = if options.get { Some(bulk_or_nil(call.read::<Vec<u8>>(&key)?)) } else { None };
     let allowed = match options.only {
         None => true,
-        Some(Only::IfMissing) => call.entry(&key).is_none(),
-        Some(Only::IfExists) => call.entry(&key).is_some(),
-        Some(Only::IfEqual(value)) => call.read::<Vec<u8>>(&key)?.is_some_and(|current| current == value),
-        Some(Only::IfDifferent(value)) => call.read::<Vec<u8>>(&key)?.is_none_or(|current| current != value),
+        Some(Only::Missing) => call.entry(&key).is_none(),
+        Some(Only::Existing) => call.entry(&key).is_some(),
+        Some(Only::Equal(value)) => call.read::<Vec<u8>>(&key)?.is_some_and(|current| current == value),
+        Some(Only::Different(value)) => call.read::<Vec<u8>>(&key)?.is_none_or(|current| current != value),
     };
     if allowed {
         let kept_ms = call.entry(&key).filter(|_| options.keep_ttl).and_then(|entry| entry.deadline_ms);
@@ -94,13 +94,13 @@ fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_slice() {
-            b"NX" if matches!(options.only, None | Some(Only::IfMissing)) => options.only = Some(Only::IfMissing),
-            b"XX" if matches!(options.only, None | Some(Only::IfExists)) => options.only = Some(Only::IfExists),
+            b"NX" if matches!(options.only, None | Some(Only::Missing)) => options.only = Some(Only::Missing),
+            b"XX" if matches!(options.only, None | Some(Only::Existing)) => options.only = Some(Only::Existing),
             b"IFEQ" if options.only.is_none() && flavour.sets_if_equal() => {
-                options.only = Some(Only::IfEqual(words.next().ok_or(Refusal::Syntax)?));
+                options.only = Some(Only::Equal(words.next().ok_or(Refusal::Syntax)?));
             }
             b"IFNE" if options.only.is_none() && flavour == Flavour::Redis84 => {
-                options.only = Some(Only::IfDifferent(words.next().ok_or(Refusal::Syntax)?));
+                options.only = Some(Only::Different(words.next().ok_or(Refusal::Syntax)?));
             }
             b"GET" => options.get = true,
             b"KEEPTTL" if options.expiry.is_none() => options.keep_ttl = true,
