@@ -6,7 +6,11 @@
 
 extern crate alloc;
 
+mod rw_hash;
+mod rw_pair;
 mod scripts;
 mod token;
 
+pub use rw_hash::StampHashLock;
+pub use rw_pair::PairLock;
 pub use token::TokenLock;
