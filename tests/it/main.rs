@@ -1,0 +1,9 @@
+//! The integration tests: one binary, so that it is built and linked once.
+//!
+//! What they stand on:
+//!
+//! - [`patience`]: waiting for something to become true, for a bounded time.
+//! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
+
+mod patience;
+mod server;
