@@ -4,6 +4,8 @@
 //!
 //! - [`patience`]: waiting for something to become true, for a bounded time.
 //! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
+//! - [`monitor`]: what crossed the wire, as that server saw it.
 
+mod monitor;
 mod patience;
 mod server;
