@@ -9,8 +9,10 @@
 //! What they hold:
 //!
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod contract;
 mod monitor;
 mod patience;
 mod server;
+mod tidy;
