@@ -7,7 +7,7 @@ use std::io;
 use lockshift_wire::{Fault, Key};
 use redis::{ErrorKind, RedisError};
 
-use super::connection::io_kind;
+use super::connection::{io_kind, refusal_text};
 use super::interrupted::Cause;
 use super::refusal;
 
@@ -75,13 +75,13 @@ pub enum Trouble {
 impl Error {
     /// The error that connecting to the server, for the sake of the lock on `key`, ended with.
     pub fn connection(key: &Key, source: RedisError) -> Self {
-        let trouble = match (source.code(), source.kind()) {
-            (Some(_), _) => refusal::trouble(&source.to_string()),
-            (None, ErrorKind::AuthenticationFailed) => Trouble::NotAuthenticated,
-            (None, _) if source.is_connection_refusal() => Trouble::ConnectionRefused,
-            (None, _) if source.is_timeout() => Trouble::TimedOut,
-            (None, _) if io_kind(&source).is_some() => Trouble::Disconnected,
-            (None, _) => Trouble::Unusable,
+        let trouble = match refusal_text(&source) {
+            Some(text) => refusal::trouble(&text),
+            None if source.kind() == ErrorKind::AuthenticationFailed => Trouble::NotAuthenticated,
+            None if source.is_connection_refusal() => Trouble::ConnectionRefused,
+            None if source.is_timeout() => Trouble::TimedOut,
+            None if io_kind(&source).is_some() => Trouble::Disconnected,
+            None => Trouble::Unusable,
         };
         Self::new(key, trouble, Some(source.into()))
     }
