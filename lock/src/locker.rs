@@ -58,6 +58,7 @@ pub trait Locker: Send + Sync {
 }
 
 /// A shared protocol is a protocol: `Arc<dyn Locker>` goes wherever a `Locker` does.
+#[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
 impl<L: Locker + ?Sized> Locker for Arc<L> {
     fn key(&self) -> &Key {
         (**self).key()
@@ -65,6 +66,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn lease(&self) -> Lease {
         (**self).lease()
+    }
+
+    fn mode(&self) -> Mode {
+        (**self).mode()
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
