@@ -24,12 +24,13 @@
 mod flavour;
 mod server;
 mod session;
+mod state;
 
 mod call;
 mod glob;
 mod number;
 mod refusal;
-mod table;
+mod row;
 
 mod database;
 mod ranking;
@@ -43,6 +44,7 @@ mod expiry;
 mod hashes;
 mod introspection;
 mod keys;
+mod library;
 mod lists;
 mod lua;
 mod ranges;

@@ -1,8 +1,7 @@
 //! Lists.
 
-use super::call::{Answer, Call, bulk_or_nil, count, range};
+use super::call::{Answer, Call, Row, bulk_or_nil, count, range};
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::List;
 use crate::wire::Reply;
 
@@ -39,7 +38,7 @@ fn pop(call: &mut Call<'_>, one: fn(&mut List) -> Option<Vec<u8>>) -> Answer {
         [_, _] => Some(
             usize::try_from(call.integer(1)?).map_err(|_| Refusal::err("value is out of range, must be positive"))?,
         ),
-        _ => return Err(Refusal::Arity(call.row.name)),
+        _ => return Err(Refusal::Arity(call.name)),
     };
     let key = call.key(0);
     if list(call)?.is_none() {

@@ -1,10 +1,9 @@
 //! SET with all its options, SETEX, PSETEX.
 
-use super::call::{Answer, Call, bulk_or_nil};
+use super::call::{Answer, Call, Row, bulk_or_nil};
 use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::Value;
 use crate::wire::{Key, Reply};
 
@@ -42,7 +41,7 @@ struct Options<'a> {
 
 fn set(call: &mut Call<'_>) -> Answer {
     let words = call.words;
-    let options = parse(&words[3..], call.server.flavour)?;
+    let options = parse(&words[3..], call.state.flavour)?;
     let deadline_ms = match options.expiry {
         None => None,
         Some((clock, amount)) => Some(deadline_ms(call, clock, amount)?),
@@ -66,7 +65,7 @@ fn set(call: &mut Call<'_>) -> Answer {
 /// A deadline in the past is written all the same, but for Valkey, which removes the key instead.
 fn put(call: &mut Call<'_>, key: Key, value: &[u8], deadline_ms: Option<i64>) {
     let over = deadline_ms.is_some_and(|deadline_ms| deadline_ms <= call.now.as_millis());
-    if over && call.server.flavour == Flavour::Valkey9 {
+    if over && call.state.flavour == Flavour::Valkey9 {
         call.remove(&key);
     } else {
         call.write(key, Value::Text(value.to_vec()), deadline_ms);
@@ -138,5 +137,5 @@ fn deadline_ms(call: &Call<'_>, clock: Clock, amount: &[u8]) -> Result<i64, Refu
         Clock::ExAt | Clock::PxAt => 0,
     };
     let deadline = millis.filter(|millis| *millis > 0).and_then(|millis| millis.checked_add(from));
-    deadline.filter(|deadline| *deadline > 0).ok_or(Refusal::ExpireTime(call.row.name))
+    deadline.filter(|deadline| *deadline > 0).ok_or(Refusal::ExpireTime(call.name))
 }
