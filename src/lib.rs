@@ -8,3 +8,5 @@ pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
+#[cfg(feature = "sim")]
+pub mod sim;
