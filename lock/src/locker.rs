@@ -1,5 +1,7 @@
 //! The trait that every lock protocol implements.
 
+use alloc::sync::Arc;
+
 use lockshift_wire::{Key, Transcript, Turn};
 
 use crate::{Acquired, Extended, Hold, Lease, Owner, Released, Standing};
@@ -38,5 +40,40 @@ pub trait Locker: Send + Sync {
     /// Whether commands of others on the same connection would break it, as with WATCH and MULTI.
     fn needs_own_connection(&self) -> bool {
         false
+    }
+}
+
+/// A shared protocol is a protocol: `Arc<dyn Locker>` goes wherever a `Locker` does.
+impl<L: Locker + ?Sized> Locker for Arc<L> {
+    fn key(&self) -> &Key {
+        (**self).key()
+    }
+
+    fn lease(&self) -> Lease {
+        (**self).lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        (**self).acquire(owner, redis)
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        (**self).release(hold, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        (**self).extend(hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        (**self).standing(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        (**self).disclaim(owner, redis)
+    }
+
+    fn needs_own_connection(&self) -> bool {
+        (**self).needs_own_connection()
     }
 }

@@ -32,6 +32,7 @@ extern crate alloc;
 
 mod command;
 mod commands;
+mod effect;
 mod fault;
 mod key;
 mod printable;
