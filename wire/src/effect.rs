@@ -16,8 +16,19 @@ impl Command {
     pub fn changed_nothing(&self, reply: &Reply) -> bool {
         // 0 says: there was no such key or field, or there was one already.
         const ZERO_IS_NOTHING: [&str; 13] = [
-            "SETNX", "MSETNX", "HSETNX", "DEL", "UNLINK", "HDEL", "DELEX", "DELIFEQ", "EXPIRE", "PEXPIRE", "EXPIREAT",
-            "PEXPIREAT", "PERSIST",
+            "SETNX",
+            "MSETNX",
+            "HSETNX",
+            "DEL",
+            "UNLINK",
+            "HDEL",
+            "DELEX",
+            "DELIFEQ",
+            "EXPIRE",
+            "PEXPIRE",
+            "EXPIREAT",
+            "PEXPIREAT",
+            "PERSIST",
         ];
         self.only_reads()
             || match reply {
