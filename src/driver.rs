@@ -57,13 +57,15 @@ mod outcome;
 mod refusal;
 mod renewal;
 mod term;
+mod trouble;
 mod wait;
 
-pub use error::{Error, Trouble};
+pub use error::Error;
 pub use interrupted::{Cause, Interrupted};
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
 pub use term::Loss;
+pub use trouble::Trouble;
 pub use wait::Wait;
 
 /// The target of everything that is logged here.

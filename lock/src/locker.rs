@@ -6,6 +6,15 @@ use lockshift_wire::{Key, Transcript, Turn};
 
 use crate::{Acquired, Extended, Hold, Lease, Owner, Released, Standing};
 
+/// With whom a holder shares the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// With nobody: a mutex, or the write half of a read/write lock.
+    Exclusive,
+    /// With other holders in this mode: the read half.
+    Shared,
+}
+
 /// A lock on one key in one protocol.
 ///
 /// Each method is a procedure over a transcript: it does no I/O, may be run many times, and depends on nothing but its
@@ -17,6 +26,11 @@ pub trait Locker: Send + Sync {
 
     /// For how long a winner holds.
     fn lease(&self) -> Lease;
+
+    /// Whether a winner keeps everybody out, or only those who want to be alone.
+    fn mode(&self) -> Mode {
+        Mode::Exclusive
+    }
 
     /// One try, from first command to verdict.
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired>;
@@ -44,6 +58,7 @@ pub trait Locker: Send + Sync {
 }
 
 /// A shared protocol is a protocol: `Arc<dyn Locker>` goes wherever a `Locker` does.
+#[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
 impl<L: Locker + ?Sized> Locker for Arc<L> {
     fn key(&self) -> &Key {
         (**self).key()
@@ -51,6 +66,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn lease(&self) -> Lease {
         (**self).lease()
+    }
+
+    fn mode(&self) -> Mode {
+        (**self).mode()
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::io;
 
 use lockshift_wire::{Command, Reply};
-use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerError, Value};
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value};
 
 /// A command on which no reply came.
 pub(super) struct Unanswered {
@@ -30,11 +30,13 @@ pub(super) fn cmd(command: &Command) -> Cmd {
 pub(super) fn reply(result: RedisResult<Value>) -> Result<Reply, RedisError> {
     match result {
         Ok(value) => Ok(from_value(value)),
-        Err(error) => match error.code() {
-            Some(code) => Ok(error_reply(code, error.detail())),
-            None => Err(error),
-        },
+        Err(error) => refusal_text(&error).map(Reply::Error).ok_or(error),
     }
+}
+
+/// Redis' own words, code first, if the error is that the server refused.
+pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
+    Some(rejoined(error.code()?, error.detail()))
 }
 
 /// Whether the error came before the command could leave this machine.
@@ -75,22 +77,18 @@ fn from_value(value: Value) -> Reply {
             Reply::Array(pairs.into_iter().flat_map(|(name, value)| [name, value]).map(from_value).collect())
         }
         Value::Attribute { data, .. } => from_value(*data),
-        Value::ServerError(error) => server_error(&error),
+        Value::ServerError(error) => Reply::Error(rejoined(error.code(), error.details())),
         // Big numbers, and what a later version may add: no command of a lock is answered so.
         other => Reply::bulk(format!("{other:?}")),
     }
 }
 
-fn server_error(error: &ServerError) -> Reply {
-    error_reply(error.code(), error.details())
-}
-
 /// The text as Redis sent it: the `redis` crate splits it at the first space.
-fn error_reply(code: &str, detail: Option<&str>) -> Reply {
-    Reply::Error(match detail {
+fn rejoined(code: &str, detail: Option<&str>) -> String {
+    match detail {
         Some(detail) => format!("{code} {detail}"),
         None => code.to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -68,8 +68,8 @@ impl<T> Answer<T> {
     }
 }
 
-/// Logs how a lock was given back by a guard that was dropped, so that nobody else hears of it.
-pub(super) fn log_dropped(key: &Key, released: &Result<Answer<Released>, Error>) {
+/// Logs how a lock was given back where nobody asks: its guard was dropped, or came too late.
+pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
     match released {
         Ok(Answer::Known(Released::Freed | Released::LeftAlone)) => {
             log::debug!(target: LOG, "lock key `{key}`: given back");

@@ -1,6 +1,6 @@
 //! Redis' refusals: which code means which trouble.
 
-use super::error::Trouble;
+use super::trouble::Trouble;
 
 /// Error codes, each with its trouble. Those with several words are the beginning of a text.
 const CODES: [(&str, Trouble); 18] = [

@@ -39,6 +39,7 @@ mod printable;
 mod procedure;
 mod reply;
 mod script;
+mod slot;
 mod time;
 mod transcript;
 

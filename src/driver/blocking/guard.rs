@@ -13,7 +13,7 @@ use super::renewing::Renewing;
 use super::tenancy::Tenancy;
 use super::watch::Watch;
 use crate::driver::error::Error;
-use crate::driver::outcome::{Answer, log_dropped};
+use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
 use crate::driver::term::Loss;
 
@@ -118,7 +118,7 @@ impl<C: ConnectionLike + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
         if !self.given_back {
             let ended = self.give_back();
-            log_dropped(self.key(), &ended);
+            log_unasked(self.key(), &ended);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Hold, Locker};
+use lockshift_lock::{Acquired, Locker};
 use lockshift_wire::Key;
 use redis::ConnectionLike;
 
@@ -12,7 +12,7 @@ use super::line::Line;
 use crate::driver::LOG;
 use crate::driver::error::Error;
 use crate::driver::host;
-use crate::driver::outcome::{Attempt, Unknown};
+use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 use crate::driver::wait::Wait;
 
 /// A lock: one protocol on one connection.
@@ -54,7 +54,7 @@ impl<C: ConnectionLike + 'static> Lock<C> {
         let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)) {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
-                return Ok(self.won(hold));
+                return Ok(won(Guard::new(self.line.clone(), hold)));
             }
             Ok(Acquired::Held(held)) => return Ok(Attempt::Held(held)),
             Err(interrupted) => interrupted,
@@ -97,15 +97,16 @@ impl<C: ConnectionLike + 'static> Lock<C> {
             }
         }
     }
+}
 
-    fn won(&self, hold: Hold) -> Attempt<Guard<C>> {
-        let guard = Guard::new(self.line.clone(), hold);
-        if guard.lost().is_some() {
-            return Attempt::TooLate;
-        }
-        log::debug!(target: LOG, "lock key `{}`: acquired", self.key());
-        Attempt::Won(guard)
+fn won<C: ConnectionLike + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
+    if guard.lost().is_some() {
+        let key = guard.key().clone();
+        log_unasked(&key, &guard.release());
+        return Attempt::TooLate;
     }
+    log::debug!(target: LOG, "lock key `{}`: acquired", guard.key());
+    Attempt::Won(guard)
 }
 
 impl<C> fmt::Debug for Lock<C> {
