@@ -4,8 +4,9 @@
 mod args;
 mod compare;
 mod completions;
+mod everywhere;
 mod exit;
-mod inspect;
+mod failure;
 mod link;
 mod man;
 mod page;
@@ -13,13 +14,15 @@ mod progress;
 mod protocols;
 mod run;
 mod server;
+mod signals;
 mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use args::{Args, Everywhere, Mode};
+use args::{Args, Mode};
+use everywhere::Everywhere;
 use exit::{Exit, Failure};
 
 /// Runs what was typed, and ends with the exit status that `lockshift --help` lists.
@@ -35,11 +38,10 @@ pub fn main() -> ExitCode {
 /// The modes, and who runs them.
 fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
-        Mode::Run(args) => run::run(args, everywhere),
-        Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Run(args) => run::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
-        Mode::Completions(args) => completions::run(&args),
-        Mode::Man(args) => man::run(&args),
+        Mode::Completions(args) => completions::run(&args, Args::command()),
+        Mode::Man(args) => man::run(&args, Args::command()),
     }
 }

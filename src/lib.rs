@@ -2,7 +2,13 @@
 //!
 //! A lock protocol here is a plain function over a transcript ([`wire`]).
 
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod compare;
 pub mod driver;
+pub mod protocols;
+#[cfg(feature = "cli")]
+pub mod report;
 
 pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;

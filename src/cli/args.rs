@@ -1,9 +1,9 @@
-//! What was typed, as a whole: the flags that every subcommand has, and the table of subcommands.
+//! What was typed, as a whole: the table of subcommands.
 
 use clap::{Parser, Subcommand};
 
-use super::server::Node;
-use super::{compare, completions, inspect, man, protocols, run};
+use super::everywhere::Everywhere;
+use super::{compare, completions, man, protocols, run};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -15,22 +15,10 @@ pub(super) struct Args {
     pub(super) mode: Mode,
 }
 
-/// What every subcommand understands.
-#[derive(Debug, clap::Args)]
-pub(super) struct Everywhere {
-    /// The Redis to use: redis://, rediss:// or redis+unix://; several of them, or ?cluster=true, for a cluster
-    #[arg(long, global = true, value_name = "URL", env = "REDIS_URL", hide_env_values = true, value_delimiter = ',')]
-    pub(super) redis: Vec<Node>,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(super) json: bool,
-}
-
 /// One subcommand and its own arguments.
 #[derive(Debug, Subcommand)]
 pub(super) enum Mode {
     Run(run::Args),
-    Inspect(inspect::Args),
     Compare(compare::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),

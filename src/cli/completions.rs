@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 use super::exit::{Exit, Failure, unless_closed};
@@ -16,9 +16,9 @@ pub(super) struct Args {
 }
 
 /// Prints them.
-pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, mut whole: Command) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::Args::command(), "lockshift", &mut script);
+    clap_complete::generate(args.shell, &mut whole, "lockshift", &mut script);
     unless_closed(io::stdout().write_all(&script))?;
     Ok(Exit::Yes)
 }

@@ -37,29 +37,18 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(super) struct Failure {
     exit: Exit,
-    what: String,
-    remedy: String,
+    sentence: String,
 }
 
 impl Failure {
-    /// What was typed makes no sense.
-    pub(super) fn usage(what: impl ToString, remedy: impl ToString) -> Self {
-        Self { exit: Exit::Usage, what: what.to_string(), remedy: remedy.to_string() }
-    }
-
-    /// The server, the key or another input cannot be used.
-    pub(super) fn unusable(what: impl ToString, remedy: impl ToString) -> Self {
-        Self { exit: Exit::Unusable, what: what.to_string(), remedy: remedy.to_string() }
-    }
-
-    /// A reply was lost.
-    pub(super) fn unknown(what: impl ToString, remedy: impl ToString) -> Self {
-        Self { exit: Exit::Unknown, what: what.to_string(), remedy: remedy.to_string() }
+    /// It ends with this status and this sentence.
+    pub(super) fn new(exit: Exit, sentence: impl ToString) -> Self {
+        Self { exit, sentence: sentence.to_string() }
     }
 
     /// Says so on standard error.
     pub(super) fn tell(self) -> Exit {
-        warn(format_args!("{}: {}", self.what, self.remedy));
+        warn(&self.sentence);
         self.exit
     }
 }
@@ -68,7 +57,7 @@ impl Failure {
 pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::unusable(format_args!("standard output: {error}"), "is the disk full?"))
+            Err(Failure::new(Exit::Unusable, format_args!("standard output: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_mangen::Man;
 
 use super::exit::{Exit, Failure, unless_closed};
@@ -16,13 +16,12 @@ pub(super) struct Args {
 }
 
 /// Prints it.
-pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
-    let mut whole = super::Args::command();
+pub(super) fn run(args: &Args, mut whole: Command) -> Result<Exit, Failure> {
     whole.build();
     let chosen = match &args.command {
         None => whole,
         Some(name) => whole.find_subcommand(name).cloned().ok_or_else(|| {
-            Failure::usage(format_args!("there is no command {name:?}"), "`lockshift --help` lists them")
+            Failure::new(Exit::Usage, format_args!("there is no command `{name}`: `lockshift --help` lists them"))
         })?,
     };
     let mut page = Vec::new();

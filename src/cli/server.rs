@@ -7,9 +7,6 @@ use std::time::Duration;
 use redis::cluster::{ClusterClient, ClusterConnection};
 use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
 
-use super::args::Everywhere;
-use super::exit::Failure;
-
 /// How long a server may take to accept a connection, and to answer one command.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -40,34 +37,35 @@ impl FromStr for Node {
     }
 }
 
+impl Node {
+    /// Whether it says that there are more.
+    pub(super) fn is_of_cluster(&self) -> bool {
+        self.of_cluster
+    }
+
+    /// Whether it is a socket of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.info.addr(), ConnectionAddr::Unix(_))
+    }
+}
+
+impl fmt::Display for Node {
+    /// The address without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
 /// The Redis that was chosen.
 #[derive(Clone, Debug)]
 pub(super) enum Server {
     /// One server.
-    Single(Node),
+    Single(Box<Node>),
     /// A cluster, by some of its nodes.
     Cluster(Vec<Node>),
 }
 
 impl Server {
-    /// The one that `--redis` or `REDIS_URL` names.
-    pub(super) fn chosen(everywhere: &Everywhere) -> Result<Self, Failure> {
-        match everywhere.redis.as_slice() {
-            [] => Err(Failure::usage(
-                "which Redis?",
-                "name it with --redis redis://127.0.0.1:6379 or in the environment variable REDIS_URL",
-            )),
-            [node] if !node.of_cluster => Ok(Self::Single(node.clone())),
-            nodes => match nodes.iter().find(|node| matches!(node.info.addr(), ConnectionAddr::Unix(_))) {
-                Some(node) => Err(Failure::usage(
-                    format_args!("{} cannot be a node of a cluster", node.shown),
-                    "name one server, or several by redis:// or rediss:// addresses",
-                )),
-                None => Ok(Self::Cluster(nodes.to_vec())),
-            },
-        }
-    }
-
     /// A new connection to one server.
     pub(super) fn connect_single(node: &Node) -> RedisResult<Connection> {
         let connection = Client::open(node.info.clone())?.get_connection_with_timeout(PATIENCE)?;
@@ -80,8 +78,7 @@ impl Server {
     /// `SET NX` would be refused by our own first one.
     pub(super) fn connect_cluster(nodes: &[Node]) -> RedisResult<ClusterConnection> {
         let nodes: Vec<_> = nodes.iter().map(|node| node.info.clone()).collect();
-        let client =
-            ClusterClient::builder(nodes).connection_timeout(PATIENCE).response_timeout(PATIENCE).build()?;
+        let client = ClusterClient::builder(nodes).connection_timeout(PATIENCE).response_timeout(PATIENCE).build()?;
         let connection = client.get_connection()?;
         connection.set_auto_reconnect(false);
         Ok(connection)
@@ -92,7 +89,7 @@ impl fmt::Display for Server {
     /// Its addresses, passwords hidden.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Single(node) => f.write_str(&node.shown),
+            Self::Single(node) => node.fmt(f),
             Self::Cluster(nodes) => {
                 let shown: Vec<_> = nodes.iter().map(|node| node.shown.as_str()).collect();
                 f.write_str(&shown.join(","))
