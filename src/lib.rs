@@ -9,6 +9,8 @@ pub mod driver;
 pub mod protocols;
 #[cfg(feature = "cli")]
 pub mod report;
+#[cfg(feature = "sim")]
+pub mod sim;
 
 pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;

@@ -12,28 +12,44 @@ mod table;
 mod telling;
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use lockshift::lock::Locker;
 
 use driver::Driver;
 use scene::SCENES;
-use stage::Stage;
+use stage::{Cast, Stage};
 use table::Table;
 
-/// Plays every scene of every protocol through the driver `D`, and panics with all that went otherwise than `table` says.
-fn holds<D: Driver>(table: &Table, protocols: &[(&str, Box<dyn Locker>)]) {
+/// A protocol under its name in the tables, as both contenders speak it.
+fn protocol(name: &str, lock: impl Locker + 'static) -> (String, Cast) {
+    let lock: Arc<dyn Locker> = Arc::new(lock);
+    (name.to_owned(), Cast { alice: Arc::clone(&lock), bob: lock })
+}
+
+/// Plays every scene of every protocol through every driver, and panics with all that went otherwise than `table` says.
+fn holds(table: &str, protocols: &[(String, Cast)]) {
+    let table = Table::read(table);
+    table.assert_tells_only_of(protocols.iter().map(|(name, _)| name.as_str()));
+    let mut broken = through::<driver::Blocking>(&table, protocols);
+    #[cfg(feature = "tokio")]
+    broken.push_str(&through::<driver::Tokio>(&table, protocols));
+    assert!(broken.is_empty(), "the contract is broken:\n{broken}");
+}
+
+/// What goes otherwise than the table says through the driver `D`.
+fn through<D: Driver>(table: &Table, protocols: &[(String, Cast)]) -> String {
     let mut stage = Stage::<D>::open();
     let mut broken = String::new();
-    for (name, lock) in protocols {
+    for (name, cast) in protocols {
         for scene in SCENES {
             let expected = table.expectation(name, scene.name);
-            let played = stage.play(lock.as_ref(), scene);
+            let played = stage.play(cast, scene);
             if played != expected {
-                let lines = format!("{name}, {}\n  expected  {expected}\n  played    {played}", scene.name);
-                writeln!(broken, "{lines}").expect("a String takes everything");
+                let title = format!("{name}, {}, through the {} driver", scene.name, D::NAME);
+                writeln!(broken, "{title}\n  expected  {expected}\n  played    {played}").expect("a String");
             }
         }
     }
-    table.assert_tells_only_of(protocols.iter().map(|(name, _)| *name));
-    assert!(broken.is_empty(), "through the {} driver:\n{broken}", D::NAME);
+    broken
 }

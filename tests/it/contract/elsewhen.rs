@@ -1,24 +1,52 @@
-//! A lock whose wall clock is the test's: the same protocol, at a time of our choice.
+//! A lock in a world of the test's: the same protocol, at a time and by an owner of our choice.
 //!
 //! A protocol is a function over a transcript, so it can be run inside another one: its questions for the time are
 //! answered here, all else is passed on to whoever drives. A driver cannot tell, and what crosses the wire becomes a
 //! literal. The monotonic clock stays the driver's own.
 
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
 use lockshift::wire::{Command, Key, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// `lock`, as it behaves when the wall clocks, of the client and of the server's TIME, say `wall`.
-pub(super) struct Elsewhen<'a> {
-    pub(super) lock: &'a dyn Locker,
-    pub(super) wall: UnixTime,
+/// When Alice comes. The digits tell one rounding from another.
+const ALICE_COMES: UnixTime = UnixTime::from_nanos(2_000_000_000_891_234_567);
+
+/// What the wall clocks say, of the clients and of the server's TIME.
+#[derive(Clone, Debug)]
+pub(super) struct WallClock(Arc<AtomicI64>);
+
+impl WallClock {
+    /// A clock at the moment when Alice comes.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(ALICE_COMES.as_nanos())))
+    }
+
+    /// It is that long after Alice came.
+    pub(super) fn set(&self, after: Duration) {
+        self.0.store(ALICE_COMES.saturating_add(after).as_nanos(), Ordering::Relaxed);
+    }
+
+    fn now(&self) -> UnixTime {
+        UnixTime::from_nanos(self.0.load(Ordering::Relaxed))
+    }
 }
 
-impl Elsewhen<'_> {
+/// `lock`, as it behaves when `owner` asks and the wall clocks say `wall`.
+pub(super) struct Elsewhen {
+    pub(super) lock: Arc<dyn Locker>,
+    pub(super) owner: Owner,
+    pub(super) wall: WallClock,
+}
+
+impl Elsewhen {
     fn run<T>(&self, redis: &mut Transcript, turn: impl Fn(&mut Transcript) -> Turn<T>) -> Turn<T> {
         let mut inner = Transcript::new();
         loop {
             match turn(inner.rewind()) {
-                Err(Pending::Clock) => inner.record_clock(Reading { wall: self.wall, ..redis.clock()? }),
+                Err(Pending::Clock) => inner.record_clock(Reading { wall: self.wall.now(), ..redis.clock()? }),
                 Err(Pending::Send(command)) => inner.record_reply(self.answer(redis, command)?),
                 done_or_faulty => return done_or_faulty,
             }
@@ -31,13 +59,14 @@ impl Elsewhen<'_> {
         if !asks_time {
             return Ok(reply);
         }
-        let micros = self.wall.as_nanos() / 1_000;
+        let micros = self.wall.now().as_nanos() / 1_000;
         let part = |number: i64| Reply::bulk(number.to_string());
         Ok(Reply::Array(vec![part(micros / 1_000_000), part(micros % 1_000_000)]))
     }
 }
 
-impl Locker for Elsewhen<'_> {
+#[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
+impl Locker for Elsewhen {
     fn key(&self) -> &Key {
         self.lock.key()
     }
@@ -46,8 +75,12 @@ impl Locker for Elsewhen<'_> {
         self.lock.lease()
     }
 
-    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        self.run(redis, |inner| self.lock.acquire(owner, inner))
+    fn mode(&self) -> Mode {
+        self.lock.mode()
+    }
+
+    fn acquire(&self, _: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        self.run(redis, |inner| self.lock.acquire(&self.owner, inner))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -62,8 +95,8 @@ impl Locker for Elsewhen<'_> {
         self.run(redis, |inner| self.lock.standing(hold, inner))
     }
 
-    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        self.run(redis, |inner| self.lock.disclaim(owner, inner))
+    fn disclaim(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.run(redis, |inner| self.lock.disclaim(&self.owner, inner))
     }
 
     fn needs_own_connection(&self) -> bool {
