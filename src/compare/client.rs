@@ -42,9 +42,12 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
             let wait = self.track.workload.wait.clone().for_at_most(self.track.left());
             match self.lock.acquire_while(&wait, |attempt, pause| !is_unreadable(attempt) && self.track.pause(pause))? {
                 Attempt::Won(guard) if self.track.is_over() => drop(guard),
-                Attempt::Won(guard) => self.hold(guard, wanted)?,
+                Attempt::Won(guard) => {
+                    self.hold(guard, wanted)?;
+                    self.rest();
+                }
                 attempt if is_unreadable(&attempt) => return Err(Trouble::Unreadable(self.lock.key().clone())),
-                Attempt::Held(_) | Attempt::TooLate => {}
+                Attempt::Held(_) | Attempt::TooLate => self.tally.waits.push(self.track.within(wanted, host::mono())),
                 Attempt::Unknown(unknown) => return Err(unknown.into()),
             }
         }
@@ -53,6 +56,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
 
     fn hold(&mut self, guard: Guard<Counting<C>>, wanted: MonoTime) -> Result<(), Trouble> {
         let won = host::mono();
+        self.tally.acquisitions += 1;
         self.tally.waits.push(won.saturating_since(wanted));
         self.track.note_acquisition();
         let is_double = self.witness.enter(guard.hold().since.mono)?;
@@ -72,6 +76,12 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         self.tally.wrong_releases += u64::from(freed && is_overtaken);
         self.tally.held += self.track.within(won, host::mono());
         Ok(())
+    }
+
+    /// Works elsewhere, on average as long as under the lock: whoever wants it back at once gets it back, past all who
+    /// wait for their next try.
+    fn rest(&self) {
+        self.track.pause(host::jitter(self.track.workload.hold * 2));
     }
 
     /// Works for as long as this hold is to last.

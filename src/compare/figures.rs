@@ -5,7 +5,9 @@ use std::time::Duration;
 /// What one client has seen.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// From wanting the lock to having it, one for each acquisition.
+    /// How often it got the lock.
+    pub(super) acquisitions: u64,
+    /// From wanting the lock to having it, and from wanting it to the end of the run.
     pub(super) waits: Vec<Duration>,
     /// How long it held, altogether.
     pub(super) held: Duration,
@@ -18,6 +20,7 @@ pub(super) struct Tally {
 impl Tally {
     /// Both together.
     pub(super) fn and(mut self, mut other: Self) -> Self {
+        self.acquisitions += other.acquisitions;
         self.waits.append(&mut other.waits);
         self.held += other.held;
         self.double_holds += other.double_holds;
@@ -33,8 +36,8 @@ pub struct Figures {
     pub acquisitions: u64,
     /// How long the run was.
     pub elapsed: Duration,
-    /// The median of the times from wanting the lock to having it; `None` without an acquisition. Whoever still waited
-    /// at the end is not in it.
+    /// The median of the times from wanting the lock to having it. Whoever still waited at the end counts with the time
+    /// that it had waited: left out, the starved would make a protocol look swift.
     pub wait_p50: Option<Duration>,
     /// The 99th percentile of the same.
     pub wait_p99: Option<Duration>,
@@ -52,14 +55,13 @@ pub struct Figures {
 impl Figures {
     pub(super) fn of(mut tally: Tally, commands: u64, elapsed: Duration) -> Self {
         tally.waits.sort_unstable();
-        let acquisitions = tally.waits.len() as u64;
-        let per_acquisition = commands as f64 / acquisitions as f64;
+        let per_acquisition = commands as f64 / tally.acquisitions as f64;
         Self {
-            acquisitions,
+            acquisitions: tally.acquisitions,
             elapsed,
             wait_p50: percentile(&tally.waits, 50),
             wait_p99: percentile(&tally.waits, 99),
-            commands_per_acquisition: (acquisitions > 0).then_some(per_acquisition),
+            commands_per_acquisition: (tally.acquisitions > 0).then_some(per_acquisition),
             double_holds: tally.double_holds,
             wrong_releases: tally.wrong_releases,
             busy_ratio: tally.held.as_secs_f64() / elapsed.as_secs_f64(),
@@ -103,8 +105,10 @@ mod tests {
 
     #[test]
     fn tallies_add_up() {
-        let one = Tally { waits: vec![ms(3), ms(1)], held: ms(100), double_holds: 1, wrong_releases: 0 };
-        let other = Tally { waits: vec![ms(2)], held: ms(300), double_holds: 0, wrong_releases: 2 };
+        let waits = vec![ms(3), ms(1)];
+        let one = Tally { acquisitions: 2, waits, held: ms(100), double_holds: 1, wrong_releases: 0 };
+        let waits = vec![ms(2), ms(500)];
+        let other = Tally { acquisitions: 1, waits, held: ms(300), double_holds: 0, wrong_releases: 2 };
         let figures = Figures::of(one.and(other), 12, ms(500));
         assert_eq!(
             figures,
@@ -112,7 +116,7 @@ mod tests {
                 acquisitions: 3,
                 elapsed: ms(500),
                 wait_p50: Some(ms(2)),
-                wait_p99: Some(ms(3)),
+                wait_p99: Some(ms(500)),
                 commands_per_acquisition: Some(4.0),
                 double_holds: 1,
                 wrong_releases: 2,
@@ -124,8 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_which_nobody_won_has_no_averages() {
-        let figures = Figures::of(Tally::default(), 40, ms(500));
-        assert_eq!((figures.wait_p99, figures.commands_per_acquisition, figures.has_races()), (None, None, false));
+    fn a_run_in_which_nobody_won_has_waits_and_no_averages() {
+        let figures = Figures::of(Tally { waits: vec![ms(500)], ..Tally::default() }, 40, ms(500));
+        assert_eq!((figures.wait_p50, figures.wait_p99), (Some(ms(500)), Some(ms(500))));
+        assert_eq!((figures.commands_per_acquisition, figures.has_races()), (None, false));
     }
 }

@@ -14,7 +14,7 @@ pub struct Workload {
     pub clients: usize,
     /// For how long.
     pub length: Duration,
-    /// How long each holder works.
+    /// How long each holder works, and on average rests afterwards.
     pub hold: Duration,
     /// For how long each asks to hold.
     pub lease: Lease,
