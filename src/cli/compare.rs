@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// How many seconds each protocol is given
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
     seconds: Duration,
-    /// How many milliseconds each holder works
+    /// How many milliseconds each holder works, and on average rests afterwards
     #[arg(long, value_name = "MS", default_value_t = 5)]
     hold_ms: u32,
     /// For how long each client asks to hold the lock

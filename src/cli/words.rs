@@ -21,7 +21,11 @@ pub(super) fn length(typed: &str) -> Result<Duration, humantime::DurationError> 
 /// A lease: a length of time that Redis can count.
 pub(super) fn lease(typed: &str) -> Result<Lease, String> {
     let length = length(typed).map_err(|error| error.to_string())?;
-    Lease::new(length).map_err(|error| error.to_string())
+    let lease = Lease::new(length).map_err(|error| error.to_string())?;
+    if lease.validity().is_zero() {
+        return Err(format!("a lease of {length:?} cannot be relied on: two clocks may drift as far apart meanwhile"));
+    }
+    Ok(lease)
 }
 
 #[test]
@@ -39,5 +43,6 @@ fn a_lease_is_neither_nothing_nor_for_ever() {
     assert_eq!(lease("0s").unwrap_err(), "a lease of 0ns is too short: the shortest is 1 ms");
     assert!(lease("9223372036854775808s").unwrap_err().ends_with("is too long: the longest is 100 years"));
     assert!(lease("584554530871years").is_err());
-    assert_eq!(lease("1ms").unwrap().length(), Duration::from_millis(1));
+    assert!(lease("2ms").unwrap_err().starts_with("a lease of 2ms cannot be relied on"));
+    assert_eq!(lease("3ms").unwrap().length(), Duration::from_millis(3));
 }

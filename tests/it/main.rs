@@ -8,9 +8,11 @@
 //!
 //! What they hold:
 //!
+//! - [`cli`]: the command, as a person or a script runs it.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod cli;
 mod contract;
 mod monitor;
 mod patience;

@@ -60,8 +60,8 @@ impl Running<'_> {
     fn note_loss(&self, loss: Loss) -> Option<MonoTime> {
         let key = self.key;
         let how = match loss {
-            Loss::Taken => "somebody else has it now",
-            Loss::Overrun => "its lease ran out",
+            Loss::Taken => "it is not ours any more",
+            Loss::Overrun => "its lease ran out before it was renewed",
         };
         match self.on_lost {
             OnLost::Warn => {
