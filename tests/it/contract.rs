@@ -3,7 +3,6 @@
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
-mod driver;
 mod elsewhen;
 mod modern;
 mod scene;
@@ -16,7 +15,7 @@ use std::sync::Arc;
 
 use lockshift::lock::Locker;
 
-use driver::Driver;
+use crate::drivers::{self, Driver};
 use scene::SCENES;
 use stage::{Cast, Stage};
 use table::Table;
@@ -31,9 +30,9 @@ fn protocol(name: &str, lock: impl Locker + 'static) -> (String, Cast) {
 fn holds(table: &str, protocols: &[(String, Cast)]) {
     let table = Table::read(table);
     table.assert_tells_only_of(protocols.iter().map(|(name, _)| name.as_str()));
-    let mut broken = through::<driver::Blocking>(&table, protocols);
+    let mut broken = through::<drivers::Blocking>(&table, protocols);
     #[cfg(feature = "tokio")]
-    broken.push_str(&through::<driver::Tokio>(&table, protocols));
+    broken.push_str(&through::<drivers::Tokio>(&table, protocols));
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 

@@ -1,6 +1,5 @@
 //! Where scenes are played: one server, its recording, and a driver for both contenders.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +7,12 @@ use lockshift::driver::Attempt;
 use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::driver::Driver;
 use super::elsewhen::{Elsewhen, WallClock};
 use super::scene::{Action, Given, Scene};
 use super::telling;
+use crate::drivers::Driver;
 use crate::monitor::Monitor;
-use crate::server::Server;
+use crate::server::{Server, contents};
 
 pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
 pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
@@ -52,12 +51,12 @@ impl<D: Driver> Stage<D> {
         self.operate(&cmd("FLUSHALL"));
         let mut players = self.players(cast);
         self.set(&mut players, cast.alice.key().as_bytes(), scene.given);
-        let before = self.contents();
+        let before = contents(&mut self.operator);
         self.monitor.skip();
         players.wall.set(scene.after);
         let ending = self.act(&mut players, scene.action);
         let said = telling::wire(&self.monitor.take());
-        let change = telling::change(&before, &self.contents());
+        let change = telling::change(&before, &contents(&mut self.operator));
         self.send_home(players);
         format!("{said} => {ending}{change}").trim_start().to_owned()
     }
@@ -66,7 +65,7 @@ impl<D: Driver> Stage<D> {
         let wall = WallClock::new();
         let lock = |lock: &Arc<dyn Locker>, owner| {
             let elsewhen = Elsewhen { lock: Arc::clone(lock), owner, wall: wall.clone() };
-            self.driver.lock(&self.server, elsewhen)
+            self.driver.lock(&self.server.client(), elsewhen)
         };
         let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
         Players { wall, alice, bob, alices: None, bobs: None }
@@ -132,22 +131,12 @@ impl<D: Driver> Stage<D> {
     }
 
     fn for_keys_with_ttl(&mut self, verb: &str) {
-        for key in self.contents().into_keys() {
+        for key in contents(&mut self.operator).into_keys() {
             let ttl_ms: i64 = cmd("PTTL").arg(&key).query(&mut self.operator).expect("the operator may look");
             if ttl_ms >= 0 {
                 self.operate(cmd(verb).arg(&key));
             }
         }
-    }
-
-    /// All keys, with their values as Redis serialises them.
-    fn contents(&mut self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let keys: Vec<Vec<u8>> = cmd("KEYS").arg("*").query(&mut self.operator).expect("the operator may look");
-        let dump = |key: Vec<u8>| {
-            let value = cmd("DUMP").arg(&key).query(&mut self.operator).expect("the operator may look");
-            (key, value)
-        };
-        keys.into_iter().map(dump).collect()
     }
 
     fn operate(&mut self, command: &Cmd) {

@@ -1,6 +1,5 @@
 //! A scene in words: what was said on the wire, and how it ended.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Error};
@@ -9,6 +8,7 @@ use lockshift::wire::Command;
 
 use super::stage::{ALICE, BOB};
 use crate::monitor::{Line, Source};
+use crate::server::Contents;
 
 /// The commands, as one would type them, with the owners' tokens and the scripts by name.
 pub(super) fn wire(lines: &[Line]) -> String {
@@ -90,7 +90,7 @@ fn for_seconds(left: Option<Duration>) -> String {
 }
 
 /// What that did to the keys: nothing is said where something new stands in them.
-pub(super) fn change(before: &BTreeMap<Vec<u8>, Vec<u8>>, after: &BTreeMap<Vec<u8>, Vec<u8>>) -> &'static str {
+pub(super) fn change(before: &Contents, after: &Contents) -> &'static str {
     if before == after {
         ", nothing changes"
     } else if after.is_empty() {
