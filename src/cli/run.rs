@@ -81,10 +81,12 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         Ok(Ended::Asked(request)) => Ok(request.exit()),
         Err(failure) => Err(failure),
     };
+    // What went wrong is said first: the note is the last line.
+    let exit = exit.unwrap_or_else(Failure::tell);
     if everywhere.json {
         page::note(&ran);
     }
-    exit
+    Ok(exit)
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

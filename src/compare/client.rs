@@ -1,5 +1,6 @@
 //! One client: wants the lock, holds it, gives it back, wants it again, until the run is over.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::ConnectionLike;
@@ -12,7 +13,7 @@ use super::witness::Witness;
 use super::workload::Ending;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Answer, Attempt, host};
-use crate::lock::{Released, Why};
+use crate::lock::{Locker, Mode, Released, Why};
 use crate::wire::MonoTime;
 
 /// How far a holder that overruns goes past its lease, where nobody takes the lock from it: longer than any dialect's
@@ -27,12 +28,15 @@ pub(super) struct Client<'a, C: ConnectionLike + 'static> {
     track: &'a Track<'a>,
     lock: Lock<Counting<C>>,
     witness: Witness<C>,
+    /// Readers may be inside together, and each takes only its own entry out.
+    is_exclusive: bool,
     tally: Tally,
 }
 
 impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
-    pub(super) fn new(track: &'a Track<'a>, lock: Lock<Counting<C>>, witness: Witness<C>) -> Self {
-        Self { track, lock, witness, tally: Tally::default() }
+    pub(super) fn new(track: &'a Track<'a>, own: Counting<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
+        let is_exclusive = locker.mode() == Mode::Exclusive;
+        Self { track, lock: Lock::new(own, locker), witness, is_exclusive, tally: Tally::default() }
     }
 
     /// Competes until the run is over.
@@ -60,7 +64,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         self.tally.waits.push(won.saturating_since(wanted));
         self.track.note_acquisition();
         let is_double = self.witness.enter(guard.hold().since.mono)?;
-        self.tally.double_holds += u64::from(is_double);
+        self.tally.double_holds += u64::from(is_double && self.is_exclusive);
 
         let entered = host::mono();
         let ending = self.track.endings.next(self.track.workload);
@@ -73,7 +77,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
                 false
             }
         };
-        self.tally.wrong_releases += u64::from(freed && is_overtaken);
+        self.tally.wrong_releases += u64::from(freed && is_overtaken && self.is_exclusive);
         self.tally.held += self.track.within(won, host::mono());
         Ok(())
     }

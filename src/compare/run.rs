@@ -13,7 +13,6 @@ use super::course::{Course, Track};
 use super::figures::{Figures, Tally};
 use super::trouble::Trouble;
 use super::witness::Witness;
-use crate::driver::blocking::Lock;
 use crate::driver::{Error, host};
 use crate::lock::{Lease, Locker, Token};
 use crate::wire::Key;
@@ -48,7 +47,7 @@ where
     let witness = |connection| Witness::new(connection, key.with_suffix(":witness"), track.began());
     let client = |(own, other)| {
         let locker = protocol(key.clone(), course.workload.lease);
-        Client::new(&track, Lock::new(Counting::new(own, Arc::clone(&commands)), locker), witness(other))
+        Client::new(&track, Counting::new(own, Arc::clone(&commands)), locker, witness(other))
     };
     let outcome = compete(course, &track, pairs.into_iter().map(client).collect());
     let cleaned = witness(cleaner).clean_up(&key);

@@ -1,15 +1,16 @@
 //! `lockshift run`: a command under a lock, from both ends of it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use redis::{Connection, cmd};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use super::command::{Running, appears, done, lockshift_at};
+use super::command::{Running, appears, done, lockshift, lockshift_at};
 use crate::patience::until;
+use crate::proxy::{Cut, Proxy};
 use crate::server::Server;
 
 /// A server, and a directory in which a command under the lock and a test can leave each other notes.
@@ -37,7 +38,7 @@ impl Scene {
         running
     }
 
-    fn note(&self, name: &str) -> std::path::PathBuf {
+    fn note(&self, name: &str) -> PathBuf {
         self.notes.path().join(name)
     }
 
@@ -266,4 +267,21 @@ fn a_server_that_dies_meanwhile_does_not_take_the_result_with_it() {
     assert_eq!(ended.code, Some(7), "{ended:?}");
     assert!(ended.stderr.contains("`stock`"), "{ended:?}");
     assert_eq!(ended.note()["released"], "unknown");
+}
+
+#[test]
+fn a_lost_reply_is_neither_yes_nor_no() {
+    let scene = Scene::new();
+    let proxy = Proxy::before(&scene.server);
+    let mut command = lockshift();
+    command.current_dir(scene.notes.path()).env("REDIS_URL", proxy.url());
+    // The first message is the connection's own greeting, the second the SET.
+    proxy.cut(1, Cut::After);
+    let ended = done(command, ["run", "stock", "--json", "--", "touch", "never"]);
+    assert!(!proxy.spare(), "the wire was cut");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stderr.contains("`stock`") && ended.stderr.contains("SET"), "{ended:?}");
+    assert!(ended.note()["acquired"].is_null(), "{ended:?}");
+    assert!(!scene.note("never").exists());
+    assert_eq!(value(&mut scene.connect()), None, "what it may have won it has given back");
 }
