@@ -2,6 +2,8 @@
 //!
 //! A lock protocol here is a plain function over a transcript ([`wire`]).
 
+pub mod driver;
+
 pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;

@@ -26,20 +26,35 @@ mod server;
 mod session;
 
 mod call;
+mod glob;
 mod number;
 mod refusal;
 mod table;
 
 mod database;
+mod ranking;
 mod value;
 
+mod channels;
+mod compare;
 mod connection;
+mod counters;
 mod expiry;
+mod hashes;
+mod introspection;
 mod keys;
+mod lists;
+mod lua;
+mod ranges;
+mod rankings;
+mod scripts;
 mod set;
+mod sets;
 mod strings;
+mod transactions;
 
 pub use flavour::Flavour;
+pub use ranking::Ranking;
 pub use server::{Server, Stored};
 pub use session::{Message, Session, Via};
 pub use value::Value;

@@ -6,15 +6,15 @@ use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("expire", -3, |call| expire(call, 1000, call.now.as_millis())),
-    Row::new("pexpire", -3, |call| expire(call, 1, call.now.as_millis())),
-    Row::new("expireat", -3, |call| expire(call, 1000, 0)),
-    Row::new("pexpireat", -3, |call| expire(call, 1, 0)),
-    Row::new("persist", 2, persist),
-    Row::new("ttl", 2, |call| Ok(left(call, call.now.as_millis()).map_or_else(Reply::Int, to_secs))),
-    Row::new("pttl", 2, |call| Ok(left(call, call.now.as_millis()).map_or_else(Reply::Int, Reply::Int))),
-    Row::new("expiretime", 2, |call| Ok(left(call, 0).map_or_else(Reply::Int, to_secs))),
-    Row::new("pexpiretime", 2, |call| Ok(left(call, 0).map_or_else(Reply::Int, Reply::Int))),
+    Row::writes("expire", -3, |call| expire(call, 1000, call.now.as_millis())),
+    Row::writes("pexpire", -3, |call| expire(call, 1, call.now.as_millis())),
+    Row::writes("expireat", -3, |call| expire(call, 1000, 0)),
+    Row::writes("pexpireat", -3, |call| expire(call, 1, 0)),
+    Row::writes("persist", 2, persist),
+    Row::reads("ttl", 2, |call| Ok(left(call, call.now.as_millis()).map_or_else(Reply::Int, to_secs))),
+    Row::reads("pttl", 2, |call| Ok(left(call, call.now.as_millis()).map_or_else(Reply::Int, Reply::Int))),
+    Row::reads("expiretime", 2, |call| Ok(left(call, 0).map_or_else(Reply::Int, to_secs))),
+    Row::reads("pexpiretime", 2, |call| Ok(left(call, 0).map_or_else(Reply::Int, Reply::Int))),
 ];
 
 /// Under which conditions the expiry is set.
@@ -37,7 +37,7 @@ fn expire(call: &mut Call<'_>, unit_ms: i64, from_ms: i64) -> Answer {
     let Some(entry) = call.entry(&key) else { return Ok(flag(false)) };
     let allowed = only.allow(entry.deadline_ms, deadline_ms);
     if allowed {
-        call.expire(&key, deadline_ms);
+        call.expire(&key, Some(deadline_ms));
     }
     Ok(flag(allowed))
 }
@@ -75,10 +75,9 @@ fn conditions(words: &[Vec<u8>]) -> Result<Only, Refusal> {
 
 fn persist(call: &mut Call<'_>) -> Answer {
     let key = call.key(0);
-    let Some(entry) = call.server.databases[call.db].entries.get_mut(&key) else { return Ok(flag(false)) };
-    let had_expiry = entry.deadline_ms.take().is_some();
+    let had_expiry = call.entry(&key).is_some_and(|entry| entry.deadline_ms.is_some());
     if had_expiry {
-        call.server.touch(call.db, &key);
+        call.expire(&key, None);
     }
     Ok(flag(had_expiry))
 }

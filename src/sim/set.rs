@@ -1,13 +1,15 @@
 //! SET with all its options, SETEX, PSETEX.
 
 use super::call::{Answer, Call, bulk_or_nil};
+use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
 use super::table::Row;
 use super::value::Value;
-use crate::wire::Reply;
+use crate::wire::{Key, Reply};
 
-pub(super) const ROWS: &[Row] = &[Row::new("set", -3, set), Row::new("setex", 4, setex), Row::new("psetex", 4, psetex)];
+pub(super) const ROWS: &[Row] =
+    &[Row::writes("set", -3, set), Row::writes("setex", 4, setex), Row::writes("psetex", 4, psetex)];
 
 /// The unit of an expiry, and whether it counts from now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,16 +20,21 @@ enum Clock {
     PxAt,
 }
 
+/// Under which condition the key is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Only {
-    IfMissing,
-    IfExists,
+enum Only<'a> {
+    Missing,
+    Existing,
+    /// Never satisfied by a missing key.
+    Equal(&'a [u8]),
+    /// Always satisfied by a missing key.
+    Different(&'a [u8]),
 }
 
 /// What follows key and value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Options<'a> {
-    only: Option<Only>,
+    only: Option<Only<'a>>,
     get: bool,
     keep_ttl: bool,
     expiry: Option<(Clock, &'a [u8])>,
@@ -35,24 +42,35 @@ struct Options<'a> {
 
 fn set(call: &mut Call<'_>) -> Answer {
     let words = call.words;
-    let options = parse(&words[3..])?;
+    let options = parse(&words[3..], call.server.flavour)?;
     let deadline_ms = match options.expiry {
         None => None,
         Some((clock, amount)) => Some(deadline_ms(call, clock, amount)?),
     };
     let key = call.key(0);
     let old = if options.get { Some(bulk_or_nil(call.read::<Vec<u8>>(&key)?)) } else { None };
-    let exists = call.entry(&key).is_some();
     let allowed = match options.only {
         None => true,
-        Some(Only::IfMissing) => !exists,
-        Some(Only::IfExists) => exists,
+        Some(Only::Missing) => call.entry(&key).is_none(),
+        Some(Only::Existing) => call.entry(&key).is_some(),
+        Some(Only::Equal(value)) => call.read::<Vec<u8>>(&key)?.is_some_and(|current| current == value),
+        Some(Only::Different(value)) => call.read::<Vec<u8>>(&key)?.is_none_or(|current| current != value),
     };
     if allowed {
         let kept_ms = call.entry(&key).filter(|_| options.keep_ttl).and_then(|entry| entry.deadline_ms);
-        call.write(key, Value::Text(words[2].clone()), deadline_ms.or(kept_ms));
+        put(call, key, &words[2], deadline_ms.or(kept_ms));
     }
     Ok(old.unwrap_or_else(|| if allowed { Reply::ok() } else { Reply::Nil }))
+}
+
+/// A deadline in the past is written all the same, but for Valkey, which removes the key instead.
+fn put(call: &mut Call<'_>, key: Key, value: &[u8], deadline_ms: Option<i64>) {
+    let over = deadline_ms.is_some_and(|deadline_ms| deadline_ms <= call.now.as_millis());
+    if over && call.server.flavour == Flavour::Valkey9 {
+        call.remove(&key);
+    } else {
+        call.write(key, Value::Text(value.to_vec()), deadline_ms);
+    }
 }
 
 fn setex(call: &mut Call<'_>) -> Answer {
@@ -66,18 +84,24 @@ fn psetex(call: &mut Call<'_>) -> Answer {
 fn set_for(call: &mut Call<'_>, clock: Clock) -> Answer {
     let words = call.words;
     let deadline_ms = deadline_ms(call, clock, &words[2])?;
-    call.write(call.key(0), Value::Text(words[3].clone()), Some(deadline_ms));
+    put(call, call.key(0), &words[3], Some(deadline_ms));
     Ok(Reply::ok())
 }
 
 /// Options may come in any order and be repeated, but not contradict each other.
-fn parse(words: &[Vec<u8>]) -> Result<Options<'_>, Refusal> {
+fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
     let mut options = Options::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_slice() {
-            b"NX" if options.only != Some(Only::IfExists) => options.only = Some(Only::IfMissing),
-            b"XX" if options.only != Some(Only::IfMissing) => options.only = Some(Only::IfExists),
+            b"NX" if matches!(options.only, None | Some(Only::Missing)) => options.only = Some(Only::Missing),
+            b"XX" if matches!(options.only, None | Some(Only::Existing)) => options.only = Some(Only::Existing),
+            b"IFEQ" if options.only.is_none() && flavour.sets_if_equal() => {
+                options.only = Some(Only::Equal(words.next().ok_or(Refusal::Syntax)?));
+            }
+            b"IFNE" if options.only.is_none() && flavour == Flavour::Redis84 => {
+                options.only = Some(Only::Different(words.next().ok_or(Refusal::Syntax)?));
+            }
             b"GET" => options.get = true,
             b"KEEPTTL" if options.expiry.is_none() => options.keep_ttl = true,
             name => {
