@@ -20,10 +20,18 @@ mod intern;
 mod memo;
 mod visited;
 
-mod expand;
 mod property;
-mod search;
 mod symmetry;
+
+mod expand;
+mod route;
+mod run;
+mod search;
+
+mod blame;
+mod narrate;
+mod scribe;
+mod trace;
 
 pub use actor::{Actor, Doing, Talk, Work};
 pub use client::{Client, Times};
@@ -31,7 +39,5 @@ pub use node::{Guard, Node};
 pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};
 pub use search::{End, Findings, Progress, Search, Stop, Violation};
+pub use trace::{Belief, Content, Exchange, Mismatch, Opening, Role, Shot, Step, Trace};
 pub use world::{Action, Left, World};
-
-#[cfg(test)]
-mod tests;

@@ -60,8 +60,6 @@ pub struct Client {
     pub heeds_lease: bool,
     /// Whether it does at once what it can do: the clock waits for it.
     pub prompt: bool,
-    /// Whether it shares the lock with others of this kind.
-    pub reads: bool,
     /// Whether it writes to the guarded resource at the end of its work.
     pub writes: bool,
     /// Which lock it is after. Only clients after the same lock exclude each other.
@@ -85,7 +83,6 @@ impl Client {
             renew_after: None,
             heeds_lease: true,
             prompt: false,
-            reads: false,
             writes: false,
             lock: 0,
             ends_renewal_of: Vec::new(),
@@ -116,7 +113,7 @@ impl Client {
 
     fn figures(&self) -> impl PartialEq {
         let times = (self.skew, self.rounds, self.tries, self.pause, self.work, self.renew_after);
-        (times, self.heeds_lease, self.prompt, self.reads, self.writes, self.lock)
+        (times, self.heeds_lease, self.prompt, self.writes, self.lock)
     }
 }
 

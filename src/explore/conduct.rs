@@ -40,6 +40,11 @@ impl Scene {
 
     /// The client after it was told something.
     pub(super) fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Actor {
+        self.tell_to_the_end(who, actor, told).0
+    }
+
+    /// The client after it was told something, and how its operation ended, if that ended it.
+    pub(super) fn tell_to_the_end(&self, who: usize, actor: &Actor, told: Told<Reply>) -> (Actor, Option<Ended>) {
         match told {
             Told::Clock(tick) => {
                 let mut actor = self.begun(who, actor);
@@ -51,7 +56,7 @@ impl Scene {
             Told::Reply(reply) => {
                 let mut actor = self.begun(who, actor);
                 self.record(who, &mut actor, reply);
-                actor
+                (actor, None)
             }
             Told::Proceed(tick) => {
                 let mut actor = self.begun(who, actor);
@@ -60,10 +65,13 @@ impl Scene {
                 }
                 self.settled(who, actor, tick)
             }
-            Told::ReplyLost(tick) => self.without_reply(who, actor, tick),
-            Told::Written => with_work(actor.clone(), |work| work.wrote = true),
-            Told::RenewalEnded => with_work(actor.clone(), |work| work.renews = false),
-            Told::Crash => Actor { rounds_left: Times::Of(0), tries_left: Times::Of(0), doing: Doing::Crashed },
+            Told::ReplyLost(tick) => (self.without_reply(who, actor, tick), None),
+            Told::Written => (with_work(actor.clone(), |work| work.wrote = true), None),
+            Told::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
+            Told::Crash => {
+                let nothing = Times::Of(0);
+                (Actor { rounds_left: nothing, tries_left: nothing, doing: Doing::Crashed }, None)
+            }
         }
     }
 
@@ -175,10 +183,10 @@ impl Scene {
     }
 
     /// The client after its operation, if that is over.
-    fn settled(&self, who: usize, actor: Actor, tick: u16) -> Actor {
+    fn settled(&self, who: usize, actor: Actor, tick: u16) -> (Actor, Option<Ended>) {
         match self.run(who, &actor) {
-            Ok(ended) => self.after(who, &actor, ended, tick),
-            Err(_) => actor,
+            Ok(ended) => (self.after(who, &actor, ended.clone(), tick), Some(ended)),
+            Err(_) => (actor, None),
         }
     }
 
@@ -223,7 +231,7 @@ impl Scene {
     fn without_reply(&self, who: usize, actor: &Actor, tick: u16) -> Actor {
         match &actor.doing {
             Doing::Acquiring(_) | Doing::Disclaiming(_) => {
-                self.settled(who, actor.now(Doing::Disclaiming(Talk::default())), tick)
+                self.settled(who, actor.now(Doing::Disclaiming(Talk::default())), tick).0
             }
             Doing::Extending(hold, work, _) => actor.now(Doing::Holding(hold.clone(), *work)),
             Doing::Releasing(..) => self.round_over(who, actor),

@@ -3,14 +3,14 @@
 use super::memo::{Memo, Question};
 use super::property::{Change, Judge, Properties, Property};
 use super::scene::Scene;
-use super::symmetry::Symmetry;
+use super::symmetry::{Places, Symmetry};
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
 use super::world::{Action, Left, World, actions, apply};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// For each shard: hash (two words), the world's words, the parent.
+    /// For each shard: hash (two words) and words of each world.
     pub(super) worlds: [Vec<u32>; SHARDS],
     pub(super) violations: Vec<Hit>,
     pub(super) steps: u64,
@@ -30,12 +30,11 @@ impl Outbox {
         Self { worlds: std::array::from_fn(|_| Vec::new()), violations: Vec::new(), steps: 0 }
     }
 
-    fn push(&mut self, words: &[u32], parent: Index) {
+    fn push(&mut self, words: &[u32]) {
         let hash = hash(words);
         let shard = &mut self.worlds[shard_of(hash)];
         shard.extend([(hash >> 32) as u32, hash as u32]);
         shard.extend_from_slice(words);
-        shard.push(parent);
     }
 
     fn report(&mut self, violated: Properties, at: Index, by: Option<Action>) {
@@ -46,7 +45,7 @@ impl Outbox {
 /// Expands worlds, one after the other. Keeps its scratch space between them.
 pub(super) struct Expander<'a> {
     scene: &'a Scene,
-    symmetry: &'a Symmetry,
+    symmetry: Symmetry,
     properties: Properties,
     world: World<u32, u32>,
     after: World<u32, u32>,
@@ -57,7 +56,7 @@ pub(super) struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    pub(super) fn new(scene: &'a Scene, symmetry: &'a Symmetry, properties: Properties) -> Self {
+    pub(super) fn new(scene: &'a Scene, symmetry: Symmetry, properties: Properties) -> Self {
         let left = Left { tick: 0, crashes: 0, lost_replies: 0, failovers: 0 };
         let nothing = World { node: 0, actors: Vec::new(), left };
         let (world, after) = (nothing.clone(), nothing);
@@ -83,7 +82,7 @@ impl<'a> Expander<'a> {
             out.report(violated, at, Some(action));
         }
         for words in self.found.chunks_exact(words.len()) {
-            out.push(words, at);
+            out.push(words);
             out.steps += 1;
         }
         Ok(())
@@ -103,6 +102,28 @@ impl<'a> Expander<'a> {
             }
             self.symmetry.settle(memo, &mut self.after)?;
             pack(&self.after, &mut self.found);
+        }
+        Ok(())
+    }
+
+    /// Shows each step from a world that was expanded before: the action, the words of the world that is kept for the
+    /// next one, and where each client went.
+    pub(super) fn steps(
+        &mut self,
+        memo: &Memo<'_>,
+        words: &[u32],
+        mut show: impl FnMut(Action, &[u32], Places),
+    ) -> Result<(), Question> {
+        unpack(words, &mut self.world);
+        self.actions.clear();
+        actions(self.scene, memo, &self.world, &mut self.actions)?;
+        for &action in &self.actions {
+            self.after.clone_from(&self.world);
+            apply(self.scene, memo, &mut self.after, action)?;
+            let places = self.symmetry.settle(memo, &mut self.after)?;
+            self.found.clear();
+            pack(&self.after, &mut self.found);
+            show(action, &self.found, places);
         }
         Ok(())
     }

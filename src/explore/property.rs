@@ -5,9 +5,11 @@ use std::fmt;
 use super::parts::{Parts, Stage, Verdict};
 use super::scene::Scene;
 use super::world::{Action, World};
+use crate::lock::Mode;
 
 /// What must never happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Property {
     /// No two clients believe at once to hold the same lock.
     MutualExclusion,
@@ -161,10 +163,10 @@ impl<P: Parts> Judge<'_, P> {
                 {
                     continue;
                 }
-                let property = match (clients[one].reads, clients[other].reads) {
-                    (false, false) => Property::MutualExclusion,
-                    (true, true) => continue,
-                    (true, false) | (false, true) => Property::ReaderExcludesWriter,
+                let property = match (clients[one].locker.mode(), clients[other].locker.mode()) {
+                    (Mode::Exclusive, Mode::Exclusive) => Property::MutualExclusion,
+                    (Mode::Shared, Mode::Shared) => continue,
+                    (Mode::Shared, Mode::Exclusive) | (Mode::Exclusive, Mode::Shared) => Property::ReaderExcludesWriter,
                 };
                 if self.properties.has(property) {
                     violated = violated.with(property);

@@ -10,6 +10,7 @@ use crate::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, UnixTi
 
 /// How finely the clients' steps are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Grain {
     /// Reading the clock, sending a command (which the server runs at once) and receiving its reply are three steps: a
     /// reply can be on its way while time passes and others act.
@@ -21,6 +22,7 @@ pub enum Grain {
 
 /// How far the exploration goes, and how much may go wrong on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
     /// How often the clock ticks.
     pub ticks: u16,

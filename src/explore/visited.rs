@@ -43,6 +43,11 @@ impl Visited {
         &mut self.shards
     }
 
+    /// How many words a world has.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     /// How many worlds each shard has.
     pub(super) fn lens(&self) -> [u32; SHARDS] {
         std::array::from_fn(|shard| self.shards[shard].len)
@@ -60,12 +65,7 @@ impl Visited {
 
     /// The words of a world.
     pub(super) fn words(&self, index: Index) -> &[u32] {
-        &self.shards[index as usize % SHARDS].entry(index >> SHARD_BITS)[..self.width]
-    }
-
-    /// The world from which a world was first reached; the first world is its own.
-    pub(super) fn parent(&self, index: Index) -> Index {
-        self.shards[index as usize % SHARDS].entry(index >> SHARD_BITS)[self.width]
+        self.shards[index as usize % SHARDS].entry(index >> SHARD_BITS)
     }
 
     /// Where these words are.
@@ -76,26 +76,53 @@ impl Visited {
     }
 }
 
+/// The worlds by their distance from the start: how many each shard had when each level was complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Levels(Vec<[u32; SHARDS]>);
+
+impl Levels {
+    /// The next level is complete: it reaches up to here.
+    pub(super) fn complete(&mut self, lens: [u32; SHARDS]) {
+        self.0.push(lens);
+    }
+
+    /// The last level was none.
+    pub(super) fn forget_last(&mut self) {
+        self.0.pop();
+    }
+
+    /// How many levels are complete.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The worlds at this distance from the start, in a fixed order.
+    pub(super) fn worlds(&self, depth: u32) -> impl Iterator<Item = Index> + use<> {
+        let depth = depth as usize;
+        let from = if depth == 0 { [0; SHARDS] } else { self.0[depth - 1] };
+        let ranges = from.into_iter().zip(self.0[depth]).map(|(from, to)| from..to);
+        (0..).zip(ranges).flat_map(|(shard, range)| range.map(move |at| at << SHARD_BITS | shard))
+    }
+}
+
 impl Shard {
-    /// Adds a world that was reached from `parent`, unless it is there.
-    pub(super) fn add(&mut self, hash: u64, words: &[u32], parent: Index) {
+    /// Adds a world, unless it is there.
+    pub(super) fn add(&mut self, hash: u64, words: &[u32]) {
         if self.find(hash, words).is_some() {
             return;
         }
-        let stride = self.width + 1;
-        let (chunk, at) = (self.len as usize / CHUNK, self.len as usize % CHUNK * stride);
+        let (chunk, at) = (self.len as usize / CHUNK, self.len as usize % CHUNK * self.width);
         if chunk == self.chunks.len() {
-            self.chunks.push(vec![0; CHUNK * stride].into_boxed_slice());
+            self.chunks.push(vec![0; CHUNK * self.width].into_boxed_slice());
         }
         self.chunks[chunk][at..at + self.width].copy_from_slice(words);
-        self.chunks[chunk][at + self.width] = parent;
         let (chunks, width) = (&self.chunks, self.width);
-        self.table.insert_unique(hash, self.len, |at| self::hash(&entry(chunks, width, *at)[..width]));
+        self.table.insert_unique(hash, self.len, |at| self::hash(entry(chunks, width, *at)));
         self.len += 1;
     }
 
     fn find(&self, hash: u64, words: &[u32]) -> Option<u32> {
-        self.table.find(hash, |at| self.entry(*at)[..self.width] == *words).copied()
+        self.table.find(hash, |at| self.entry(*at) == words).copied()
     }
 
     fn entry(&self, at: u32) -> &[u32] {
@@ -103,13 +130,13 @@ impl Shard {
     }
 
     fn bytes(&self) -> usize {
-        self.chunks.len() * CHUNK * (self.width + 1) * 4 + self.table.allocation_size()
+        self.chunks.len() * CHUNK * self.width * 4 + self.table.allocation_size()
     }
 }
 
 fn entry(chunks: &[Box<[u32]>], width: usize, at: u32) -> &[u32] {
-    let start = at as usize % CHUNK * (width + 1);
-    &chunks[at as usize / CHUNK][start..=start + width]
+    let start = at as usize % CHUNK * width;
+    &chunks[at as usize / CHUNK][start..start + width]
 }
 
 /// The shard of a hash: from bits that the tables do not use.

@@ -3,33 +3,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
-use crate::modern::TokenLock;
-use crate::wire::{Key, Transcript, Turn, UnixTime};
+use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift::modern::TokenLock;
+use lockshift::wire::{Key, Transcript, Turn, UnixTime};
 
-pub(super) fn lease(secs: u64) -> Lease {
+pub(crate) fn lease(secs: u64) -> Lease {
     Lease::new(Duration::from_secs(secs)).unwrap()
 }
 
-pub(super) fn token(secs: u64) -> Arc<dyn Locker> {
+pub(crate) fn token(secs: u64) -> Arc<dyn Locker> {
     Arc::new(TokenLock::new(Key::from("k"), lease(secs)))
 }
 
 /// The lock of the SETNX page: stamps in seconds, verdict "still expired", plain DEL.
 #[derive(Debug)]
-pub(super) struct GetSet {
-    pub(super) key: Key,
-    pub(super) lease: Lease,
+pub(crate) struct GetSet {
+    pub(crate) key: Key,
+    pub(crate) lease: Lease,
     /// Whether the reply of GETSET is judged.
-    pub(super) judges: bool,
+    pub(crate) judges: bool,
 }
 
 impl GetSet {
-    pub(super) fn lasting(secs: u64) -> Self {
+    pub(crate) fn lasting(secs: u64) -> Self {
         Self { key: Key::from("k"), lease: lease(secs), judges: true }
     }
 
-    pub(super) fn shared(secs: u64) -> Arc<dyn Locker> {
+    pub(crate) fn shared(secs: u64) -> Arc<dyn Locker> {
         Arc::new(Self::lasting(secs))
     }
 

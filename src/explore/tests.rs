@@ -1,4 +1,0 @@
-//! What the explorer finds, counted by hand or known from elsewhere.
-
-mod known;
-mod locks;
