@@ -14,7 +14,7 @@ use lockshift::wire::{Command, Key, Pending, Reading, Reply, Transcript, Turn, U
 /// When Alice comes. The digits tell one rounding from another.
 const ALICE_COMES: UnixTime = UnixTime::from_nanos(2_000_000_000_891_234_567);
 
-/// What the wall clocks say, of the clients and of the server's TIME.
+/// What the wall clocks say.
 #[derive(Clone, Debug)]
 pub(super) struct WallClock(Arc<AtomicI64>);
 
@@ -39,6 +39,9 @@ pub(super) struct Elsewhen {
     pub(super) lock: Arc<dyn Locker>,
     pub(super) owner: Owner,
     pub(super) wall: WallClock,
+    /// Whether TIME says `wall` as well: for protocols that read the server's clock in place of their own. Those whose
+    /// scripts read it can only live in the present.
+    pub(super) also_time: bool,
 }
 
 impl Elsewhen {
@@ -54,7 +57,7 @@ impl Elsewhen {
     }
 
     fn answer(&self, redis: &mut Transcript, command: Command) -> Turn<Reply> {
-        let asks_time = command.is("TIME");
+        let asks_time = self.also_time && command.is("TIME");
         let reply = redis.send(command)?;
         if !asks_time {
             return Ok(reply);
