@@ -11,11 +11,13 @@
 //!
 //! What they hold:
 //!
+//! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod cli;
 mod contract;
 mod driver;
 mod drivers;

@@ -61,10 +61,14 @@ impl Proxy {
         Self { address, plan }
     }
 
+    /// How to reach it: `redis://127.0.0.1:6379/`.
+    pub(crate) fn url(&self) -> String {
+        format!("redis://{}/", self.address)
+    }
+
     /// A client of the `redis` crate that says nothing of its own when it connects.
     pub(crate) fn client(&self) -> Client {
-        let url = format!("redis://{}/", self.address);
-        let info: ConnectionInfo = url.as_str().into_connection_info().expect("the url is well formed");
+        let info: ConnectionInfo = self.url().as_str().into_connection_info().expect("the url is well formed");
         let silent = info.redis_settings().clone().set_skip_set_lib_name();
         Client::open(info.set_redis_settings(silent)).expect("the url is well formed")
     }

@@ -1,0 +1,8 @@
+//! The command `lockshift`, as a person or a script runs it: what it prints where, and how it exits.
+
+mod command;
+mod compare;
+mod protocols;
+mod run;
+mod troubles;
+mod usage;
