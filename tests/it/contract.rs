@@ -4,6 +4,7 @@
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
 mod elsewhen;
+mod legacy;
 mod modern;
 mod scene;
 mod stage;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 use lockshift::lock::{Locker, Mode};
 
 use crate::drivers::{self, Driver};
-use crate::protocols::Named;
 use scene::SCENES;
 use stage::{Cast, Clock, Stage};
 use table::Table;
@@ -51,9 +51,9 @@ fn through<D: Driver>(table: &Table, rows: &[Row]) -> String {
     broken
 }
 
-/// The rows of a protocol that all contenders speak alike.
-fn alike((name, locker): Named) -> Row {
-    (name, Cast { alice: Arc::clone(&locker), bob: locker, clock: Clock::Runs })
+/// The row of a protocol that both contenders speak.
+fn alike(name: &str, clock: Clock, locker: Arc<dyn Locker>) -> Row {
+    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock })
 }
 
 /// The rows of a lock with two sides: readers among themselves, writers among themselves, and one after the other.

@@ -7,7 +7,7 @@ use lockshift::driver::Attempt;
 use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::elsewhen::{Elsewhen, WallClock};
+use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
 use super::telling;
 use crate::drivers::Driver;
@@ -51,7 +51,7 @@ pub(super) struct Stage<D> {
 
 /// The two contenders of a scene: their locks, and what they have won so far.
 struct Players<D: Driver> {
-    wall: WallClock,
+    clock: FakeClock,
     alice: D::Lock,
     bob: D::Lock,
     alices: Option<D::Guard>,
@@ -75,7 +75,7 @@ impl<D: Driver> Stage<D> {
         }
         let before = contents(&mut self.operator);
         self.monitor.skip();
-        players.wall.set(scene.after);
+        players.clock.set(scene.after);
         let ending = self.act(&mut players, scene.action);
         let said = telling::wire(&self.monitor.take());
         let change = telling::change(&before, &contents(&mut self.operator));
@@ -84,14 +84,14 @@ impl<D: Driver> Stage<D> {
     }
 
     fn players(&self, cast: &Cast) -> Players<D> {
-        let wall = WallClock::new();
+        let clock = FakeClock::new();
         let lock = |lock: &Arc<dyn Locker>, owner| {
             let elsewhen =
-                Elsewhen { lock: Arc::clone(lock), owner, wall: wall.clone(), also_time: cast.clock == Clock::Set };
+                Elsewhen { lock: Arc::clone(lock), owner, clock: clock.clone(), also_time: cast.clock == Clock::Set };
             self.driver.lock(&self.server.client(), elsewhen)
         };
         let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
-        Players { wall, alice, bob, alices: None, bobs: None }
+        Players { clock, alice, bob, alices: None, bobs: None }
     }
 
     /// Brings about what is given.
@@ -113,7 +113,7 @@ impl<D: Driver> Stage<D> {
             }
             Given::BobOvertook => {
                 self.set(players, key, Given::TtlOver);
-                players.wall.set(Duration::from_secs(99));
+                players.clock.set(Duration::from_secs(99));
                 players.bobs = self.won(&players.bob);
                 if players.bobs.is_none() {
                     self.operate(&cmd("FLUSHALL"));

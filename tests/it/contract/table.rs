@@ -44,6 +44,11 @@ impl Table {
         Self { protocols }
     }
 
+    /// The protocols that it tells of.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.protocols.iter().map(|protocol| protocol.name.as_str())
+    }
+
     /// What is expected of `protocol` in `scene`.
     pub(super) fn expectation(&self, protocol: &str, scene: &str) -> &str {
         let rows = self.protocols.iter().filter(|row| row.name == protocol).flat_map(|row| &row.scenes);
