@@ -11,8 +11,9 @@ use std::time::Duration;
 use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// When Alice comes. The digits tell one rounding from another.
-const ALICE_COMES: UnixTime = UnixTime::from_nanos(2_000_000_000_891_234_567);
+/// When Alice comes, in October 2096: a TTL that is given as a moment must not be over. The digits tell one rounding
+/// from another.
+const ALICE_COMES: UnixTime = UnixTime::from_nanos(4_000_000_000_891_234_567);
 
 /// How long the machines have been running then.
 const UPTIME: Duration = Duration::from_millis(1_000_891);

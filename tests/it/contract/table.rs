@@ -3,7 +3,7 @@
 //! ```text
 //! # The lock of some article.
 //! php-getset
-//!   free     SETNX k 2000000010; EXPIRE k 10 => won
+//!   free     SETNX k 4000000010; EXPIRE k 10 => won
 //!   release  TTL k; DEL k => freed, nothing is left
 //! ```
 //!

@@ -103,9 +103,13 @@ fn answer<T>(ended: Result<Answer<T>, Error>, tell: impl FnOnce(T) -> &'static s
     }
 }
 
-/// A TTL that has just been set, whose very milliseconds depend on the machine.
+/// A TTL that has just been set, whose very milliseconds depend on the machine, or one that was given as a moment.
 fn for_seconds(left: Option<Duration>) -> String {
-    left.map_or(String::new(), |left| format!(" for {} s", left.as_millis().div_ceil(1_000)))
+    match left {
+        None => String::new(),
+        Some(left) if left > Duration::from_secs(86_400) => " for years".to_owned(),
+        Some(left) => format!(" for {} s", left.as_millis().div_ceil(1_000)),
+    }
 }
 
 /// What that did to the keys: nothing is said where something new stands in them.
