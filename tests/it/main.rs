@@ -9,10 +9,12 @@
 //! What they hold:
 //!
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod contract;
 mod monitor;
+mod oracle;
 mod patience;
 mod server;
 mod tidy;
