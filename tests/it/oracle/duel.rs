@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use lockshift::sim::{Flavour, Message, Server, Session, Via};
+use lockshift::sim::{Message, Server, Session, Via};
 use lockshift::wire::{Command, Reply, UnixTime};
 
 use super::peer::Peer;
 use super::steps::Step;
+use super::terms::Terms;
 use crate::patience::pause;
 
 /// How many connections the steps are told on; the last of them listens.
@@ -14,6 +15,7 @@ pub(super) const SESSIONS: usize = 3;
 
 /// Both servers.
 pub(super) struct Duel {
+    terms: Terms,
     clock: Peer,
     peers: Vec<Peer>,
     /// What each connection has queued since MULTI.
@@ -40,17 +42,18 @@ impl Disagreement {
 
 impl Duel {
     /// Both servers, empty.
-    pub(super) fn begin(server: &crate::server::Server, flavour: Flavour) -> Self {
+    pub(super) fn begin(server: &crate::server::Server, terms: Terms) -> Self {
         let mut clock = Peer::of(server);
         for forget in ["FLUSHALL", "SCRIPT FLUSH"] {
             let words = forget.split(' ').map(|word| word.as_bytes().to_vec()).collect();
             clock.ask(&Command::from_words(words).expect("there are words"));
         }
         Self {
+            terms,
             clock,
             peers: (0..SESSIONS).map(|_| Peer::of(server)).collect(),
             queued: vec![Vec::new(); SESSIONS],
-            possible: vec![Server::new(flavour)],
+            possible: vec![Server::new(terms.flavour)],
             log: Vec::new(),
             over: false,
         }
@@ -81,6 +84,9 @@ impl Duel {
         let span = before..=self.millis();
         // A command that runs others reads the clock for each of them.
         self.over = is_compound && span.start() != span.end();
+        if self.over {
+            return Ok(());
+        }
         self.log.push(format!("{session} at {before}: {command} -> {real}"));
         self.explain(session, command, &real, span)?;
         self.keep_queue(session, command, &real);
@@ -95,15 +101,16 @@ impl Duel {
         real: &Reply,
         span: RangeInclusive<i64>,
     ) -> Result<(), Disagreement> {
-        let expected = self.ordered(session, command, real.clone());
+        let terms = self.terms;
+        let essence = |reply: &Reply| terms.essence(command, &self.queued[session], reply.clone());
         let mut next = Vec::new();
         let mut others = Vec::new();
-        for state in std::mem::take(&mut self.possible) {
+        for state in &self.possible {
             for millis in span.clone() {
                 let mut after = state.clone();
                 let reply =
                     after.call(id(session), command, UnixTime::from_millis(millis).expect("it is not yet 2262"));
-                if self.ordered(session, command, reply.clone()) != expected {
+                if essence(&reply) != essence(real) {
                     others.push(reply);
                 } else if !next.contains(&after) {
                     next.push(after);
@@ -118,17 +125,6 @@ impl Duel {
         }
         self.possible = next;
         Ok(())
-    }
-
-    /// The reply with its items sorted, where Redis promises no order.
-    fn ordered(&self, session: usize, command: &Command, reply: Reply) -> Reply {
-        match reply {
-            Reply::Array(items) if command.is("EXEC") && items.len() == self.queued[session].len() => {
-                let pairs = self.queued[session].iter().zip(items);
-                Reply::Array(pairs.map(|(command, item)| in_order(command, item)).collect())
-            }
-            reply => in_order(command, reply),
-        }
     }
 
     fn keep_queue(&mut self, session: usize, command: &Command, real: &Reply) {
@@ -177,32 +173,6 @@ impl Duel {
 
 fn id(session: usize) -> Session {
     Session(u32::try_from(session).expect("there are few sessions"))
-}
-
-fn in_order(command: &Command, reply: Reply) -> Reply {
-    let width = match command.name().to_ascii_uppercase().as_slice() {
-        b"SMEMBERS" | b"HKEYS" | b"HVALS" | b"KEYS" | b"PUBSUB" => 1,
-        b"HGETALL" => 2,
-        b"SCAN" => return in_each(reply),
-        _ => return reply,
-    };
-    match reply {
-        Reply::Array(items) => {
-            let mut groups: Vec<Vec<Reply>> = items.chunks(width).map(<[Reply]>::to_vec).collect();
-            groups.sort_by_key(|group| format!("{group:?}"));
-            Reply::Array(groups.concat())
-        }
-        reply => reply,
-    }
-}
-
-fn in_each(reply: Reply) -> Reply {
-    match reply {
-        Reply::Array(parts) => {
-            Reply::Array(parts.into_iter().map(|part| in_order(&Command::new("KEYS"), part)).collect())
-        }
-        reply => reply,
-    }
 }
 
 /// A message as it comes over the wire.

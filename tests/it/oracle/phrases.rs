@@ -1,9 +1,12 @@
 //! Random commands: few keys of every type, arguments that are right most of the time.
 
+use lockshift::sim::Flavour;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::Union;
 
 use super::steps::{Phrase, Word};
+use super::terms::Terms;
 
 /// Commands of all families. A word in small letters stands for what [`words`] makes of it.
 const DATA: &str = "
@@ -38,6 +41,13 @@ const MEETING_EXPIRY: &str = "
     RPUSH key value | LPOP key | KEYS pattern | WATCH key | MULTI | EXEC
 ";
 
+const SET_IF_EQUAL: &str = "SET key int IFEQ int | SET key int IFEQ int setopt | SET key int setopt IFEQ int";
+const DELIFEQ: &str = "DELIFEQ key int";
+const DELEX: &str = "
+    DELEX key | DELEX key IFEQ int | DELEX key IFNE int | DELEX key name int | DELEX key name |
+    SET key int IFNE int | SET key int IFNE int setopt
+";
+
 const TRANSACTIONS: &str = "
     MULTI | MULTI | EXEC | EXEC | EXEC | DISCARD | WATCH key | WATCH key key | UNWATCH | SELECT database | RESET |
     FLUSHDB | FLUSHALL
@@ -61,6 +71,19 @@ const LISTENING: &str = "
 ";
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// The native compare commands, as far as this server has them or is known to refuse them.
+pub(super) fn comparing(terms: Terms) -> impl Strategy<Value = Phrase> {
+    let has = |flavour| terms.compares && terms.flavour == flavour || terms.flavour == Flavour::Redis70;
+    let told = [
+        (terms.compares || terms.flavour == Flavour::Redis70, SET_IF_EQUAL),
+        (has(Flavour::Valkey9), DELIFEQ),
+        (has(Flavour::Redis84), DELEX),
+        (true, EXPIRY),
+    ];
+    let told: Vec<_> = told.into_iter().filter_map(|(is_told, templates)| is_told.then_some(templates)).collect();
+    Union::new(told.into_iter().map(|templates| mostly_right(templates).boxed()))
+}
 
 /// Commands of all families.
 pub(super) fn everything() -> impl Strategy<Value = Phrase> {
@@ -164,7 +187,7 @@ fn words(placeholder: &str) -> BoxedStrategy<Vec<Word>> {
 fn set_option() -> BoxedStrategy<Vec<Word>> {
     let relative = (select(&["PX", "EX", "px"][..]), prop_oneof![words("millis"), words("secs")]);
     prop_oneof![
-        3 => select(&["NX", "XX", "GET", "KEEPTTL", "get", "IFEQ"][..]).prop_map(|option| vec![Word::text(option)]),
+        3 => select(&["NX", "XX", "GET", "KEEPTTL", "get"][..]).prop_map(|option| vec![Word::text(option)]),
         3 => relative.prop_map(|(option, amount)| [vec![Word::text(option)], amount].concat()),
         1 => words("at_millis").prop_map(|moment| [vec![Word::text("PXAT")], moment].concat()),
         1 => words("at_secs").prop_map(|moment| [vec![Word::text("EXAT")], moment].concat()),
