@@ -22,6 +22,7 @@
 //! ```
 
 mod flavour;
+mod rewrite;
 mod server;
 mod session;
 
@@ -55,6 +56,7 @@ mod transactions;
 
 pub use flavour::Flavour;
 pub use ranking::Ranking;
+pub use rewrite::Rewrite;
 pub use server::{Server, Stored};
 pub use session::{Message, Session, Via};
 pub use value::Value;
