@@ -9,4 +9,6 @@ pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
 #[cfg(feature = "sim")]
+pub mod explore;
+#[cfg(feature = "sim")]
 pub mod sim;
