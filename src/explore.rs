@@ -5,6 +5,7 @@
 //! of them, breadth first. It runs the protocols and the server that ship, once per distinct question, and knows none of
 //! them: what a client believes comes from the words of [`lock`](crate::lock) alone.
 
+mod names;
 mod client;
 mod scene;
 
@@ -20,10 +21,12 @@ mod intern;
 mod memo;
 mod visited;
 
+mod places;
 mod property;
 mod symmetry;
 
 mod expand;
+mod forever;
 mod route;
 mod run;
 mod search;
