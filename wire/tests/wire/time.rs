@@ -59,6 +59,7 @@ proptest! {
         let rounded = moment.rounded_up_to(unit);
         prop_assert!(rounded >= moment);
         prop_assert!(rounded.saturating_since(moment) < unit);
+        prop_assert_eq!(rounded.rounded_up_to(unit), rounded, "a whole one stays");
         let whole = i128::from(rounded.as_nanos()).rem_euclid(unit.as_nanos().cast_signed()) == 0;
         prop_assert!(whole || rounded == UnixTime::from_nanos(i64::MAX));
     }
