@@ -1,0 +1,1 @@
+//! A row in words, for tables and reports.
