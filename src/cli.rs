@@ -7,6 +7,7 @@ mod completions;
 mod everywhere;
 mod exit;
 mod failure;
+mod inspect;
 mod link;
 mod man;
 mod page;
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
 fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, everywhere),
+        Mode::Inspect(args) => inspect::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),

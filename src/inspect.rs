@@ -19,7 +19,7 @@
 //! assert!(finding.writers.iter().any(|protocol| protocol.name() == "php-getset"));
 //! assert_eq!(finding.expires_at, UnixTime::from_secs(1_700_000_160));
 //! assert_eq!(finding.is_expired, Some(false));
-//! assert!(finding.hazards.contains(&Hazard::NoTtl));
+//! assert!(finding.hazards.iter().any(|hazard| matches!(hazard, Hazard::NoTtl { .. })));
 //! ```
 
 mod finding;

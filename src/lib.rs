@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod compare;
 pub mod driver;
+pub mod inspect;
 pub mod protocols;
 #[cfg(feature = "cli")]
 pub mod report;

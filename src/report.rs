@@ -4,6 +4,8 @@
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
 mod comparison;
+mod inspection;
+mod moment;
 mod protocols;
 mod run;
 mod table;
@@ -11,6 +13,7 @@ mod table;
 use serde::Serialize;
 
 pub use comparison::{Compared, Comparison};
+pub use inspection::Inspection;
 pub use protocols::{Listed, Protocols};
 pub use run::{Ran, Released, whole_millis};
 

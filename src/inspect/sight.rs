@@ -1,6 +1,6 @@
 //! Looking at a key, by commands that change nothing.
 
-use crate::wire::{Command, Key, Reply, Transcript, Ttl, Turn, UnixTime};
+use crate::wire::{Command, Key, Pending, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What was seen of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,13 +25,18 @@ const LONGEST: i64 = 512;
 /// Looks at a key: TYPE, STRLEN, GET, PTTL, TIME.
 ///
 /// # Errors
-/// [`Pending`](crate::wire::Pending): a reply is still to come, or Redis refused.
+/// [`Pending`]: a reply is still to come, or Redis refused.
 pub fn look(key: &Key, redis: &mut Transcript) -> Turn<Sight> {
     let at = redis.now()?;
     let kind = redis.type_of(key)?;
     let value = if kind == "string" { short_value(key, redis)? } else { None };
     let ttl = redis.pttl(key)?;
-    let server_at = server_time(redis)?;
+    let server_at = match redis.time() {
+        Ok(time) => Some(time),
+        // Not every user may run TIME; without it we only miss how far the clocks are apart.
+        Err(Pending::Fault(_)) => None,
+        Err(pending) => return Err(pending),
+    };
     // It may have gone since it was asked for its type.
     let kind = if ttl == Ttl::NO_KEY { "none".to_owned() } else { kind };
     Ok(Sight { key: key.clone(), at, server_at, kind, value, ttl })
@@ -51,18 +56,4 @@ fn short_value(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
         Reply::Int(_) => Ok(None),
         other => Transcript::fault(command, other),
     }
-}
-
-/// Not every user may run TIME; without it we only miss how far the clocks are apart.
-fn server_time(redis: &mut Transcript) -> Turn<Option<UnixTime>> {
-    match redis.send(Command::new("TIME"))? {
-        Reply::Array(parts) => Ok(unix_time(&parts)),
-        _ => Ok(None),
-    }
-}
-
-fn unix_time(parts: &[Reply]) -> Option<UnixTime> {
-    let [Reply::Bulk(secs), Reply::Bulk(micros)] = parts else { return None };
-    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<i64>().ok();
-    Some(UnixTime::from_nanos(number(secs)?.checked_mul(1_000_000_000)?.checked_add(number(micros)?.checked_mul(1_000)?)?))
 }
