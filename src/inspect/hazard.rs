@@ -67,8 +67,10 @@ impl Hazard {
         ends_at: Option<UnixTime>,
         is_expired: Option<bool>,
     ) -> Vec<Self> {
+        if sight.exists() && sight.kind != "string" {
+            return vec![Self::OtherType { kind: sight.kind.clone() }];
+        }
         let of_lock = match is_expired {
-            _ if sight.exists() && sight.kind != "string" => Some(Self::OtherType { kind: sight.kind.clone() }),
             // It is nobody's lock: nothing about it can go wrong.
             None => return Vec::new(),
             Some(true) => Some(Self::Abandoned {
