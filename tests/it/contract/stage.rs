@@ -7,20 +7,38 @@ use lockshift::driver::Attempt;
 use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::elsewhen::{Elsewhen, WallClock};
+use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
 use super::telling;
 use crate::drivers::Driver;
 use crate::monitor::Monitor;
+use crate::patience::pause;
 use crate::server::{Server, contents};
 
 pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
 pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
 
-/// The protocols that two contenders speak, mostly the same.
+/// The protocols that two contenders speak: the same, or two sides of one lock.
 pub(super) struct Cast {
     pub(super) alice: Arc<dyn Locker>,
     pub(super) bob: Arc<dyn Locker>,
+    pub(super) clock: Clock,
+}
+
+/// Which clock the protocols go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The test's: it stands in for the client's wall clock, and for what TIME answers.
+    Set,
+    /// The server's own, asked for in scripts or running down in TTLs.
+    Runs,
+}
+
+impl Cast {
+    /// Whether the scene shows anything that it does not show when both speak as Alice does.
+    pub(super) fn plays(&self, scene: Scene) -> bool {
+        Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires)
+    }
 }
 
 /// One server, its recording, and a driver.
@@ -33,7 +51,7 @@ pub(super) struct Stage<D> {
 
 /// The two contenders of a scene: their locks, and what they have won so far.
 struct Players<D: Driver> {
-    wall: WallClock,
+    clock: FakeClock,
     alice: D::Lock,
     bob: D::Lock,
     alices: Option<D::Guard>,
@@ -51,9 +69,13 @@ impl<D: Driver> Stage<D> {
         self.operate(&cmd("FLUSHALL"));
         let mut players = self.players(cast);
         self.set(&mut players, cast.alice.key().as_bytes(), scene.given);
+        if cast.clock == Clock::Runs {
+            // So that nothing is still as it was in the same millisecond.
+            pause(Duration::from_millis(2));
+        }
         let before = contents(&mut self.operator);
         self.monitor.skip();
-        players.wall.set(scene.after);
+        players.clock.set(scene.after);
         let ending = self.act(&mut players, scene.action);
         let said = telling::wire(&self.monitor.take());
         let change = telling::change(&before, &contents(&mut self.operator));
@@ -62,13 +84,14 @@ impl<D: Driver> Stage<D> {
     }
 
     fn players(&self, cast: &Cast) -> Players<D> {
-        let wall = WallClock::new();
+        let clock = FakeClock::new();
         let lock = |lock: &Arc<dyn Locker>, owner| {
-            let elsewhen = Elsewhen { lock: Arc::clone(lock), owner, wall: wall.clone() };
+            let elsewhen =
+                Elsewhen { lock: Arc::clone(lock), owner, clock: clock.clone(), also_time: cast.clock == Clock::Set };
             self.driver.lock(&self.server.client(), elsewhen)
         };
         let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
-        Players { wall, alice, bob, alices: None, bobs: None }
+        Players { clock, alice, bob, alices: None, bobs: None }
     }
 
     /// Brings about what is given.
@@ -90,7 +113,7 @@ impl<D: Driver> Stage<D> {
             }
             Given::BobOvertook => {
                 self.set(players, key, Given::TtlOver);
-                players.wall.set(Duration::from_secs(99));
+                players.clock.set(Duration::from_secs(99));
                 players.bobs = self.won(&players.bob);
                 if players.bobs.is_none() {
                     self.operate(&cmd("FLUSHALL"));
