@@ -1,0 +1,1 @@
+//! by_csharp_and_go
