@@ -2,6 +2,7 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::fmt;
 
 use lockshift_lock::Owner;
 
@@ -79,6 +80,11 @@ impl Form {
     /// The bytes that `owner` writes, with this number for a stamp.
     pub fn write(&self, number: Number, owner: &Owner) -> Vec<u8> {
         self.parts.iter().flat_map(|part| part.write(self.stamp.digits, number, owner)).collect()
+    }
+
+    /// Whether this form could have been written as `value`, at whatever time and by whatever owner.
+    pub fn matches(&self, value: &[u8]) -> bool {
+        self.split(value).is_some()
     }
 
     /// The number in a value of this form; `None` for values of another form, or of a form without a stamp.
@@ -175,4 +181,27 @@ fn is_hex(bytes: &[u8]) -> bool {
 fn is_uuid(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'-').map(<[u8]>::len).eq([8, 4, 4, 4, 12])
         && bytes.split(|byte| *byte == b'-').all(is_hex)
+}
+
+impl fmt::Display for Form {
+    /// `<stamp>-<pid>: decimal s, now + lease`; a constant stands in quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts {
+            [Part::Stamp] => return self.stamp.fmt(f),
+            [] => return f.write_str("\"\""),
+            [Part::Text(text)] => return write!(f, "\"{text}\""),
+            _ => {}
+        }
+        for part in self.parts {
+            match part {
+                Part::Stamp => f.write_str("<stamp>"),
+                Part::Text(text) => f.write_str(text),
+                Part::Pid => f.write_str("<pid>"),
+                Part::Thread => f.write_str("<thread>"),
+                Part::Uuid => f.write_str("<uuid>"),
+                Part::Hex => f.write_str("<32 hex digits>"),
+            }?;
+        }
+        if self.is_stamped() { write!(f, ": {}", self.stamp) } else { Ok(()) }
+    }
 }
