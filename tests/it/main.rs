@@ -15,7 +15,9 @@
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`set`]: SET with all its options, and what its answer says.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -24,9 +26,11 @@ mod driver;
 mod drivers;
 mod hostile;
 mod monitor;
+mod native;
 mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
 mod server;
+mod set;
 mod tidy;
