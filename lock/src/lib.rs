@@ -16,6 +16,6 @@ mod owner;
 
 pub use hold::Hold;
 pub use lease::{Lease, LeaseError};
-pub use locker::Locker;
+pub use locker::{Locker, Mode};
 pub use outcome::{Acquired, Extended, Held, Released, Standing, Why};
 pub use owner::{Owner, Token};

@@ -1,8 +1,19 @@
 //! The trait that every lock protocol implements.
 
+use alloc::sync::Arc;
+
 use lockshift_wire::{Key, Transcript, Turn};
 
 use crate::{Acquired, Extended, Hold, Lease, Owner, Released, Standing};
+
+/// With whom a holder shares the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// With nobody: a mutex, or the write half of a read/write lock.
+    Exclusive,
+    /// With other holders in this mode: the read half.
+    Shared,
+}
 
 /// A lock on one key in one protocol.
 ///
@@ -15,6 +26,11 @@ pub trait Locker: Send + Sync {
 
     /// For how long a winner holds.
     fn lease(&self) -> Lease;
+
+    /// Whether a winner keeps everybody out, or only those who want to be alone.
+    fn mode(&self) -> Mode {
+        Mode::Exclusive
+    }
 
     /// One try, from first command to verdict.
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired>;
@@ -38,5 +54,45 @@ pub trait Locker: Send + Sync {
     /// Whether commands of others on the same connection would break it, as with WATCH and MULTI.
     fn needs_own_connection(&self) -> bool {
         false
+    }
+}
+
+/// A shared protocol is a protocol: `Arc<dyn Locker>` goes wherever a `Locker` does.
+#[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
+impl<L: Locker + ?Sized> Locker for Arc<L> {
+    fn key(&self) -> &Key {
+        (**self).key()
+    }
+
+    fn lease(&self) -> Lease {
+        (**self).lease()
+    }
+
+    fn mode(&self) -> Mode {
+        (**self).mode()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        (**self).acquire(owner, redis)
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        (**self).release(hold, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        (**self).extend(hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        (**self).standing(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        (**self).disclaim(owner, redis)
+    }
+
+    fn needs_own_connection(&self) -> bool {
+        (**self).needs_own_connection()
     }
 }

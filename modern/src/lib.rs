@@ -6,7 +6,13 @@
 
 extern crate alloc;
 
+mod rw;
+mod rw_hash;
+mod rw_pair;
 mod scripts;
 mod token;
 
+pub use rw::ReadWriteLock;
+pub use rw_hash::StampHashLock;
+pub use rw_pair::PairLock;
 pub use token::TokenLock;

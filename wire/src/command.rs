@@ -56,15 +56,6 @@ impl Command {
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
-
-    /// Whether losing the reply loses nothing: the command only reads.
-    pub fn only_reads(&self) -> bool {
-        const READERS: [&str; 16] = [
-            "GET", "EXISTS", "TYPE", "TTL", "PTTL", "STRLEN", "TIME", "PING", "HGET", "HEXISTS", "HGETALL", "COMMAND",
-            "INFO", "WATCH", "UNWATCH", "MULTI",
-        ];
-        READERS.iter().any(|reader| self.is(reader))
-    }
 }
 
 impl fmt::Display for Command {

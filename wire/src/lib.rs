@@ -32,12 +32,14 @@ extern crate alloc;
 
 mod command;
 mod commands;
+mod effect;
 mod fault;
 mod key;
 mod printable;
 mod procedure;
 mod reply;
 mod script;
+mod slot;
 mod time;
 mod transcript;
 

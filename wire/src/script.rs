@@ -60,6 +60,19 @@ impl Transcript {
         })
     }
 
+    /// Runs a script that answers a number.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::Pending): a reply is still to come, or Redis refused the script.
+    pub fn script_int(&mut self, script: &Script, keys: &[&Key], args: &[&[u8]]) -> Turn<i64> {
+        self.script_answer(
+            script,
+            keys,
+            args,
+            |reply| if let Reply::Int(number) = reply { Some(*number) } else { None },
+        )
+    }
+
     fn script_answer<T>(
         &mut self,
         script: &Script,

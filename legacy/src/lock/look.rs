@@ -9,8 +9,7 @@ use lockshift_wire::{Pending, Reading, Transcript, Turn};
 use super::Lock;
 use super::acquire::raised;
 use super::bid::Bid;
-use crate::dialect::look::Looks;
-use crate::{Comparison, Judged, Live, Look, Missing, Number, OnError, Takeover, Watch};
+use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Takeover, Watch};
 
 /// What a look at the key has come to.
 pub(super) enum Sight {
@@ -109,8 +108,9 @@ impl Lock {
 
 /// Judging a value, by the row's look.
 impl Lock {
-    /// What a stored value looks like at that moment.
-    pub(super) fn looks(&self, value: &[u8], at: Reading) -> Looks {
+    /// What a stored value looks like to this client at that moment: what it does next follows from that and from the
+    /// row. A client that never looks takes every key for a lock that is held.
+    pub fn looks(&self, value: &[u8], at: Reading) -> Looks {
         let stamp = &self.dialect.form.stamp;
         match &self.dialect.look {
             Some(look) => {
@@ -132,7 +132,7 @@ impl Lock {
     }
 
     /// Whether this client takes a value for none.
-    pub(super) fn is_absent(&self, value: &[u8]) -> bool {
+    pub fn is_absent(&self, value: &[u8]) -> bool {
         self.dialect.look.is_some_and(|look| look.is_absent(value))
     }
 

@@ -1,0 +1,18 @@
+-- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer; ARGV[1] token, ARGV[2] lease in ms.
+-- Takes the writer's place if nobody holds. If only readers do, it keeps new ones out for as long as the last of them
+-- may stay, so that a stream of readers cannot starve a writer. Answers -1, or the ms until it may help to ask again.
+if redis.call('exists', KEYS[1]) == 1 then
+  return math.max(redis.call('pttl', KEYS[1]), 1)
+end
+local time = redis.call('time')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('zremrangebyscore', KEYS[2], '-inf', now_ms)
+local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')
+if last[2] then
+  local left_ms = last[2] - now_ms
+  redis.call('set', KEYS[3], ARGV[1], 'px', left_ms, 'nx')
+  return left_ms
+end
+redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+redis.call('del', KEYS[3])
+return -1

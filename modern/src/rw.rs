@@ -1,0 +1,115 @@
+//! A read/write lock with an entry, and a lease, for every reader.
+//!
+//! The writer is a token in a key of its own; the readers are the members of a sorted set, each scored with the
+//! server's millisecond at which its lease ends. A writer that finds readers keeps new ones out until the last of those
+//! present must have left. All keys are in one slot, and only the server's clock is asked.
+
+use alloc::string::ToString;
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Released, Standing, Why};
+use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
+
+const READ: Script = Script::new(include_str!("lua/rw/read.lua"));
+const WRITE: Script = Script::new(include_str!("lua/rw/write.lua"));
+const LEAVE: Script = Script::new(include_str!("lua/rw/leave.lua"));
+const EXTEND: Script = Script::new(include_str!("lua/rw/extend.lua"));
+
+/// One side of a read/write lock.
+#[derive(Clone, Debug)]
+pub struct ReadWriteLock {
+    writer: Key,
+    readers: Key,
+    waiting: Key,
+    mode: Mode,
+    lease: Lease,
+}
+
+impl ReadWriteLock {
+    /// The `mode` side of the read/write lock on `key`, for `lease` at a time.
+    pub fn new(key: Key, mode: Mode, lease: Lease) -> Self {
+        Self { readers: key.sibling("readers"), waiting: key.sibling("writer-waits"), writer: key, mode, lease }
+    }
+}
+
+impl Locker for ReadWriteLock {
+    fn key(&self) -> &Key {
+        &self.writer
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let token = owner.token.hex().into_bytes();
+        let script = match self.mode {
+            Mode::Shared => READ,
+            Mode::Exclusive => WRITE,
+        };
+        let since = redis.clock()?;
+        let lease_ms = self.lease.length().as_millis().to_string();
+        let keys = [&self.writer, &self.readers, &self.waiting];
+        let wait_ms = redis.script_int(&script, &keys, &[&token, lease_ms.as_bytes()])?;
+        Ok(match u64::try_from(wait_ms) {
+            Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }),
+            Ok(wait_ms) => {
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+            }
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let keys = [&self.writer, &self.readers, &self.waiting];
+        let held = redis.script_flag(&LEAVE, &keys, &[&hold.value])?;
+        Ok(if held { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let since = redis.clock()?;
+        let lease_ms = self.lease.length().as_millis().to_string();
+        let args = [hold.value.as_slice(), lease_ms.as_bytes()];
+        let extended = redis.script_flag(&EXTEND, &[&self.writer, &self.readers], &args)?;
+        Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        match self.mode {
+            Mode::Exclusive => self.standing_of_writer(hold, redis),
+            Mode::Shared => self.standing_of_reader(hold, redis),
+        }
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let keys = [&self.writer, &self.readers, &self.waiting];
+        redis.script_flag(&LEAVE, &keys, &[owner.token.hex().as_bytes()]).map(drop)
+    }
+}
+
+impl ReadWriteLock {
+    fn standing_of_writer(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        match redis.get(&self.writer)? {
+            None => Ok(Standing::Free),
+            Some(token) if token != hold.value => Ok(Standing::Theirs),
+            Some(_) => Ok(Standing::Ours { left: redis.pttl(&self.writer)?.left_of_millis() }),
+        }
+    }
+
+    fn standing_of_reader(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        let command = Command::new("ZSCORE").arg(&self.readers).arg(&hold.value);
+        let score = match redis.send(command.clone())? {
+            Reply::Nil => return Ok(Standing::Free),
+            Reply::Bulk(score) => score,
+            reply => return Transcript::fault(command, reply),
+        };
+        let Some(ends_ms) = str::from_utf8(&score).ok().and_then(|text| text.parse::<i64>().ok()) else {
+            return Transcript::fault(command, Reply::Bulk(score));
+        };
+        let left_ms = u64::try_from(ends_ms - redis.time()?.as_millis()).unwrap_or(0);
+        Ok(if left_ms > 0 { Standing::Ours { left: Some(Duration::from_millis(left_ms)) } } else { Standing::Free })
+    }
+}

@@ -1,0 +1,72 @@
+//! Runs lock protocols on a real Redis: [`blocking`] and, with the feature `tokio`, for async programs.
+//!
+//! A protocol comes in as a [`Locker`](crate::lock::Locker) and is never known by name here. On top of it this room puts
+//! the policies: how to wait ([`Wait`]), how to renew ([`Renewal`]), when to tell a holder that its lock is lost
+//! ([`Loss`]). *Held*, *lost* and *unknown* are values ([`Attempt`], [`Answer`]); an [`Error`] means that the server
+//! cannot be used, and says what to do.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use lockshift::driver::{Attempt, Renewal, Wait, blocking};
+//! use lockshift::lock::Lease;
+//! use lockshift::modern::TokenLock;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection()?;
+//! let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?);
+//! let lock = blocking::Lock::new(connection, locker);
+//!
+//! match lock.acquire(&Wait::backoff().for_at_most(Duration::from_secs(10)))? {
+//!     Attempt::Won(mut guard) => {
+//!         guard.renew(Renewal::every_third())?;
+//!         // ... work, and look at `guard.lost()` now and then ...
+//!         guard.release()?;
+//!     }
+//!     Attempt::Held(_) | Attempt::TooLate => println!("somebody else is at it"),
+//!     Attempt::Unknown(unknown) => eprintln!("{unknown}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a connection must be
+//!
+//! Anything of the `redis` crate: a single connection, a pooled one, a cluster, a connection manager. Two things matter:
+//!
+//! - **Timeouts.** A blocking `redis::Connection` waits for ever by default; set its read and write timeouts, or a
+//!   server that hangs also hangs whoever releases. The holder is told of its lost lock in any case: that does not
+//!   depend on the server.
+//! - **A cluster connection sends a command again by itself** when a connection breaks. A `SET NX` that ran and lost its
+//!   reply is then sent twice, and the second reply says that somebody holds the lock. So *held*, on a cluster, may mean
+//!   a lock that nobody holds until its lease ends.
+//!
+//! # Logging
+//!
+//! Through `log`, all under the target `lockshift::driver`: *debug* for the ordinary, *warn* for whatever may leave a
+//! lock behind or was lost.
+
+pub mod blocking;
+#[cfg(feature = "tokio")]
+pub mod tokio;
+
+mod connection;
+mod error;
+pub mod host;
+mod interrupted;
+mod outcome;
+mod refusal;
+mod renewal;
+mod term;
+mod trouble;
+mod wait;
+
+pub use error::Error;
+pub use interrupted::{Cause, Interrupted};
+pub use outcome::{Answer, Attempt, Unknown};
+pub use renewal::Renewal;
+pub use term::Loss;
+pub use trouble::Trouble;
+pub use wait::Wait;
+
+/// The target of everything that is logged here.
+const LOG: &str = "lockshift::driver";

@@ -1,0 +1,17 @@
+//! Locks for threads, on any blocking connection of the `redis` crate.
+//!
+//! [`Lock`] tries and waits, [`Guard`] holds and gives back, [`Watch`] tells when a lock is lost, and [`run`] is the loop
+//! below them all. There is no async runtime underneath.
+
+mod guard;
+mod line;
+mod lock;
+mod renewing;
+mod run;
+mod tenancy;
+mod watch;
+
+pub use guard::Guard;
+pub use lock::Lock;
+pub use run::run;
+pub use watch::Watch;

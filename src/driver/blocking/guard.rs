@@ -1,0 +1,130 @@
+//! A lock that is held, until it is given back.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift_lock::{Extended, Hold, Released, Standing};
+use lockshift_wire::Key;
+use redis::ConnectionLike;
+
+use super::line::Line;
+use super::renewing::Renewing;
+use super::tenancy::Tenancy;
+use super::watch::Watch;
+use crate::driver::error::Error;
+use crate::driver::outcome::{Answer, log_unasked};
+use crate::driver::renewal::Renewal;
+use crate::driver::term::Loss;
+
+/// A lock that is held. Give it back with [`release`](Self::release), which says how that went; a guard that is dropped
+/// gives its lock back too, and logs how that went.
+#[must_use = "a guard that is dropped gives its lock back"]
+pub struct Guard<C: ConnectionLike + 'static> {
+    tenancy: Arc<Tenancy<C>>,
+    renewing: Option<Renewing>,
+    given_back: bool,
+}
+
+impl<C: ConnectionLike + 'static> Guard<C> {
+    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
+        Self { tenancy: Arc::new(Tenancy::new(line, hold)), renewing: None, given_back: false }
+    }
+
+    /// The key that contenders share.
+    pub fn key(&self) -> &Key {
+        self.tenancy.key()
+    }
+
+    /// What is held, as of the last confirmed extension.
+    pub fn hold(&self) -> Hold {
+        self.tenancy.watch().hold()
+    }
+
+    /// For how long one may still work, by our own clock: zero once the lock is lost. Asks nobody.
+    pub fn left(&self) -> Duration {
+        self.tenancy.watch().left()
+    }
+
+    /// How the lock was lost, if it was: the server said so to an extension, or the lease ran out on our own clock
+    /// before one was confirmed. Asks nobody, never blocks; what is lost stays lost.
+    pub fn lost(&self) -> Option<Loss> {
+        self.tenancy.watch().lost()
+    }
+
+    /// The means to learn elsewhere that the lock is lost: for another thread, or to wait for it.
+    pub fn watch(&self) -> Watch {
+        self.tenancy.watch().clone()
+    }
+
+    /// Asks the server whose the lock is, and for how long.
+    ///
+    /// # Errors
+    /// The server cannot be used.
+    pub fn standing(&self) -> Result<Standing, Error> {
+        self.tenancy.standing()
+    }
+
+    /// Holds on for another lease from now. A lock that is lost by our own clock is not asked for again.
+    ///
+    /// # Errors
+    /// The server cannot be used; the present lease goes on.
+    pub fn extend(&self) -> Result<Answer<Extended>, Error> {
+        self.tenancy.extend()
+    }
+
+    /// Gives the lock back: stops renewing, waits for an extension under way, then releases.
+    ///
+    /// # Errors
+    /// The server cannot be used; the lease will end the lock.
+    pub fn release(mut self) -> Result<Answer<Released>, Error> {
+        self.give_back()
+    }
+
+    /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
+    pub fn abandon(mut self) {
+        self.given_back = true;
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop();
+        }
+    }
+
+    fn give_back(&mut self) -> Result<Answer<Released>, Error> {
+        self.given_back = true;
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop();
+        }
+        self.tenancy.give_back()
+    }
+}
+
+impl<C: ConnectionLike + Send + 'static> Guard<C> {
+    /// Renews the lock in the background, from a thread of its own, until it is given back or lost or `renewal` is at
+    /// its end; in place of any renewal before.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn renew(&mut self, renewal: Renewal) -> Result<(), Error> {
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop();
+        }
+        let renewing = Renewing::start(Arc::clone(&self.tenancy), renewal);
+        self.renewing = Some(renewing.map_err(|error| Error::no_thread(self.key(), error))?);
+        Ok(())
+    }
+}
+
+impl<C: ConnectionLike + 'static> Drop for Guard<C> {
+    fn drop(&mut self) {
+        if !self.given_back {
+            let ended = self.give_back();
+            log_unasked(self.key(), &ended);
+        }
+    }
+}
+
+impl<C: ConnectionLike + 'static> fmt::Debug for Guard<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("key", self.key()).field("left", &self.left()).finish_non_exhaustive()
+    }
+}

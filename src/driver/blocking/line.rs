@@ -1,0 +1,73 @@
+//! A protocol on a connection: what a lock, its guards and their renewals share.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lockshift_lock::{Locker, Owner};
+use lockshift_wire::{Command, Transcript, Turn};
+use redis::{Client, ConnectionLike};
+
+use super::run::run;
+use crate::driver::LOG;
+use crate::driver::connection::cmd;
+use crate::driver::interrupted::Interrupted;
+
+/// A protocol on a connection, which one procedure at a time may use.
+pub(super) struct Line<C> {
+    connection: Arc<Mutex<C>>,
+    pub(super) locker: Arc<dyn Locker>,
+}
+
+impl<C> Clone for Line<C> {
+    fn clone(&self) -> Self {
+        Self { connection: Arc::clone(&self.connection), locker: Arc::clone(&self.locker) }
+    }
+}
+
+impl<C: ConnectionLike + 'static> Line<C> {
+    pub(super) fn new(connection: C, locker: impl Locker + 'static) -> Self {
+        Self { connection: Arc::new(Mutex::new(connection)), locker: Arc::new(locker) }
+    }
+
+    /// The connection, once nobody else uses it.
+    pub(super) fn connection(&self) -> MutexGuard<'_, C> {
+        // A procedure that panicked has broken its contract, not the connection: its last reply had been read.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this connection can carry this protocol: WATCH and MULTI need one that stays the same from command to
+    /// command. A client makes a new one for each, a cluster has several.
+    pub(super) fn fits(&self, connection: &C) -> bool {
+        let is_client = (connection as &dyn Any).is::<Client>();
+        !self.locker.needs_own_connection() || connection.supports_pipelining() && !is_client
+    }
+
+    /// Runs one procedure of the locker.
+    pub(super) fn ask<T>(
+        &self,
+        connection: &mut C,
+        question: impl Fn(&dyn Locker, &mut Transcript) -> Turn<T>,
+    ) -> Result<T, Interrupted> {
+        let answer = run(connection, &|redis: &mut Transcript| question(&*self.locker, redis));
+        if answer.is_err() && self.locker.needs_own_connection() {
+            leave_transaction(connection);
+        }
+        answer
+    }
+
+    /// After a try that broke off: takes back what it may have taken, if the protocol can and the server answers.
+    pub(super) fn disclaim(&self, connection: &mut C, owner: &Owner) {
+        if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)) {
+            log::warn!(target: LOG, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
+        }
+    }
+}
+
+/// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
+fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
+    for command in ["DISCARD", "UNWATCH"] {
+        if let Ok(redis::Value::Okay) = connection.req_command(&cmd(&Command::new(command))) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! One lock that was won, as its guard and its renewal share it.
+
+use lockshift_lock::{Extended, Hold, Released, Standing};
+use lockshift_wire::Key;
+use redis::ConnectionLike;
+
+use super::line::Line;
+use super::watch::Watch;
+use crate::driver::error::Error;
+use crate::driver::host;
+use crate::driver::outcome::Answer;
+
+/// One lock that was won.
+pub(super) struct Tenancy<C> {
+    line: Line<C>,
+    watch: Watch,
+}
+
+impl<C: ConnectionLike + 'static> Tenancy<C> {
+    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
+        Self { line, watch: Watch::new(hold) }
+    }
+
+    pub(super) fn key(&self) -> &Key {
+        self.line.locker.key()
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    pub(super) fn standing(&self) -> Result<Standing, Error> {
+        let mut connection = self.line.connection();
+        let hold = self.watch.hold();
+        let standing = self.line.ask(&mut connection, |locker, redis| locker.standing(&hold, redis));
+        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+    }
+
+    /// Extends, and notes the outcome before anybody else may use the connection.
+    pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
+        let mut connection = self.line.connection();
+        if self.watch.left().is_zero() {
+            return Ok(Answer::Known(Extended::Lost));
+        }
+        let hold = self.watch.hold();
+        let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
+        let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
+        Answer::of(self.key(), noted)
+    }
+
+    pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
+        self.watch.change(|term| term.end(host::mono()));
+        let mut connection = self.line.connection();
+        let hold = self.watch.hold();
+        Answer::of(self.key(), self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)))
+    }
+}

@@ -1,0 +1,148 @@
+//! Between our words and those of the `redis` crate: commands out, replies back, and what a broken connection tells.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use lockshift_wire::{Command, Reply};
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value};
+
+/// A command on which no reply came.
+pub(super) struct Unanswered {
+    /// What the `redis` crate says.
+    pub(super) source: RedisError,
+    /// Whether the server may have run it all the same.
+    pub(super) may_have_run: bool,
+}
+
+/// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
+pub(super) fn cmd(command: &Command) -> Cmd {
+    let bytes = command.words().iter().map(Vec::len).sum();
+    let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
+    for word in command.words() {
+        cmd.arg(word.as_slice());
+    }
+    cmd
+}
+
+/// What came back: a reply, which may be an error reply, or a broken connection.
+///
+/// Some connections hand an error reply out as a value, others as an error: for us it is a reply either way.
+pub(super) fn reply(result: RedisResult<Value>) -> Result<Reply, RedisError> {
+    match result {
+        Ok(value) => Ok(from_value(value)),
+        Err(error) => refusal_text(&error).map(Reply::Error).ok_or(error),
+    }
+}
+
+/// Redis' own words, code first, if the error is that the server refused.
+pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
+    Some(rejoined(error.code()?, error.detail()))
+}
+
+/// Whether the error came before the command could leave this machine.
+pub(super) fn never_left(error: &RedisError) -> bool {
+    error.is_connection_refusal()
+        || matches!(
+            error.kind(),
+            ErrorKind::AuthenticationFailed
+                | ErrorKind::InvalidClientConfig
+                | ErrorKind::Client
+                | ErrorKind::RESP3NotSupported
+                | ErrorKind::EmptySentinelList
+                | ErrorKind::MasterNameNotFoundBySentinel
+                | ErrorKind::NoValidReplicasFoundBySentinel
+        )
+}
+
+/// Whether the error is that the other side has closed the connection before something was written to it.
+pub(super) fn is_broken_pipe(error: &RedisError) -> bool {
+    // The `redis` crate hands its source out inside of the `Arc` in which it keeps it.
+    let source = error.source().and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    source.and_then(|source| source.downcast_ref()).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
+}
+
+/// RESP3's shapes become those of RESP2, the only ones that protocols know.
+fn from_value(value: Value) -> Reply {
+    match value {
+        Value::Nil => Reply::Nil,
+        Value::Int(number) => Reply::Int(number),
+        Value::Boolean(yes) => Reply::Int(i64::from(yes)),
+        Value::BulkString(bytes) => Reply::Bulk(bytes),
+        Value::VerbatimString { text, .. } => Reply::Bulk(text.into_bytes()),
+        Value::Double(number) => Reply::bulk(number.to_string()),
+        Value::SimpleString(text) => Reply::Status(text),
+        Value::Okay => Reply::ok(),
+        Value::Array(items) | Value::Set(items) | Value::Push { data: items, .. } => {
+            Reply::Array(items.into_iter().map(from_value).collect())
+        }
+        Value::Map(pairs) => {
+            Reply::Array(pairs.into_iter().flat_map(|(name, value)| [name, value]).map(from_value).collect())
+        }
+        Value::Attribute { data, .. } => from_value(*data),
+        Value::ServerError(error) => Reply::Error(rejoined(error.code(), error.details())),
+        // Big numbers, and what a later version may add: no command of a lock is answered so.
+        other => Reply::bulk(format!("{other:?}")),
+    }
+}
+
+/// The text as Redis sent it: the `redis` crate splits it at the first space.
+fn rejoined(code: &str, detail: Option<&str>) -> String {
+    match detail {
+        Some(detail) => format!("{code} {detail}"),
+        None => code.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::VerbatimFormat;
+
+    use super::*;
+
+    #[test]
+    fn a_cmd_carries_the_same_bytes() {
+        let command = Command::new("SET").arg(b"\xffk").arg("").arg_int(-5);
+        assert_eq!(cmd(&command).get_packed_command(), b"*4\r\n$3\r\nSET\r\n$2\r\n\xffk\r\n$0\r\n\r\n$2\r\n-5\r\n");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_told_from_other_io_errors() {
+        let error = |kind| RedisError::from(io::Error::from(kind));
+        assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
+        assert!(!is_broken_pipe(&error(io::ErrorKind::ConnectionReset)));
+        assert!(!is_broken_pipe(&RedisError::from((ErrorKind::Io, "no cause"))));
+    }
+
+    #[test]
+    fn every_shape_becomes_one_of_resp2() {
+        let bulk = |text: &str| Value::BulkString(text.into());
+        let table = [
+            (Value::Nil, Reply::Nil),
+            (Value::Int(-2), Reply::Int(-2)),
+            (Value::Boolean(true), Reply::Int(1)),
+            (bulk("v"), Reply::bulk("v")),
+            (Value::VerbatimString { format: VerbatimFormat::Text, text: "v".into() }, Reply::bulk("v")),
+            (Value::Double(0.5), Reply::bulk("0.5")),
+            (Value::SimpleString("QUEUED".into()), Reply::Status("QUEUED".into())),
+            (Value::Okay, Reply::ok()),
+            (Value::Array(vec![Value::Nil]), Reply::Array(vec![Reply::Nil])),
+            (Value::Set(vec![bulk("v")]), Reply::Array(vec![Reply::bulk("v")])),
+            (Value::Map(vec![(bulk("k"), Value::Int(1))]), Reply::Array(vec![Reply::bulk("k"), Reply::Int(1)])),
+            (Value::Attribute { data: Box::new(Value::Int(1)), attributes: vec![] }, Reply::Int(1)),
+        ];
+        for (value, expected) in table {
+            assert_eq!(from_value(value), expected);
+        }
+    }
+
+    #[test]
+    fn an_error_reply_keeps_its_whole_text_however_it_comes() {
+        for text in ["WRONGTYPE Operation against a key", "ERR unknown command 'X'", "NOSCRIPT No matching", "CUSTOM"] {
+            let value = || redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap();
+            let expected = Ok(Reply::Error(text.to_owned()));
+            assert_eq!(reply(Ok(value())), expected, "as a value");
+            assert_eq!(reply(value().extract_error()), expected, "as an error");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What goes wrong between a lock and its server, each in one sentence that names the key and says what to do.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+use lockshift_wire::{Fault, Key};
+use redis::{ErrorKind, RedisError};
+
+use super::connection::refusal_text;
+use super::interrupted::Cause;
+use super::refusal;
+use super::trouble::Trouble;
+
+/// A lock could not be asked for, held or given back. Whose the lock is does not belong here: see the outcomes.
+#[derive(Debug)]
+pub struct Error {
+    key: Key,
+    trouble: Trouble,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// The error that connecting to the server, for the sake of the lock on `key`, ended with.
+    pub fn connection(key: &Key, source: RedisError) -> Self {
+        let trouble = match refusal_text(&source) {
+            Some(text) => refusal::trouble(&text),
+            None if source.kind() == ErrorKind::AuthenticationFailed => Trouble::NotAuthenticated,
+            None if source.is_connection_refusal() => Trouble::ConnectionRefused,
+            None if source.is_timeout() => Trouble::TimedOut,
+            None if source.is_io_error() => Trouble::Disconnected,
+            None => Trouble::Unusable,
+        };
+        Self::new(key, trouble, Some(source.into()))
+    }
+
+    /// The error that a procedure on `key` broke off for.
+    pub fn because(key: &Key, cause: Cause) -> Self {
+        match cause {
+            Cause::Fault(fault) => Self::refused(key, fault),
+            Cause::NoReply { source, .. } => Self::connection(key, source),
+        }
+    }
+
+    /// Redis' refusal.
+    fn refused(key: &Key, fault: Fault) -> Self {
+        let trouble = match &fault {
+            Fault::Refused { text, .. } => refusal::trouble(text),
+            Fault::Unexpected { .. } => Trouble::NotRedis,
+        };
+        Self::new(key, trouble, Some(fault.into()))
+    }
+
+    /// The connection is shared, and the protocol cannot share.
+    pub(super) fn shared_connection(key: &Key) -> Self {
+        Self::new(key, Trouble::SharedConnection, None)
+    }
+
+    /// The system gives no random bits.
+    pub(super) fn no_randomness(key: &Key, source: getrandom::Error) -> Self {
+        Self::new(key, Trouble::NoRandomness, Some(source.into()))
+    }
+
+    /// The system gives no thread.
+    pub(super) fn no_thread(key: &Key, source: io::Error) -> Self {
+        Self::new(key, Trouble::NoThread, Some(source.into()))
+    }
+
+    /// There is no runtime.
+    #[cfg(feature = "tokio")]
+    pub(super) fn no_runtime(key: &Key, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(key, Trouble::NoRuntime, Some(source.into()))
+    }
+
+    fn new(key: &Key, trouble: Trouble, source: Option<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { key: key.clone(), trouble, source }
+    }
+
+    /// The lock's key.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// What went wrong.
+    pub fn trouble(&self) -> Trouble {
+        self.trouble
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "lock key `{}`: {}", self.key, self.trouble)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

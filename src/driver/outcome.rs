@@ -1,0 +1,85 @@
+//! How a try, and any other question to the server, can end. None of these is an error.
+
+use lockshift_lock::{Held, Released};
+use lockshift_wire::{Command, Key, Printable};
+use redis::RedisError;
+use thiserror::Error;
+
+use super::LOG;
+use super::error::Error;
+use super::interrupted::{Cause, Interrupted};
+
+/// How a try to acquire ended.
+#[derive(Debug)]
+#[must_use = "a guard that is dropped gives its lock back"]
+pub enum Attempt<G> {
+    /// The lock is ours, for as long as the guard lives and its lease runs.
+    Won(G),
+    /// It is somebody else's.
+    Held(Held),
+    /// It was ours, but the reply came when the lease was already over by our own clock; it has been given back. The
+    /// server was slow, or the lease is too short to be held at all.
+    TooLate,
+    /// The reply was lost. Unless the try failed, there is a lock now that nobody holds, until its lease ends.
+    Unknown(Unknown),
+}
+
+/// What the server answered, where its answer may be lost.
+#[derive(Debug)]
+#[must_use]
+pub enum Answer<T> {
+    /// This.
+    Known(T),
+    /// The reply was lost.
+    Unknown(Unknown),
+}
+
+/// A reply that was lost: its command may have run, or not.
+#[derive(Debug, Error)]
+#[error("lock key `{key}`: the reply to {} was lost, and whether the command took effect is unknown", Printable(command.name()))]
+pub struct Unknown {
+    /// The lock's key.
+    pub key: Key,
+    /// The command that was not answered.
+    pub command: Command,
+    /// What the `redis` crate says.
+    #[source]
+    pub source: RedisError,
+}
+
+impl Unknown {
+    /// Unknown, if the server may have been changed; else the error that it is.
+    pub(super) fn or_error(key: &Key, interrupted: Interrupted) -> Result<Self, Error> {
+        match interrupted.cause {
+            Cause::NoReply { command, source } if interrupted.may_have_acted => {
+                Ok(Self { key: key.clone(), command, source })
+            }
+            cause @ (Cause::NoReply { .. } | Cause::Fault(_)) => Err(Error::because(key, cause)),
+        }
+    }
+}
+
+impl<T> Answer<T> {
+    pub(super) fn of(key: &Key, ran: Result<T, Interrupted>) -> Result<Self, Error> {
+        match ran {
+            Ok(answer) => Ok(Self::Known(answer)),
+            Err(interrupted) => Unknown::or_error(key, interrupted).map(Self::Unknown),
+        }
+    }
+}
+
+/// Logs how a lock was given back where nobody asks: its guard was dropped, or came too late.
+pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
+    match released {
+        Ok(Answer::Known(Released::Freed | Released::LeftAlone)) => {
+            log::debug!(target: LOG, "lock key `{key}`: given back");
+        }
+        Ok(Answer::Known(Released::Lost)) => {
+            log::warn!(target: LOG, "lock key `{key}`: had been lost when it was to be given back");
+        }
+        Ok(Answer::Unknown(unknown)) => {
+            log::warn!(target: LOG, "not known to be given back, its lease will end it: {unknown}");
+        }
+        Err(error) => log::warn!(target: LOG, "not given back, its lease will end it: {error}"),
+    }
+}

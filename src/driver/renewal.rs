@@ -1,0 +1,197 @@
+//! How to renew a lock in the background: when, and for how long. A policy: it knows nothing of the protocol.
+
+use std::time::Duration;
+
+use lockshift_lock::Extended;
+use lockshift_wire::{Key, MonoTime};
+
+use super::LOG;
+use super::error::Error;
+use super::outcome::Answer;
+
+/// How to renew a lock in the background. Without a limit, until it is given back or lost.
+///
+/// ```
+/// use std::time::Duration;
+/// use lockshift::driver::Renewal;
+///
+/// let for_an_hour = Renewal::every_third().for_at_most(Duration::from_secs(3600));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewal {
+    interval: Option<Duration>,
+    at_most: Option<Duration>,
+    times: Option<u32>,
+}
+
+/// Shorter pauses than this would not save a lock, only keep the server busy.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+impl Renewal {
+    /// After a third of the lease; after a failure, after a third of what is left of it.
+    pub const fn every_third() -> Self {
+        Self { interval: None, at_most: None, times: None }
+    }
+
+    /// At this interval; after a failure sooner. An interval as long as the lease, which some old clients use, renews
+    /// nothing: the lease is over first.
+    pub const fn every(interval: Duration) -> Self {
+        Self { interval: Some(interval), at_most: None, times: None }
+    }
+
+    /// The same, but not later than this long after it began: a holder that hangs does not keep the lock for ever, but
+    /// at most for that long and a lease.
+    #[must_use]
+    pub const fn for_at_most(mut self, at_most: Duration) -> Self {
+        self.at_most = Some(at_most);
+        self
+    }
+
+    /// The same, but not more often than this.
+    #[must_use]
+    pub const fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// The course of a renewal that begins now.
+    pub(super) fn begin(&self, now: MonoTime) -> Course<'_> {
+        Course { renewal: self, began: now, confirmed: 0, last_failed: false, is_over: false }
+    }
+}
+
+/// The course that a renewal takes.
+pub(super) struct Course<'a> {
+    renewal: &'a Renewal,
+    began: MonoTime,
+    confirmed: u32,
+    last_failed: bool,
+    is_over: bool,
+}
+
+impl Course<'_> {
+    /// How long to pause before the next extension is sent, if the holder may still work for `term_left`; `None` if
+    /// there is to be none.
+    pub(super) fn pause(&self, term_left: Duration, now: MonoTime) -> Option<Duration> {
+        let Renewal { interval, at_most, times } = *self.renewal;
+        if self.is_over || term_left.is_zero() || times.is_some_and(|times| self.confirmed >= times) {
+            return None;
+        }
+        let third = term_left / 3;
+        let pause = match interval {
+            None => third,
+            Some(interval) if self.last_failed => interval.min(third),
+            Some(interval) => interval,
+        };
+        let pause = pause.max(SHORTEST_PAUSE);
+        let then = now.saturating_since(self.began).saturating_add(pause);
+        at_most.is_none_or(|at_most| then <= at_most).then_some(pause)
+    }
+
+    /// Takes note of how an extension ended.
+    pub(super) fn note(&mut self, key: &Key, extended: &Result<Answer<Extended>, Error>) {
+        self.last_failed = false;
+        match extended {
+            Ok(Answer::Known(Extended::Until(_))) => {
+                self.confirmed = self.confirmed.saturating_add(1);
+                log::debug!(target: LOG, "lock key `{key}`: renewed");
+            }
+            Ok(Answer::Known(Extended::Lost)) => {
+                self.is_over = true;
+                log::warn!(target: LOG, "lock key `{key}`: lost, and no longer renewed");
+            }
+            Ok(Answer::Known(Extended::NotSpoken)) => {
+                self.is_over = true;
+                log::warn!(target: LOG, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
+            }
+            Ok(Answer::Unknown(unknown)) => {
+                self.last_failed = true;
+                log::warn!(target: LOG, "could not renew, trying again: {unknown}");
+            }
+            Err(error) => {
+                self.last_failed = true;
+                log::warn!(target: LOG, "could not renew, trying again: {error}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use lockshift_lock::{Hold, Lease};
+    use lockshift_wire::{Reading, UnixTime};
+
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const fn at(millis: u64) -> MonoTime {
+        MonoTime::since_origin(ms(millis))
+    }
+
+    fn confirmed() -> Result<Answer<Extended>, Error> {
+        let since = Reading { wall: UnixTime::from_nanos(0), mono: at(0) };
+        let lease = Lease::new(ms(900)).unwrap();
+        Ok(Answer::Known(Extended::Until(Hold { value: vec![], since, lease, fence: None })))
+    }
+
+    fn failed() -> Result<Answer<Extended>, Error> {
+        let broken = io::Error::from(io::ErrorKind::ConnectionReset);
+        Err(Error::connection(&Key::from("k"), broken.into()))
+    }
+
+    #[test]
+    fn a_third_of_what_is_left_and_after_failures_ever_sooner() {
+        let renewal = Renewal::every_third();
+        let mut course = renewal.begin(at(0));
+        assert_eq!(course.pause(ms(900), at(0)), Some(ms(300)));
+        course.note(&Key::from("k"), &failed());
+        assert_eq!(course.pause(ms(600), at(300)), Some(ms(200)));
+        course.note(&Key::from("k"), &failed());
+        assert_eq!(course.pause(ms(2), at(898)), Some(ms(1)), "never busier than this");
+        assert_eq!(course.pause(ms(0), at(900)), None);
+    }
+
+    #[test]
+    fn a_fixed_interval_is_shortened_only_after_a_failure() {
+        let renewal = Renewal::every(ms(700));
+        let mut course = renewal.begin(at(0));
+        assert_eq!(course.pause(ms(900), at(0)), Some(ms(700)));
+        course.note(&Key::from("k"), &failed());
+        assert_eq!(course.pause(ms(210), at(690)), Some(ms(70)));
+        course.note(&Key::from("k"), &confirmed());
+        assert_eq!(course.pause(ms(900), at(770)), Some(ms(700)));
+    }
+
+    #[test]
+    fn no_extension_is_sent_after_the_maximum() {
+        let renewal = Renewal::every_third().for_at_most(ms(1000));
+        let course = renewal.begin(at(5000));
+        assert_eq!(course.pause(ms(900), at(5700)), Some(ms(300)));
+        assert_eq!(course.pause(ms(900), at(5701)), None);
+    }
+
+    #[test]
+    fn so_many_times_and_no_more() {
+        let renewal = Renewal::every_third().times(2);
+        let mut course = renewal.begin(at(0));
+        course.note(&Key::from("k"), &confirmed());
+        assert_eq!(course.pause(ms(900), at(0)), Some(ms(300)));
+        course.note(&Key::from("k"), &confirmed());
+        assert_eq!(course.pause(ms(900), at(0)), None);
+    }
+
+    #[test]
+    fn what_is_lost_or_cannot_be_extended_is_not_renewed_again() {
+        for ended in [Extended::Lost, Extended::NotSpoken] {
+            let renewal = Renewal::every_third();
+            let mut course = renewal.begin(at(0));
+            course.note(&Key::from("k"), &Ok(Answer::Known(ended)));
+            assert_eq!(course.pause(ms(900), at(0)), None);
+        }
+    }
+}

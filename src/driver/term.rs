@@ -1,0 +1,143 @@
+//! What a holder knows of its own term: until when it may work, and whether it is over. Once over it stays over. A value:
+//! it is told the time.
+
+use std::time::Duration;
+
+use lockshift_lock::{Extended, Hold};
+use lockshift_wire::MonoTime;
+
+/// How a lock was lost while its holder still wanted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The server says that it is no longer ours.
+    Taken,
+    /// The lease ran out on our own clock before the server confirmed another one.
+    Overrun,
+}
+
+/// Why a term is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Over {
+    /// It was given back.
+    Ended,
+    /// It was lost.
+    Lost(Loss),
+}
+
+/// One holder's term.
+#[derive(Clone, Debug)]
+pub(super) struct Term {
+    hold: Hold,
+    over: Option<Over>,
+}
+
+impl Term {
+    /// The term that begins with this hold.
+    pub(super) fn new(hold: Hold) -> Self {
+        Self { hold, over: None }
+    }
+
+    /// What is held, as of the last confirmation.
+    pub(super) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    /// For how long the holder may still work: zero once the term is over.
+    pub(super) fn left(&self, now: MonoTime) -> Duration {
+        match self.over {
+            None => self.hold.valid_until().saturating_since(now),
+            Some(Over::Ended | Over::Lost(_)) => Duration::ZERO,
+        }
+    }
+
+    /// Whether the term is over, and why.
+    pub(super) fn over(&self, now: MonoTime) -> Option<Over> {
+        let overrun = || now >= self.hold.valid_until();
+        self.over.or_else(|| overrun().then_some(Over::Lost(Loss::Overrun)))
+    }
+
+    /// Ends it, unless it is over already.
+    pub(super) fn end(&mut self, now: MonoTime) {
+        self.over = self.over(now).or(Some(Over::Ended));
+    }
+
+    /// Takes note of how an extension ended. One that is confirmed after the term was over comes too late: the holder
+    /// may have been told already, and somebody may have had the lock in between.
+    pub(super) fn note(&mut self, extended: Extended, now: MonoTime) -> Extended {
+        match (self.over(now), extended) {
+            (None, Extended::Until(hold)) => {
+                self.hold = hold.clone();
+                Extended::Until(hold)
+            }
+            (None, Extended::Lost) => {
+                self.over = Some(Over::Lost(Loss::Taken));
+                Extended::Lost
+            }
+            (_, Extended::NotSpoken) => Extended::NotSpoken,
+            (over @ Some(_), Extended::Until(_) | Extended::Lost) => {
+                self.over = over;
+                Extended::Lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lockshift_lock::Lease;
+    use lockshift_wire::{Reading, UnixTime};
+
+    use super::*;
+
+    const fn at(millis: u64) -> MonoTime {
+        MonoTime::since_origin(Duration::from_millis(millis))
+    }
+
+    /// A lease of a second from that millisecond on: with the drift taken off, it may be relied on for 988 ms.
+    fn hold_since(millis: u64) -> Hold {
+        let since = Reading { wall: UnixTime::from_nanos(0), mono: at(millis) };
+        Hold { value: vec![], since, lease: Lease::new(Duration::from_secs(1)).unwrap(), fence: None }
+    }
+
+    #[test]
+    fn a_term_is_overrun_at_the_end_of_its_validity() {
+        let term = Term::new(hold_since(100));
+        assert_eq!(term.left(at(1087)), Duration::from_millis(1));
+        assert_eq!(term.over(at(1087)), None);
+        assert_eq!(term.over(at(1088)), Some(Over::Lost(Loss::Overrun)));
+        assert_eq!(term.left(at(1088)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_confirmed_extension_moves_the_end() {
+        let mut term = Term::new(hold_since(0));
+        assert_eq!(term.note(Extended::Until(hold_since(300)), at(310)), Extended::Until(hold_since(300)));
+        assert_eq!(term.over(at(1287)), None);
+        assert_eq!(term.over(at(1288)), Some(Over::Lost(Loss::Overrun)));
+    }
+
+    #[test]
+    fn an_extension_confirmed_after_the_end_brings_nothing_back() {
+        let mut term = Term::new(hold_since(0));
+        assert_eq!(term.note(Extended::Until(hold_since(900)), at(988)), Extended::Lost);
+        assert_eq!(term.over(at(988)), Some(Over::Lost(Loss::Overrun)));
+        assert_eq!(*term.hold(), hold_since(0));
+    }
+
+    #[test]
+    fn what_was_taken_stays_lost() {
+        let mut term = Term::new(hold_since(0));
+        assert_eq!(term.note(Extended::Lost, at(5)), Extended::Lost);
+        assert_eq!(term.note(Extended::Until(hold_since(6)), at(7)), Extended::Lost);
+        term.end(at(8));
+        assert_eq!(term.over(at(9)), Some(Over::Lost(Loss::Taken)));
+        assert_eq!(term.left(at(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_was_given_back_in_time_is_never_lost() {
+        let mut term = Term::new(hold_since(0));
+        term.end(at(5));
+        assert_eq!(term.over(at(5000)), Some(Over::Ended));
+    }
+}

@@ -1,0 +1,59 @@
+//! A protocol on a connection: what a guard and its renewal share.
+
+use std::sync::Arc;
+
+use lockshift_lock::{Locker, Owner};
+use lockshift_wire::{Command, Transcript, Turn};
+use redis::aio::ConnectionLike;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::run::run;
+use crate::driver::LOG;
+use crate::driver::connection::cmd;
+use crate::driver::interrupted::Interrupted;
+
+/// A protocol on a connection, which one procedure at a time may use.
+pub(super) struct Line<C> {
+    connection: Arc<Mutex<C>>,
+    pub(super) locker: Arc<dyn Locker>,
+}
+
+impl<C: ConnectionLike + Send + 'static> Line<C> {
+    pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>) -> Self {
+        Self { connection, locker }
+    }
+
+    /// The connection, once no other procedure uses it.
+    pub(super) async fn connection(&self) -> MutexGuard<'_, C> {
+        self.connection.lock().await
+    }
+
+    /// Runs one procedure of the locker.
+    pub(super) async fn ask<T>(
+        &self,
+        connection: &mut C,
+        question: impl Fn(&dyn Locker, &mut Transcript) -> Turn<T> + Sync,
+    ) -> Result<T, Interrupted> {
+        let answer = run(connection, &|redis: &mut Transcript| question(&*self.locker, redis)).await;
+        if answer.is_err() && self.locker.needs_own_connection() {
+            leave_transaction(connection).await;
+        }
+        answer
+    }
+
+    /// After a try that broke off: takes back what it may have taken, if the protocol can and the server answers.
+    pub(super) async fn disclaim(&self, connection: &mut C, owner: &Owner) {
+        if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)).await {
+            log::warn!(target: LOG, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
+        }
+    }
+}
+
+/// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
+async fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
+    for command in ["DISCARD", "UNWATCH"] {
+        if let Ok(redis::Value::Okay) = connection.req_packed_command(&cmd(&Command::new(command))).await {
+            return;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The loop: a procedure, run over a connection.
+
+use lockshift_wire::{Command, Pending, Procedure, Reply, Transcript};
+use redis::aio::ConnectionLike;
+
+use crate::driver::connection::{Unanswered, cmd, never_left, reply};
+use crate::driver::host;
+use crate::driver::interrupted::Interrupted;
+
+/// Runs `procedure` to its end over `connection`. Dropping this future leaves the procedure where it is.
+///
+/// # Errors
+/// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
+pub async fn run<C, P>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted>
+where
+    C: ConnectionLike,
+    P: Procedure,
+{
+    let mut redis = Transcript::new();
+    loop {
+        match procedure.turn(redis.rewind()) {
+            Ok(outcome) => return Ok(outcome),
+            Err(Pending::Clock) => redis.record_clock(host::reading()),
+            Err(Pending::Send(command)) => match send(connection, &command).await {
+                Ok(reply) => redis.record_reply(reply),
+                Err(unanswered) => return Err(Interrupted::at(command, unanswered, &redis)),
+            },
+            Err(Pending::Fault(fault)) => return Err(Interrupted::by(fault, &redis)),
+        }
+    }
+}
+
+async fn send<C: ConnectionLike>(connection: &mut C, command: &Command) -> Result<Reply, Unanswered> {
+    let result = connection.req_packed_command(&cmd(command)).await;
+    // A broken pipe, unlike in the blocking world, is also what commands under way end with.
+    reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
+}

@@ -1,0 +1,92 @@
+//! What can go wrong between a lock and its server, and what to do about it.
+
+use std::fmt;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// `WRONGTYPE`: the key holds another type.
+    WrongType,
+    /// `READONLY`: this is a replica.
+    ReadOnly,
+    /// `OOM`: the server is out of memory.
+    OutOfMemory,
+    /// `NOAUTH`, `WRONGPASS`: not logged in.
+    NotAuthenticated,
+    /// `NOPERM`: logged in, but not allowed.
+    NoPermission,
+    /// `LOADING`: the server is starting.
+    Loading,
+    /// `BUSY`: a script runs.
+    Busy,
+    /// `MISCONF`: the server cannot save, and accepts no writes.
+    CannotSave,
+    /// `NOREPLICAS`: too few replicas, no writes.
+    TooFewReplicas,
+    /// `MASTERDOWN`: a replica without its master.
+    MasterDown,
+    /// `CLUSTERDOWN`, `TRYAGAIN`: the cluster does not serve this key now.
+    ClusterDown,
+    /// `MOVED`, `ASK`: a cluster, spoken to as a single server.
+    OtherNode,
+    /// `CROSSSLOT`: the lock's keys live on several nodes.
+    CrossSlot,
+    /// `ERR unknown command`: the server does not speak this protocol.
+    UnknownCommand,
+    /// Redis refused for another reason.
+    Refused,
+    /// The reply is none that Redis gives.
+    NotRedis,
+    /// Nobody listens at the address.
+    ConnectionRefused,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The connection broke.
+    Disconnected,
+    /// The connection could not be made or used, for another reason.
+    Unusable,
+    /// The protocol uses WATCH and MULTI, and the connection is shared.
+    SharedConnection,
+    /// The system gives no random bits.
+    NoRandomness,
+    /// The system gives no thread.
+    NoThread,
+    /// There is no tokio runtime, or it has been shut down.
+    NoRuntime,
+}
+
+impl fmt::Display for Trouble {
+    /// What is wrong, and after the colon what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WrongType => {
+                "it holds another type than this lock writes: choose another key, or delete this one if nothing needs it"
+            }
+            Self::ReadOnly => "the server is a replica and refuses writes: connect to its master",
+            Self::OutOfMemory => "the server is out of memory and refuses writes: raise `maxmemory` or free some",
+            Self::NotAuthenticated => "the server wants another login: check user and password of the connection",
+            Self::NoPermission => "this user may not run the lock's commands on it: grant them with ACL SETUSER",
+            Self::Loading => "the server is still loading its data: try again when it is up",
+            Self::Busy => "a script keeps the server busy: wait for its end, or end it with SCRIPT KILL",
+            Self::CannotSave => "the server cannot save to its disk and refuses writes: see the server's log",
+            Self::TooFewReplicas => "the server has too few replicas to accept writes: see `min-replicas-to-write`",
+            Self::MasterDown => "the server is a replica that has lost its master: connect to the present master",
+            Self::ClusterDown => "the cluster does not serve this key at the moment: check CLUSTER INFO, try again",
+            Self::OtherNode => "another node of a cluster has this key: connect to the cluster, not to one server",
+            Self::CrossSlot => "the lock's keys are on several nodes: put braces around the name, as in `{name}`",
+            Self::UnknownCommand => "the server does not know a command of this lock: upgrade it, or use another protocol",
+            Self::Refused => "the server refused a command of this lock: its own words say why",
+            Self::NotRedis => "the reply is none that Redis gives: check the address, and any proxy in between",
+            Self::ConnectionRefused => "nobody answers at the server's address: start the server, or correct the address",
+            Self::TimedOut => "the server did not answer in time: check its load and the network, then try again",
+            Self::Disconnected => "the connection broke: connect anew and try again",
+            Self::Unusable => "the connection cannot be used: see the cause",
+            Self::SharedConnection => {
+                "this protocol uses WATCH and MULTI and cannot share a connection: give it one of its own"
+            }
+            Self::NoRandomness => "the system gives no random bits, without which owners cannot be told apart",
+            Self::NoThread => "the system gives no thread to renew it from: lower the number of threads",
+            Self::NoRuntime => "there is no running tokio runtime: the lock can only be used inside of one",
+        })
+    }
+}

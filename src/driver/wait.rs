@@ -1,0 +1,207 @@
+//! How to wait for a lock that somebody else has: how long between two tries, and for how long altogether. A policy: it
+//! knows nothing of the protocol, reads no clock and draws no random numbers itself.
+
+use std::time::Duration;
+
+use lockshift_wire::MonoTime;
+
+use super::outcome::Attempt;
+
+/// How to wait for a lock that somebody else has. Without a limit, until it is free.
+///
+/// ```
+/// use std::time::Duration;
+/// use lockshift::driver::Wait;
+///
+/// let patient = Wait::backoff().for_at_most(Duration::from_secs(10));
+/// let as_the_old_client_did = Wait::every(Duration::from_secs(2)).tries(30);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pace: Pace,
+    at_most: Option<Duration>,
+    tries: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pace {
+    Fixed { interval: Duration },
+    Backoff { min: Duration, max: Duration, factor: u32 },
+}
+
+impl Wait {
+    /// Exponential backoff with full jitter: each pause is drawn between zero and a ceiling that grows from 10 ms to
+    /// 500 ms, doubling with every try. Where the protocol can tell when the present lease ends, the next try is not
+    /// much later than that.
+    pub const fn backoff() -> Self {
+        let pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
+        Self { pace, at_most: None, tries: None }
+    }
+
+    /// Exponential backoff with full jitter, whose ceiling grows from `min` to `max`, times `factor` with every try.
+    pub const fn backoff_between(min: Duration, max: Duration, factor: u32) -> Self {
+        Self { pace: Pace::Backoff { min, max, factor }, at_most: None, tries: None }
+    }
+
+    /// The same pause after every try, as the old clients did. Many of them together knock in step: for anything new,
+    /// back off.
+    pub const fn every(interval: Duration) -> Self {
+        Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
+    }
+
+    /// The same, giving up after this long. One last try is made at the very end; a try under way is not cut short,
+    /// its length is bounded by the timeouts of the connection.
+    #[must_use]
+    pub const fn for_at_most(mut self, at_most: Duration) -> Self {
+        self.at_most = Some(at_most);
+        self
+    }
+
+    /// The same, giving up after this many tries. The first is always made.
+    #[must_use]
+    pub const fn tries(mut self, tries: u32) -> Self {
+        self.tries = Some(tries);
+        self
+    }
+
+    /// The patience of somebody who begins to wait now.
+    pub(super) fn begin(&self, now: MonoTime) -> Patience<'_> {
+        Patience { wait: self, began: now, tries: 0 }
+    }
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self::backoff()
+    }
+}
+
+/// What is left of somebody's patience.
+pub(super) struct Patience<'a> {
+    wait: &'a Wait,
+    began: MonoTime,
+    tries: u32,
+}
+
+impl Patience<'_> {
+    /// How long to pause after this try; `None` if there is to be no other.
+    pub(super) fn after<G>(
+        &mut self,
+        attempt: &Attempt<G>,
+        now: MonoTime,
+        jitter: impl FnMut(Duration) -> Duration,
+    ) -> Option<Duration> {
+        match attempt {
+            Attempt::Won(_) | Attempt::Unknown(_) => None,
+            Attempt::Held(held) => self.pause(held.retry_in, now, jitter),
+            Attempt::TooLate => self.pause(None, now, jitter),
+        }
+    }
+
+    /// How long to pause after one more try in vain; `None` once patience is over.
+    ///
+    /// `lease_left` is for how long the present holder's lease still runs, if that is known; `jitter` draws a duration
+    /// up to the one it is given.
+    fn pause(
+        &mut self,
+        lease_left: Option<Duration>,
+        now: MonoTime,
+        jitter: impl FnMut(Duration) -> Duration,
+    ) -> Option<Duration> {
+        self.tries = self.tries.saturating_add(1);
+        if self.wait.tries.is_some_and(|tries| self.tries >= tries) {
+            return None;
+        }
+        let pause = self.wait.pace.pause(self.tries, lease_left, jitter);
+        let Some(at_most) = self.wait.at_most else { return Some(pause) };
+        let left = at_most.saturating_sub(now.saturating_since(self.began));
+        (!left.is_zero()).then_some(pause.min(left))
+    }
+}
+
+impl Pace {
+    fn pause(
+        &self,
+        tries: u32,
+        lease_left: Option<Duration>,
+        mut jitter: impl FnMut(Duration) -> Duration,
+    ) -> Duration {
+        match *self {
+            Self::Fixed { interval } => interval,
+            Self::Backoff { min, max, factor } => {
+                let pause = jitter(min.saturating_mul(factor.saturating_pow(tries - 1)).min(max));
+                // Nobody can win before that, but the holder may release: a hint shortens a pause, it never extends one.
+                lease_left.map_or(pause, |left| pause.min(left.saturating_add(jitter(min))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const fn at(millis: u64) -> MonoTime {
+        MonoTime::since_origin(ms(millis))
+    }
+
+    /// The longest pause that could be drawn.
+    fn longest(most: Duration) -> Duration {
+        most
+    }
+
+    #[test]
+    fn the_ceiling_doubles_up_to_its_maximum() {
+        let wait = Wait::backoff();
+        let mut patience = wait.begin(at(0));
+        let ceilings: Vec<_> = (0..8).map(|_| patience.pause(None, at(0), longest).unwrap().as_millis()).collect();
+        assert_eq!(ceilings, [10, 20, 40, 80, 160, 320, 500, 500]);
+    }
+
+    #[test]
+    fn a_thousand_tries_overflow_nothing() {
+        let wait = Wait::backoff_between(ms(1), Duration::MAX, 10);
+        let mut patience = wait.begin(at(0));
+        let last = (0..1000).map(|_| patience.pause(None, at(0), longest).unwrap()).last();
+        assert_eq!(last, Some(ms(1).saturating_mul(u32::MAX)));
+    }
+
+    #[test]
+    fn any_pause_up_to_the_ceiling_may_be_drawn() {
+        let wait = Wait::backoff();
+        assert_eq!(wait.begin(at(0)).pause(None, at(0), |most| most / 4), Some(Duration::from_micros(2500)));
+        assert_eq!(wait.begin(at(0)).pause(None, at(0), |_| Duration::ZERO), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn the_end_of_the_present_lease_shortens_a_pause_and_never_extends_it() {
+        let wait = Wait::backoff_between(ms(100), ms(100), 1);
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(30)), at(0), |most| most * 2 / 3), Some(ms(100) * 2 / 3));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(0)), at(0), |most| most / 2), Some(ms(50)));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), at(0), longest), Some(ms(100)));
+        assert_eq!(Wait::every(ms(70)).begin(at(0)).pause(Some(ms(1)), at(0), longest), Some(ms(70)), "fixed is fixed");
+    }
+
+    #[test]
+    fn no_pause_goes_past_the_deadline_and_none_is_made_after_it() {
+        let wait = Wait::every(ms(40)).for_at_most(ms(100));
+        let mut patience = wait.begin(at(1000));
+        assert_eq!(patience.pause(None, at(1000), longest), Some(ms(40)));
+        assert_eq!(patience.pause(None, at(1075), longest), Some(ms(25)), "what is left");
+        assert_eq!(patience.pause(None, at(1100), longest), None);
+        assert_eq!(patience.pause(None, at(9000), longest), None);
+    }
+
+    #[test]
+    fn so_many_tries_and_no_more() {
+        let wait = Wait::every(ms(40)).tries(3);
+        let mut patience = wait.begin(at(0));
+        let pauses: Vec<_> = (0..3).map(|_| patience.pause(None, at(0), longest)).collect();
+        assert_eq!(pauses, [Some(ms(40)), Some(ms(40)), None]);
+        assert_eq!(Wait::every(ms(40)).tries(0).begin(at(0)).pause(None, at(0), longest), None);
+    }
+}

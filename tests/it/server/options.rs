@@ -1,0 +1,88 @@
+//! What may be special about a server: lines of its configuration.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::Server;
+use crate::patience::until;
+
+/// What is special about a server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(super) password: Option<String>,
+    lines: Vec<String>,
+}
+
+impl Options {
+    /// Nothing.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// It wants a password: `requirepass`.
+    pub(crate) fn password(self, password: &str) -> Self {
+        Self { password: Some(password.to_owned()), ..self }.line(format_args!("requirepass {password}"))
+    }
+
+    /// It has this much memory, and refuses to write when that is full.
+    pub(crate) fn max_memory(self, bytes: u64) -> Self {
+        self.line(format_args!("maxmemory {bytes}")).line("maxmemory-policy noeviction")
+    }
+
+    /// It follows `master`, and only reads.
+    pub(crate) fn replica_of(self, master: &Server) -> Self {
+        self.line(format_args!("replicaof 127.0.0.1 {}", master.address().port()))
+    }
+
+    /// One more line of `redis.conf`.
+    pub(crate) fn line(mut self, line: impl ToString) -> Self {
+        self.lines.push(line.to_string());
+        self
+    }
+
+    /// The text of `redis.conf` for a server that lives in `directory`.
+    pub(super) fn config(&self, directory: &Path) -> String {
+        let home = directory.display();
+        let mut text = format!("dir {home}\npidfile {home}/redis.pid\nappendonly no\nrepl-diskless-sync-delay 0\n");
+        for line in &self.lines {
+            writeln!(text, "{line}").expect("a String takes everything");
+        }
+        text
+    }
+}
+
+#[test]
+fn a_password_is_asked_for() {
+    let server = Server::with(&Options::new().password("sesame"));
+    server.connect();
+    let stranger = redis::Client::open(format!("redis://{}/", server.address())).unwrap().get_connection();
+    assert_eq!(redis::cmd("PING").exec(&mut stranger.unwrap()).unwrap_err().code(), Some("NOAUTH"));
+}
+
+#[test]
+fn a_full_memory_refuses_to_write() {
+    let server = Server::with(&Options::new().max_memory(1));
+    let refusal = redis::cmd("SET").arg("key").arg("value").exec(&mut server.connect()).unwrap_err();
+    assert_eq!(refusal.code(), Some("OOM"));
+}
+
+#[test]
+fn a_replica_follows_and_only_reads() {
+    let master = Server::start();
+    redis::cmd("SET").arg("key").arg("value").exec(&mut master.connect()).unwrap();
+    let replica = Server::with(&Options::new().replica_of(&master));
+    let mut connection = replica.connect();
+    until("the replica has the key", || {
+        redis::cmd("GET").arg("key").query::<Option<String>>(&mut connection).ok().flatten()
+    });
+    let refusal = redis::cmd("SET").arg("key").arg("other").exec(&mut connection).unwrap_err();
+    assert_eq!(refusal.code(), Some("READONLY"));
+}
+
+#[test]
+fn any_other_line_of_the_configuration() {
+    let server = Server::with(&Options::new().line("databases 3"));
+    let databases: (String, u32) =
+        redis::cmd("CONFIG").arg("GET").arg("databases").query(&mut server.connect()).unwrap();
+    assert_eq!(databases.1, 3);
+}
