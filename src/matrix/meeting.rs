@@ -52,7 +52,8 @@ pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime)
         let has_won = matches!(won.try_acquire(&**holder, &owner, Until::End), Some(Acquired::Won(_)));
         let written = won.content(holder.key());
         if !has_won || written == last {
-            continue;
+            // Nothing of the owner is in the value: all others write the same.
+            break;
         }
         last = written;
         let mut died = Stage::new(now);
