@@ -128,6 +128,31 @@ fn php_getset_wins_as_long_as_what_it_overwrites_is_expired() {
 }
 
 #[test]
+fn a_stamp_that_equals_now_is_live_to_php_and_to_java() {
+    acquire(
+        "php-getset",
+        10_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000010 -> 0
+        GET k -> "1700000000"
+        clock 1700000000.999
+        held Live for 0ns
+    "#,
+    );
+    acquire(
+        "java-getset",
+        10_000,
+        r#"
+        clock 1700000000
+        SETNX k "\x00\x00\x01\x8b\xcf\xe5\x92\xf8" -> 0
+        GET k -> "\x00\x00\x01\x8b\xcf\xe5h\x00"
+        held Live for 0ns
+    "#,
+    );
+}
+
+#[test]
 fn php_getset_takes_nil_for_expired_before_and_after() {
     acquire(
         "php-getset",
