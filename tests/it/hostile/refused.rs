@@ -47,7 +47,8 @@ fn a_key_of_another_type<D: Driver>() {
         let attempt = driver.try_acquire(&driver.lock(&server.client(), Arc::clone(locker)));
         if BLIND.contains(&name.as_str()) {
             let Ok(Attempt::Won(guard)) = attempt else { panic!("{name} is not blind: {attempt:?}") };
-            driver.release(guard).map(drop).expect("nor is it then");
+            // Some of them look when they release.
+            drop(driver.release(guard));
             continue;
         }
         match attempt {

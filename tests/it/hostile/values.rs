@@ -15,7 +15,7 @@ through_every_driver! {
 }
 
 fn a_value_that_nobody_can_read<D: Driver>() {
-    let long = vec![b'9'; 1 << 20];
+    let long = vec![b'9'; 1 << 16];
     let values: [&[u8]; 18] = [
         b"",
         b" ",
