@@ -5,9 +5,9 @@
 //! told of, and sets the flag that ends it early. Every run has its own keys and deletes them at its end.
 
 mod client;
-mod counting;
 mod course;
 mod figures;
+mod ledger;
 mod run;
 mod stop;
 mod trouble;

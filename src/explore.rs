@@ -6,6 +6,7 @@
 //! them: what a client believes comes from the words of [`lock`](crate::lock) alone.
 
 mod client;
+mod names;
 mod scene;
 
 mod actor;
@@ -20,10 +21,12 @@ mod intern;
 mod memo;
 mod visited;
 
+mod places;
 mod property;
 mod symmetry;
 
 mod expand;
+mod forever;
 mod route;
 mod run;
 mod search;

@@ -13,6 +13,7 @@ pub mod compare;
 pub mod driver;
 #[cfg(feature = "sim")]
 pub mod explore;
+pub mod inspect;
 pub mod protocols;
 #[cfg(feature = "cli")]
 pub mod report;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use redis::ConnectionLike;
 
-use super::counting::Counting;
 use super::course::Track;
 use super::figures::Tally;
+use super::ledger::Entered;
 use super::trouble::Trouble;
 use super::witness::Witness;
 use super::workload::Ending;
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// One client.
 pub(super) struct Client<'a, C: ConnectionLike + 'static> {
     track: &'a Track<'a>,
-    lock: Lock<Counting<C>>,
+    lock: Lock<Entered<C>>,
     witness: Witness<C>,
     /// Readers may be inside together, and each takes only its own entry out.
     is_exclusive: bool,
@@ -34,7 +34,7 @@ pub(super) struct Client<'a, C: ConnectionLike + 'static> {
 }
 
 impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
-    pub(super) fn new(track: &'a Track<'a>, own: Counting<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
+    pub(super) fn new(track: &'a Track<'a>, own: Entered<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
         let is_exclusive = locker.mode() == Mode::Exclusive;
         Self { track, lock: Lock::new(own, locker), witness, is_exclusive, tally: Tally::default() }
     }
@@ -58,7 +58,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         Ok(self.tally)
     }
 
-    fn hold(&mut self, guard: Guard<Counting<C>>, wanted: MonoTime) -> Result<(), Trouble> {
+    fn hold(&mut self, guard: Guard<Entered<C>>, wanted: MonoTime) -> Result<(), Trouble> {
         let won = host::mono();
         self.tally.acquisitions += 1;
         self.tally.waits.push(won.saturating_since(wanted));
@@ -89,7 +89,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     }
 
     /// Works for as long as this hold is to last.
-    fn work(&mut self, ending: Ending, guard: &Guard<Counting<C>>, entered: MonoTime) -> Result<(), Trouble> {
+    fn work(&mut self, ending: Ending, guard: &Guard<Entered<C>>, entered: MonoTime) -> Result<(), Trouble> {
         let hold = self.track.workload.hold;
         match ending {
             Ending::InTime | Ending::Crash => {
@@ -105,7 +105,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     }
 
     /// Works on past the lease, until somebody has taken over.
-    fn overrun(&mut self, guard: &Guard<Counting<C>>, entered: MonoTime) -> Result<(), Trouble> {
+    fn overrun(&mut self, guard: &Guard<Entered<C>>, entered: MonoTime) -> Result<(), Trouble> {
         let until = guard.hold().valid_until().saturating_add(OVERRUN_AT_MOST);
         self.track.pause(guard.left());
         while !self.track.is_over() && host::mono() < until {

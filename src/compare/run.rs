@@ -1,16 +1,15 @@
 //! One run: a lock, and the clients that compete for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 use redis::{ConnectionLike, RedisResult};
 
 use super::client::Client;
-use super::counting::Counting;
 use super::course::{Course, Track};
 use super::figures::{Figures, Tally};
+use super::ledger::{Entered, Ledger};
 use super::trouble::Trouble;
 use super::witness::Witness;
 use crate::driver::{Error, host};
@@ -43,18 +42,18 @@ where
 
     // The clock starts once everybody is connected.
     let track = Track::new(course);
-    let commands = Arc::new(AtomicU64::new(0));
+    let ledger = Arc::new(Ledger::new(&key));
     let witness = |connection| Witness::new(connection, key.with_suffix(":witness"), track.began());
     let client = |(own, other)| {
         let locker = protocol(key.clone(), course.workload.lease);
-        Client::new(&track, Counting::new(own, Arc::clone(&commands)), locker, witness(other))
+        Client::new(&track, Entered::new(own, Arc::clone(&ledger)), locker, witness(other))
     };
     let outcome = compete(course, &track, pairs.into_iter().map(client).collect());
-    let cleaned = witness(cleaner).clean_up(&key);
+    let cleaned = witness(cleaner).clean_up(&ledger.keys());
     let tally = outcome?;
     cleaned?;
     let elapsed = course.workload.length;
-    Ok((!course.stop.is_given()).then(|| Figures::of(tally, commands.load(Ordering::Relaxed), elapsed)))
+    Ok((!course.stop.is_given()).then(|| Figures::of(tally, ledger.commands(), elapsed)))
 }
 
 /// A name that no other run has, all of it in one slot of a cluster.

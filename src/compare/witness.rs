@@ -66,11 +66,12 @@ impl<C: ConnectionLike> Witness<C> {
         Ok(latest.is_some_and(|latest: i64| latest > self.micros(entered)))
     }
 
-    /// Deletes what the lock of this run has left, and then itself.
-    pub(super) fn clean_up(mut self, lock: &Key) -> Result<(), Error> {
-        self.ask(|redis, _| redis.del(lock))?;
-        self.ask(|redis, witness| redis.del(witness))?;
-        Ok(())
+    /// Deletes what the locks of this run have left, and then itself.
+    pub(super) fn clean_up(mut self, locks: &[Key]) -> Result<(), Error> {
+        for lock in locks {
+            self.ask(|redis, _| redis.del(lock))?;
+        }
+        self.ask(|redis, witness| redis.del(witness)).map(drop)
     }
 
     fn ask<T>(&mut self, question: impl Fn(&mut Transcript, &Key) -> Turn<T>) -> Result<T, Error> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::names;
 use crate::lock::{Locker, Owner, Token};
 
 /// How often: a number of times, or without end.
@@ -91,7 +92,7 @@ impl Client {
 
     /// Who the client at this place is when it has this many rounds left.
     pub(super) fn owner_at(&self, place: usize, rounds_left: Times) -> Owner {
-        let owner = self.owner.unwrap_or_else(|| default_owner(place));
+        let owner = self.owner.unwrap_or_else(|| names::owner(place));
         let round = match (self.rounds, rounds_left) {
             (Times::Of(all), Times::Of(left)) => all.saturating_sub(left),
             (Times::Of(_) | Times::Forever, _) => 0,
@@ -121,11 +122,4 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("protocol", &self.protocol).finish_non_exhaustive()
     }
-}
-
-/// Tokens that begin with a letter, as most random ones do not look like a number, and differ at their end.
-fn default_owner(place: usize) -> Owner {
-    let place = u8::try_from(place).unwrap_or(u8::MAX);
-    let token = Token::new([0xc1, 0x1e, 0x47, 0xed, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, place, 0]);
-    Owner { token, pid: 40_001 + u32::from(place), thread: 1 }
 }

@@ -1,9 +1,11 @@
 //! From one world to all that can follow it, judged on the way.
 
 use super::memo::{Memo, Question};
+use super::parts::Parts;
+use super::places::Places;
 use super::property::{Change, Judge, Properties, Property};
 use super::scene::Scene;
-use super::symmetry::{Places, Symmetry};
+use super::symmetry::Symmetry;
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
 use super::world::{Action, Left, World, actions, apply};
 
@@ -40,6 +42,17 @@ impl Outbox {
     fn report(&mut self, violated: Properties, at: Index, by: Option<Action>) {
         self.violations.extend(violated.iter().map(|property| Hit { property, at, by }));
     }
+}
+
+/// A step that was taken from a world.
+pub(super) struct Taken<'a> {
+    pub(super) action: Action,
+    /// The words of the world that is kept for the one it led to.
+    pub(super) words: &'a [u32],
+    /// Where each client went for that.
+    pub(super) places: Places,
+    /// The client that won by it, in its place before.
+    pub(super) winner: Option<usize>,
 }
 
 /// Expands worlds, one after the other. Keeps its scratch space between them.
@@ -106,13 +119,12 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Shows each step from a world that was expanded before: the action, the words of the world that is kept for the
-    /// next one, and where each client went.
+    /// Shows each step from a world that was expanded before.
     pub(super) fn steps(
         &mut self,
         memo: &Memo<'_>,
         words: &[u32],
-        mut show: impl FnMut(Action, &[u32], Places),
+        mut show: impl FnMut(&Taken<'_>),
     ) -> Result<(), Question> {
         unpack(words, &mut self.world);
         self.actions.clear();
@@ -120,11 +132,20 @@ impl<'a> Expander<'a> {
         for &action in &self.actions {
             self.after.clone_from(&self.world);
             apply(self.scene, memo, &mut self.after, action)?;
+            let winner = self.winner(memo, action)?;
             let places = self.symmetry.settle(memo, &mut self.after)?;
             self.found.clear();
             pack(&self.after, &mut self.found);
-            show(action, &self.found, places);
+            show(&Taken { action, words: &self.found, places, winner });
         }
         Ok(())
+    }
+
+    /// The client that has just learnt that it won.
+    fn winner(&self, memo: &Memo<'_>, action: Action) -> Result<Option<usize>, Question> {
+        let Some(who) = action.client() else { return Ok(None) };
+        let held = memo.look(who, &self.world.actors[who])?.stage.holds();
+        let holds = memo.look(who, &self.after.actors[who])?.stage.holds();
+        Ok(Some(who).filter(|_| holds && !held))
     }
 }

@@ -5,8 +5,10 @@ use rustc_hash::FxHashMap;
 
 use super::actor::Actor;
 use super::intern::Interner;
+use super::names::Renaming;
 use super::node::Node;
 use super::parts::{Asked, Glance, Look, Next, Parts, Told};
+use super::places::Places;
 use super::scene::Scene;
 use super::whole::Whole;
 use super::world::World;
@@ -30,6 +32,11 @@ pub(super) struct Memo<'a> {
     writes: FxHashMap<(u64, u32), u32>,
     stands: FxHashMap<(u64, u32), bool>,
     refuses: FxHashMap<u64, bool>,
+    named_actors: Vec<bool>,
+    named_nodes: Vec<bool>,
+    without_names: FxHashMap<u64, u32>,
+    exchanged_actors: FxHashMap<u64, u32>,
+    exchanged_nodes: FxHashMap<u64, u32>,
 }
 
 /// A question not asked before.
@@ -41,6 +48,9 @@ pub(super) enum Question {
     Write { who: usize, actor: u32, node: u32 },
     Stands { who: usize, actor: u32, node: u32, tick: u16 },
     RefusesNewcomers { node: u32, tick: u16 },
+    WithoutNames { who: usize, actor: u32 },
+    ExchangedActor { actor: u32, number: usize, exchange: Places },
+    ExchangedNode { node: u32, number: usize, exchange: Places },
 }
 
 impl<'a> Memo<'a> {
@@ -58,13 +68,18 @@ impl<'a> Memo<'a> {
             writes: FxHashMap::default(),
             stands: FxHashMap::default(),
             refuses: FxHashMap::default(),
+            named_actors: Vec::new(),
+            named_nodes: Vec::new(),
+            without_names: FxHashMap::default(),
+            exchanged_actors: FxHashMap::default(),
+            exchanged_nodes: FxHashMap::default(),
         }
     }
 
     /// A world in ids.
     pub(super) fn intern(&mut self, world: World) -> World<u32, u32> {
         let node = self.node(world.node);
-        let actors = world.actors.into_iter().map(|actor| self.actors.id(actor)).collect();
+        let actors = world.actors.into_iter().map(|actor| self.actor(actor)).collect();
         World { node, actors, left: world.left }
     }
 
@@ -81,7 +96,7 @@ impl<'a> Memo<'a> {
             Question::Tell { who, actor, told } => {
                 let whole_told = told.map(|reply| self.replies.get(reply).clone());
                 let Ok(after) = whole.tell(who, self.actors.get(actor), whole_told);
-                let after = self.actors.id(after);
+                let after = self.actor(after);
                 self.tells.insert(tell_key(who, actor, told), after);
             }
             Question::Ask { node, asked } => {
@@ -103,6 +118,22 @@ impl<'a> Memo<'a> {
                 let Ok(refuses) = whole.refuses_newcomers(self.nodes.get(node), tick);
                 self.refuses.insert(pair(node, tick.into()), refuses);
             }
+            Question::WithoutNames { who, actor } => {
+                let nobody = |place: u8| if usize::from(place) == who { u8::MAX } else { u8::MAX - 1 };
+                let after = Renaming { place: &nobody }.actor(self.actors.get(actor));
+                let after = self.actor(after);
+                self.without_names.insert(pair(actor, small(who)), after);
+            }
+            Question::ExchangedActor { actor, number, exchange } => {
+                let after = Renaming { place: &|place| there(&exchange, place) }.actor(self.actors.get(actor));
+                let after = self.actor(after);
+                self.exchanged_actors.insert(pair(actor, small(number)), after);
+            }
+            Question::ExchangedNode { node, number, exchange } => {
+                let after = Renaming { place: &|place| there(&exchange, place) }.node(self.nodes.get(node));
+                let after = self.node(after);
+                self.exchanged_nodes.insert(pair(node, small(number)), after);
+            }
         }
     }
 
@@ -123,12 +154,61 @@ impl<'a> Memo<'a> {
 
     fn node(&mut self, node: Node) -> u32 {
         let Ok(glance) = Whole(self.scene).glance(&node);
+        let nobody = Renaming { place: &|_| u8::MAX }.node(&node);
+        let is_named = nobody != node;
         let id = self.nodes.id(node);
         if self.glances.len() < self.nodes.len() {
             self.glances.push(glance);
+            self.named_nodes.push(is_named);
         }
         id
     }
+
+    fn actor(&mut self, actor: Actor) -> u32 {
+        let nobody = Renaming { place: &|_| u8::MAX }.actor(&actor);
+        let is_named = nobody != actor;
+        let id = self.actors.id(actor);
+        if self.named_actors.len() < self.actors.len() {
+            self.named_actors.push(is_named);
+        }
+        id
+    }
+
+    /// Whether no client's name is in any part of the world.
+    pub(super) fn is_nameless(&self, world: &World<u32, u32>) -> bool {
+        !self.named_nodes[world.node as usize] && !world.actors.iter().any(|actor| self.named_actors[*actor as usize])
+    }
+
+    /// What a client does, its own name and those of others left aside.
+    pub(super) fn without_names(&self, who: usize, actor: u32) -> Result<u32, Question> {
+        let known = self.without_names.get(&pair(actor, small(who))).copied();
+        known.ok_or(Question::WithoutNames { who, actor })
+    }
+
+    /// The world with these clients exchanged.
+    pub(super) fn exchanged(
+        &self,
+        world: &World<u32, u32>,
+        number: usize,
+        exchange: &Places,
+    ) -> Result<World<u32, u32>, Question> {
+        if number == 0 {
+            return Ok(world.clone());
+        }
+        let exchange = *exchange;
+        let node = self.exchanged_nodes.get(&pair(world.node, small(number))).copied();
+        let node = node.ok_or(Question::ExchangedNode { node: world.node, number, exchange })?;
+        let mut actors = world.actors.clone();
+        for (place, &actor) in world.actors.iter().enumerate() {
+            let known = self.exchanged_actors.get(&pair(actor, small(number))).copied();
+            actors[exchange.of(place)] = known.ok_or(Question::ExchangedActor { actor, number, exchange })?;
+        }
+        Ok(World { node, actors, left: world.left })
+    }
+}
+
+fn there(exchange: &Places, place: u8) -> u8 {
+    u8::try_from(exchange.of(place.into())).unwrap_or(place)
 }
 
 impl Parts for Memo<'_> {

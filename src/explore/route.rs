@@ -3,11 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::expand::{Expander, Hit};
+use super::expand::{Expander, Hit, Taken};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Properties;
 use super::scene::Scene;
-use super::symmetry::{Places, Symmetry};
+use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, Visited};
 use super::world::Action;
 
@@ -79,7 +80,7 @@ impl Walker<'_> {
 
     fn walk(&mut self) -> Vec<Action> {
         let (mut at, mut places) = self.atlas.first;
-        let mut names = inverse(&places);
+        let mut names = places.inverse();
         let mut last = self.atlas.scene.clients.len();
         let mut route = Vec::new();
         for depth in 0..self.length {
@@ -90,7 +91,7 @@ impl Walker<'_> {
             let acted = actor(best.action).unwrap_or(last);
             (at, places) = (next, best.places);
             last = places.of(acted);
-            names = compose(&names, &inverse(&places));
+            names = places.inverse().then(&names);
         }
         route
     }
@@ -103,10 +104,11 @@ impl Walker<'_> {
         if ahead.is_empty() && !hits.iter().any(|hit| hit.at == at) {
             return onwards;
         }
-        let known = self.expander.steps(memo, visited.words(at), |action, words, places| {
+        let known = self.expander.steps(memo, visited.words(at), |taken| {
+            let Taken { action, places, .. } = *taken;
             if is_last && hits.iter().any(|hit| hit.at == at && hit.by == Some(action)) {
                 onwards.push(Onward { action, next: None, places });
-            } else if let Some(next) = visited.find(words).filter(|next| ahead.contains_key(next)) {
+            } else if let Some(next) = visited.find(taken.words).filter(|next| ahead.contains_key(next)) {
                 onwards.push(Onward { action, next: Some(next), places });
             }
         });
@@ -130,17 +132,4 @@ impl Walker<'_> {
 /// Who takes the turn. A client that dies takes none.
 fn actor(action: Action) -> Option<usize> {
     if let Action::Crash(_) = action { None } else { action.client() }
-}
-
-fn inverse(places: &Places) -> Places {
-    let mut inverse = Places::same();
-    (0..Places::MOST).for_each(|place| inverse.put(places.of(place), place));
-    inverse
-}
-
-/// First `second`, then `first`.
-fn compose(first: &Places, second: &Places) -> Places {
-    let mut both = Places::same();
-    (0..Places::MOST).for_each(|place| both.put(place, first.of(second.of(place))));
-    both
 }

@@ -4,10 +4,11 @@ use std::{panic, thread};
 
 use super::expand::{Expander, Hit, Outbox};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Property;
 use super::route::Atlas;
 use super::search::{End, Findings, Progress, Search, Stop, Violation};
-use super::symmetry::{Places, Symmetry};
+use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 
 /// Worlds that are expanded before what they brought is stored: it bounds the memory on the way.
@@ -39,7 +40,7 @@ struct Met {
 
 impl<'a> Run<'a> {
     pub(super) fn new(search: Search<'a>) -> Self {
-        let symmetry = Symmetry::none();
+        let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
         let mut memo = Memo::new(search.scene);
         let mut first = memo.intern(search.scene.world());
         let places = loop {
@@ -61,6 +62,7 @@ impl<'a> Run<'a> {
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.to_the_end(watch);
+        let unjudged = self.judge_the_future(end);
         self.met.sort_by_key(|met| met.property);
         Findings {
             worlds: self.visited.len(),
@@ -69,14 +71,30 @@ impl<'a> Run<'a> {
             bytes: self.visited.bytes(),
             runs: self.memo.runs(),
             end,
+            unjudged,
             violations: self.met.iter().map(|met| self.violation(met)).collect(),
         }
     }
 
-    fn violation(&self, met: &Met) -> Violation {
+    /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
+    fn judge_the_future(&mut self, end: End) -> Vec<Property> {
+        let Search { scene, properties, .. } = self.search;
+        if end != End::Exhausted || !scene.has_a_future() {
+            return properties.iter().filter(|property| property.is_about_the_future()).collect();
+        }
+        let lost = self.atlas().lost_for_ever(properties);
+        self.met.extend(lost.into_iter().map(|(property, length, hits)| Met { property, length, hits }));
+        Vec::new()
+    }
+
+    fn atlas(&self) -> Atlas<'_> {
         let Self { search, symmetry, memo, visited, levels, first, .. } = self;
-        let atlas = Atlas { scene: search.scene, memo, symmetry, visited, levels, first: *first };
-        let mut actions = atlas.route(&met.hits, met.length);
+        Atlas { scene: search.scene, memo, symmetry, visited, levels, first: *first }
+    }
+
+    fn violation(&self, met: &Met) -> Violation {
+        let search = self.search;
+        let mut actions = self.atlas().route(&met.hits, met.length);
         search.scene.in_order_of_appearance(&mut actions);
         let trace = search.scene.narrate(met.property, &actions);
         Violation { property: met.property, actions, trace }

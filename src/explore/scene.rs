@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::client::Client;
+use super::client::{Client, Times};
 use super::node::{Guard, Node};
 use crate::lock::{Lease, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
@@ -27,7 +27,7 @@ pub struct Bounds {
     /// How often the clock ticks.
     pub ticks: u16,
     /// How many ticks pass at one stroke once the clock has ticked that often, so that every lease and every TTL is
-    /// over; `None`: the clock then stands still.
+    /// over; nothing goes wrong after that. `None`: the clock then stands still.
     pub afterwards: Option<u16>,
     /// How many clients may crash.
     pub crashes: u8,
@@ -160,9 +160,9 @@ impl Scene {
         Reading { wall, mono: MonoTime::since_origin(self.tick * u32::from(tick)) }
     }
 
-    /// The last tick there can be.
-    pub fn last_tick(&self) -> u16 {
-        self.bounds.ticks.saturating_add(self.bounds.afterwards.unwrap_or(0))
+    /// Whether every lease is over some time, and somebody tries until then.
+    pub(super) fn has_a_future(&self) -> bool {
+        self.bounds.afterwards.is_some() && self.clients.iter().any(|client| client.tries == Times::Forever)
     }
 
     /// A lease in ticks, rounded up: the first tick at which it is over, if it began at tick 0.

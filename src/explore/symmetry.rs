@@ -1,6 +1,7 @@
 //! Clients that only their names tell apart: of all worlds that differ by an exchange of such clients, one is kept.
 
 use super::memo::{Memo, Question};
+use super::places::Places;
 use super::scene::Scene;
 use super::world::{Action, World};
 
@@ -9,57 +10,106 @@ use super::world::{Action, World};
 pub(super) struct Symmetry {
     /// Places of clients that are alike, two at least.
     classes: Vec<Vec<usize>>,
+    /// Every exchange within the classes; the first leaves everybody where they are.
+    exchanges: Vec<Places>,
 }
 
-/// Where each client went: the client at `place` is now at `self.0[place]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Places([u8; Self::MOST]);
-
-impl Places {
-    /// Clients beyond this one are never exchanged.
-    pub(super) const MOST: usize = 8;
-
-    /// Everybody stays.
-    pub(super) fn same() -> Self {
-        Self([0, 1, 2, 3, 4, 5, 6, 7])
-    }
-
-    /// Where the client at this place went.
-    pub(super) fn of(&self, place: usize) -> usize {
-        self.0.get(place).map_or(place, |place| usize::from(*place))
-    }
-
-    /// The client at this place went there.
-    pub(super) fn put(&mut self, place: usize, there: usize) {
-        if let (Some(at), Ok(there)) = (self.0.get_mut(place), u8::try_from(there)) {
-            *at = there;
-        }
-    }
-
-    /// The action, of whoever is there now.
-    pub(super) fn rename(&self, action: Action) -> Action {
-        let there = |who: u8| u8::try_from(self.of(usize::from(who))).unwrap_or(who);
-        match action {
-            Action::Step(who) => Action::Step(there(who)),
-            Action::LoseReply(who) => Action::LoseReply(there(who)),
-            Action::Crash(who) => Action::Crash(there(who)),
-            Action::FailOver(_) | Action::Tick | Action::Leap => action,
-        }
-    }
-}
+/// More clients than this are not exchanged with each other: there would be too many ways.
+const MOST_ALIKE: usize = 5;
 
 impl Symmetry {
     /// Nobody is exchanged.
     pub(super) fn none() -> Self {
-        Self { classes: Vec::new() }
+        Self { classes: Vec::new(), exchanges: vec![Places::same()] }
+    }
+
+    /// Those who are alike are exchanged.
+    pub(super) fn of(scene: &Scene) -> Self {
+        let mut classes = scene.alike();
+        classes.iter_mut().for_each(|class| class.truncate(MOST_ALIKE));
+        let exchanges = classes.iter().fold(vec![Places::same()], |all, class| {
+            let within = orders(class);
+            all.iter().flat_map(|one| within.iter().map(|order| moved(*one, class, order))).collect()
+        });
+        Self { classes, exchanges }
     }
 
     /// Replaces a world by the one that is kept for it, and says where each client went.
+    ///
+    /// Clients are put in the order of what they do, their names left aside; where that leaves a choice, the least world
+    /// is kept.
     pub(super) fn settle(&self, memo: &Memo<'_>, world: &mut World<u32, u32>) -> Result<Places, Question> {
-        let _ = (memo, world);
-        debug_assert!(self.classes.is_empty());
-        Ok(Places::same())
+        if self.classes.is_empty() {
+            return Ok(Places::same());
+        }
+        if memo.is_nameless(world) {
+            return Ok(self.sort(world));
+        }
+        let mut ranks = [0; Places::MOST];
+        for &place in self.classes.iter().flatten() {
+            ranks[place] = memo.without_names(place, world.actors[place])?;
+        }
+        let mut best: Option<(World<u32, u32>, Places)> = None;
+        for (number, exchange) in self.exchanges.iter().enumerate().filter(|(_, exchange)| self.sorts(exchange, &ranks))
+        {
+            let exchanged = memo.exchanged(world, number, exchange)?;
+            if best.as_ref().is_none_or(|(best, _)| (exchanged.node, &exchanged.actors) < (best.node, &best.actors)) {
+                best = Some((exchanged, *exchange));
+            }
+        }
+        let (kept, places) = best.unwrap_or_else(|| (world.clone(), Places::same()));
+        *world = kept;
+        Ok(places)
     }
+
+    /// The exchanges, in the order of their numbers.
+    pub(super) fn exchanges(&self) -> &[Places] {
+        &self.exchanges
+    }
+
+    /// Puts clients without names in the order of their ids.
+    fn sort(&self, world: &mut World<u32, u32>) -> Places {
+        let mut places = Places::same();
+        for class in &self.classes {
+            let mut sorted = [(0, 0); MOST_ALIKE];
+            let sorted = &mut sorted[..class.len()];
+            for (slot, place) in sorted.iter_mut().zip(class) {
+                *slot = (world.actors[*place], *place);
+            }
+            sorted.sort_unstable();
+            for (&(actor, from), &to) in sorted.iter().zip(class) {
+                world.actors[to] = actor;
+                places.put(from, to);
+            }
+        }
+        places
+    }
+
+    /// Whether the exchange leaves the clients of each class in the order of their ranks.
+    fn sorts(&self, exchange: &Places, ranks: &[u32; Places::MOST]) -> bool {
+        let back = exchange.inverse();
+        self.classes.iter().all(|class| class.is_sorted_by_key(|place| ranks[back.of(*place)]))
+    }
+}
+
+/// Every order of these places.
+fn orders(class: &[usize]) -> Vec<Vec<usize>> {
+    let Some((first, rest)) = class.split_first() else { return vec![Vec::new()] };
+    let with_first = |order: Vec<usize>| {
+        (0..=order.len()).map(move |at| {
+            let mut order = order.clone();
+            order.insert(at, *first);
+            order
+        })
+    };
+    let mut orders: Vec<Vec<usize>> = orders(rest).into_iter().flat_map(with_first).collect();
+    orders.sort();
+    orders
+}
+
+fn moved(mut places: Places, class: &[usize], order: &[usize]) -> Places {
+    class.iter().zip(order).for_each(|(place, there)| places.put(*place, *there));
+    places
 }
 
 impl Scene {
@@ -72,7 +122,8 @@ impl Scene {
                 None => classes.push(vec![place]),
             }
         }
-        classes.retain(|class| class.len() > 1);
+        let is_named = |place: &usize| self.clients.iter().any(|client| client.ends_renewal_of.contains(place));
+        classes.retain(|class| class.len() > 1 && !class.iter().any(is_named));
         classes
     }
 

@@ -58,6 +58,11 @@ impl Visited {
         self.shards.iter().map(|shard| shard.len as usize).sum()
     }
 
+    /// A number greater than every index.
+    pub(super) fn index_bound(&self) -> usize {
+        self.shards.iter().map(|shard| shard.len as usize).max().unwrap_or(0) << SHARD_BITS
+    }
+
     /// How many bytes they take.
     pub(super) fn bytes(&self) -> usize {
         self.shards.iter().map(Shard::bytes).sum()

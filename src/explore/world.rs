@@ -77,7 +77,10 @@ pub(super) fn actions<P: Parts>(
     world: &World<P::Node, P::Actor>,
     actions: &mut Vec<Action>,
 ) -> Result<(), P::Miss> {
-    let left = world.left;
+    let mut left = world.left;
+    if left.tick > scene.bounds.ticks {
+        (left.crashes, left.lost_replies, left.failovers) = (0, 0, 0);
+    }
     let mut clock_waits = false;
     for (who, actor) in (0..).zip(&world.actors) {
         let look = parts.look(usize::from(who), actor)?;

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::maker::Maker;
 use super::spec::Spec;
 use super::token;
 use super::unsuitable::Unsuitable;
+use crate::legacy::{self, Dialect};
 
 /// One lock protocol: an implementation that exists, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,7 @@ pub struct Protocol(Row);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
+    Legacy(&'static Dialect),
     Token,
 }
 
@@ -40,7 +43,7 @@ impl fmt::Display for Generation {
 
 /// Every protocol: the old dialects first.
 pub fn catalogue() -> impl Iterator<Item = Protocol> {
-    [Row::Token].into_iter().map(Protocol)
+    legacy::catalogue::catalogue().map(Row::Legacy).chain([Row::Token]).map(Protocol)
 }
 
 /// The protocol of this name, or of one of its other names.
@@ -49,7 +52,8 @@ pub fn catalogue() -> impl Iterator<Item = Protocol> {
 /// [`Unsuitable::Unknown`], with the name that was perhaps meant.
 pub fn find(name: &str) -> Result<Protocol, Unsuitable> {
     catalogue()
-        .find(|protocol| protocol.is_called(name))
+        .find(|protocol| protocol.name() == name)
+        .or_else(|| catalogue().find(|protocol| protocol.also().contains(&name)))
         .ok_or_else(|| Unsuitable::Unknown { name: name.to_owned(), nearest: nearest(name) })
 }
 
@@ -57,6 +61,7 @@ impl Protocol {
     /// Its stable name.
     pub fn name(self) -> &'static str {
         match self.0 {
+            Row::Legacy(dialect) => dialect.name,
             Row::Token => "token",
         }
     }
@@ -64,6 +69,7 @@ impl Protocol {
     /// Other names it goes by.
     pub fn also(self) -> &'static [&'static str] {
         match self.0 {
+            Row::Legacy(dialect) => dialect.also,
             Row::Token => &[],
         }
     }
@@ -71,6 +77,7 @@ impl Protocol {
     /// To which world it belongs.
     pub fn generation(self) -> Generation {
         match self.0 {
+            Row::Legacy(_) => Generation::Legacy,
             Row::Token => Generation::Modern,
         }
     }
@@ -78,13 +85,23 @@ impl Protocol {
     /// Where it comes from: article or repository, file, versions.
     pub fn source(self) -> &'static str {
         match self.0 {
+            Row::Legacy(dialect) => dialect.source,
             Row::Token => token::SOURCE,
+        }
+    }
+
+    /// The row of the catalogue of old dialects that it is, if it is one.
+    pub fn dialect(self) -> Option<&'static Dialect> {
+        match self.0 {
+            Row::Legacy(dialect) => Some(dialect),
+            Row::Token => None,
         }
     }
 
     /// What it writes into the key.
     pub fn encoding(self) -> Cow<'static, str> {
         match self.0 {
+            Row::Legacy(dialect) => dialect.family.to_string().into(),
             Row::Token => token::ENCODING.into(),
         }
     }
@@ -92,6 +109,7 @@ impl Protocol {
     /// What may stand behind its name: `expiry=px|ex|pxat|exat`.
     pub fn options(self) -> Vec<String> {
         match self.0 {
+            Row::Legacy(_) => Vec::new(),
             Row::Token => token::options(),
         }
     }
@@ -103,12 +121,12 @@ impl Protocol {
             known: self.options(),
         };
         match self.0 {
+            Row::Legacy(dialect) => match spec.options().next() {
+                Some(option) => Err(refuse(option)),
+                None => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
+            },
             Row::Token => token::maker(spec.options()).map_err(refuse),
         }
-    }
-
-    fn is_called(self, name: &str) -> bool {
-        self.name() == name || self.also().contains(&name)
     }
 }
 

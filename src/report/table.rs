@@ -7,9 +7,15 @@ const WIDEST: u16 = 100;
 
 /// A table with this head.
 pub(super) fn table(head: &[&str], width: Option<u16>) -> Table {
+    let mut table = bare(width);
+    table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    table
+}
+
+/// A table without a head.
+pub(super) fn bare(width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).enforce_styling();
-    table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     if let Some(width) = width {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.min(WIDEST));
     }

@@ -2,6 +2,7 @@
 
 mod command;
 mod compare;
+mod inspect;
 mod protocols;
 mod run;
 mod troubles;

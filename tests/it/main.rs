@@ -15,6 +15,7 @@
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -23,6 +24,7 @@ mod driver;
 mod drivers;
 mod hostile;
 mod monitor;
+mod oracle;
 mod patience;
 mod protocols;
 mod proxy;

@@ -82,7 +82,7 @@ impl Form {
         self.parts.iter().flat_map(|part| part.write(self.stamp.digits, number, owner)).collect()
     }
 
-    /// Whether a value has this form.
+    /// Whether this form could have been written as `value`, at whatever time and by whatever owner.
     pub fn matches(&self, value: &[u8]) -> bool {
         self.split(value).is_some()
     }

@@ -65,6 +65,38 @@ fn an_overrun_is_seen_whatever_the_lock_is() {
 }
 
 #[test]
+fn a_takeover_by_del_lets_two_in() {
+    let server = Server::start();
+    let args = ["compare", "php-del-takeover", "--clients", "8", "--seconds", "2", "--crash", "20", "--lease", "1s"];
+    let compared = done(lockshift_at(&server), [&args[..], &["--json"]].concat());
+    assert_eq!(compared.code, Some(1), "{compared:?}");
+    let json = compared.json();
+    assert!(json[0]["double_holds"].as_u64().unwrap() > 0, "{json}");
+    assert!(json[0]["wrong_releases"].as_u64().unwrap() > 0, "{json}");
+    assert_eq!(keys(&server), 0);
+}
+
+#[test]
+fn who_deletes_whatever_is_there_deletes_what_others_rely_on() {
+    let server = Server::start();
+    let overrun = ["--clients", "4", "--seconds", "4", "--lease", "1s", "--overrun", "50", "--json"];
+    let args = [&["compare", "naive-set-ex-nx", "token"][..], &overrun].concat();
+    let json = done(lockshift_at(&server), args).json();
+    let wrong_releases = [0, 1].map(|index| json[index]["wrong_releases"].as_u64().unwrap());
+    assert!(wrong_releases[0] > 0, "DEL, whoever's it is: {json}");
+    assert_eq!(wrong_releases[1], 0, "a token is compared first: {json}");
+}
+
+#[test]
+fn keys_of_whatever_name_are_cleaned_up() {
+    let server = Server::start();
+    let args = ["compare", "mlanett-redis-lock", "--clients", "2", "--seconds", "0.3", "--crash", "100"];
+    let compared = done(lockshift_at(&server), args);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    assert_eq!(keys(&server), 0, "its owner key and its expiry key as well");
+}
+
+#[test]
 fn whoever_is_asked_to_end_cleans_up_first() {
     let server = Server::start();
     let running = Running::start(lockshift_at(&server), ["compare", "token", "--seconds", "60", "--hold-ms", "60000"]);

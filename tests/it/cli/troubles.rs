@@ -48,8 +48,10 @@ fn a_password_that_is_wrong_or_missing() {
 fn a_key_of_another_type() {
     let server = Server::start();
     redis::cmd("LPUSH").arg("stock").arg("apples").exec(&mut server.connect()).unwrap();
-    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "php-getset", "--", "true"]);
-    assert_told(&told, 3, &["`stock`", &server.url(), "another type"]);
+    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
+    assert_told(&told, 3, &["`stock`", &server.url(), "cannot read what is in it", "lockshift inspect"]);
+    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
+    assert_eq!(told.code, Some(0), "its keys have other names: {told:?}");
 }
 
 #[test]

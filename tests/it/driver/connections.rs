@@ -15,6 +15,7 @@ use redis::ConnectionLike;
 
 use super::lockers::Watched;
 use super::world::{AN_HOUR, ms, token};
+use crate::patience::pause;
 use crate::server::Server;
 use cluster::Cluster;
 
@@ -66,6 +67,21 @@ fn a_connection_from_an_r2d2_pool() {
     carries_a_lock(pool.get().unwrap());
     let lock = Lock::new(pool.get().unwrap(), Watched(Key::from("k")));
     assert!(matches!(lock.try_acquire(), Ok(Attempt::Won(_))), "it is ours alone as long as we have it");
+}
+
+#[test]
+fn a_pool_has_its_connection_back_after_the_release_whatever_the_renewal_did() {
+    let server = Server::start();
+    let pool = r2d2::Pool::builder().max_size(1).build(server.client()).unwrap();
+    for round in 0..50 {
+        let lock = Lock::new(pool.get().unwrap(), token(AN_HOUR));
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        guard.renew(Renewal::every(ms(1))).unwrap();
+        pause(ms(round % 3));
+        drop(lock);
+        assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+        assert!(pool.try_get().is_some(), "the renewal still has it, in round {round}");
+    }
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use lockshift::driver::{Answer, Attempt, Trouble};
 use lockshift::lock::Released;
+use lockshift::wire::Key;
 use redis::{Cmd, ConnectionLike, RedisResult, Value};
 
-use super::lockers::SetnxExpire;
+use super::lockers::{SetnxExpire, Watched};
 use super::world::{AN_HOUR, World, in_both_worlds, token};
 use crate::monitor::Monitor;
 use crate::patience::until;
@@ -29,6 +30,12 @@ pub(super) struct Plan(Arc<Mutex<Option<Break>>>);
 impl Plan {
     pub(super) fn set(&self, next: Break) {
         *self.0.lock().unwrap() = Some(next);
+    }
+
+    /// Whether every connection that this was given to is gone.
+    #[cfg(feature = "tokio")]
+    pub(super) fn is_nobodys_but_mine(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
     }
 
     /// Whether the connection is to break at this command, and how.
@@ -123,7 +130,8 @@ mod tasks_connection {
 in_both_worlds! {
     a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind,
     a_try_that_never_left_is_an_error_and_nothing_happened,
-    a_lost_reply_to_a_question_is_an_error_unless_something_was_done_before,
+    a_lost_reply_to_a_question_is_an_error,
+    a_lost_reply_after_a_step_that_won_is_unknown,
     a_release_whose_reply_is_lost_is_unknown,
     a_refusal_after_the_first_step_of_two_is_an_error,
 }
@@ -157,19 +165,28 @@ fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {
     assert_eq!(monitor.take(), []);
 }
 
-fn a_lost_reply_to_a_question_is_an_error_unless_something_was_done_before<W: World>() {
+fn a_lost_reply_to_a_question_is_an_error<W: World>() {
     let server = Server::start();
     let plan = Plan::default();
     let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
     let guard = world.win();
-
     plan.set(Break::Reply("GET"));
     assert_eq!(world.standing(&guard).unwrap_err().trouble(), Trouble::Disconnected);
 
-    let other = W::open_lossy(&server, SetnxExpire::new("other"), plan.clone());
+    let world = W::open_lossy(&server, Watched(Key::from("other")), plan.clone());
+    plan.set(Break::Reply("GET"));
+    assert_eq!(world.try_acquire().unwrap_err().trouble(), Trouble::Disconnected, "nothing was written yet");
+    world.win();
+}
+
+fn a_lost_reply_after_a_step_that_won_is_unknown<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, SetnxExpire::new("k"), plan.clone());
     plan.set(Break::Command("EXPIRE"));
-    let Ok(Attempt::Unknown(unknown)) = other.try_acquire() else { panic!("SETNX has won before EXPIRE was lost") };
+    let Ok(Attempt::Unknown(unknown)) = world.try_acquire() else { panic!("SETNX has won before EXPIRE was lost") };
     assert!(unknown.command.is("EXPIRE"));
+    world.win();
 }
 
 fn a_release_whose_reply_is_lost_is_unknown<W: World>() {

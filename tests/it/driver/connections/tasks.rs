@@ -7,6 +7,7 @@ use lockshift::wire::Key;
 use redis::aio::ConnectionLike;
 
 use super::super::lockers::Watched;
+use super::super::losing_replies::{Lossy, Plan};
 use super::super::world::{AN_HOUR, ms, token};
 use super::cluster::Cluster;
 use crate::server::Server;
@@ -58,6 +59,22 @@ async fn a_connection_from_a_bb8_pool() {
     carries_a_lock(pool.get().await.unwrap().clone()).await;
     let lock = Lock::on_own_connection(pool.dedicated_connection().await.unwrap(), Watched(Key::from("k")));
     assert!(matches!(lock.try_acquire().await, Ok(Attempt::Won(_))), "it is ours alone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_has_the_connection_after_the_release_whatever_the_renewal_did() {
+    let server = Server::start();
+    let connection = server.client().get_multiplexed_async_connection().await.unwrap();
+    for round in 0..50 {
+        let plan = Plan::default();
+        let lock = Lock::on_own_connection(Lossy::new(connection.clone(), plan.clone()), token(AN_HOUR));
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+        guard.renew(Renewal::every(ms(1))).await;
+        tokio::time::sleep(ms(round % 3)).await;
+        drop(lock);
+        assert!(matches!(guard.release().await, Ok(Answer::Known(Released::Freed))));
+        assert!(plan.is_nobodys_but_mine(), "the renewal still has it, in round {round}");
+    }
 }
 
 #[tokio::test]
