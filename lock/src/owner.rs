@@ -14,6 +14,11 @@ impl Token {
         Self(bytes)
     }
 
+    /// Its 16 bytes.
+    pub const fn bytes(self) -> [u8; 16] {
+        self.0
+    }
+
     /// 32 lower-case hex digits: what the token lock writes into the key.
     pub fn hex(self) -> String {
         hex(&self.0)

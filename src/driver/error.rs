@@ -34,8 +34,8 @@ impl Error {
         Self::new(key, trouble, Some(source.into()))
     }
 
-    /// What a procedure broke off for.
-    pub(super) fn because(key: &Key, cause: Cause) -> Self {
+    /// The error that a procedure on `key` broke off for.
+    pub fn because(key: &Key, cause: Cause) -> Self {
         match cause {
             Cause::Fault(fault) => Self::refused(key, fault),
             Cause::NoReply { source, .. } => Self::connection(key, source),

@@ -40,12 +40,13 @@ pub struct Set<'a> {
     value: &'a [u8],
     only: Option<Only<'a>>,
     expiry: Option<Expiry>,
+    expiry_first: bool,
 }
 
 impl<'a> Set<'a> {
     /// `SET key value`: always written, no TTL.
     pub fn new(key: &'a Key, value: &'a [u8]) -> Self {
-        Self { key, value, only: None, expiry: None }
+        Self { key, value, only: None, expiry: None, expiry_first: false }
     }
 
     /// Written under this condition only.
@@ -62,15 +63,34 @@ impl<'a> Set<'a> {
         self
     }
 
-    /// The command. The order of the options is that of most clients: condition, then expiry.
+    /// With the expiry written before the condition, as redis-rb, go-redis and `SET k v EX 10 NX` in prose have it. To
+    /// Redis it is the same; to whoever compares bytes it is not.
+    #[must_use]
+    pub fn expiry_first(mut self) -> Self {
+        self.expiry_first = true;
+        self
+    }
+
+    /// The command. The order of the options is that of Jedis: condition, then expiry.
     pub fn command(&self) -> Command {
         let command = Command::new("SET").arg(self.key).arg(self.value);
-        let command = match self.only {
+        if self.expiry_first {
+            self.with_condition(self.with_expiry(command))
+        } else {
+            self.with_expiry(self.with_condition(command))
+        }
+    }
+
+    fn with_condition(&self, command: Command) -> Command {
+        match self.only {
             None => command,
             Some(Only::IfMissing) => command.arg("NX"),
             Some(Only::IfExists) => command.arg("XX"),
             Some(Only::IfEquals(old)) => command.arg("IFEQ").arg(old),
-        };
+        }
+    }
+
+    fn with_expiry(&self, command: Command) -> Command {
         match self.expiry {
             None => command,
             Some(Expiry::Ex(lease)) => command.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),

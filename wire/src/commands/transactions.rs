@@ -9,7 +9,12 @@ use crate::{Command, Key, Reply, Transcript, Turn, UnixTime};
 impl Transcript {
     /// `WATCH key`: the next EXEC on this connection fails if the key is touched before it.
     pub fn watch(&mut self, key: &Key) -> Turn<()> {
-        self.ask_status(Command::new("WATCH").arg(key), "OK")
+        self.watch_all(&[key])
+    }
+
+    /// `WATCH key...`: the next EXEC on this connection fails if any of the keys is touched before it.
+    pub fn watch_all(&mut self, keys: &[&Key]) -> Turn<()> {
+        self.ask_status(keys.iter().fold(Command::new("WATCH"), |command, key| command.arg(key)), "OK")
     }
 
     /// `UNWATCH`.

@@ -1,0 +1,39 @@
+//! One database: keys, what they hold, and when they are gone.
+
+use std::collections::BTreeMap;
+
+use super::value::Value;
+use crate::wire::Key;
+
+/// What is stored under a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    pub(super) value: Value,
+    /// The last millisecond since 1970 in which the key exists.
+    pub(super) deadline_ms: Option<i64>,
+}
+
+impl Entry {
+    /// Redis keeps a key through the millisecond of its deadline: it is gone when that has passed.
+    pub(super) fn is_over(&self, now_ms: i64) -> bool {
+        self.deadline_ms.is_some_and(|deadline_ms| now_ms > deadline_ms)
+    }
+}
+
+/// One database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Database {
+    pub(super) entries: BTreeMap<Key, Entry>,
+}
+
+impl Database {
+    /// Removes the keys whose time is over, and names them.
+    pub(super) fn purge(&mut self, now_ms: i64) -> Vec<Key> {
+        let over = self.entries.iter().filter(|(_, entry)| entry.is_over(now_ms));
+        let names: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
+        for name in &names {
+            self.entries.remove(name);
+        }
+        names
+    }
+}

@@ -1,0 +1,123 @@
+//! The server: what it is from outside, and which commands are let in.
+
+use super::call::{Answer, Call, Row, Table};
+use super::flavour::Flavour;
+use super::refusal::Refusal;
+use super::session::{Message, Session};
+use super::state::State;
+use super::value::Value;
+use super::{
+    channels, compare, connection, counters, expiry, hashes, introspection, keys, lists, ranges, rankings, scripts,
+    set, sets, strings, transactions,
+};
+use crate::wire::{Command, Key, Reply, UnixTime};
+
+const TABLE: Table = Table::new(&[
+    strings::ROWS,
+    set::ROWS,
+    counters::ROWS,
+    compare::ROWS,
+    keys::ROWS,
+    expiry::ROWS,
+    hashes::ROWS,
+    sets::ROWS,
+    rankings::ROWS,
+    ranges::ROWS,
+    lists::ROWS,
+    transactions::ROWS,
+    scripts::ROWS,
+    channels::ROWS,
+    connection::ROWS,
+    introspection::ROWS,
+]);
+
+/// A whole Redis server as a value.
+///
+/// Two servers that will answer every future command alike are equal wherever that can be had cheaply: expired keys are
+/// removed on every call, connections without state are forgotten, and hashes and sets have one order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Server {
+    pub(super) state: State,
+}
+
+/// What [`Server::peek`] shows of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stored {
+    /// What the key holds.
+    pub value: Value,
+    /// The last millisecond in which the key exists; the end of the representable range if it lies beyond. `None`: for
+    /// ever.
+    pub expires_at: Option<UnixTime>,
+}
+
+impl Server {
+    /// An empty server.
+    pub fn new(flavour: Flavour) -> Self {
+        Self { state: State { flavour, ..State::default() } }
+    }
+
+    /// Runs one command on a connection at this moment of the server's clock.
+    ///
+    /// Only whole milliseconds count for expiry. TIME answers in microseconds. A SUBSCRIBE to several channels, which a
+    /// real server confirms one by one, answers the last of the confirmations.
+    pub fn call(&mut self, session: Session, command: &Command, now: UnixTime) -> Reply {
+        self.state.purge(now.as_millis());
+        let reply = self.dispatch(session, command.words(), now).unwrap_or_else(Reply::from);
+        self.state.tidy();
+        reply
+    }
+
+    /// Forgets all that belongs to a connection: selected database, MULTI, WATCH, subscriptions, messages not taken.
+    pub fn disconnect(&mut self, session: Session) {
+        self.state.connections.remove(&session);
+    }
+
+    /// The messages published to a subscriber since it was last asked, oldest first.
+    pub fn take_messages(&mut self, session: Session) -> Vec<Message> {
+        let connection = self.state.connections.get_mut(&session);
+        connection.map(|connection| std::mem::take(&mut connection.inbox)).unwrap_or_default()
+    }
+
+    /// What a key of database 0 holds at this moment, without any effect.
+    pub fn peek(&self, key: &Key, now: UnixTime) -> Option<Stored> {
+        let entry = self.state.databases[0].entries.get(key).filter(|entry| !entry.is_over(now.as_millis()))?;
+        let latest = UnixTime::from_nanos(i64::MAX);
+        let expires_at = entry.deadline_ms.map(|millis| UnixTime::from_millis(millis).unwrap_or(latest));
+        Some(Stored { value: entry.value.clone(), expires_at })
+    }
+
+    fn dispatch(&mut self, session: Session, words: &[Vec<u8>], now: UnixTime) -> Answer {
+        let found = TABLE.find(words, self.state.flavour);
+        let was_exec = found.as_ref().is_ok_and(|row| row.name == "exec");
+        let row = found.and_then(|row| self.admit(session, row, words.len()));
+        let row = row.map_err(|refusal| self.state.spoil_transaction(session, was_exec, refusal))?;
+        let connection = self.state.connections.entry(session).or_default();
+        if let Some(transaction) = connection.transaction.as_mut().filter(|_| row.waits_for_exec) {
+            // What EXEC will not run anyway need not be kept.
+            if !transaction.spoilt && !connection.touched {
+                transaction.queue.push(words.to_vec());
+            }
+            return Ok(Reply::Status("QUEUED".to_owned()));
+        }
+        let db = connection.db;
+        let mut call = Call { state: &mut self.state, table: TABLE, session, name: row.name, words, now, db };
+        let answer = (row.run)(&mut call);
+        let db = call.db;
+        self.state.connections.entry(session).or_default().db = db;
+        answer
+    }
+
+    /// Whether the command may be sent at all, here and now.
+    fn admit(&self, session: Session, row: &'static Row, words: usize) -> Result<&'static Row, Refusal> {
+        row.check_arity(words)?;
+        let connection = self.state.connections.get(&session);
+        if connection.is_some_and(|connection| !connection.subscriptions.is_empty()) && !row.while_listening {
+            return Err(Refusal::err(format_args!(
+                "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
+                 context",
+                row.name
+            )));
+        }
+        Ok(row)
+    }
+}
