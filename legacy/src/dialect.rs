@@ -6,7 +6,7 @@ mod describe;
 mod digits;
 mod family;
 mod form;
-pub(crate) mod look;
+mod look;
 mod refusal;
 mod release;
 mod retry;
