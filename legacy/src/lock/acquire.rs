@@ -8,10 +8,14 @@ use super::bid::Bid;
 use super::look::Sight;
 use crate::{Claim, Words, scripts};
 
+/// How often a try claims again at once where it has found no value. The old clients go on for ever, and an empty value
+/// that counts as none, or a key that comes and goes, would hold them there; here the next round is another try.
+const CLAIMS_PER_TRY: u32 = 10;
+
 impl Lock {
     pub(super) fn acquire_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let mut bid = self.bid(owner, redis)?;
-        loop {
+        for _ in 0..CLAIMS_PER_TRY {
             if self.claim(&bid, redis)? {
                 return self.claimed(bid, redis);
             }
@@ -26,6 +30,7 @@ impl Lock {
                 Sight::Gone => bid = self.candidate(bid, None, owner, redis)?,
             }
         }
+        Ok(Acquired::Held(Held::because(Why::Vanished)))
     }
 
     /// The lock was free and is ours, as soon as it has its TTL.
