@@ -47,7 +47,7 @@ fn random_messages() {
 
 #[test]
 fn random_scripts() {
-    agree(|_| steps::of(programs::random(), 1..8));
+    agree(|terms| steps::of(programs::random(terms), 1..8));
 }
 
 #[test]

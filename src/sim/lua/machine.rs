@@ -91,7 +91,7 @@ impl Machine {
             .call(chunk, keys, args, call)
             .map_err(|error| Refusal::err(format_args!("Error running script {sha1}, {error}")))?;
         match ended {
-            Ok(value) => Ok(convert::to_reply(value)),
+            Ok(value) => Ok(convert::to_reply(value, call.state.flavour)),
             Err(raised) => Err(Refusal::Other(raised::error_text(&raised, sha1))),
         }
     }

@@ -24,7 +24,7 @@ const DATA: &str = "
     ZRANGE key bound bound BYSCORE zrangeopt | ZREVRANGE key index index WITHSCORES | ZRANGEBYSCORE key bound bound |
     ZRANGEBYSCORE key bound bound zrangeopt | ZCOUNT key bound bound | ZREMRANGEBYSCORE key bound bound |
     LPUSH key value | RPUSH key value | RPUSH key value value | LPOP key | RPOP key | LPOP key int | RPOP key int |
-    LINDEX key index | LREM key index value | LLEN key | LRANGE key index index
+    LINDEX key index | LREM key amount value | LLEN key | LRANGE key index index
 ";
 
 const EXPIRY: &str = "
@@ -55,7 +55,7 @@ const TRANSACTIONS: &str = "
 
 const CONNECTION: &str = "
     PING | PING value | ECHO value | SELECT database | AUTH name | AUTH name name | CLIENT SETNAME name |
-    CLIENT GETNAME | CLIENT name | SCRIPT name | COMMAND name name | WAIT 0 int | NOSUCH name name |
+    CLIENT GETNAME | CLIENT name | SCRIPT name | COMMAND name name | WAIT 0 amount | NOSUCH name name |
     HELLO 2 name name | HELLO wrong_version
 ";
 
@@ -163,6 +163,7 @@ fn words(placeholder: &str) -> BoxedStrategy<Vec<Word>> {
         "field" => of(&["a", "b", "1", "2", "x"]),
         "name" => of(&NAMES),
         "int" => of(&["1", "2", "0", "-1", "5", "9223372036854775807", "-9223372036854775808", "x", "1.5", "+1"]),
+        "amount" => of(&["0", "1", "-1", "2", "x"]),
         "index" => of(&["0", "1", "-1", "2", "-2", "100", "-100", "9223372036854775807", "-9223372036854775808", "x"]),
         "score" => of(&["1", "2", "-1", "0", "1.5", "0.1", "1e20", "-inf", "inf", "+5", "x", "1e-5", "-0"]),
         "bound" => of(&["-inf", "+inf", "1", "(1", "2", "(2.5", "0", "x", "(x"]),
