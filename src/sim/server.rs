@@ -37,7 +37,7 @@ const TABLE: Table = Table::new(&[
 /// removed on every call, connections without state are forgotten, and hashes and sets have one order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Server {
-    state: State,
+    pub(super) state: State,
 }
 
 /// What [`Server::peek`] shows of a key.

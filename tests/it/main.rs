@@ -10,11 +10,15 @@
 //!
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod contract;
 mod monitor;
+#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
 mod server;
+#[cfg(feature = "sim")]
+mod sim;
 mod tidy;
