@@ -31,6 +31,11 @@ fn random_expiry() {
 }
 
 #[test]
+fn random_watching() {
+    agree(|_| steps::slowly(phrases::watching(), 1..25));
+}
+
+#[test]
 fn random_comparisons() {
     agree(|terms| steps::of(phrases::comparing(terms), 1..30));
 }

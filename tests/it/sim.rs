@@ -150,6 +150,19 @@ fn a_script_is_known_once_it_was_sent() {
 }
 
 #[test]
+fn a_script_selects_a_database_for_itself_only() {
+    Dialogue::with(Flavour::Redis70).goes(
+        "
+        0  A  SET k zero                                                                  -> OK
+        1  A  SELECT 1                                                                    -> OK
+        2  A  EVAL 'redis.call(\"select\", 0) return redis.call(\"get\", KEYS[1])' 1 k  -> \"zero\"
+        3  A  GET k                                                                       -> (nil)
+        4  B  GET k                                                                       -> \"zero\"
+    ",
+    );
+}
+
+#[test]
 fn time_in_a_script_is_the_clock_that_was_handed_in() {
     let mut server = Server::default();
     let time = command("EVAL 'return redis.call(\"time\")' 0");

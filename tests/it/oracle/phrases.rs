@@ -41,6 +41,12 @@ const MEETING_EXPIRY: &str = "
     RPUSH key value | LPOP key | KEYS pattern | WATCH key | MULTI | EXEC
 ";
 
+/// One key only, so that what is watched is what expires.
+const WATCHING: &str = "
+    SET a value PX short | SET a value PX short | PEXPIRE a short | SET a value | GET a | PTTL a | WATCH a | WATCH a |
+    WATCH a | MULTI | MULTI | EXEC | EXEC | UNWATCH
+";
+
 const SET_IF_EQUAL: &str = "SET key int IFEQ int | SET key int IFEQ int setopt | SET key int setopt IFEQ int";
 const DELIFEQ: &str = "DELIFEQ key int";
 const DELEX: &str = "
@@ -71,6 +77,11 @@ const LISTENING: &str = "
 ";
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Transactions on keys that come and go.
+pub(super) fn watching() -> impl Strategy<Value = Phrase> {
+    right(WATCHING)
+}
 
 /// The native compare commands, as far as this server has them or is known to refuse them.
 pub(super) fn comparing(terms: Terms) -> impl Strategy<Value = Phrase> {
@@ -174,6 +185,7 @@ fn words(placeholder: &str) -> BoxedStrategy<Vec<Word>> {
         "pattern" => of(&["*", "a*", "[ab]", "?", "[^a]", "c", "\\*"]),
         "secs" => of(&["1", "100", "0", "-1", "9223372036854775", "9223372036854776", "x"]),
         "millis" => of(&["1", "5", "10", "20", "40", "100000", "0", "-1", "9223372036854775807", "x"]),
+        "short" => of(&["1", "2", "5", "10"]),
         "at_millis" => (-20..40i64).prop_map(|millis| vec![Word::AtMillis(millis)]).boxed(),
         "at_secs" => (-1..3i64).prop_map(|secs| vec![Word::AtSecs(secs)]).boxed(),
         "expireopt" => of(&["NX", "XX", "GT", "LT", "gt"]),
