@@ -16,6 +16,7 @@
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -24,9 +25,12 @@ mod driver;
 mod drivers;
 mod hostile;
 mod monitor;
+#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
 mod server;
+#[cfg(feature = "sim")]
+mod sim;
 mod tidy;
