@@ -33,7 +33,9 @@ impl Server {
             flavour: self.flavour,
             databases: self.databases.each_ref().map(|database| rewrite.database(database)),
             scripts: self.scripts.clone(),
-            connections: connections.map(|(at, connection)| ((rewrite.session)(*at), rewrite.connection(connection))).collect(),
+            connections: connections
+                .map(|(at, connection)| ((rewrite.session)(*at), rewrite.connection(connection)))
+                .collect(),
         }
     }
 }

@@ -9,9 +9,11 @@
 //! What they hold:
 //!
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod contract;
+mod explore;
 mod monitor;
 mod patience;
 mod server;
