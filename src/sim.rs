@@ -25,12 +25,13 @@ mod flavour;
 mod rewrite;
 mod server;
 mod session;
+mod state;
 
 mod call;
 mod glob;
 mod number;
 mod refusal;
-mod table;
+mod row;
 
 mod database;
 mod ranking;
@@ -44,6 +45,7 @@ mod expiry;
 mod hashes;
 mod introspection;
 mod keys;
+mod library;
 mod lists;
 mod lua;
 mod ranges;

@@ -5,20 +5,29 @@ use std::ops::Range;
 use super::database::{Database, Entry};
 use super::number;
 use super::refusal::Refusal;
-use super::server::Server;
+use super::row;
 use super::session::{Connection, Session};
-use super::table::Row;
+use super::state::State;
 use super::value::{Shape, Value};
 use crate::wire::{Key, Reply, UnixTime};
 
 /// What a command answers, or why it is refused.
 pub(super) type Answer = Result<Reply, Refusal>;
 
+/// A command that can be called.
+pub(super) type Row = row::Row<fn(&mut Call<'_>) -> Answer>;
+
+/// All commands that can be called.
+pub(super) type Table = row::Table<fn(&mut Call<'_>) -> Answer>;
+
 /// One command being run.
 pub(super) struct Call<'a> {
-    pub(super) server: &'a mut Server,
+    pub(super) state: &'a mut State,
+    /// What else can be called: by EXEC, by a script.
+    pub(super) table: Table,
     pub(super) session: Session,
-    pub(super) row: &'static Row,
+    /// The name of the command, as error texts show it.
+    pub(super) name: &'static str,
     pub(super) words: &'a [Vec<u8>],
     pub(super) now: UnixTime,
     /// The selected database; SELECT changes it for the commands that follow.
@@ -26,6 +35,17 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Runs another command in its place: one that was queued, one that a script calls.
+    pub(super) fn run(&mut self, row: &'static Row, words: &[Vec<u8>]) -> Answer {
+        self.state.purge(self.now.as_millis());
+        let Self { state, table, session, now, db, .. } = self;
+        let (table, session, now) = (*table, *session, *now);
+        let mut call = Call { state, table, session, name: row.name, words, now, db: *db };
+        let answer = (row.run)(&mut call);
+        *db = call.db;
+        answer
+    }
+
     /// The arguments, without the name.
     pub(super) fn args(&self) -> &'a [Vec<u8>] {
         &self.words[1..]
@@ -43,12 +63,12 @@ impl<'a> Call<'a> {
 
     /// The connection on which the command came.
     pub(super) fn connection(&mut self) -> &mut Connection {
-        self.server.connections.entry(self.session).or_default()
+        self.state.connections.entry(self.session).or_default()
     }
 
     /// The selected database.
     pub(super) fn database(&self) -> &Database {
-        &self.server.databases[self.db]
+        &self.state.databases[self.db]
     }
 
     /// What is stored under a key.
@@ -64,13 +84,13 @@ impl<'a> Call<'a> {
     /// Writes a key anew.
     pub(super) fn write(&mut self, key: Key, value: Value, deadline_ms: Option<i64>) {
         self.touch(&key);
-        self.server.databases[self.db].entries.insert(key, Entry { value, deadline_ms });
+        self.state.databases[self.db].entries.insert(key, Entry { value, deadline_ms });
     }
 
     /// Changes what is stored under a key, which keeps its expiry. A missing key is an empty value, and an empty value
     /// is a missing key. It is the caller who knows whether anything changed, and then says [`touch`](Self::touch).
     pub(super) fn edit<T: Shape, R>(&mut self, key: &Key, change: impl FnOnce(&mut T) -> R) -> Result<R, Refusal> {
-        let entries = &mut self.server.databases[self.db].entries;
+        let entries = &mut self.state.databases[self.db].entries;
         let Some(entry) = entries.get_mut(key) else {
             let mut value = T::default();
             let result = change(&mut value);
@@ -89,7 +109,7 @@ impl<'a> Call<'a> {
 
     /// Removes a key: whether there was one.
     pub(super) fn remove(&mut self, key: &Key) -> bool {
-        let existed = self.server.databases[self.db].entries.remove(key).is_some();
+        let existed = self.state.databases[self.db].entries.remove(key).is_some();
         if existed {
             self.touch(key);
         }
@@ -100,7 +120,7 @@ impl<'a> Call<'a> {
     pub(super) fn expire(&mut self, key: &Key, deadline_ms: Option<i64>) {
         if deadline_ms.is_some_and(|deadline_ms| deadline_ms <= self.now.as_millis()) {
             self.remove(key);
-        } else if let Some(entry) = self.server.databases[self.db].entries.get_mut(key) {
+        } else if let Some(entry) = self.state.databases[self.db].entries.get_mut(key) {
             entry.deadline_ms = deadline_ms;
             self.touch(key);
         }
@@ -108,8 +128,13 @@ impl<'a> Call<'a> {
 
     /// Tells everybody who watches the key that it changed.
     pub(super) fn touch(&mut self, key: &Key) {
-        self.server.touch(self.db, key);
+        self.state.touch(self.db, key);
     }
+}
+
+/// Runs a command that has subcommands only, and so is never run itself: one word less is a wrong number of words.
+pub(super) fn never(call: &mut Call<'_>) -> Answer {
+    Err(Refusal::Arity(call.name))
 }
 
 /// 1 for yes, 0 for no.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::call::{Answer, Call, count};
+use super::call::{self, Answer, Call, Row, count};
 use super::glob;
+use super::refusal::Refusal;
 use super::session::{Connection, Message, Subscriptions, Via};
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::listens("punsubscribe", -1, |call| unsubscribe(call, Kind::Pattern)),
     Row::listens("ssubscribe", -2, |call| subscribe(call, Kind::Shard)),
     Row::listens("sunsubscribe", -1, |call| unsubscribe(call, Kind::Shard)),
-    Row::container("pubsub"),
+    Row::speaks("pubsub", -2, call::never).with_subcommands(),
     Row::speaks("pubsub|channels", -2, |call| listened(call, Kind::Channel)),
     Row::speaks("pubsub|shardchannels", -2, |call| listened(call, Kind::Shard)),
     Row::speaks("pubsub|numsub", -2, |call| listeners(call, Kind::Channel)),
@@ -61,7 +61,7 @@ impl Kind {
 /// How many received it: once for the channel, once more for every pattern that matches.
 fn publish(call: &mut Call<'_>) -> Answer {
     let [channel, payload] = call.args() else { return Ok(Reply::Int(0)) };
-    let receivers = call.server.connections.values_mut().map(|connection| {
+    let receivers = call.state.connections.values_mut().map(|connection| {
         let before = connection.inbox.len();
         if connection.subscriptions.channels.contains(channel) {
             deliver(connection, Via::Channel, channel, payload);
@@ -78,7 +78,7 @@ fn publish(call: &mut Call<'_>) -> Answer {
 
 fn spublish(call: &mut Call<'_>) -> Answer {
     let [channel, payload] = call.args() else { return Ok(Reply::Int(0)) };
-    let listening = call.server.connections.values_mut().filter(|it| it.subscriptions.shards.contains(channel));
+    let listening = call.state.connections.values_mut().filter(|it| it.subscriptions.shards.contains(channel));
     Ok(count(listening.map(|connection| deliver(connection, Via::Shard, channel, payload)).count()))
 }
 
@@ -88,7 +88,7 @@ fn deliver(connection: &mut Connection, via: Via, channel: &[u8], payload: &[u8]
 
 /// Redis confirms each channel on its own; this is the last of the confirmations.
 fn subscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
-    let (name, channels) = (call.row.name, call.args());
+    let (name, channels) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
     kind.of_mut(subscriptions).extend(channels.iter().cloned());
     Ok(confirmation(name, channels.last(), kind.count_beside(subscriptions)))
@@ -96,7 +96,7 @@ fn subscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
 
 /// Without arguments: from everything of this kind.
 fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
-    let (name, named) = (call.row.name, call.args());
+    let (name, named) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
     let listed: Vec<_> =
         if named.is_empty() { kind.of(subscriptions).iter().cloned().collect() } else { named.to_vec() };
@@ -111,18 +111,26 @@ fn confirmation(name: &str, channel: Option<&Vec<u8>>, subscribed: Reply) -> Rep
 }
 
 fn all(call: &Call<'_>, kind: Kind) -> BTreeSet<Vec<u8>> {
-    call.server.connections.values().flat_map(|connection| kind.of(&connection.subscriptions)).cloned().collect()
+    call.state.connections.values().flat_map(|connection| kind.of(&connection.subscriptions)).cloned().collect()
 }
 
 fn listened(call: &mut Call<'_>, kind: Kind) -> Answer {
-    let pattern = call.args().get(1);
+    let pattern = match call.args() {
+        [_] => None,
+        [_, pattern] => Some(pattern),
+        _ => {
+            let sub = String::from_utf8_lossy(&call.args()[0]);
+            let text = "unknown subcommand or wrong number of arguments for";
+            return Err(Refusal::err(format_args!("{text} '{sub}'. Try PUBSUB HELP.")));
+        }
+    };
     let matching = |channel: &Vec<u8>| pattern.is_none_or(|pattern| glob::matches(pattern, channel));
     Ok(Reply::Array(all(call, kind).into_iter().filter(matching).map(Reply::Bulk).collect()))
 }
 
 fn listeners(call: &mut Call<'_>, kind: Kind) -> Answer {
     let subscribers = |channel| {
-        let connections = call.server.connections.values();
+        let connections = call.state.connections.values();
         count(connections.filter(|connection| kind.of(&connection.subscriptions).contains(channel)).count())
     };
     let pairs = call.args()[1..].iter().flat_map(|channel| [Reply::bulk(channel), subscribers(channel)]);

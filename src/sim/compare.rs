@@ -1,9 +1,8 @@
 //! The native compare-and-delete: DELIFEQ of Valkey 9.0, DELEX of Redis 8.4.
 
-use super::call::{Answer, Call, flag};
+use super::call::{Answer, Call, Row, flag};
 use super::flavour::Flavour;
 use super::refusal::Refusal;
-use super::table::Row;
 
 pub(super) const ROWS: &[Row] = &[
     Row::writes("delifeq", 3, delifeq).only_in(&[Flavour::Valkey9]),
@@ -22,7 +21,7 @@ fn delex(call: &mut Call<'_>) -> Answer {
     let (condition, operand) = match call.args() {
         [_] => return Ok(flag(call.remove(&key))),
         [_, condition, operand] => (condition.to_ascii_uppercase(), operand),
-        _ => return Err(Refusal::Arity(call.row.name)),
+        _ => return Err(Refusal::Arity(call.name)),
     };
     if call.entry(&key).is_none() {
         return Ok(flag(false));

@@ -1,11 +1,10 @@
 //! The connection itself: PING, ECHO, SELECT, AUTH, HELLO, CLIENT, RESET, QUIT.
 
-use super::call::{Answer, Call};
+use super::call::{self, Answer, Call, Row};
 use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
-use super::server::DATABASES;
-use super::table::Row;
+use super::state::DATABASES;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
@@ -16,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::session("hello", -1, hello),
     Row::steers("reset", 1, |call| Ok(forget(call, "RESET"))).also_while_listening(),
     Row::steers("quit", -1, |call| Ok(forget(call, "OK"))).also_while_listening(),
-    Row::container("client"),
+    Row::speaks("client", -2, call::never).with_subcommands(),
     Row::session("client|id", 2, |call| Ok(Reply::Int(i64::from(call.session.0)))),
     Row::session("client|setname", 3, |call| set_name(call, 1)),
     Row::session("client|getname", 2, get_name),
@@ -30,7 +29,7 @@ fn ping(call: &mut Call<'_>) -> Answer {
         [word] if listening => Ok(Reply::Array(vec![Reply::bulk("pong"), Reply::bulk(word)])),
         [] => Ok(Reply::Status("PONG".to_owned())),
         [word] => Ok(Reply::bulk(word)),
-        _ => Err(Refusal::Arity(call.row.name)),
+        _ => Err(Refusal::Arity(call.name)),
     }
 }
 
@@ -89,7 +88,7 @@ fn hello(call: &mut Call<'_>) -> Answer {
 }
 
 fn introduction(call: &Call<'_>) -> Reply {
-    let flavour = call.server.flavour;
+    let flavour = call.state.flavour;
     Reply::Array(vec![
         Reply::bulk("server"),
         Reply::bulk(flavour.server_name()),
@@ -123,7 +122,7 @@ fn get_name(call: &mut Call<'_>) -> Answer {
 }
 
 fn forget(call: &mut Call<'_>, answer: &str) -> Reply {
-    call.server.disconnect(call.session);
+    call.state.connections.remove(&call.session);
     call.db = 0;
     Reply::Status(answer.to_owned())
 }

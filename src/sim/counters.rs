@@ -1,9 +1,8 @@
 //! Strings that are integers: INCR, DECR and their kin. They keep the key's expiry.
 
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, Row};
 use super::number;
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[

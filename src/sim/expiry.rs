@@ -1,8 +1,7 @@
 //! When a key is gone: EXPIRE and its kin, PERSIST, TTL and its kin.
 
-use super::call::{Answer, Call, flag};
+use super::call::{Answer, Call, Row, flag};
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
@@ -32,7 +31,7 @@ fn expire(call: &mut Call<'_>, unit_ms: i64, from_ms: i64) -> Answer {
         .integer(1)?
         .checked_mul(unit_ms)
         .and_then(|millis| millis.checked_add(from_ms))
-        .ok_or(Refusal::ExpireTime(call.row.name))?;
+        .ok_or(Refusal::ExpireTime(call.name))?;
     let key = call.key(0);
     let Some(entry) = call.entry(&key) else { return Ok(flag(false)) };
     let allowed = only.allow(entry.deadline_ms, deadline_ms);

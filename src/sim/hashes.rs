@@ -1,9 +1,8 @@
 //! Hashes.
 
-use super::call::{Answer, Call, bulk_or_nil, count, flag};
+use super::call::{Answer, Call, Row, bulk_or_nil, count, flag};
 use super::number;
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::Hash;
 use crate::wire::{Key, Reply};
 
@@ -39,7 +38,7 @@ fn list(call: &Call<'_>, show: impl Fn(Reply, Reply) -> Vec<Reply>) -> Answer {
 
 /// How many fields are new.
 fn hset(call: &mut Call<'_>) -> Result<usize, Refusal> {
-    let (pairs, []) = call.args()[1..].as_chunks::<2>() else { return Err(Refusal::Arity(call.row.name)) };
+    let (pairs, []) = call.args()[1..].as_chunks::<2>() else { return Err(Refusal::Arity(call.name)) };
     let key = call.key(0);
     let added = call.edit(&key, |hash: &mut Hash| {
         pairs.iter().filter(|[field, value]| hash.insert(field.clone(), value.clone()).is_none()).count()

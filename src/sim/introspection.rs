@@ -1,16 +1,16 @@
 //! What the server says of itself: TIME, INFO, COMMAND, WAIT.
 
-use super::call::{Answer, Call, count};
+use super::call::{Answer, Call, Row, count};
 use super::number;
 use super::refusal::Refusal;
-use super::table::{self, Access, Row};
+use super::row::Access;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
     Row::speaks("time", 1, time),
     Row::speaks("info", -1, info),
     Row::session("wait", 3, wait),
-    Row::speaks("command", -1, |call| Ok(Reply::Array(commands(call).map(description).collect()))),
+    Row::speaks("command", -1, |call| Ok(Reply::Array(commands(call).map(description).collect()))).with_subcommands(),
     Row::speaks("command|count", 2, |call| Ok(count(commands(call).count()))),
     Row::speaks("command|info", -2, command_info),
 ];
@@ -24,7 +24,7 @@ fn time(call: &mut Call<'_>) -> Answer {
 
 /// The sections that clients look at, whichever are asked for.
 fn info(call: &mut Call<'_>) -> Answer {
-    let flavour = call.server.flavour;
+    let flavour = call.state.flavour;
     let lines = [
         "# Server".to_owned(),
         format!("redis_version:{}", flavour.redis_version()),
@@ -50,16 +50,16 @@ fn wait(call: &mut Call<'_>) -> Answer {
 }
 
 fn command_info(call: &mut Call<'_>) -> Answer {
-    let flavour = call.server.flavour;
+    let flavour = call.state.flavour;
     let found = match &call.args()[1..] {
         [] => commands(call).map(description).collect(),
-        names => names.iter().map(|name| table::named(name, flavour).map_or(Reply::Nil, description)).collect(),
+        names => names.iter().map(|name| call.table.named(name, flavour).map_or(Reply::Nil, description)).collect(),
     };
     Ok(Reply::Array(found))
 }
 
 fn commands(call: &Call<'_>) -> impl Iterator<Item = &'static Row> {
-    table::rows(call.server.flavour).filter(|row| !row.name.contains('|'))
+    call.table.rows(call.state.flavour).filter(|row| !row.name.contains('|'))
 }
 
 /// Name, arity, flags, and where the keys are; what follows in a real server is left empty.

@@ -1,10 +1,9 @@
 //! Keys of any type: DEL, EXISTS, TYPE, and finding them by pattern: KEYS, SCAN.
 
-use super::call::{Answer, Call, count};
+use super::call::{Answer, Call, Row, count};
 use super::glob;
 use super::number;
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::{Key, Reply};
 
 pub(super) const ROWS: &[Row] = &[
@@ -16,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::reads("scan", -2, scan),
     Row::reads("dbsize", 1, |call| Ok(count(call.database().entries.len()))),
     Row::writes("flushdb", -1, |call| flush(call, call.db..call.db + 1)),
-    Row::writes("flushall", -1, |call| flush(call, 0..call.server.databases.len())),
+    Row::writes("flushall", -1, |call| flush(call, 0..call.state.databases.len())),
 ];
 
 fn del(call: &mut Call<'_>) -> Answer {
@@ -44,9 +43,9 @@ fn scan(call: &mut Call<'_>) -> Answer {
     if !cursor_is_number {
         return Err(Refusal::err("invalid cursor"));
     }
-    let (pairs, []) = options.as_chunks::<2>() else { return Err(Refusal::Syntax) };
     let (mut pattern, mut type_name) = (None, None);
-    for [name, operand] in pairs {
+    for option in options.chunks(2) {
+        let [name, operand] = option else { return Err(Refusal::Syntax) };
         match name.to_ascii_uppercase().as_slice() {
             b"MATCH" => pattern = Some(operand.as_slice()),
             b"TYPE" => type_name = Some(operand.as_slice()),
@@ -72,8 +71,8 @@ fn flush(call: &mut Call<'_>, databases: std::ops::Range<usize>) -> Answer {
         _ => return Err(Refusal::Syntax),
     }
     for db in databases {
-        for key in std::mem::take(&mut call.server.databases[db].entries).into_keys() {
-            call.server.touch(db, &key);
+        for key in std::mem::take(&mut call.state.databases[db].entries).into_keys() {
+            call.state.touch(db, &key);
         }
     }
     Ok(Reply::ok())

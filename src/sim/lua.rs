@@ -7,6 +7,7 @@
 mod api;
 mod convert;
 mod machine;
+mod raised;
 
 use machine::Machine;
 

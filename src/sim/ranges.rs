@@ -1,11 +1,10 @@
 //! Sorted sets, by range: ZRANGE, ZRANGEBYSCORE, ZREVRANGE, ZCOUNT, ZREMRANGEBYSCORE.
 
-use super::call::{Answer, Call, count, range};
+use super::call::{Answer, Call, Row, count, range};
 use super::number;
 use super::ranking::Ranking;
 use super::rankings::{ranking, score_reply};
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[

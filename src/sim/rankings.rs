@@ -1,10 +1,9 @@
 //! Sorted sets: ZADD and the commands that ask for one member or for their number.
 
-use super::call::{Answer, Call, count};
+use super::call::{Answer, Call, Row, count};
 use super::number;
 use super::ranking::Ranking;
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[

@@ -4,6 +4,7 @@ use super::database::{Database, Entry};
 use super::ranking::Ranking;
 use super::server::Server;
 use super::session::{Connection, Message, Session, Subscriptions, Transaction, Via};
+use super::state::State;
 use super::value::Value;
 use crate::wire::Key;
 
@@ -28,14 +29,18 @@ impl Server {
     /// This server, written anew. Where the rewriting maps two different things to one, so does the result.
     #[must_use]
     pub fn rewritten(&self, rewrite: Rewrite<'_>) -> Self {
-        let connections = self.connections.iter();
+        let state = &self.state;
+        let connection = |(at, connection): (&Session, &Connection)| {
+            let connection = rewrite.connection(connection);
+            ((rewrite.session)(*at), connection)
+        };
         Self {
-            flavour: self.flavour,
-            databases: self.databases.each_ref().map(|database| rewrite.database(database)),
-            scripts: self.scripts.clone(),
-            connections: connections
-                .map(|(at, connection)| ((rewrite.session)(*at), rewrite.connection(connection)))
-                .collect(),
+            state: State {
+                flavour: state.flavour,
+                databases: state.databases.each_ref().map(|database| rewrite.database(database)),
+                library: state.library.clone(),
+                connections: state.connections.iter().map(connection).collect(),
+            },
         }
     }
 }

@@ -1,51 +1,21 @@
-//! EVAL, EVALSHA, SCRIPT: the cache of scripts that the server knows.
-
-use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+//! EVAL, EVALSHA, SCRIPT.
 
 use sha1_smol::Sha1;
 
-use super::call::{Answer, Call, flag};
+use super::call::{self, Answer, Call, Row, flag};
+use super::library::Library;
 use super::lua;
 use super::refusal::Refusal;
-use super::table::Row;
 use crate::wire::Reply;
 
 pub(super) const ROWS: &[Row] = &[
     Row::session("eval", -3, eval),
     Row::session("evalsha", -3, evalsha),
-    Row::container("script"),
+    Row::session("script", -2, call::never).with_subcommands(),
     Row::session("script|load", 3, load),
     Row::session("script|exists", -3, exists),
     Row::session("script|flush", -2, flush),
 ];
-
-/// The scripts that the server knows, by their SHA-1 in small hex digits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Scripts {
-    texts: BTreeMap<String, Arc<[u8]>>,
-}
-
-impl Hash for Scripts {
-    /// The name of a script says what its text is.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.texts.len().hash(state);
-        self.texts.keys().for_each(|sha1| sha1.hash(state));
-    }
-}
-
-impl Scripts {
-    fn get(&self, sha1: &str) -> Option<Arc<[u8]>> {
-        self.texts.get(sha1).cloned()
-    }
-
-    fn insert(&mut self, sha1: &str, text: &[u8]) {
-        if !self.texts.contains_key(sha1) {
-            self.texts.insert(sha1.to_owned(), text.into());
-        }
-    }
-}
 
 fn eval(call: &mut Call<'_>) -> Answer {
     let (keys, args) = operands(call)?;
@@ -60,7 +30,7 @@ fn evalsha(call: &mut Call<'_>) -> Answer {
         return Err(Refusal::NoScript);
     }
     let (keys, args) = operands(call)?;
-    let text = call.server.scripts.get(&sha1).ok_or(Refusal::NoScript)?;
+    let text = call.state.library.get(&sha1).ok_or(Refusal::NoScript)?;
     lua::run(call, &sha1, &text, keys, args)
 }
 
@@ -78,7 +48,7 @@ fn operands<'a>(call: &Call<'a>) -> Result<Operands<'a>, Refusal> {
 fn remember(call: &mut Call<'_>, text: &[u8]) -> Result<String, Refusal> {
     let sha1 = Sha1::from(text).digest().to_string();
     lua::compile(&sha1, text)?;
-    call.server.scripts.insert(&sha1, text);
+    call.state.library.insert(sha1.clone(), text);
     Ok(sha1)
 }
 
@@ -89,7 +59,7 @@ fn load(call: &mut Call<'_>) -> Answer {
 fn exists(call: &mut Call<'_>) -> Answer {
     let known = |sha1: &Vec<u8>| {
         let sha1 = String::from_utf8_lossy(sha1).to_ascii_lowercase();
-        flag(call.server.scripts.texts.contains_key(&sha1))
+        flag(call.state.library.get(&sha1).is_some())
     };
     Ok(Reply::Array(call.args()[1..].iter().map(known).collect()))
 }
@@ -100,6 +70,6 @@ fn flush(call: &mut Call<'_>) -> Answer {
         [mode] if mode.eq_ignore_ascii_case(b"SYNC") || mode.eq_ignore_ascii_case(b"ASYNC") => {}
         _ => return Err(Refusal::err("SCRIPT FLUSH only support SYNC|ASYNC option")),
     }
-    call.server.scripts = Scripts::default();
+    call.state.library = Library::default();
     Ok(Reply::ok())
 }

@@ -1,10 +1,9 @@
 //! SET with all its options, SETEX, PSETEX.
 
-use super::call::{Answer, Call, bulk_or_nil};
+use super::call::{Answer, Call, Row, bulk_or_nil};
 use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::Value;
 use crate::wire::{Key, Reply};
 
@@ -20,11 +19,9 @@ enum Clock {
     PxAt,
 }
 
-/// Under which condition the key is written.
+/// What the key must hold to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Only<'a> {
-    Missing,
-    Existing,
+enum Compare<'a> {
     /// Never satisfied by a missing key.
     Equal(&'a [u8]),
     /// Always satisfied by a missing key.
@@ -34,7 +31,9 @@ enum Only<'a> {
 /// What follows key and value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Options<'a> {
-    only: Option<Only<'a>>,
+    if_missing: bool,
+    if_existing: bool,
+    compare: Option<Compare<'a>>,
     get: bool,
     keep_ttl: bool,
     expiry: Option<(Clock, &'a [u8])>,
@@ -42,20 +41,14 @@ struct Options<'a> {
 
 fn set(call: &mut Call<'_>) -> Answer {
     let words = call.words;
-    let options = parse(&words[3..], call.server.flavour)?;
+    let options = parse(&words[3..], call.state.flavour)?;
     let deadline_ms = match options.expiry {
         None => None,
         Some((clock, amount)) => Some(deadline_ms(call, clock, amount)?),
     };
     let key = call.key(0);
     let old = if options.get { Some(bulk_or_nil(call.read::<Vec<u8>>(&key)?)) } else { None };
-    let allowed = match options.only {
-        None => true,
-        Some(Only::Missing) => call.entry(&key).is_none(),
-        Some(Only::Existing) => call.entry(&key).is_some(),
-        Some(Only::Equal(value)) => call.read::<Vec<u8>>(&key)?.is_some_and(|current| current == value),
-        Some(Only::Different(value)) => call.read::<Vec<u8>>(&key)?.is_none_or(|current| current != value),
-    };
+    let allowed = options.allow(call, &key)?;
     if allowed {
         let kept_ms = call.entry(&key).filter(|_| options.keep_ttl).and_then(|entry| entry.deadline_ms);
         put(call, key, &words[2], deadline_ms.or(kept_ms));
@@ -63,10 +56,25 @@ fn set(call: &mut Call<'_>) -> Answer {
     Ok(old.unwrap_or_else(|| if allowed { Reply::ok() } else { Reply::Nil }))
 }
 
+impl Options<'_> {
+    fn allow(&self, call: &Call<'_>, key: &Key) -> Result<bool, Refusal> {
+        let exists = call.entry(key).is_some();
+        if (self.if_missing && exists) || (self.if_existing && !exists) {
+            return Ok(false);
+        }
+        let Some(compare) = self.compare else { return Ok(true) };
+        let current = call.read::<Vec<u8>>(key)?;
+        Ok(match compare {
+            Compare::Equal(value) => current.is_some_and(|current| current == value),
+            Compare::Different(value) => current.is_none_or(|current| current != value),
+        })
+    }
+}
+
 /// A deadline in the past is written all the same, but for Valkey, which removes the key instead.
 fn put(call: &mut Call<'_>, key: Key, value: &[u8], deadline_ms: Option<i64>) {
     let over = deadline_ms.is_some_and(|deadline_ms| deadline_ms <= call.now.as_millis());
-    if over && call.server.flavour == Flavour::Valkey9 {
+    if over && call.state.flavour == Flavour::Valkey9 {
         call.remove(&key);
     } else {
         call.write(key, Value::Text(value.to_vec()), deadline_ms);
@@ -90,17 +98,20 @@ fn set_for(call: &mut Call<'_>, clock: Clock) -> Answer {
 
 /// Options may come in any order and be repeated, but not contradict each other.
 fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
+    // Redis refuses IFEQ after NX, but not NX after IFEQ; Valkey refuses both.
+    let joins = |compare: Option<_>| compare.is_none() || flavour == Flavour::Redis84;
+    let alone = |options: &Options<'_>| !options.if_missing && !options.if_existing && options.compare.is_none();
     let mut options = Options::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_slice() {
-            b"NX" if matches!(options.only, None | Some(Only::Missing)) => options.only = Some(Only::Missing),
-            b"XX" if matches!(options.only, None | Some(Only::Existing)) => options.only = Some(Only::Existing),
-            b"IFEQ" if options.only.is_none() && flavour.sets_if_equal() => {
-                options.only = Some(Only::Equal(words.next().ok_or(Refusal::Syntax)?));
+            b"NX" if !options.if_existing && joins(options.compare) => options.if_missing = true,
+            b"XX" if !options.if_missing && joins(options.compare) => options.if_existing = true,
+            b"IFEQ" if flavour.sets_if_equal() && alone(&options) => {
+                options.compare = Some(Compare::Equal(words.next().ok_or(Refusal::Syntax)?));
             }
-            b"IFNE" if options.only.is_none() && flavour == Flavour::Redis84 => {
-                options.only = Some(Only::Different(words.next().ok_or(Refusal::Syntax)?));
+            b"IFNE" if flavour == Flavour::Redis84 && alone(&options) => {
+                options.compare = Some(Compare::Different(words.next().ok_or(Refusal::Syntax)?));
             }
             b"GET" => options.get = true,
             b"KEEPTTL" if options.expiry.is_none() => options.keep_ttl = true,
@@ -138,5 +149,5 @@ fn deadline_ms(call: &Call<'_>, clock: Clock, amount: &[u8]) -> Result<i64, Refu
         Clock::ExAt | Clock::PxAt => 0,
     };
     let deadline = millis.filter(|millis| *millis > 0).and_then(|millis| millis.checked_add(from));
-    deadline.filter(|deadline| *deadline > 0).ok_or(Refusal::ExpireTime(call.row.name))
+    deadline.filter(|deadline| *deadline > 0).ok_or(Refusal::ExpireTime(call.name))
 }

@@ -1,8 +1,7 @@
 //! Sets.
 
-use super::call::{Answer, Call, count, flag};
+use super::call::{Answer, Call, Row, count, flag};
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::Set;
 use crate::wire::Reply;
 

@@ -1,8 +1,7 @@
 //! Strings: reading and writing them whole, and APPEND.
 
-use super::call::{Answer, Call, bulk_or_nil, count, flag};
+use super::call::{Answer, Call, Row, bulk_or_nil, count, flag};
 use super::refusal::Refusal;
-use super::table::Row;
 use super::value::Value;
 use crate::wire::{Key, Reply};
 
@@ -53,7 +52,7 @@ fn mget(call: &mut Call<'_>) -> Answer {
 }
 
 fn mset(call: &mut Call<'_>, only_if_all_missing: bool) -> Answer {
-    let (pairs, []) = call.args().as_chunks::<2>() else { return Err(Refusal::Arity(call.row.name)) };
+    let (pairs, []) = call.args().as_chunks::<2>() else { return Err(Refusal::Arity(call.name)) };
     if only_if_all_missing && pairs.iter().any(|[name, _]| call.entry(&Key::new(name.as_slice())).is_some()) {
         return Ok(flag(false));
     }

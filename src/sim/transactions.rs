@@ -1,10 +1,9 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, Row};
 use super::refusal::Refusal;
-use super::server::Server;
 use super::session::{Session, Transaction};
-use super::table::{self, Row};
+use super::state::State;
 use crate::wire::{Key, Reply};
 
 pub(super) const ROWS: &[Row] = &[
@@ -44,8 +43,8 @@ fn exec(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Nil);
     }
     let replies = transaction.queue.iter().map(|words| {
-        let row = table::find(words, call.server.flavour)?;
-        call.server.run(call.session, &mut call.db, row, words, call.now)
+        let row = call.table.find(words, call.state.flavour)?;
+        call.run(row, words)
     });
     Ok(Reply::Array(replies.map(|answer| answer.unwrap_or_else(Reply::from)).collect()))
 }
@@ -69,7 +68,7 @@ fn unwatch(call: &mut Call<'_>) -> Answer {
     Ok(Reply::ok())
 }
 
-impl Server {
+impl State {
     /// A command was not even accepted: the transaction that it should have joined cannot be executed any more. If that
     /// command was EXEC itself, the transaction is over.
     pub(super) fn spoil_transaction(&mut self, session: Session, was_exec: bool, refusal: Refusal) -> Refusal {

@@ -1,44 +1,27 @@
 //! What a script finds in the table `redis`.
 
-use std::cell::Cell;
-
-use mlua::{Error, Lua, Table, Value, Variadic};
+use mlua::{Lua, Table, Value, Variadic};
 use sha1_smol::Sha1;
-use thiserror::Error;
 
 use super::super::call::Call;
 use super::super::number;
-use super::super::table;
-use super::convert;
+use super::raised::{Raised, error_table};
 use crate::wire::Reply;
 
-/// What a script raised by way of `redis.call`: the error reply.
-#[derive(Clone, Debug, Error)]
-#[error("{0}")]
-pub(super) struct Raised(pub(super) String);
-
-impl From<Raised> for Error {
-    fn from(raised: Raised) -> Self {
-        Self::external(raised)
-    }
-}
-
 /// Runs a command for a script: the reply, or the text of the error.
-pub(super) fn send(call: &mut Call<'_>, db: &Cell<usize>, words: &[Value]) -> Result<Reply, String> {
+pub(super) fn send(call: &mut Call<'_>, words: &[Value]) -> Result<Reply, String> {
     let words = words.iter().map(word).collect::<Option<Vec<_>>>();
     let words = words.ok_or("ERR Lua redis lib command arguments must be strings or integers")?;
     if words.is_empty() {
         return Err("ERR Please specify at least one argument for this redis lib call".to_owned());
     }
-    let row = table::find(&words, call.server.flavour).map_err(|_| "ERR Unknown Redis command called from script")?;
+    let row =
+        call.table.find(&words, call.state.flavour).map_err(|_| "ERR Unknown Redis command called from script")?;
     row.check_arity(words.len()).map_err(|_| "ERR Wrong number of args calling Redis command from script")?;
     if !row.in_scripts {
         return Err("ERR This Redis command is not allowed from script".to_owned());
     }
-    let mut selected = db.get();
-    let answer = call.server.run(call.session, &mut selected, row, &words, call.now);
-    db.set(selected);
-    answer.map_err(|refusal| refusal.to_string())
+    call.run(row, &words).map_err(|refusal| refusal.to_string())
 }
 
 /// A word of a command: a string, or a number in as many digits as it needs.
@@ -87,7 +70,7 @@ fn error_reply(lua: &Lua, args: Variadic<Value>) -> mlua::Result<Table> {
     let [Value::String(text)] = args.as_slice() else { return wrong_arguments(lua) };
     let text = text.to_string_lossy();
     let text = text.strip_prefix('-').unwrap_or(&text).trim_end_matches(['\r', '\n']);
-    convert::error_table(lua, &if text.contains(' ') { text.to_owned() } else { format!("ERR {text}") })
+    error_table(lua, &if text.contains(' ') { text.to_owned() } else { format!("ERR {text}") })
 }
 
 fn status_reply(lua: &Lua, args: Variadic<Value>) -> mlua::Result<Table> {
@@ -99,7 +82,7 @@ fn status_reply(lua: &Lua, args: Variadic<Value>) -> mlua::Result<Table> {
 
 /// Returned, not raised.
 fn wrong_arguments(lua: &Lua) -> mlua::Result<Table> {
-    convert::error_table(lua, "ERR wrong number or type of arguments")
+    error_table(lua, "ERR wrong number or type of arguments")
 }
 
 /// Checks its arguments; there is no log.

@@ -2,7 +2,8 @@
 
 use mlua::{Lua, Table, Value};
 
-use super::api::Raised;
+use super::super::number;
+use super::raised::error_table;
 use crate::wire::Reply;
 
 /// Tables in tables deeper than this are refused, as Redis refuses what exceeds its Lua stack.
@@ -25,14 +26,6 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
             Value::Table(lua.create_sequence_from(items)?)
         }
     })
-}
-
-/// `{err = text}`, as `redis.pcall` returns it.
-pub(super) fn error_table(lua: &Lua, text: &str) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.raw_set("err", text)?;
-    table.raw_set("ignore_error_stats_update", true)?;
-    Ok(table)
 }
 
 /// The reply for what a script returns: `true` becomes 1, `false` nil, a number loses its fraction, a table ends before
@@ -64,6 +57,11 @@ fn from_table(table: &Table, depth: usize) -> Reply {
     if let Some(text) = field("ok") {
         return Reply::Status(text);
     }
+    match table.raw_get::<Value>("double") {
+        Ok(Value::Number(number)) => return Reply::bulk(number::print_17g(number)),
+        Ok(Value::Integer(number)) => return Reply::bulk(number.to_string()),
+        _ => {}
+    }
     let items = (1..).map(|index| table.raw_get::<Value>(index).unwrap_or(Value::Nil));
     Reply::Array(items.take_while(|item| !item.is_nil()).map(|item| nested(item, depth + 1)).collect())
 }
@@ -74,36 +72,6 @@ fn truncated(number: f64) -> i64 {
     if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
-/// The reply for what a script raised.
-pub(super) fn error_text(raised: &Table, sha1: &str) -> String {
-    let text = match raised.get::<Value>("err") {
-        Ok(Value::String(text)) => text.to_string_lossy(),
-        _ => "ERR unknown error".to_owned(),
-    };
-    let place = match raised.raw_get::<Option<usize>>("line") {
-        Ok(Some(line)) => format!(" script: f_{sha1}, on @user_script:{line}."),
-        _ => String::new(),
-    };
-    on_one_line(&(text + &place))
-}
-
 fn on_one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
-}
-
-/// What a script may see of what was raised: an error of `redis.call` becomes its table, any other error of ours a text.
-pub(super) fn plain(lua: &Lua, raised: Value) -> mlua::Result<Value> {
-    let Value::Error(error) = &raised else { return Ok(raised) };
-    match error.downcast_ref::<Raised>() {
-        Some(Raised(text)) => error_table(lua, text).map(Value::Table),
-        None => Ok(Value::String(lua.create_string(error.to_string())?)),
-    }
-}
-
-/// Lua's own `tostring`.
-pub(super) fn tostring(lua: &Lua, value: &Value) -> mlua::Result<Vec<u8>> {
-    match lua.coerce_string(value.clone())? {
-        Some(text) => Ok(text.as_bytes().to_vec()),
-        None => Ok(value.to_string()?.into_bytes()),
-    }
 }

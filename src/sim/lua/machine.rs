@@ -9,11 +9,10 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, StdLib, Table, Value, Variad
 
 use super::super::call::{Answer, Call};
 use super::super::refusal::Refusal;
-use super::api::{self, Raised};
+use super::api;
 use super::convert;
+use super::raised::{self, Raised, SCRIPT};
 
-/// The name under which Lua knows every script, so that error texts read as those of Redis.
-const SCRIPT: &str = "@user_script";
 /// After so many instructions a script is stopped.
 const MOST_INSTRUCTIONS: u32 = 100_000_000;
 const INSTRUCTIONS_BETWEEN_CHECKS: u32 = 100_000;
@@ -40,7 +39,7 @@ impl Machine {
         let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let redis = api::table(&lua)?;
-        let plain = lua.create_function(convert::plain)?;
+        let plain = lua.create_function(raised::plain)?;
         let sandbox = lua.load(include_str!("sandbox.lua")).set_name("=sandbox");
         let (environment, globals) = sandbox.call((redis.clone(), plain))?;
         let instructions_left = Rc::new(Cell::new(0));
@@ -50,7 +49,7 @@ impl Machine {
             globals,
             redis,
             xpcall: lua.globals().get("xpcall")?,
-            on_error: lua.create_function(on_error)?,
+            on_error: lua.create_function(raised::describe)?,
             chunks: RefCell::default(),
             instructions_left,
             lua,
@@ -90,10 +89,10 @@ impl Machine {
         self.instructions_left.set(MOST_INSTRUCTIONS);
         let ended = self
             .call(chunk, keys, args, call)
-            .map_err(|error| Refusal::err(format_args!("Error running script f_{sha1}, {error}")))?;
+            .map_err(|error| Refusal::err(format_args!("Error running script {sha1}, {error}")))?;
         match ended {
             Ok(value) => Ok(convert::to_reply(value)),
-            Err(raised) => Err(Refusal::Other(convert::error_text(&raised, sha1))),
+            Err(raised) => Err(Refusal::Other(raised::error_text(&raised, sha1))),
         }
     }
 
@@ -108,17 +107,17 @@ impl Machine {
         self.globals.raw_set("KEYS", self.array(keys)?)?;
         self.globals.raw_set("ARGV", self.array(args)?)?;
         // A script that selects a database does so for itself only.
-        let db = Cell::new(call.db);
+        let db = call.db;
         let call = RefCell::new(call);
-        let send = |words: &[Value]| api::send(&mut call.borrow_mut(), &db, words);
-        self.lua.scope(|scope| {
+        let send = |words: &[Value]| api::send(&mut call.borrow_mut(), words);
+        let ended = self.lua.scope(|scope| {
             let raising = scope.create_function(|lua, words: Variadic<Value>| match send(&words) {
                 Ok(reply) => convert::from_reply(lua, &reply),
                 Err(text) => Err(Raised(text).into()),
             })?;
             let returning = scope.create_function(|lua, words: Variadic<Value>| match send(&words) {
                 Ok(reply) => convert::from_reply(lua, &reply),
-                Err(text) => convert::error_table(lua, &text).map(Value::Table),
+                Err(text) => raised::error_table(lua, &text).map(Value::Table),
             })?;
             self.redis.raw_set("call", raising)?;
             self.redis.raw_set("pcall", returning)?;
@@ -128,7 +127,9 @@ impl Machine {
                 raised if !succeeded => Err(mlua::Error::runtime(raised.to_string()?)),
                 value => Ok(Ok(value)),
             }
-        })
+        });
+        call.into_inner().db = db;
+        ended
     }
 
     fn array(&self, words: &[Vec<u8>]) -> mlua::Result<Table> {
@@ -147,35 +148,4 @@ fn stop_when_spent(lua: &Lua, instructions_left: Rc<Cell<u32>>) -> mlua::Result<
         }
         None => Err(Raised("ERR Error running script: it does not come to an end".to_owned()).into()),
     })
-}
-
-/// Makes of whatever was raised the table that Redis makes of it, with the line of the script.
-fn on_error(lua: &Lua, raised: Value) -> mlua::Result<Table> {
-    let described = match convert::plain(lua, raised)? {
-        Value::Table(table) => table,
-        other => {
-            let text = [b"ERR ".as_slice(), &convert::tostring(lua, &other)?].concat();
-            let table = lua.create_table()?;
-            table.raw_set("err", lua.create_string(text)?)?;
-            table
-        }
-    };
-    if let Some(line) = line_of_script(lua) {
-        described.raw_set("line", line)?;
-    }
-    Ok(described)
-}
-
-fn line_of_script(lua: &Lua) -> Option<usize> {
-    let mut level = 0;
-    loop {
-        let here = lua.inspect_stack(level, |frame| {
-            let of_script = frame.source().source.as_deref() == Some(SCRIPT);
-            frame.current_line().filter(|_| of_script)
-        })?;
-        if here.is_some() {
-            return here;
-        }
-        level += 1;
-    }
 }
