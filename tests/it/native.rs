@@ -15,7 +15,7 @@ const LEASE: Duration = Duration::from_secs(10);
 const OWNER: Owner = Owner { token: Token::new([0xab; 16]), pid: 7, thread: 1 };
 
 #[test]
-fn the_server_in_path() {
+fn on_the_server_in_path() {
     let server = Server::start();
     let native = detected(&mut server.connect());
     assert_eq!(native, spoken(&mut server.connect()), "what it says that it speaks is what it speaks");
@@ -23,17 +23,17 @@ fn the_server_in_path() {
 }
 
 #[test]
-fn valkey_8_1() {
+fn on_valkey_8_1() {
     newer("valkey-8.1", Native::VALKEY_8_1);
 }
 
 #[test]
-fn valkey_9_0() {
+fn on_valkey_9_0() {
     newer("valkey-9.0", Native::VALKEY_9_0);
 }
 
 #[test]
-fn redis_8_4() {
+fn on_redis_8_4() {
     newer("redis-8.4", Native::REDIS_8_4);
 }
 
@@ -67,10 +67,8 @@ fn name(delete: CompareDelete) -> &'static str {
 }
 
 fn ask<T: FromRedisValue>(connection: &mut Connection, words: &str) -> redis::RedisResult<T> {
-    let mut words = words.split(' ');
-    let mut cmd = redis::cmd(words.next().expect("a command has a name"));
-    words.for_each(|word| drop(cmd.arg(word)));
-    cmd.query(connection)
+    let (name, args) = words.split_once(' ').unwrap_or((words, ""));
+    redis::cmd(name).arg(args.split_terminator(' ').collect::<Vec<_>>()).query(connection)
 }
 
 /// Everything that a server which speaks `native` must do.
