@@ -101,7 +101,7 @@ impl Protocol {
     /// What it writes into the key.
     pub fn encoding(self) -> Cow<'static, str> {
         match self.0 {
-            Row::Legacy(dialect) => dialect.family.to_string().into(),
+            Row::Legacy(dialect) => dialect.encoding().into(),
             Row::Token => token::ENCODING.into(),
         }
     }
@@ -109,7 +109,7 @@ impl Protocol {
     /// What may stand behind its name: `expiry=px|ex|pxat|exat`.
     pub fn options(self) -> Vec<String> {
         match self.0 {
-            Row::Legacy(_) => Vec::new(),
+            Row::Legacy(dialect) => dialect.options(),
             Row::Token => token::options(),
         }
     }
