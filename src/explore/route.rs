@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 
 use super::expand::{Expander, Hit, Taken};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Properties;
 use super::scene::Scene;
-use super::places::Places;
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, Visited};
 use super::world::Action;
