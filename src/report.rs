@@ -4,15 +4,18 @@
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
 mod comparison;
+mod exploration;
 mod inspection;
 mod moment;
 mod protocols;
 mod run;
 mod table;
+mod timeline;
 
 use serde::Serialize;
 
 pub use comparison::{Compared, Comparison};
+pub use exploration::Exploration;
 pub use inspection::Inspection;
 pub use protocols::{Listed, Protocols};
 pub use run::{Ran, Released, whole_millis};
