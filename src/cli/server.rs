@@ -66,6 +66,15 @@ pub(super) enum Server {
 }
 
 impl Server {
+    /// Whether connections to it are encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        let nodes = match self {
+            Self::Single(node) => std::slice::from_ref(&**node),
+            Self::Cluster(nodes) => nodes,
+        };
+        nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
+    }
+
     /// A new connection to one server.
     pub(super) fn connect_single(node: &Node) -> RedisResult<Connection> {
         let connection = Client::open(node.info.clone())?.get_connection_with_timeout(PATIENCE)?;
