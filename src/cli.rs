@@ -11,6 +11,7 @@ mod failure;
 mod inspect;
 mod link;
 mod man;
+mod matrix;
 mod page;
 mod progress;
 mod protocols;
@@ -45,6 +46,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Inspect(args) => inspect::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
+        Mode::Matrix(args) => matrix::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -6,6 +6,7 @@
 mod comparison;
 mod exploration;
 mod inspection;
+mod matrix;
 mod moment;
 mod protocols;
 mod run;
@@ -17,6 +18,7 @@ use serde::Serialize;
 pub use comparison::{Compared, Comparison};
 pub use exploration::Exploration;
 pub use inspection::Inspection;
+pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};
 pub use run::{Ran, Released, whole_millis};
 

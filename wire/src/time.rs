@@ -47,8 +47,8 @@ impl UnixTime {
 
     /// This moment moved later; stops at the end of the representable range.
     pub fn saturating_add(self, by: Duration) -> Self {
-        let nanos = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
-        Self { nanos: self.nanos.saturating_add(nanos) }
+        let nanos = i128::from(self.nanos).saturating_add_unsigned(by.as_nanos());
+        Self { nanos: i64::try_from(nanos).unwrap_or(i64::MAX) }
     }
 
     /// This moment, moved later to a whole `unit` since 1970; stops at the end of the representable range.
