@@ -16,8 +16,10 @@
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`set`]: SET with all its options, and what its answer says.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -27,12 +29,14 @@ mod drivers;
 mod explore;
 mod hostile;
 mod monitor;
+mod native;
 #[cfg(feature = "sim")]
 mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
 mod server;
+mod set;
 #[cfg(feature = "sim")]
 mod sim;
 mod tidy;
