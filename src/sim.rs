@@ -22,6 +22,7 @@
 //! ```
 
 mod flavour;
+mod rewrite;
 mod server;
 mod session;
 mod state;
@@ -57,6 +58,7 @@ mod transactions;
 
 pub use flavour::Flavour;
 pub use ranking::Ranking;
+pub use rewrite::Rewrite;
 pub use server::{Server, Stored};
 pub use session::{Message, Session, Via};
 pub use value::Value;

@@ -1,8 +1,50 @@
-//! The old Redis timestamp locks, as data.
+//! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and a stamp in the key.
+//!
+//! A [`Dialect`] is one row over closed axes; the [`catalogue`] has one row for every implementation that is known. A
+//! [`Lock`] speaks the dialect that it is given. [`clients`] are those classes of the articles that have a state of
+//! their own. A [`Reader`] judges a stored value as one language does.
+//!
+//! Nothing here knows of sockets, of the modern token locks, or how time is read.
+//!
+//! ```
+//! use core::time::Duration;
+//! use lockshift_legacy::Lock;
+//! use lockshift_lock::{Acquired, Lease, Locker, Owner, Token};
+//! use lockshift_wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
+//!
+//! let dialect = lockshift_legacy::find("php-getset").expect("the PHP article's lock");
+//! let lock = Lock::new(dialect, Key::from("lock:test"), Lease::new(Duration::from_secs(10))?);
+//! let me = Owner { token: Token::new([7; 16]), pid: 77, thread: 1 };
+//!
+//! let mut redis = Transcript::new();
+//! assert_eq!(lock.acquire(&me, redis.rewind()), Err(Pending::Clock));
+//! let wall = UnixTime::from_secs(1_700_000_000).expect("before 2262");
+//! redis.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
+//! let setnx = Command::new("SETNX").arg("lock:test").arg("1700000010");
+//! assert_eq!(lock.acquire(&me, redis.rewind()), Err(Pending::Send(setnx)));
+//! redis.record_reply(Reply::Int(1));
+//! let expire = Command::new("EXPIRE").arg("lock:test").arg("10");
+//! assert_eq!(lock.acquire(&me, redis.rewind()), Err(Pending::Send(expire)));
+//! redis.record_reply(Reply::Int(1));
+//! assert!(matches!(lock.acquire(&me, redis.rewind()), Ok(Acquired::Won(_))));
+//! # Ok::<(), lockshift_lock::LeaseError>(())
+//! ```
 #![no_std]
 
 extern crate alloc;
 
+pub mod catalogue;
+pub mod clients;
+mod dialect;
+mod lock;
 mod reader;
+mod scripts;
 
+pub use catalogue::{catalogue, find};
+pub use dialect::{
+    Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, Keys, Language, Lifetime, Limit,
+    Live, Look, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script, Stamp,
+    Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
+};
+pub use lock::Lock;
 pub use reader::{Comparison, Number, Reader};

@@ -4,6 +4,8 @@
 //! Every test starts the servers it needs (some 30 ms each), so tests share nothing and run side by side. A server that
 //! cannot be started fails the test: nothing is skipped.
 
+mod cluster;
+mod contents;
 mod options;
 
 use std::net::SocketAddr;
@@ -15,6 +17,8 @@ use redis_test::utils::get_random_available_port;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+pub(crate) use cluster::Cluster;
+pub(crate) use contents::{Contents, contents};
 pub(crate) use options::Options;
 
 use crate::patience::until;

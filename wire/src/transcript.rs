@@ -114,3 +114,10 @@ impl Transcript {
         Err(Pending::Fault(Fault::new(command, reply)))
     }
 }
+
+/// A transcript of these questions and answers, at its start.
+impl FromIterator<Entry> for Transcript {
+    fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Self {
+        Self { entries: entries.into_iter().collect(), next: 0, asked: None }
+    }
+}

@@ -1,109 +1,160 @@
-//! Where a scene is played: one server, its recording, and two contenders with a driver each.
+//! Where scenes are played: one server, its recording, and a driver for both contenders.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Hold, Locker, Owner, Token};
-use lockshift::wire::UnixTime;
+use lockshift::driver::Attempt;
+use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::driver::Driver;
-use super::elsewhen::Elsewhen;
+use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
 use super::telling;
+use crate::drivers::Driver;
 use crate::monitor::Monitor;
-use crate::server::Server;
-
-/// When Alice comes. The digits tell one rounding from another.
-const ALICE_COMES: UnixTime = UnixTime::from_nanos(2_000_000_000_891_234_567);
+use crate::patience::pause;
+use crate::server::{Server, contents};
 
 pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
 pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
 
-/// One server, its recording, and two contenders.
+/// The protocols that two contenders speak: the same, or two sides of one lock.
+pub(super) struct Cast {
+    pub(super) alice: Arc<dyn Locker>,
+    pub(super) bob: Arc<dyn Locker>,
+    pub(super) clock: Clock,
+}
+
+/// Which clock the protocols go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The test's: it stands in for the client's wall clock, and for what TIME answers.
+    Set,
+    /// The server's own, asked for in scripts or running down in TTLs.
+    Runs,
+}
+
+impl Cast {
+    /// Whether the scene shows anything that it does not show when both speak as Alice does.
+    pub(super) fn plays(&self, scene: Scene) -> bool {
+        Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires)
+    }
+}
+
+/// One server, its recording, and a driver.
 pub(super) struct Stage<D> {
+    driver: D,
+    server: Server,
     monitor: Monitor,
     operator: Connection,
-    alice: D,
-    bob: D,
-    _server: Server,
+}
+
+/// The two contenders of a scene: their locks, and what they have won so far.
+struct Players<D: Driver> {
+    clock: FakeClock,
+    alice: D::Lock,
+    bob: D::Lock,
+    alices: Option<D::Guard>,
+    bobs: Option<D::Guard>,
 }
 
 impl<D: Driver> Stage<D> {
     pub(super) fn open() -> Self {
         let server = Server::start();
-        let (alice, bob) = (D::connect(&server), D::connect(&server));
-        Self { monitor: Monitor::on(&server), operator: server.connect(), alice, bob, _server: server }
+        Self { driver: D::default(), monitor: Monitor::on(&server), operator: server.connect(), server }
     }
 
     /// What is said on the wire in the scene's action, and how that ends.
-    pub(super) fn play(&mut self, lock: &dyn Locker, scene: Scene) -> String {
+    pub(super) fn play(&mut self, cast: &Cast, scene: Scene) -> String {
         self.operate(&cmd("FLUSHALL"));
-        let hold = self.set(lock, scene.given);
-        let before = self.contents();
+        let mut players = self.players(cast);
+        self.set(&mut players, cast.alice.key().as_bytes(), scene.given);
+        if cast.clock == Clock::Runs {
+            // So that nothing is still as it was in the same millisecond.
+            pause(Duration::from_millis(2));
+        }
+        let before = contents(&mut self.operator);
         self.monitor.skip();
-        let ending = self.act(lock, scene, hold.as_ref());
+        players.clock.set(scene.after);
+        let ending = self.act(&mut players, scene.action);
         let said = telling::wire(&self.monitor.take());
-        let change = telling::change(&before, &self.contents());
-        format!("{said} => {ending}{change}")
+        let change = telling::change(&before, &contents(&mut self.operator));
+        self.send_home(players);
+        format!("{said} => {ending}{change}").trim_start().to_owned()
     }
 
-    /// Brings about what is given; what Alice has won, if she has.
-    fn set(&mut self, lock: &dyn Locker, given: Given) -> Option<Hold> {
+    fn players(&self, cast: &Cast) -> Players<D> {
+        let clock = FakeClock::new();
+        let lock = |lock: &Arc<dyn Locker>, owner| {
+            let elsewhen =
+                Elsewhen { lock: Arc::clone(lock), owner, clock: clock.clone(), also_time: cast.clock == Clock::Set };
+            self.driver.lock(&self.server.client(), elsewhen)
+        };
+        let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
+        Players { clock, alice, bob, alices: None, bobs: None }
+    }
+
+    /// Brings about what is given.
+    fn set(&mut self, players: &mut Players<D>, key: &[u8], given: Given) {
         match given {
-            Given::NoKey => None,
-            Given::Junk => {
-                self.operate(cmd("SET").arg(lock.key().as_bytes()).arg("junk"));
-                None
+            Given::NoKey => {}
+            Given::Junk => self.operate(cmd("SET").arg(key).arg("junk")),
+            Given::AliceHolds => {
+                players.alices = self.won(&players.alice);
+                assert!(players.alices.is_some(), "nobody holds it, so Alice wins");
             }
-            Given::AliceHolds => Some(self.alice_wins(lock)),
             Given::NoTtl => {
-                let hold = self.alice_wins(lock);
+                self.set(players, key, Given::AliceHolds);
                 self.for_keys_with_ttl("PERSIST");
-                Some(hold)
             }
             Given::TtlOver => {
-                let hold = self.alice_wins(lock);
+                self.set(players, key, Given::AliceHolds);
                 self.for_keys_with_ttl("DEL");
-                Some(hold)
             }
             Given::BobOvertook => {
-                let hold = self.set(lock, Given::TtlOver);
-                if !self.bob_wins(lock) {
+                self.set(players, key, Given::TtlOver);
+                players.clock.set(Duration::from_secs(99));
+                players.bobs = self.won(&players.bob);
+                if players.bobs.is_none() {
                     self.operate(&cmd("FLUSHALL"));
-                    assert!(self.bob_wins(lock), "nobody holds it, so Bob wins");
+                    players.bobs = self.won(&players.bob);
                 }
-                hold
+                assert!(players.bobs.is_some(), "nobody holds it, so Bob wins");
             }
+        }
+    }
+
+    fn won(&self, lock: &D::Lock) -> Option<D::Guard> {
+        match self.driver.try_acquire(lock) {
+            Ok(Attempt::Won(guard)) => Some(guard),
+            Ok(Attempt::Held(_)) => None,
+            Ok(Attempt::TooLate | Attempt::Unknown(_)) => panic!("the server answers in time"),
+            Err(error) => panic!("{error}"),
         }
     }
 
     /// The scene's action, and how it ends.
-    fn act(&mut self, lock: &dyn Locker, scene: Scene, hold: Option<&Hold>) -> String {
-        let lock = &at(lock, scene.after);
-        let won = || hold.expect("Alice has won in the scenes where she goes on");
-        match scene.action {
-            Action::AliceAcquires => telling::ending(self.alice.acquire(lock, &ALICE), telling::acquired),
-            Action::BobAcquires => telling::ending(self.bob.acquire(lock, &BOB), telling::acquired),
-            Action::AliceReleases => telling::ending(self.alice.release(lock, won()), telling::released),
-            Action::AliceExtends => telling::ending(self.alice.extend(lock, won()), telling::extended),
-            Action::AliceLooks => telling::ending(self.alice.standing(lock, won()), telling::standing),
+    fn act(&self, players: &mut Players<D>, action: Action) -> String {
+        const HAS_WON: &str = "Alice has won in the scenes where she goes on";
+        let Players { alice, bob, alices, bobs, .. } = players;
+        match action {
+            Action::AliceAcquires => telling::attempt(self.driver.try_acquire(alice), alices),
+            Action::BobAcquires => telling::attempt(self.driver.try_acquire(bob), bobs),
+            Action::AliceReleases => telling::released(self.driver.release(alices.take().expect(HAS_WON))),
+            Action::AliceExtends => telling::extended(self.driver.extend(alices.as_ref().expect(HAS_WON))),
+            Action::AliceLooks => telling::standing(self.driver.standing(alices.as_ref().expect(HAS_WON))),
         }
     }
 
-    fn alice_wins(&mut self, lock: &dyn Locker) -> Hold {
-        match self.alice.acquire(&at(lock, Duration::ZERO), &ALICE) {
-            Ok(Acquired::Won(hold)) => hold,
-            other => panic!("nobody holds it, so Alice wins, but: {other:?}"),
+    /// Lets both give back what they still have, so that nothing of it happens in the next scene.
+    fn send_home(&self, players: Players<D>) {
+        for guard in [players.alices, players.bobs].into_iter().flatten() {
+            self.driver.release(guard).map(drop).expect("the server answers");
         }
-    }
-
-    fn bob_wins(&mut self, lock: &dyn Locker) -> bool {
-        matches!(self.bob.acquire(&at(lock, Duration::from_secs(99)), &BOB), Ok(Acquired::Won(_)))
     }
 
     fn for_keys_with_ttl(&mut self, verb: &str) {
-        for key in self.contents().into_keys() {
+        for key in contents(&mut self.operator).into_keys() {
             let ttl_ms: i64 = cmd("PTTL").arg(&key).query(&mut self.operator).expect("the operator may look");
             if ttl_ms >= 0 {
                 self.operate(cmd(verb).arg(&key));
@@ -111,22 +162,7 @@ impl<D: Driver> Stage<D> {
         }
     }
 
-    /// All keys, with their values as Redis serialises them.
-    fn contents(&mut self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let keys: Vec<Vec<u8>> = cmd("KEYS").arg("*").query(&mut self.operator).expect("the operator may look");
-        let dump = |key: Vec<u8>| {
-            let value = cmd("DUMP").arg(&key).query(&mut self.operator).expect("the operator may look");
-            (key, value)
-        };
-        keys.into_iter().map(dump).collect()
-    }
-
     fn operate(&mut self, command: &Cmd) {
         command.exec(&mut self.operator).expect("the operator may do everything");
     }
-}
-
-/// The lock, as it behaves that long after Alice came.
-fn at(lock: &dyn Locker, after: Duration) -> Elsewhen<'_> {
-    Elsewhen { lock, wall: ALICE_COMES.saturating_add(after) }
 }

@@ -1,12 +1,14 @@
 //! A scene in words: what was said on the wire, and how it ended.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Released, Standing, Why};
+use lockshift::driver::{Answer, Attempt, Error};
+use lockshift::lock::{Extended, Released, Standing, Why};
 use lockshift::wire::Command;
 
 use super::stage::{ALICE, BOB};
 use crate::monitor::{Line, Source};
+use crate::server::Contents;
 
 /// The commands, as one would type them, with the owners' tokens and the scripts by name.
 pub(super) fn wire(lines: &[Line]) -> String {
@@ -17,7 +19,7 @@ pub(super) fn wire(lines: &[Line]) -> String {
             // NOSCRIPT: the same script follows with its text.
             Source::Client(_) if refused => {}
             Source::Client(_) => said.push(by_name(line).to_string()),
-            Source::Script => said.push(format!("> {line}")),
+            Source::Script => said.push(format!("> {}", by_its_own_clock(line))),
         }
     }
     let mut text = said.join("; ");
@@ -28,53 +30,90 @@ pub(super) fn wire(lines: &[Line]) -> String {
     text
 }
 
-/// How an operation ended, or the code of Redis' refusal.
-pub(super) fn ending<T>(ended: Result<T, String>, tell: impl FnOnce(T) -> String) -> String {
-    ended.map_or_else(|refusal| format!("error {refusal}"), tell)
+/// A script's own call. Scripts ask the server for the time, which is not ours to set: `<now+10s>` is ten seconds from
+/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds.
+fn by_its_own_clock(line: &Line) -> Command {
+    let word = |word: &Vec<u8>| {
+        let Some(number) = str::from_utf8(word).ok().and_then(|text| text.parse::<i64>().ok()) else {
+            return word.clone();
+        };
+        let ahead_ms = number - line.at.as_millis();
+        if ahead_ms.abs() < 3_600_000 {
+            format!("<now{:+}s>", (ahead_ms + 500).div_euclid(1_000)).into_bytes()
+        } else if (1_000..3_600_000).contains(&number) {
+            ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
+        } else {
+            word.clone()
+        }
+    };
+    Command::from_words(line.words.iter().map(word).collect()).expect("a line has a command")
 }
 
-pub(super) fn acquired(outcome: Acquired) -> String {
-    match outcome {
-        Acquired::Won(hold) => hold.fence.map_or("won".to_owned(), |fence| format!("won with fence {fence}")),
-        Acquired::Held(held) => match held.why {
+/// How a try ended; what it won goes to `won`.
+pub(super) fn attempt<G>(ended: Result<Attempt<G>, Error>, won: &mut Option<G>) -> String {
+    match ended {
+        Ok(Attempt::Won(guard)) => {
+            *won = Some(guard);
+            "won".to_owned()
+        }
+        Ok(Attempt::Held(held)) => match held.why {
             Why::Live => "held",
             Why::LostTakeover => "lost the takeover",
             Why::Vanished => "vanished",
             Why::Unreadable => "unreadable",
         }
         .to_owned(),
+        Ok(Attempt::TooLate) => "too late".to_owned(),
+        Ok(Attempt::Unknown(unknown)) => unknown.to_string(),
+        Err(error) => error.to_string(),
     }
 }
 
-pub(super) fn released(outcome: Released) -> String {
-    match outcome {
+pub(super) fn released(ended: Result<Answer<Released>, Error>) -> String {
+    answer(ended, |released| match released {
         Released::Freed => "freed",
         Released::Lost => "lost",
         Released::LeftAlone => "left alone",
-    }
-    .to_owned()
+    })
 }
 
-pub(super) fn extended(outcome: Extended) -> String {
-    match outcome {
+pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
+    answer(ended, |extended| match extended {
         Extended::Until(_) => "extended",
         Extended::Lost => "lost",
         Extended::NotSpoken => "not spoken",
-    }
-    .to_owned()
+    })
 }
 
-pub(super) fn standing(outcome: Standing) -> String {
-    match outcome {
-        Standing::Ours { left } => format!("ours{}", rough(left)),
-        Standing::Theirs => "theirs".to_owned(),
-        Standing::Free => "free".to_owned(),
-        Standing::Indistinct { left } => format!("indistinct{}", rough(left)),
+pub(super) fn standing(ended: Result<Standing, Error>) -> String {
+    match ended {
+        Ok(Standing::Ours { left }) => format!("ours{}", for_seconds(left)),
+        Ok(Standing::Theirs) => "theirs".to_owned(),
+        Ok(Standing::Free) => "free".to_owned(),
+        Ok(Standing::Indistinct { left }) => format!("indistinct{}", for_seconds(left)),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn answer<T>(ended: Result<Answer<T>, Error>, tell: impl FnOnce(T) -> &'static str) -> String {
+    match ended {
+        Ok(Answer::Known(outcome)) => tell(outcome).to_owned(),
+        Ok(Answer::Unknown(unknown)) => unknown.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A TTL that has just been set, whose very milliseconds depend on the machine, or one that was given as a moment.
+fn for_seconds(left: Option<Duration>) -> String {
+    match left {
+        None => String::new(),
+        Some(left) if left > Duration::from_secs(86_400) => " for years".to_owned(),
+        Some(left) => format!(" for {} s", left.as_millis().div_ceil(1_000)),
     }
 }
 
 /// What that did to the keys: nothing is said where something new stands in them.
-pub(super) fn change(before: &BTreeMap<Vec<u8>, Vec<u8>>, after: &BTreeMap<Vec<u8>, Vec<u8>>) -> &'static str {
+pub(super) fn change(before: &Contents, after: &Contents) -> &'static str {
     if before == after {
         ", nothing changes"
     } else if after.is_empty() {
@@ -82,11 +121,6 @@ pub(super) fn change(before: &BTreeMap<Vec<u8>, Vec<u8>>, after: &BTreeMap<Vec<u
     } else {
         ""
     }
-}
-
-/// A TTL of the whole lease, whose very milliseconds depend on the machine.
-fn rough(left: Option<std::time::Duration>) -> String {
-    left.map_or(String::new(), |left| format!(" for {} s", left.as_millis().div_ceil(1_000)))
 }
 
 fn is(line: &Line, name: &str) -> bool {

@@ -1,0 +1,123 @@
+//! JavaScript on Node.
+
+use super::redis_page::SETNX_PAGE;
+use super::{ONE_MS, ONE_SECOND};
+use crate::{
+    Absent, Candidate, Claim, Dialect, Family, Form, Judged, Language, Lifetime, Limit, Look, Missing, Now, OldNil,
+    OnError, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
+};
+
+pub(super) const ROWS: &[&Dialect] = &[
+    &FAYE_REDIS,
+    &FAYE_REDIS_RUBY,
+    &NPM_REDIS_LOCK,
+    &NPM_REDIS_LOCK_2012,
+    &NPM_REDIS_LOCK_0_0_8,
+    &NODE_RESQUE,
+    &NODE_RESQUE_2019,
+];
+
+/// One clock reading and one value per try; a text that is no number counts as expired. The key is `NAMESPACE/locks/gc`,
+/// the lease two minutes.
+pub const FAYE_REDIS: Dialect = Dialect {
+    name: "faye-redis",
+    family: Family::M1,
+    language: Language::Node,
+    source: "faye/faye-redis-node, faye-redis.js, _withLock",
+    form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)),
+    lease_unit: Unit::Millisecond,
+    look: Some(Look {
+        judged: Judged::AtStart,
+        absent: Absent::NilOrEmpty,
+        test: Test::LiveIfAfter,
+        ..Look::expired_if_before(Reader::JsParseInt10)
+    }),
+    takeover: Takeover::Getset(Verdict::SAME_BYTES),
+    candidate: Candidate::Same,
+    retry: Retry::NONE,
+    on_error: OnError::Retries,
+    ..SETNX_PAGE
+};
+
+/// The same bytes in another language: a mixed fleet by design.
+pub const FAYE_REDIS_RUBY: Dialect = Dialect {
+    name: "faye-redis-ruby",
+    language: Language::Ruby,
+    source: "faye/faye-redis-ruby, lib/faye/redis.rb, with_lock",
+    look: Some(Look { judged: Judged::AtStart, test: Test::LiveIfAfter, ..Look::expired_if_before(Reader::RubyToI) }),
+    ..FAYE_REDIS
+};
+
+/// The verdict compares GETSET's text with the number that `parseFloat` has made of GET's. The key is `lock.NAME`, the
+/// lease five seconds.
+pub const NPM_REDIS_LOCK: Dialect = Dialect {
+    name: "npm-redis-lock",
+    source: "errorception/redis-lock (npm redis-lock) to 0.0.7, index.js",
+    look: Some(Look {
+        absent: Absent::NilOrEmpty,
+        test: Test::LiveIfAfter,
+        ..Look::expired_if_before(Reader::JsParseFloat)
+    }),
+    takeover: Takeover::Getset(Verdict {
+        rule: Rule::SameNumber { first: Reader::JsParseFloat, old: Reader::JsNumber },
+        old_nil: OldNil::Loses,
+    }),
+    candidate: Candidate::Fresh,
+    retry: Retry::every_ms(50, Limit::Never),
+    ..FAYE_REDIS
+};
+
+/// Before it knew of a missing value: `NaN`, which is not above now and equals nothing. Its GETSET makes a lock that
+/// nobody holds, the phantom of errorception/redis-lock issue 3.
+pub const NPM_REDIS_LOCK_2012: Dialect = Dialect {
+    name: "npm-redis-lock-2012",
+    source: "errorception/redis-lock (npm redis-lock), index.js, before 2012-10",
+    look: Some(Look {
+        missing: Missing::Expired,
+        test: Test::LiveIfAfter,
+        ..Look::expired_if_before(Reader::JsParseFloat)
+    }),
+    ..NPM_REDIS_LOCK
+};
+
+/// The same value by `SET key value PX lease NX`, and never looked at: the only change of format found that the older
+/// versions can still read.
+pub const NPM_REDIS_LOCK_0_0_8: Dialect = Dialect {
+    name: "npm-redis-lock-0.0.8",
+    family: Family::M4,
+    source: "errorception/redis-lock (npm redis-lock) from 0.0.8, index.js",
+    claim: Claim::SetNxPx(Words::ExpiryFirst),
+    look: None,
+    takeover: Takeover::Never,
+    candidate: Candidate::Same,
+    ..NPM_REDIS_LOCK
+};
+
+/// The clock rounded to the nearest second; an expired lock is overwritten by SET.
+pub const NODE_RESQUE: Dialect = Dialect {
+    name: "node-resque",
+    family: Family::W1,
+    language: Language::Node,
+    source: "actionhero/node-resque, src/plugins/QueueLock.ts",
+    form: Form::stamp(Stamp { now: Now::Nearest, ..Stamp::SECONDS.plus(ONE_SECOND) }),
+    look: Some(Look {
+        judged: Judged::AtStart,
+        missing: Missing::Expired,
+        test: Test::LiveIfNotBefore,
+        ..Look::expired_if_before(Reader::JsParseInt)
+    }),
+    takeover: Takeover::Set,
+    candidate: Candidate::Same,
+    ttl: Ttl::when_won(Lifetime::Expire),
+    release: Release::Del,
+    retry: Retry::NONE,
+    ..SETNX_PAGE
+};
+
+/// No TTL after SETNX, and one of decades after SET.
+pub const NODE_RESQUE_2019: Dialect = Dialect {
+    name: "node-resque-2019",
+    source: "actionhero/node-resque to 2019, lib/plugins/QueueLock.js",
+    ttl: Ttl { taken: Lifetime::ExpireByMoment, ..Ttl::NONE },
+    ..NODE_RESQUE
+};

@@ -1,0 +1,88 @@
+//! Ruby: the plugins of resque.
+
+use core::time::Duration;
+
+use super::ONE_SECOND;
+use super::redis_page::SETNX_PAGE;
+use crate::{
+    Candidate, Dialect, Family, Form, Judged, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause, Reader,
+    Release, Retry, Stamp, Takeover, Test, Ttl,
+};
+
+pub(super) const ROWS: &[&Dialect] = &[
+    &RESQUE_LOCK,
+    &RESQUE_LOCK_1_0,
+    &RESQUE_BUS,
+    &RESQUE_LONELY_JOB,
+    &RESQUE_LOCK_TIMEOUT,
+    &RESQUE_CONCURRENT_RESTRICTION,
+];
+
+/// `now <= value` is held, and nil is 0. The key is `lock:CLASS-ARGS`, the lease an hour.
+pub const RESQUE_LOCK: Dialect = Dialect {
+    name: "resque-lock",
+    language: Language::Ruby,
+    source: "defunkt/resque-lock 1.1, lib/resque/plugins/lock.rb",
+    look: Some(LOOK),
+    candidate: Candidate::Same,
+    release: Release::Del,
+    retry: Retry::NONE,
+    ..SETNX_PAGE
+};
+
+/// "true", for ever: to the readers of today's versions it is 0.
+pub const RESQUE_LOCK_1_0: Dialect = Dialect {
+    name: "resque-lock-1.0",
+    also: &["resque-lonely-job-0.0.1", "resque-lock-timeout-without-timeout"],
+    family: Family::N0,
+    source: "defunkt/resque-lock to 1.0; lantins/resque-lock-timeout without a timeout; first resque-lonely_job",
+    form: Form::unstamped(&[Part::Text("true")]),
+    look: None,
+    takeover: Takeover::Never,
+    ..RESQUE_LOCK
+};
+
+/// The heartbeat of resque-bus, and its port to Python on the same keys: two seconds of margin.
+pub const RESQUE_BUS: Dialect = Dialect {
+    name: "resque-bus",
+    source: "resque-bus, heartbeat",
+    form: Form::stamp(Stamp::SECONDS.plus(Duration::from_secs(2))),
+    ..RESQUE_LOCK
+};
+
+/// `value > now` is held. The key is `lonely_job:QUEUE`, the lease five days.
+pub const RESQUE_LONELY_JOB: Dialect = Dialect {
+    name: "resque-lonely-job",
+    source: "wallace/resque-lonely_job from 0.0.4, lib/resque-lonely_job.rb",
+    look: Some(Look { test: Test::LiveIfAfter, ..LOOK }),
+    ..RESQUE_LOCK
+};
+
+/// One more SETNX if the lock is held or gone.
+pub const RESQUE_LOCK_TIMEOUT: Dialect = Dialect {
+    name: "resque-lock-timeout",
+    source: "lantins/resque-lock-timeout, lib/resque/plugins/lock_timeout.rb",
+    form: Form::stamp(Stamp::SECONDS),
+    look: Some(Look { missing: Missing::ClaimOnce, test: Test::ExpiredIfBefore, live: Live::ClaimOnce, ..LOOK }),
+    release: Release::WhileStampAhead { or_equal: true, grace: Duration::ZERO },
+    ..RESQUE_LOCK
+};
+
+/// The one that clears away: EXPIREAT five minutes after the stamp.
+pub const RESQUE_CONCURRENT_RESTRICTION: Dialect = Dialect {
+    name: "resque-concurrent-restriction",
+    source: "resque-concurrent-restriction, concurrent_restriction_job.rb",
+    form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
+    look: Some(Look { judged: Judged::AfterAnswer, test: Test::LiveIfAfter, ..LOOK }),
+    ttl: Ttl::when_won(Lifetime::ExpireAt { later_secs: 300 }),
+    release: Release::WhileStampAhead { or_equal: false, grace: Duration::ZERO },
+    retry: Retry { pause: Pause::Random { most: Duration::from_millis(100) }, limit: Limit::Caller },
+    ..RESQUE_LOCK
+};
+
+const LOOK: Look = Look {
+    judged: Judged::AtStart,
+    missing: Missing::Expired,
+    test: Test::LiveIfNotBefore,
+    ..Look::expired_if_before(Reader::RubyToI)
+};

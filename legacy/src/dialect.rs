@@ -1,0 +1,105 @@
+//! A dialect: one row over closed axes. It says what a client writes, how it judges what others wrote, and what it does
+//! in each case; it does nothing itself.
+
+mod claim;
+mod describe;
+mod digits;
+mod family;
+mod form;
+mod look;
+mod refusal;
+mod release;
+mod retry;
+mod stamp;
+mod takeover;
+mod ttl;
+
+use lockshift_wire::UnixTime;
+
+use crate::Reader;
+
+pub use claim::{Claim, Keys, Words};
+pub use digits::Digits;
+pub use family::{Family, Language};
+pub use form::{Form, Part};
+pub use look::{Absent, Judged, Live, Look, Looks, Missing, Test, Unreadable, Watch};
+pub use refusal::OnError;
+pub use release::{Check, Release, Script};
+pub use retry::{Limit, Pause, Retry};
+pub use stamp::{Clock, Moment, Now, Stamp, Unit};
+pub use takeover::{Candidate, Loser, OldNil, Rule, Takeover, Verdict};
+pub use ttl::{Lifetime, Ttl};
+
+/// One lock implementation, as data: what it writes into the key, how it judges what it finds there, and what it does
+/// then.
+///
+/// A row says *what*; the one engine in [`Lock`](crate::Lock) does it for all rows and never asks a row's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dialect {
+    /// The stable name: what the command line, traces and reports call it.
+    pub name: &'static str,
+    /// Other names and implementations that behave the same on the wire.
+    pub also: &'static [&'static str],
+    /// The wire dialect that it belongs to.
+    pub family: Family,
+    /// The language of the implementation.
+    pub language: Language,
+    /// Where the row was read: article or repository, file, versions.
+    pub source: &'static str,
+    /// One key, or an owner and an expiry beside each other.
+    pub keys: Keys,
+    /// What is written into the key.
+    pub form: Form,
+    /// The unit in which callers give the lease; leases are rounded up to it.
+    pub lease_unit: Unit,
+    /// Whose clock is asked.
+    pub clock: Clock,
+    /// The first command of a try.
+    pub claim: Claim,
+    /// How the value in the key is judged; `None` if the client never looks.
+    pub look: Option<Look>,
+    /// How an expired lock is taken.
+    pub takeover: Takeover,
+    /// Which value is written after the first claim of a try has failed.
+    pub candidate: Candidate,
+    /// What the loser of a takeover does about the value it has overwritten.
+    pub loser: Loser,
+    /// Which TTL the key is given, and when.
+    pub ttl: Ttl,
+    /// How the lock is given back.
+    pub release: Release,
+    /// How long the implementation waits between tries, and how often it tries.
+    pub retry: Retry,
+    /// What its client library makes of an error reply.
+    pub on_error: OnError,
+}
+
+impl Dialect {
+    /// The reader of stored values; `None` if the client never looks.
+    pub fn reader(&self) -> Option<Reader> {
+        self.look.map(|look| look.reader)
+    }
+
+    /// Whether `name` is this row's name, or one of the others it goes by.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.also.contains(&name)
+    }
+
+    /// When the lock in this value is over, on the wall clock: what its stamp says, margin and all. `None` for values of
+    /// another form, and for dialects whose stamps do not say it.
+    pub fn over_at(&self, value: &[u8]) -> Option<UnixTime> {
+        match (self.form.stamp.moment, self.clock) {
+            (Moment::Expiry, Clock::Local | Clock::Server) => {
+                self.form.read(value).map(|number| self.form.stamp.moment_of(number))
+            }
+            (Moment::Acquisition, _) | (_, Clock::Uptime) => None,
+        }
+    }
+
+    /// Whether it sends WATCH, MULTI and EXEC, and so needs a connection that nobody else uses meanwhile.
+    pub fn needs_own_connection(&self) -> bool {
+        self.keys == Keys::OwnerAndExpiry
+            || self.takeover == Takeover::WatchedSet
+            || self.release == Release::IfEqualWatched
+    }
+}

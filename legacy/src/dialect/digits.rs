@@ -1,0 +1,206 @@
+//! How a stamp's number becomes bytes, and back.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::{fmt, str};
+
+use crate::{Number, Reader};
+
+/// How a number becomes bytes. The float rules are those of the languages' own conversions to text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Digits {
+    /// An integer in decimal.
+    Decimal,
+    /// Eight bytes, most significant first: Java's `ByteBuffer.putLong`.
+    BigEndian,
+    /// Eight bytes, least significant first: C#'s `BitConverter.GetBytes` on x86.
+    LittleEndian,
+    /// `str(x)` of Python 2: 12 significant digits, so a timestamp keeps hundredths. `1371234567.89`, `1371234567.0`.
+    Python2Str,
+    /// `repr(x)` of Python 2.7 and 3: the shortest digits that read back as the same float. `1371234567.891234`.
+    PythonRepr,
+    /// `x.to_s` of Ruby 1.9 and later: the shortest digits as well; only its exponents look otherwise.
+    RubyToS,
+    /// `'%f' % x`: always six decimals. `1371234567.891234`.
+    Fixed6,
+    /// `2023-11-14 22:13:20.123` out of milliseconds: a `DateTime` of .NET, in local time; here, as on a host set to UTC.
+    DateTime,
+    /// A float as a string in PHP where `precision` is 14, its default: `1700000000.1235`, `1700000000`.
+    Php14,
+}
+
+impl Digits {
+    /// Whether they are those of a float.
+    pub const fn is_float(self) -> bool {
+        match self {
+            Self::Decimal | Self::BigEndian | Self::LittleEndian | Self::DateTime => false,
+            Self::Python2Str | Self::PythonRepr | Self::RubyToS | Self::Fixed6 | Self::Php14 => true,
+        }
+    }
+
+    /// The number as bytes. An integer beyond 64 bits becomes the largest (smallest) of 64 bits where eight bytes are
+    /// all there is.
+    pub fn write(self, number: Number) -> Vec<u8> {
+        match self {
+            Self::Decimal => int(number).to_string().into_bytes(),
+            Self::BigEndian => int64(number).to_be_bytes().to_vec(),
+            Self::LittleEndian => int64(number).to_le_bytes().to_vec(),
+            Self::Python2Str => PYTHON2_STR.write(float(number)).into_bytes(),
+            Self::PythonRepr => PYTHON_REPR.write(float(number)).into_bytes(),
+            Self::RubyToS => RUBY_TO_S.write(float(number)).into_bytes(),
+            Self::Fixed6 => format!("{:.6}", float(number)).into_bytes(),
+            Self::Php14 => PHP14.write(float(number)).into_bytes(),
+            Self::DateTime => date_time(int64(number)).into_bytes(),
+        }
+    }
+
+    /// The number in bytes that these digits have written; `None` for bytes that they do not write.
+    pub fn read(self, bytes: &[u8]) -> Option<Number> {
+        match self {
+            Self::Decimal => decimal(bytes).map(Number::Int),
+            Self::BigEndian => Some(Number::Int(i64::from_be_bytes(bytes.try_into().ok()?).into())),
+            Self::LittleEndian => Some(Number::Int(i64::from_le_bytes(bytes.try_into().ok()?).into())),
+            Self::DateTime => {
+                let number = Reader::CSharpDateTime.number(bytes)?;
+                (self.write(number) == bytes).then_some(number)
+            }
+            Self::Python2Str | Self::PythonRepr | Self::RubyToS | Self::Fixed6 | Self::Php14 => {
+                let number = Number::Float(str::from_utf8(bytes).ok()?.parse().ok()?);
+                (self.write(number) == bytes).then_some(number)
+            }
+        }
+    }
+}
+
+/// What tells the languages' float texts apart.
+struct FloatText {
+    /// So many significant digits; the fewest that are exact, if `None`.
+    significant: Option<usize>,
+    /// From this power of ten on, the text has an exponent.
+    exponent_from: i32,
+    /// Whether `.0` stands behind a whole number.
+    point_zero: bool,
+    /// Whether `.0` stands between a whole number and its exponent.
+    point_zero_exponent: bool,
+    /// The exponent's sign.
+    e: char,
+    /// The exponent's least number of digits.
+    exponent_digits: usize,
+}
+
+const PYTHON_REPR: FloatText = FloatText {
+    significant: None,
+    exponent_from: 16,
+    point_zero: true,
+    point_zero_exponent: false,
+    e: 'e',
+    exponent_digits: 2,
+};
+const PYTHON2_STR: FloatText = FloatText { significant: Some(12), exponent_from: 11, ..PYTHON_REPR };
+const RUBY_TO_S: FloatText = FloatText { exponent_from: 15, point_zero_exponent: true, ..PYTHON_REPR };
+const PHP14: FloatText = FloatText {
+    significant: Some(14),
+    exponent_from: 14,
+    point_zero: false,
+    point_zero_exponent: true,
+    e: 'E',
+    exponent_digits: 1,
+};
+
+impl FloatText {
+    fn write(&self, x: f64) -> String {
+        let scientific = match self.significant {
+            Some(digits) => format!("{:.*e}", digits - 1, x.abs()),
+            None => format!("{:e}", x.abs()),
+        };
+        let (mantissa, exponent) = scientific.split_once('e').expect("Rust writes an exponent when told to");
+        let exponent: i32 = exponent.parse().expect("Rust writes the exponent in decimal");
+        let digits = mantissa.replace('.', "");
+        let digits = match digits.trim_end_matches('0') {
+            "" => "0",
+            significant => significant,
+        };
+        let sign = if x.is_sign_negative() { "-" } else { "" };
+        let positional = (-4..self.exponent_from).contains(&exponent);
+        let text = if positional { self.positional(digits, exponent) } else { self.scientific(digits, exponent) };
+        format!("{sign}{text}")
+    }
+
+    fn positional(&self, digits: &str, exponent: i32) -> String {
+        let Ok(exponent) = usize::try_from(exponent) else {
+            let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
+            return format!("0.{zeros}{digits}");
+        };
+        if digits.len() > exponent + 1 {
+            return format!("{}.{}", &digits[..=exponent], &digits[exponent + 1..]);
+        }
+        let whole = format!("{digits:0<width$}", width = exponent + 1);
+        if self.point_zero { whole + ".0" } else { whole }
+    }
+
+    fn scientific(&self, digits: &str, exponent: i32) -> String {
+        let (first, rest) = digits.split_at(1);
+        let mantissa = match rest {
+            "" if self.point_zero_exponent => format!("{first}.0"),
+            "" => first.to_owned(),
+            rest => format!("{first}.{rest}"),
+        };
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{mantissa}{}{sign}{:0width$}", self.e, exponent.unsigned_abs(), width = self.exponent_digits)
+    }
+}
+
+/// Digits, at most a minus before them, and no zero in front.
+fn decimal(bytes: &[u8]) -> Option<i128> {
+    let number = str::from_utf8(bytes).ok()?.parse::<i128>().ok()?;
+    (number.to_string().as_bytes() == bytes).then_some(number)
+}
+
+/// The day of the Gregorian calendar by its eras of 400 years, which are 146,097 days and here begin in March.
+fn date_time(millis: i64) -> String {
+    let (days, ms) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    let (era, day) = ((days + 719_468).div_euclid(146_097), (days + 719_468).rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    format!("{:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{:03}", year + era * 400, ms % 1_000)
+}
+
+fn int(number: Number) -> i128 {
+    match number {
+        Number::Int(int) => int,
+        Number::Float(float) => float as i128,
+    }
+}
+
+fn int64(number: Number) -> i64 {
+    let clamped = int(number).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+    i64::try_from(clamped).expect("clamped to 64 bits")
+}
+
+fn float(number: Number) -> f64 {
+    match number {
+        Number::Int(int) => int as f64,
+        Number::Float(float) => float,
+    }
+}
+
+impl fmt::Display for Digits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Decimal => "decimal",
+            Self::BigEndian => "8 bytes big-endian",
+            Self::LittleEndian => "8 bytes little-endian",
+            Self::Python2Str => "float of 12 digits",
+            Self::PythonRepr | Self::RubyToS => "shortest float",
+            Self::Fixed6 => "float of 6 decimals",
+            Self::Php14 => "float of 14 digits",
+            Self::DateTime => "local date and time of",
+        })
+    }
+}

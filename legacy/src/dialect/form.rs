@@ -1,0 +1,207 @@
+//! The form of a value: what stands before and behind the stamp.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+
+use lockshift_lock::Owner;
+
+use super::{Digits, Stamp};
+use crate::Number;
+
+/// The form of the value in the key: its parts in order, and the stamp that stands in one of them.
+///
+/// `[Stamp]` is a bare stamp, `[Stamp, Text("-"), Pid]` one with its owner behind it, `[Text("1")]` a constant, `[]`
+/// the empty string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The parts, at most one of them the stamp.
+    pub parts: &'static [Part],
+    /// What the stamp counts.
+    pub stamp: Stamp,
+}
+
+/// One part of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The stamp.
+    Stamp,
+    /// Always these bytes.
+    Text(&'static str),
+    /// The owner's process id, in decimal.
+    Pid,
+    /// The number of the owner's thread, in decimal.
+    Thread,
+    /// The owner's token as a UUID, 36 characters.
+    Uuid,
+    /// The owner's token as 32 hex digits.
+    Hex,
+}
+
+/// A value taken apart: the bytes before the stamp, the stamp's own and those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Split<'a> {
+    before: &'a [u8],
+    stamp: &'a [u8],
+    behind: &'a [u8],
+}
+
+impl Form {
+    /// A bare stamp.
+    pub const fn stamp(stamp: Stamp) -> Self {
+        Self { parts: &[Part::Stamp], stamp }
+    }
+
+    /// These parts, around this stamp.
+    pub const fn of(parts: &'static [Part], stamp: Stamp) -> Self {
+        Self { parts, stamp }
+    }
+
+    /// These parts, without a stamp: nobody can tell from the value when the lease ends.
+    pub const fn unstamped(parts: &'static [Part]) -> Self {
+        Self { parts, stamp: Stamp::SECONDS }
+    }
+
+    /// Whether a stamp stands in the value.
+    pub fn is_stamped(&self) -> bool {
+        self.parts.contains(&Part::Stamp)
+    }
+
+    /// Whether the value can differ from one owner or moment to another. Constants cannot: who wrote them, nobody knows.
+    pub fn tells_apart(&self) -> bool {
+        self.parts.iter().any(|part| !matches!(part, Part::Text(_)))
+    }
+
+    /// Whether the owner's token is in the value, and with it the one acquisition that wrote it.
+    pub fn names_token(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Uuid | Part::Hex))
+    }
+
+    /// The bytes that `owner` writes, with this number for a stamp.
+    pub fn write(&self, number: Number, owner: &Owner) -> Vec<u8> {
+        self.parts.iter().flat_map(|part| part.write(self.stamp.digits, number, owner)).collect()
+    }
+
+    /// Whether this form could have been written as `value`, at whatever time and by whatever owner.
+    pub fn matches(&self, value: &[u8]) -> bool {
+        self.split(value).is_some()
+    }
+
+    /// The number in a value of this form; `None` for values of another form, or of a form without a stamp.
+    ///
+    /// This is how the dialect recognises its own hand, strictly. How its clients judge *any* value is the business of
+    /// their [`Reader`](crate::Reader).
+    pub fn read(&self, value: &[u8]) -> Option<Number> {
+        self.stamp.digits.read(self.split(value)?.stamp)
+    }
+
+    /// `value` with another stamp and the same owner; `None` if it has not this form.
+    pub(crate) fn restamp(&self, value: &[u8], number: Number) -> Option<Vec<u8>> {
+        let split = self.split(value)?;
+        let stamp = if self.is_stamped() { self.stamp.digits.write(number) } else { Vec::new() };
+        Some([split.before, &stamp, split.behind].concat())
+    }
+
+    /// Whether two values have this form and name the same owner, whatever their stamps.
+    pub(crate) fn same_owner(&self, one: &[u8], other: &[u8]) -> bool {
+        match (self.split(one), self.split(other)) {
+            (Some(one), Some(other)) => one.before == other.before && one.behind == other.behind,
+            (None, _) | (_, None) => false,
+        }
+    }
+
+    /// Whether this owner has written the value.
+    pub(crate) fn is_by(&self, owner: &Owner, value: &[u8]) -> bool {
+        self.same_owner(value, &self.write(self.read(value).unwrap_or(Number::Int(0)), owner))
+    }
+
+    /// Takes a value of this form apart, from both ends towards the stamp.
+    fn split<'a>(&self, value: &'a [u8]) -> Option<Split<'a>> {
+        let place = self.parts.iter().position(|part| *part == Part::Stamp).unwrap_or(self.parts.len());
+        let mut rest = value;
+        for part in &self.parts[..place] {
+            rest = &rest[part.length_at_start(rest)?..];
+        }
+        let before = &value[..value.len() - rest.len()];
+        if !self.is_stamped() {
+            return rest.is_empty().then_some(Split { before, stamp: &[], behind: &[] });
+        }
+        let mut stamp = rest;
+        for part in self.parts[place + 1..].iter().rev() {
+            stamp = &stamp[..stamp.len() - part.length_at_end(stamp)?];
+        }
+        self.stamp.digits.read(stamp)?;
+        Some(Split { before, stamp, behind: &rest[stamp.len()..] })
+    }
+}
+
+impl Part {
+    fn write(self, digits: Digits, number: Number, owner: &Owner) -> Vec<u8> {
+        match self {
+            Self::Stamp => digits.write(number),
+            Self::Text(text) => text.as_bytes().to_vec(),
+            Self::Pid => owner.pid.to_string().into_bytes(),
+            Self::Thread => owner.thread.to_string().into_bytes(),
+            Self::Uuid => owner.token.uuid().into_bytes(),
+            Self::Hex => owner.token.hex().into_bytes(),
+        }
+    }
+
+    /// How many bytes at the start of `value` are this part.
+    fn length_at_start(self, value: &[u8]) -> Option<usize> {
+        match self {
+            Self::Stamp => None,
+            Self::Text(text) => value.starts_with(text.as_bytes()).then_some(text.len()),
+            Self::Pid | Self::Thread => counted(value.iter().take_while(|byte| byte.is_ascii_digit()).count()),
+            Self::Uuid => value.get(..36).filter(|uuid| is_uuid(uuid)).map(<[u8]>::len),
+            Self::Hex => value.get(..32).filter(|hex| is_hex(hex)).map(<[u8]>::len),
+        }
+    }
+
+    /// How many bytes at the end of `value` are this part.
+    fn length_at_end(self, value: &[u8]) -> Option<usize> {
+        match self {
+            Self::Stamp => None,
+            Self::Text(text) => value.ends_with(text.as_bytes()).then_some(text.len()),
+            Self::Pid | Self::Thread => counted(value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()),
+            Self::Uuid => value.len().checked_sub(36).filter(|start| is_uuid(&value[*start..])).map(|_| 36),
+            Self::Hex => value.len().checked_sub(32).filter(|start| is_hex(&value[*start..])).map(|_| 32),
+        }
+    }
+}
+
+fn counted(digits: usize) -> Option<usize> {
+    (digits > 0).then_some(digits)
+}
+
+fn is_hex(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
+}
+
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'-').map(<[u8]>::len).eq([8, 4, 4, 4, 12])
+        && bytes.split(|byte| *byte == b'-').all(is_hex)
+}
+
+impl fmt::Display for Form {
+    /// `<stamp>-<pid>: decimal s, now + lease`; a constant stands in quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts {
+            [Part::Stamp] => return self.stamp.fmt(f),
+            [] => return f.write_str("\"\""),
+            [Part::Text(text)] => return write!(f, "\"{text}\""),
+            _ => {}
+        }
+        for part in self.parts {
+            match part {
+                Part::Stamp => f.write_str("<stamp>"),
+                Part::Text(text) => f.write_str(text),
+                Part::Pid => f.write_str("<pid>"),
+                Part::Thread => f.write_str("<thread>"),
+                Part::Uuid => f.write_str("<uuid>"),
+                Part::Hex => f.write_str("<32 hex digits>"),
+            }?;
+        }
+        if self.is_stamped() { write!(f, ": {}", self.stamp) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,92 @@
+//! The one engine: a lock on one key in one dialect. It asks the row, never its name.
+
+mod acquire;
+mod bid;
+mod look;
+mod own;
+mod release;
+mod takeover;
+mod two_keys;
+
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift_wire::{Key, Transcript, Turn};
+
+use crate::{Dialect, Keys};
+
+/// A lock on one key in one dialect.
+///
+/// Stamps in whole seconds are not unique: two owners that write in the same second write the same bytes, and nobody
+/// can tell their locks apart, neither the old clients that compare them nor [`extend`](Locker::extend),
+/// [`standing`](Locker::standing) and a release by comparison here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lock {
+    dialect: &'static Dialect,
+    key: Key,
+    lease: Lease,
+}
+
+impl Lock {
+    /// A lock on `key` in `dialect`, for `lease` at a time, rounded up to the unit in which the dialect's callers give
+    /// it.
+    ///
+    /// `key` is the key as it stands in Redis, with whatever prefix the product puts before its names. For the dialect
+    /// of two keys it is the owner's key, `lock:owner:NAME`; a key without that prefix is taken for `NAME`.
+    pub fn new(dialect: &'static Dialect, key: Key, lease: Lease) -> Self {
+        let key = match dialect.keys {
+            Keys::One => key,
+            Keys::OwnerAndExpiry => two_keys::owner_key(key),
+        };
+        Self { dialect, key, lease: lease.rounded_up_to(dialect.lease_unit.length()) }
+    }
+
+    /// The dialect it speaks.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+}
+
+impl Locker for Lock {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        match self.dialect.keys {
+            Keys::One => self.acquire_one_key(owner, redis),
+            Keys::OwnerAndExpiry => self.acquire_two_keys(owner, redis),
+        }
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        match self.dialect.keys {
+            Keys::One => self.release_one_key(hold, redis),
+            Keys::OwnerAndExpiry => self.release_two_keys(hold, redis),
+        }
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        match self.dialect.keys {
+            Keys::One => self.extend_one_key(hold, redis),
+            Keys::OwnerAndExpiry => self.extend_two_keys(hold, redis),
+        }
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        self.look_up(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        match self.dialect.keys {
+            Keys::One => self.disclaim_one_key(owner, redis),
+            Keys::OwnerAndExpiry => Ok(()),
+        }
+    }
+
+    fn needs_own_connection(&self) -> bool {
+        self.dialect.needs_own_connection()
+    }
+}

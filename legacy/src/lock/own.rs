@@ -1,0 +1,78 @@
+//! What a holder asks about its own lock: to hold on, and whose it is now. No old client asks either; these are ours.
+
+use core::time::Duration;
+
+use lockshift_lock::{Extended, Hold, Owner, Standing};
+use lockshift_wire::{Pending, Transcript, Turn};
+
+use super::Lock;
+use crate::scripts::{self, Extension};
+use crate::{Claim, Moment};
+
+impl Lock {
+    /// Writes a new stamp, if the value is still exactly what we wrote.
+    pub(super) fn extend_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let form = &self.dialect.form;
+        if !form.tells_apart() {
+            return Ok(Extended::NotSpoken);
+        }
+        let since = self.clock(redis)?;
+        let stamp = form.stamp.at(self.now(since), self.lease.length());
+        // A value of another form is one that the client did not make: php-del-takeover writes back what it has read.
+        let value = form.restamp(&hold.value, stamp).unwrap_or_else(|| hold.value.clone());
+        let life_ms = self.life_of_key().as_millis();
+        let extension = Extension { old: &hold.value, new: &value, life_ms, gives_ttl: self.gives_ttl() };
+        let extended = scripts::extend(redis, &self.key, &extension)?;
+        Ok(if extended { Extended::Until(Hold { value, since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    /// GET, and PTTL if the value is ours.
+    pub(super) fn look_up(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        let value = match redis.get(&self.key) {
+            Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => return Ok(Standing::Theirs),
+            turn => turn?,
+        };
+        match value {
+            None => Ok(Standing::Free),
+            Some(value) if value != hold.value => Ok(Standing::Theirs),
+            Some(_) => {
+                let left = redis.pttl(&self.key)?.left_of_millis();
+                Ok(if self.dialect.form.tells_apart() {
+                    Standing::Ours { left }
+                } else {
+                    Standing::Indistinct { left }
+                })
+            }
+        }
+    }
+
+    /// Deletes what a try has left whose reply was lost, where the value names that very try.
+    pub(super) fn disclaim_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let form = &self.dialect.form;
+        if !form.names_token() {
+            return Ok(());
+        }
+        let Some(value) = redis.get(&self.key)? else { return Ok(()) };
+        if form.is_by(owner, &value) {
+            scripts::compare_and_del(redis, &self.key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the dialect gives its keys a TTL, in whatever way.
+    fn gives_ttl(&self) -> bool {
+        match self.dialect.claim {
+            Claim::SetNxEx(_) | Claim::SetNxPx(_) | Claim::SetNxExOrPx(_) | Claim::SetnxExpireScript => true,
+            Claim::Setnx | Claim::ExistsThenSet | Claim::None => self.dialect.ttl.is_set(),
+        }
+    }
+
+    /// How long an extended key shall live: the lease, and as long after it as the stamp says and the dialect gives.
+    fn life_of_key(&self) -> Duration {
+        let margin = match self.dialect.form.stamp.moment {
+            Moment::Expiry if self.dialect.form.is_stamped() && !self.gives_ttl() => self.dialect.form.stamp.margin,
+            Moment::Expiry | Moment::Acquisition => Duration::ZERO,
+        };
+        self.lease.length() + margin + self.dialect.ttl.claimed.beyond()
+    }
+}

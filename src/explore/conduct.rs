@@ -1,0 +1,269 @@
+//! How a client carries out its program: which operation it begins, what it does with each answer.
+
+use super::actor::{Actor, Doing, Talk, Work};
+use super::client::Times;
+use super::parts::{Look, Next, Stage, Told, Verdict};
+use super::scene::Scene;
+use crate::lock::{Acquired, Extended, Hold, Released};
+use crate::wire::{Command, Fault, Pending, Reply, Transcript};
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Acquired(Acquired),
+    Extended(Extended),
+    Released(Released),
+    Disclaimed,
+    Failed(Fault),
+}
+
+impl Scene {
+    /// What a client is about to do and what it believes.
+    pub(super) fn look(&self, who: usize, actor: &Actor) -> Look<Command> {
+        let verdict = self.verdict(who, actor);
+        let has_until = self.has(who, actor).map_or(0, |hold| self.end_of(hold.since.mono, hold.lease));
+        Look {
+            next: self.next(who, actor),
+            at: self.possible_at(who, actor),
+            believes_until: match actor.hold() {
+                None => 0,
+                Some(_) if !self.clients[who].heeds_lease => u16::MAX,
+                Some(hold) => self.end_of(hold.since.mono, hold.lease),
+            },
+            has_until,
+            stage: stage(actor),
+            wants_for_ever: matches!(stage(actor), Stage::Resting | Stage::Trying)
+                && actor.tries_left == Times::Forever,
+            verdict,
+        }
+    }
+
+    /// The client after it was told something.
+    pub(super) fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Actor {
+        self.tell_to_the_end(who, actor, told).0
+    }
+
+    /// The client after it was told something, and how its operation ended, if that ended it.
+    pub(super) fn tell_to_the_end(&self, who: usize, actor: &Actor, told: Told<Reply>) -> (Actor, Option<Ended>) {
+        match told {
+            Told::Clock(tick) => {
+                let mut actor = self.begun(who, actor);
+                if let Some(talk) = talk_mut(&mut actor) {
+                    talk.said.record_clock(self.reading(who, tick));
+                }
+                self.settled(who, actor, tick)
+            }
+            Told::Reply(reply) => {
+                let mut actor = self.begun(who, actor);
+                self.record(who, &mut actor, reply);
+                (actor, None)
+            }
+            Told::Proceed(tick) => {
+                let mut actor = self.begun(who, actor);
+                if let Some(talk) = talk_mut(&mut actor) {
+                    talk.in_flight = false;
+                }
+                self.settled(who, actor, tick)
+            }
+            Told::ReplyLost(tick) => (self.without_reply(who, actor, tick), None),
+            Told::Written => (with_work(actor.clone(), |work| work.wrote = true), None),
+            Told::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
+            Told::Crash => {
+                let nothing = Times::Of(0);
+                (Actor { rounds_left: nothing, tries_left: nothing, doing: Doing::Crashed }, None)
+            }
+        }
+    }
+
+    /// What a client has on the server: held, or won with the reply on its way.
+    pub(super) fn has(&self, who: usize, actor: &Actor) -> Option<Hold> {
+        match (actor.hold(), self.ended_in_flight(who, actor)) {
+            (_, Some(Ended::Acquired(Acquired::Won(hold)) | Ended::Extended(Extended::Until(hold)))) => Some(hold),
+            (held, _) => held.cloned(),
+        }
+    }
+
+    /// How the operation under way ends, if its last reply is on its way.
+    pub(super) fn ended_in_flight(&self, who: usize, actor: &Actor) -> Option<Ended> {
+        if actor.awaits_reply() { self.run(who, actor).ok() } else { None }
+    }
+
+    fn verdict(&self, who: usize, actor: &Actor) -> Verdict {
+        match self.ended_in_flight(who, actor) {
+            None | Some(Ended::Disclaimed | Ended::Failed(_)) => Verdict::Open,
+            Some(Ended::Acquired(Acquired::Won(_)) | Ended::Extended(Extended::Until(_))) => Verdict::Ours,
+            Some(Ended::Released(Released::Freed)) => Verdict::Freed,
+            Some(Ended::Released(Released::Lost)) => Verdict::Lost,
+            Some(Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(Released::LeftAlone)) => Verdict::NotOurs,
+        }
+    }
+
+    fn next(&self, who: usize, actor: &Actor) -> Next<Command> {
+        if actor.awaits_reply() {
+            return Next::Receive;
+        }
+        let actor = self.begun(who, actor);
+        match (&actor.doing, actor.talk()) {
+            (Doing::Done | Doing::Crashed, _) => Next::Nothing,
+            (_, None) => Next::Write,
+            (_, Some(_)) => match self.run(who, &actor) {
+                Ok(_) => Next::Conclude,
+                Err(Pending::Clock) => Next::ReadClock,
+                Err(Pending::Send(command)) => Next::Send(command),
+                Err(Pending::Fault(_)) => unreachable!("a fault ends an operation"),
+            },
+        }
+    }
+
+    /// The first tick at which the next step can be taken.
+    fn possible_at(&self, who: usize, actor: &Actor) -> u16 {
+        match &actor.doing {
+            Doing::Resting { until } => *until,
+            Doing::Holding(hold, work) => self.renewal_due(who, hold, *work).unwrap_or(work.until),
+            Doing::Acquiring(_) | Doing::Extending(..) | Doing::Releasing(..) | Doing::Disclaiming(_) => 0,
+            Doing::Done | Doing::Crashed => u16::MAX,
+        }
+    }
+
+    /// When it extends next, if before its work is done.
+    fn renewal_due(&self, who: usize, hold: &Hold, work: Work) -> Option<u16> {
+        let renew_after = self.clients[who].renew_after.filter(|_| work.renews)?;
+        let origin = crate::wire::MonoTime::since_origin(std::time::Duration::ZERO);
+        let due = self.ticks_of(hold.since.mono.saturating_since(origin)).saturating_add(renew_after);
+        Some(due).filter(|due| *due < work.until)
+    }
+
+    /// The client with its next operation begun, nothing said yet.
+    fn begun(&self, who: usize, actor: &Actor) -> Actor {
+        match &actor.doing {
+            Doing::Resting { .. } => actor.now(Doing::Acquiring(Talk::default())),
+            Doing::Holding(hold, work) if self.renewal_due(who, hold, *work).is_some() => {
+                actor.now(Doing::Extending(hold.clone(), *work, Talk::default()))
+            }
+            Doing::Holding(_, work) if self.clients[who].writes && !work.wrote => actor.clone(),
+            Doing::Holding(hold, _) => actor.now(Doing::Releasing(hold.clone(), Talk::default())),
+            Doing::Acquiring(_)
+            | Doing::Extending(..)
+            | Doing::Releasing(..)
+            | Doing::Disclaiming(_)
+            | Doing::Done
+            | Doing::Crashed => actor.clone(),
+        }
+    }
+
+    /// Runs the operation under way over what was said; a fault is an end.
+    fn run(&self, who: usize, actor: &Actor) -> Result<Ended, Pending> {
+        let mut said = actor.talk().map(|talk| talk.said.clone()).unwrap_or_default();
+        let ended = self.run_over(who, actor, &mut said);
+        if let Err(Pending::Fault(fault)) = ended { Ok(Ended::Failed(fault)) } else { ended }
+    }
+
+    fn run_over(&self, who: usize, actor: &Actor, said: &mut Transcript) -> Result<Ended, Pending> {
+        let client = &self.clients[who];
+        let owner = client.owner_at(who, actor.rounds_left);
+        match &actor.doing {
+            Doing::Acquiring(_) => client.locker.acquire(&owner, said).map(Ended::Acquired),
+            Doing::Extending(hold, ..) => client.locker.extend(hold, said).map(Ended::Extended),
+            Doing::Releasing(hold, _) => client.locker.release(hold, said).map(Ended::Released),
+            Doing::Disclaiming(_) => client.locker.disclaim(&owner, said).map(|()| Ended::Disclaimed),
+            Doing::Resting { .. } | Doing::Holding(..) | Doing::Done | Doing::Crashed => Ok(Ended::Disclaimed),
+        }
+    }
+
+    /// Notes the reply to the command that the operation under way waits for.
+    fn record(&self, who: usize, actor: &mut Actor, reply: Reply) {
+        let mut said = actor.talk().map(|talk| talk.said.clone()).unwrap_or_default();
+        if let Err(Pending::Send(_)) = self.run_over(who, actor, &mut said) {
+            said.record_reply(reply);
+            said.rewind();
+        }
+        if let Some(talk) = talk_mut(actor) {
+            *talk = Talk { said, in_flight: true };
+        }
+    }
+
+    /// The client after its operation, if that is over.
+    fn settled(&self, who: usize, actor: Actor, tick: u16) -> (Actor, Option<Ended>) {
+        match self.run(who, &actor) {
+            Ok(ended) => (self.after(who, &actor, ended.clone(), tick), Some(ended)),
+            Err(_) => (actor, None),
+        }
+    }
+
+    fn after(&self, who: usize, actor: &Actor, ended: Ended, tick: u16) -> Actor {
+        match (ended, &actor.doing) {
+            (Ended::Acquired(Acquired::Won(hold)), _) => {
+                let client = &self.clients[who];
+                let until = if client.work == 0 { 0 } else { tick.saturating_add(client.work) };
+                let work = Work { until, wrote: false, renews: client.renew_after.is_some() };
+                Actor { tries_left: client.tries, ..actor.now(Doing::Holding(hold, work)) }
+            }
+            (Ended::Extended(Extended::Until(hold)), Doing::Extending(_, work, _)) => {
+                actor.now(Doing::Holding(hold, *work))
+            }
+            (Ended::Extended(Extended::NotSpoken) | Ended::Failed(_), Doing::Extending(hold, work, _)) => {
+                actor.now(Doing::Holding(hold.clone(), Work { renews: false, ..*work }))
+            }
+            (Ended::Extended(_) | Ended::Released(_), _) | (_, Doing::Releasing(..)) => self.round_over(who, actor),
+            (Ended::Acquired(Acquired::Held(_)) | Ended::Disclaimed | Ended::Failed(_), _) => {
+                self.try_over(who, actor, tick)
+            }
+        }
+    }
+
+    fn try_over(&self, who: usize, actor: &Actor, tick: u16) -> Actor {
+        let tries_left = actor.tries_left.less_one();
+        if tries_left.is_over() {
+            return self.round_over(who, actor);
+        }
+        let pause = self.clients[who].pause;
+        let until = if pause == 0 { 0 } else { tick.saturating_add(pause) };
+        Actor { tries_left, ..actor.now(Doing::Resting { until }) }
+    }
+
+    fn round_over(&self, who: usize, actor: &Actor) -> Actor {
+        let rounds_left = actor.rounds_left.less_one();
+        let doing = if rounds_left.is_over() { Doing::Done } else { Doing::Resting { until: 0 } };
+        Actor { rounds_left, tries_left: self.clients[who].tries, doing }
+    }
+
+    /// The connection broke: nobody knows whether the command ran.
+    fn without_reply(&self, who: usize, actor: &Actor, tick: u16) -> Actor {
+        match &actor.doing {
+            Doing::Acquiring(_) | Doing::Disclaiming(_) => {
+                self.settled(who, actor.now(Doing::Disclaiming(Talk::default())), tick).0
+            }
+            Doing::Extending(hold, work, _) => actor.now(Doing::Holding(hold.clone(), *work)),
+            Doing::Releasing(..) => self.round_over(who, actor),
+            Doing::Resting { .. } | Doing::Holding(..) | Doing::Done | Doing::Crashed => actor.clone(),
+        }
+    }
+}
+
+fn stage(actor: &Actor) -> Stage {
+    match &actor.doing {
+        Doing::Resting { .. } => Stage::Resting,
+        Doing::Acquiring(_) | Doing::Disclaiming(_) => Stage::Trying,
+        Doing::Holding(..) => Stage::Holding,
+        Doing::Extending(..) => Stage::Extending,
+        Doing::Releasing(..) => Stage::Releasing,
+        Doing::Done | Doing::Crashed => Stage::Over,
+    }
+}
+
+fn talk_mut(actor: &mut Actor) -> Option<&mut Talk> {
+    match &mut actor.doing {
+        Doing::Acquiring(talk)
+        | Doing::Extending(_, _, talk)
+        | Doing::Releasing(_, talk)
+        | Doing::Disclaiming(talk) => Some(talk),
+        Doing::Resting { .. } | Doing::Holding(..) | Doing::Done | Doing::Crashed => None,
+    }
+}
+
+fn with_work(mut actor: Actor, change: impl FnOnce(&mut Work)) -> Actor {
+    if let Doing::Holding(_, work) | Doing::Extending(_, work, _) = &mut actor.doing {
+        change(work);
+    }
+    actor
+}

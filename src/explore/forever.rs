@@ -1,0 +1,91 @@
+//! Lost for ever: the worlds from which no way leads to a win, found backwards from the wins.
+//!
+//! A search for "it wins in the end" would miss them: whoever waits keeps trying, and no schedule ever ends.
+
+use super::expand::{Expander, Hit, Taken};
+use super::parts::Parts;
+use super::property::{Properties, Property};
+use super::route::Atlas;
+use super::visited::Index;
+use super::world::Action;
+
+/// A set of clients, by place.
+type Clients = u32;
+
+/// For each world, who can still win.
+struct Future<'a> {
+    atlas: Atlas<'a>,
+    can_win: Vec<Clients>,
+}
+
+impl Atlas<'_> {
+    /// The nearest worlds in which one of those who try without end can win no more, and how far they are: nobody
+    /// ([`Property::CanBeTakenAgain`]), or not everybody ([`Property::NobodyShutOut`]).
+    pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(Property, u32, Vec<Hit>)> {
+        let asked: Vec<Property> = properties.iter().filter(|property| property.is_about_the_future()).collect();
+        if asked.is_empty() {
+            return Vec::new();
+        }
+        let mut future = Future { atlas: *self, can_win: vec![0; self.visited.index_bound()] };
+        while future.look_back() {}
+        asked.into_iter().filter_map(|property| future.nearest(property)).collect()
+    }
+}
+
+impl Future<'_> {
+    /// Goes once through all worlds, the farthest first: whether anything was learnt.
+    fn look_back(&mut self) -> bool {
+        let Atlas { scene, memo, symmetry, visited, levels, .. } = self.atlas;
+        let mut expander = Expander::new(scene, symmetry.clone(), Properties::default());
+        let mut learnt = false;
+        for depth in (0..levels.count()).rev() {
+            for at in levels.worlds(depth) {
+                let mut winners = 0;
+                let can_win = &self.can_win;
+                let known = expander.steps(memo, visited.words(at), |taken| {
+                    if is_a_way(taken.action) {
+                        let next = visited.find(taken.words).map_or(0, |next| can_win[next as usize]);
+                        winners |= named_before(taken, next) | taken.winner.map_or(0, |winner| 1 << winner);
+                    }
+                });
+                debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
+                learnt |= winners != self.can_win[at as usize];
+                self.can_win[at as usize] = winners;
+            }
+        }
+        learnt
+    }
+
+    fn nearest(&self, property: Property) -> Option<(Property, u32, Vec<Hit>)> {
+        let levels = self.atlas.levels;
+        (0..levels.count()).find_map(|depth| {
+            let lost = levels.worlds(depth).filter(|at| self.is_lost(*at, property));
+            let hits: Vec<Hit> = lost.map(|at| Hit { property, at, by: None }).collect();
+            (!hits.is_empty()).then_some((property, depth, hits))
+        })
+    }
+
+    fn is_lost(&self, at: Index, property: Property) -> bool {
+        let Atlas { scene, memo, visited, .. } = self.atlas;
+        let actors = &visited.words(at)[2..];
+        let wants = |who: &usize| memo.look(*who, &actors[*who]).is_ok_and(|look| look.wants_for_ever);
+        let waiting = (0..scene.clients.len()).filter(wants).fold(0, |waiting: Clients, who| waiting | 1 << who);
+        let winners = self.can_win[at as usize] & waiting;
+        match property {
+            Property::NobodyShutOut => winners != waiting,
+            _ => waiting != 0 && winners == 0,
+        }
+    }
+}
+
+/// What goes wrong is no way out.
+fn is_a_way(action: Action) -> bool {
+    matches!(action, Action::Step(_) | Action::Tick | Action::Leap)
+}
+
+/// A set of clients in the world after a step, in the places of the world before.
+fn named_before(taken: &Taken<'_>, after: Clients) -> Clients {
+    (0..Clients::BITS as usize)
+        .filter(|place| after >> taken.places.of(*place) & 1 != 0)
+        .fold(0, |set, place| set | 1 << place)
+}

@@ -1,0 +1,170 @@
+//! From a schedule to its trace: every step played again on whole values and put into words.
+
+use std::time::Duration;
+
+use super::conduct::Ended;
+use super::property::Property;
+use super::rules::apply;
+use super::scene::Scene;
+use super::scribe::{Heard, Scribe};
+use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
+use super::whole::Whole;
+use super::world::{Action, World};
+use crate::lock::{Acquired, Extended, Hold, Released, Why};
+use crate::wire::{Key, MonoTime};
+
+impl Scene {
+    /// A schedule of this scene, told step by step, as a violation of this property.
+    pub fn narrate(&self, property: Property, actions: &[Action]) -> Trace {
+        let keys = self.keys();
+        let mut world = self.world();
+        let mut worlds = vec![world.clone()];
+        let mut steps = Vec::new();
+        for &action in actions {
+            let scribe = Scribe { whole: Whole(self), heard: Heard::default().into() };
+            let before = self.shot(&keys, &world);
+            let Ok(_) = apply(self, &scribe, &mut world, action);
+            let after = self.shot(&keys, &world);
+            steps.push(self.step(action, &world, scribe.heard.into_inner(), (before, after)));
+            worlds.push(world.clone());
+        }
+        let blame = self.blame(property, actions, &worlds);
+        let mut trace = Trace {
+            version: Trace::VERSION,
+            property,
+            says: String::new(),
+            blame,
+            bounds: self.bounds,
+            grain: self.grain,
+            tick_ms: millis(self.tick),
+            begin_ms: self.begin.as_millis(),
+            actors: self.roles(),
+            keys,
+            prelude: self.openings(),
+            steps,
+        };
+        trace.says = trace.explanation();
+        trace
+    }
+
+    fn step(&self, action: Action, after: &World, heard: Heard, (before_shot, after_shot): (Shot, Shot)) -> Step {
+        let tick = after.left.tick;
+        let clocks_ms = (0..self.clients.len()).map(|who| self.reading(who, tick).wall.as_millis()).collect();
+        Step {
+            action,
+            actor: action.client(),
+            at_ms: millis(self.tick * u32::from(tick)),
+            clocks_ms,
+            note: self.note(action, &heard),
+            exchange: heard.exchange.map(|(command, reply)| Exchange { command, reply }),
+            before: before_shot,
+            after: after_shot,
+        }
+    }
+
+    fn note(&self, action: Action, heard: &Heard) -> String {
+        match action {
+            Action::Tick => return "a tick passes".to_owned(),
+            Action::Leap => return "so much time passes that every lease is over".to_owned(),
+            Action::Crash(_) => return "dies".to_owned(),
+            Action::FailOver(1) => return "is replaced by a replica that lacks the last write".to_owned(),
+            Action::FailOver(lost) => return format!("is replaced by a replica that lacks the last {lost} writes"),
+            Action::LoseReply(_) => return "never gets the reply".to_owned(),
+            Action::Step(_) => {}
+        }
+        match &heard.ended {
+            Some(ended) => self.ending(ended),
+            None if heard.wrote => "writes to the guarded resource".to_owned(),
+            None if heard.exchange.is_some() => String::new(),
+            None if heard.read_clock => "reads its clock".to_owned(),
+            None => "receives the reply".to_owned(),
+        }
+    }
+
+    fn ending(&self, ended: &Ended) -> String {
+        match ended {
+            Ended::Acquired(Acquired::Won(hold)) => format!("holds until {}", Millis(self.end_ms(hold))),
+            Ended::Acquired(Acquired::Held(held)) => match held.why {
+                Why::Live => "is refused: the lock is held".to_owned(),
+                Why::LostTakeover => "loses the takeover".to_owned(),
+                Why::Vanished => "is refused: the key has vanished".to_owned(),
+                Why::Unreadable => "is refused: the value is unreadable".to_owned(),
+            },
+            Ended::Extended(Extended::Until(hold)) => format!("extends until {}", Millis(self.end_ms(hold))),
+            Ended::Extended(Extended::Lost) => "learns that the lock is lost".to_owned(),
+            Ended::Extended(Extended::NotSpoken) => "cannot extend".to_owned(),
+            Ended::Released(Released::Freed) => "has freed the lock".to_owned(),
+            Ended::Released(Released::Lost) => "had lost the lock".to_owned(),
+            Ended::Released(Released::LeftAlone) => "leaves the key alone".to_owned(),
+            Ended::Disclaimed => "has made sure that nothing stays behind".to_owned(),
+            Ended::Failed(fault) => format!("fails: {fault}"),
+        }
+    }
+
+    fn shot(&self, keys: &[Key], world: &World) -> Shot {
+        let now = self.wall(world.left.tick);
+        let content = |key: &Key| {
+            let stored = world.node.server.peek(key, now)?;
+            let ttl = stored.expires_at.map(|until| millis(until.saturating_since(now)));
+            Some(Content { kind: stored.value.type_name().to_owned(), value: stored.value.to_string(), ttl_ms: ttl })
+        };
+        let belief = |(who, actor): (usize, &super::actor::Actor)| {
+            let (hold, look) = (actor.hold()?, self.look(who, actor));
+            let until_ms = (look.believes_until < u16::MAX).then(|| self.end_ms(hold));
+            (look.believes_until > world.left.tick).then(|| Belief { from_ms: since_ms(hold), until_ms })
+        };
+        Shot {
+            keys: keys.iter().map(content).collect(),
+            beliefs: world.actors.iter().enumerate().map(belief).collect(),
+        }
+    }
+
+    fn end_ms(&self, hold: &Hold) -> u64 {
+        since_ms(hold).saturating_add(millis(hold.lease.length()))
+    }
+
+    /// The keys that the clients contend for.
+    fn keys(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = Vec::new();
+        for client in &self.clients {
+            if !keys.contains(client.locker.key()) {
+                keys.push(client.locker.key().clone());
+            }
+        }
+        keys
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        let tick_ms = i64::try_from(self.tick.as_millis()).unwrap_or(i64::MAX);
+        let role = |(place, client): (usize, &super::client::Client)| Role {
+            name: name(place),
+            protocol: client.protocol.clone(),
+            lease_ms: millis(client.locker.lease().length()),
+            skew_ms: tick_ms.saturating_mul(client.skew.into()),
+        };
+        self.clients.iter().enumerate().map(role).collect()
+    }
+
+    fn openings(&self) -> Vec<Opening> {
+        let opening = |(ticks_ago, command, reply): &(u16, _, _)| Opening {
+            ms_before: millis(self.tick * u32::from(*ticks_ago)),
+            command: Clone::clone(command),
+            reply: Clone::clone(reply),
+        };
+        self.prelude.iter().map(opening).collect()
+    }
+}
+
+/// `A`, `B`, ... `Z`, `A1`, ...
+fn name(place: usize) -> String {
+    let letter = char::from(b'A' + u8::try_from(place % 26).unwrap_or(0));
+    if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
+}
+
+fn since_ms(hold: &Hold) -> u64 {
+    millis(hold.since.mono.saturating_since(MonoTime::since_origin(Duration::ZERO)))
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,110 @@
+//! The server's side of a world: the Redis, the states that a lagging replica may still be in, the guarded resource.
+
+use crate::lock::Hold;
+use crate::sim::{Server, Session};
+use crate::wire::{Command, Reply, UnixTime};
+
+/// The server's side of a world.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The Redis that everybody speaks to.
+    pub server: Server,
+    /// What it was before its last writes, latest first.
+    pub lagging: Vec<Server>,
+    /// How many such states are kept: none where no failover is to come.
+    pub lag: u8,
+    /// The resource that the lock is there for, if the scene has one.
+    pub guard: Option<Guard>,
+}
+
+/// A resource that clients write to while they believe to hold the lock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// Whether it refuses a fence lower than one that it has seen.
+    pub checks_fence: bool,
+    /// The highest fence seen.
+    pub highest: Option<u64>,
+    /// The clients by when they last won, latest last.
+    pub winners: Vec<usize>,
+    /// Those who won before somebody who has written since.
+    pub outdated: Vec<usize>,
+    /// Whether it has accepted a write from one of those.
+    pub accepted_stale: bool,
+}
+
+/// The connection that only lets time pass.
+const CARETAKER: Session = Session(u32::MAX);
+
+impl Node {
+    /// A server alone.
+    pub(super) fn new(server: Server) -> Self {
+        Self { server, lagging: Vec::new(), lag: 0, guard: None }
+    }
+
+    /// Runs a command; if it writes, a replica may still be in the state before.
+    pub(super) fn call(&mut self, session: Session, command: &Command, now: UnixTime) -> Reply {
+        let before = (self.lag > 0 && !command.only_reads()).then(|| self.server.clone());
+        let reply = self.server.call(session, command, now);
+        if let Some(before) = before.filter(|before| *before != self.server) {
+            self.lagging.insert(0, before);
+            self.lagging.truncate(usize::from(self.lag));
+        }
+        reply
+    }
+
+    /// Removes what expired meanwhile, so that two worlds do not differ only in when somebody looked.
+    pub(super) fn elapse(&mut self, now: UnixTime) {
+        self.server.call(CARETAKER, &Command::new("PING"), now);
+    }
+
+    /// The replica that lacks the last `writes_lost` writes takes over; every connection is broken.
+    pub(super) fn fail_over(&mut self, writes_lost: u8, is_last: bool, clients: usize) {
+        let mut older = std::mem::take(&mut self.lagging).into_iter().skip(usize::from(writes_lost).saturating_sub(1));
+        if let Some(server) = older.next() {
+            self.server = server;
+            self.lagging = older.collect();
+        }
+        if is_last {
+            self.lagging.clear();
+            self.lag = 0;
+        }
+        for place in 0..clients {
+            self.server.disconnect(session(place));
+        }
+    }
+}
+
+impl Guard {
+    /// A resource that nobody has written to.
+    pub(super) fn new(checks_fence: bool) -> Self {
+        Self { checks_fence, highest: None, winners: Vec::new(), outdated: Vec::new(), accepted_stale: false }
+    }
+
+    /// Notes who won last.
+    pub(super) fn won(&mut self, who: usize) {
+        self.winners.retain(|winner| *winner != who);
+        self.winners.push(who);
+        self.outdated.retain(|outdated| *outdated != who);
+    }
+
+    /// A write by a client that holds this.
+    pub(super) fn write(&mut self, who: usize, hold: &Hold) {
+        if self.checks_fence && hold.fence < self.highest {
+            return;
+        }
+        self.highest = self.highest.max(hold.fence);
+        self.accepted_stale |= self.outdated.contains(&who);
+        let earlier = self.winners.iter().take_while(|winner| **winner != who);
+        for winner in earlier {
+            if !self.outdated.contains(winner) {
+                self.outdated.push(*winner);
+            }
+        }
+        self.outdated.sort_unstable();
+    }
+}
+
+/// The connection of the client at this place.
+pub(super) fn session(place: usize) -> Session {
+    Session(u32::try_from(place).unwrap_or(u32::MAX - 1))
+}

@@ -1,0 +1,204 @@
+//! What a world is made of, seen so that its rules can be written once: for whole values, and for small ids with a memory
+//! of every step taken before.
+
+/// The parts of a world and what can happen to each of them.
+///
+/// Every method is a function of its arguments alone. That is what lets [`Memo`](super::memo) run the protocols and the
+/// server once per distinct question.
+pub(super) trait Parts {
+    /// The server's side.
+    type Node: Clone + PartialEq;
+    /// One client's state.
+    type Actor: Clone + PartialEq;
+    /// A command.
+    type Command: Clone;
+    /// A reply.
+    type Reply: Clone;
+    /// Why an answer can be missing.
+    type Miss;
+
+    /// What a client is about to do and what it believes.
+    fn look(&self, who: usize, actor: &Self::Actor) -> Result<Look<Self::Command>, Self::Miss>;
+    /// The client after it was told something.
+    fn tell(&self, who: usize, actor: &Self::Actor, told: Told<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
+    /// The server's side after it was asked something, and what it answers.
+    fn ask(&self, node: &Self::Node, asked: Asked<Self::Command>) -> Result<(Self::Node, Self::Reply), Self::Miss>;
+    /// The server's side after a client that holds has written to the guarded resource.
+    fn write(&self, who: usize, actor: &Self::Actor, node: &Self::Node) -> Result<Self::Node, Self::Miss>;
+    /// Whether the server says that what a client has, or is giving back, is the client's.
+    fn stands(&self, who: usize, actor: &Self::Actor, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// Whether a newcomer, of whatever protocol there is, would be refused if it tried now.
+    fn refuses_newcomers(&self, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// What can be said of a server's side by itself.
+    fn glance(&self, node: &Self::Node) -> Result<Glance, Self::Miss>;
+}
+
+/// What a client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Told<R> {
+    /// The time.
+    Clock(u16),
+    /// What its command was answered; it is on its way.
+    Reply(R),
+    /// At this tick: go on, the reply is here, or none is needed.
+    Proceed(u16),
+    /// At this tick: the reply will never come.
+    ReplyLost(u16),
+    /// Its write to the guarded resource was made.
+    Written,
+    /// Somebody cleared the flag by which it renews.
+    RenewalEnded,
+    /// It is dead.
+    Crash,
+}
+
+/// What the server's side is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asked<C> {
+    /// This client's command, at this tick.
+    Command(usize, C, u16),
+    /// To forget this client's connection.
+    Disconnect(usize),
+    /// To note that this client has won.
+    Won(usize),
+    /// To let time pass until this tick.
+    Elapse(u16),
+    /// To be replaced by a replica.
+    FailOver {
+        /// How many writes it lacks.
+        writes_lost: u8,
+        /// Whether this happens for the last time.
+        is_last: bool,
+    },
+}
+
+/// What a client is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Next<C> {
+    /// Nothing, ever.
+    Nothing,
+    /// Read the clock.
+    ReadClock,
+    /// Send this.
+    Send(C),
+    /// Receive a reply.
+    Receive,
+    /// End an operation that needs nobody's answer.
+    Conclude,
+    /// Write to the guarded resource.
+    Write,
+}
+
+/// What a client is about to do and what it believes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Look<C> {
+    /// Its next step.
+    pub(super) next: Next<C>,
+    /// The first tick at which it can take it.
+    pub(super) at: u16,
+    /// The first tick at which it no longer believes to hold; 0: it does not now.
+    pub(super) believes_until: u16,
+    /// The first tick at which what it has is over, a win counted whose reply is on its way; 0: it has nothing.
+    pub(super) has_until: u16,
+    /// How it stands in its program.
+    pub(super) stage: Stage,
+    /// Whether it will try, and try again, until it wins.
+    pub(super) wants_for_ever: bool,
+    /// What the operation under way has come to, its last reply being on its way.
+    pub(super) verdict: Verdict,
+}
+
+/// How a client stands in its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage {
+    /// Between tries.
+    Resting,
+    /// In the middle of a try, or cleaning up after one.
+    Trying,
+    /// Working.
+    Holding,
+    /// Working, and in the middle of an extension.
+    Extending,
+    /// In the middle of a release.
+    Releasing,
+    /// Done or dead.
+    Over,
+}
+
+impl Stage {
+    /// In the middle of an operation.
+    pub(super) fn is_busy(self) -> bool {
+        matches!(self, Self::Trying | Self::Extending | Self::Releasing)
+    }
+
+    /// Has won and has not begun to give back.
+    pub(super) fn holds(self) -> bool {
+        matches!(self, Self::Holding | Self::Extending)
+    }
+}
+
+/// What an operation comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Verdict {
+    /// It is not over.
+    Open,
+    /// A win, or an extension granted.
+    Ours,
+    /// Not won, not extended, left alone.
+    NotOurs,
+    /// A release that says it freed the lock.
+    Freed,
+    /// A release that says the lock was lost before.
+    Lost,
+}
+
+/// What can be said of a server's side by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Glance {
+    /// How many writes a replica may lack.
+    pub(super) lagging: u8,
+    /// Whether the guarded resource accepted a stale write.
+    pub(super) accepted_stale: bool,
+}
+
+impl<R> Told<R> {
+    /// The same, about something else.
+    pub(super) fn map<S>(self, reply: impl FnOnce(R) -> S) -> Told<S> {
+        match self {
+            Self::Clock(tick) => Told::Clock(tick),
+            Self::Reply(said) => Told::Reply(reply(said)),
+            Self::Proceed(tick) => Told::Proceed(tick),
+            Self::ReplyLost(tick) => Told::ReplyLost(tick),
+            Self::Written => Told::Written,
+            Self::RenewalEnded => Told::RenewalEnded,
+            Self::Crash => Told::Crash,
+        }
+    }
+}
+
+impl<C> Asked<C> {
+    /// The same, about something else.
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Asked<D> {
+        match self {
+            Self::Command(who, sent, tick) => Asked::Command(who, command(sent), tick),
+            Self::Disconnect(who) => Asked::Disconnect(who),
+            Self::Won(who) => Asked::Won(who),
+            Self::Elapse(tick) => Asked::Elapse(tick),
+            Self::FailOver { writes_lost, is_last } => Asked::FailOver { writes_lost, is_last },
+        }
+    }
+}
+
+impl<C> Next<C> {
+    /// The same, about something else.
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Next<D> {
+        match self {
+            Self::Nothing => Next::Nothing,
+            Self::ReadClock => Next::ReadClock,
+            Self::Send(sent) => Next::Send(command(sent)),
+            Self::Receive => Next::Receive,
+            Self::Conclude => Next::Conclude,
+            Self::Write => Next::Write,
+        }
+    }
+}

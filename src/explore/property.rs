@@ -1,0 +1,105 @@
+//! What must never happen, by name.
+
+use std::fmt;
+
+/// What must never happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Property {
+    /// No two clients believe at once to hold the same lock.
+    MutualExclusion,
+    /// No client believes to write while another believes to read.
+    ReaderExcludesWriter,
+    /// While a winner's lease runs, the server says that the lock is the winner's.
+    LeaseHonoured,
+    /// No release takes away a lock that another client has and whose lease is running.
+    ReleasesOnlyOwn,
+    /// A win or an extension reported is one on the server; a lock reported as freed was the releaser's,
+    /// and one reported as lost was not.
+    TruthfulOutcome,
+    /// When nobody is in the middle of anything and nobody holds, a newcomer gets the lock.
+    NoPhantom,
+    /// A guarded resource accepts no write from a holder after a later holder's write.
+    NoStaleWrite,
+    /// A try that ends in vain has asked the server.
+    TriesAsAsked,
+    /// There is always a way on which one of those who want the lock gets it.
+    CanBeTakenAgain,
+    /// There is always a way on which each of those who want the lock gets it.
+    NobodyShutOut,
+}
+
+impl Property {
+    /// Every property.
+    pub const ALL: [Self; 10] = [
+        Self::MutualExclusion,
+        Self::ReaderExcludesWriter,
+        Self::LeaseHonoured,
+        Self::ReleasesOnlyOwn,
+        Self::TruthfulOutcome,
+        Self::NoPhantom,
+        Self::NoStaleWrite,
+        Self::TriesAsAsked,
+        Self::CanBeTakenAgain,
+        Self::NobodyShutOut,
+    ];
+
+    /// Its name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MutualExclusion => "mutual exclusion",
+            Self::ReaderExcludesWriter => "reader excludes writer",
+            Self::LeaseHonoured => "lease honoured as written",
+            Self::ReleasesOnlyOwn => "removes only one's own",
+            Self::TruthfulOutcome => "truthful outcome",
+            Self::NoPhantom => "no phantom",
+            Self::NoStaleWrite => "fenced resource accepts no stale token",
+            Self::TriesAsAsked => "tries as asked",
+            Self::CanBeTakenAgain => "can be taken again",
+            Self::NobodyShutOut => "nobody is shut out",
+        }
+    }
+
+    /// Whether it asks for a way into the future, and so for the whole space.
+    pub const fn is_about_the_future(self) -> bool {
+        matches!(self, Self::CanBeTakenAgain | Self::NobodyShutOut)
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Some of the properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Properties(u16);
+
+impl Properties {
+    /// These.
+    pub fn of(properties: &[Property]) -> Self {
+        properties.iter().fold(Self::default(), |all, property| all.with(*property))
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub const fn with(self, property: Property) -> Self {
+        Self(self.0 | 1 << property as u16)
+    }
+
+    /// Whether it is among them.
+    pub const fn has(self, property: Property) -> bool {
+        self.0 & 1 << property as u16 != 0
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Property> {
+        Property::ALL.into_iter().filter(move |property| self.has(*property))
+    }
+}

@@ -1,0 +1,243 @@
+//! Breadth first through every world, exactly, on one thread or several with the same result.
+
+use std::{panic, thread};
+
+use super::expand::{Expander, Hit, Outbox};
+use super::memo::Memo;
+use super::places::Places;
+use super::property::Property;
+use super::route::Atlas;
+use super::search::{End, Findings, Progress, Search, Stop, Violation};
+use super::symmetry::Symmetry;
+use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
+
+/// Worlds that are expanded before what they brought is stored: it bounds the memory on the way.
+const BATCH: usize = 1 << 15;
+/// Fewer worlds than this are not worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 9;
+/// Violations of one property kept, to choose the most readable from.
+const MOST_HITS: usize = 1 << 16;
+
+impl Search<'_> {
+    /// Runs it; `watch` is told how far it is, now and then.
+    pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
+        Run::new(*self).findings(watch)
+    }
+}
+
+/// A search that is running.
+pub(super) struct Run<'a> {
+    search: Search<'a>,
+    symmetry: Symmetry,
+    memo: Memo<'a>,
+    visited: Visited,
+    levels: Levels,
+    first: (Index, Places),
+    steps: u64,
+    met: Vec<Met>,
+}
+
+/// The violations of one property at the least distance from the start.
+#[derive(Clone, Debug)]
+struct Met {
+    property: Property,
+    length: u32,
+    hits: Vec<Hit>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(search: Search<'a>) -> Self {
+        let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
+        let mut memo = Memo::new(search.scene);
+        let mut first = memo.intern(search.scene.world());
+        let places = loop {
+            match symmetry.settle(&memo, &mut first) {
+                Ok(places) => break places,
+                Err(question) => memo.answer(question),
+            }
+        };
+        let mut visited = Visited::new(search.scene.clients.len());
+        let mut words = Vec::new();
+        pack(&first, &mut words);
+        let hash = hash(&words);
+        let shard = shard_of(hash);
+        visited.shards_mut()[shard].add(hash, &words);
+        let first = (visited.find(&words).unwrap_or_default(), places);
+        Self { search, symmetry, memo, visited, levels: Levels::default(), first, steps: 0, met: Vec::new() }
+    }
+
+    /// Runs to the end.
+    pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
+        let end = self.go_on(watch);
+        let unjudged = self.judge_the_future(end);
+        self.met.sort_by_key(|met| met.property);
+        Findings {
+            worlds: self.visited.len(),
+            steps: self.steps,
+            depth: self.levels.count() - 1,
+            bytes: self.visited.bytes(),
+            runs: self.memo.runs(),
+            end,
+            unjudged,
+            violations: self.met.iter().map(|met| self.violation(met)).collect(),
+        }
+    }
+
+    /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
+    fn judge_the_future(&mut self, end: End) -> Vec<Property> {
+        let Search { scene, properties, .. } = self.search;
+        if end != End::Exhausted || !scene.has_a_future() {
+            return properties.iter().filter(|property| property.is_about_the_future()).collect();
+        }
+        let lost = self.atlas().lost_for_ever(properties);
+        self.met.extend(lost.into_iter().map(|(property, length, hits)| Met { property, length, hits }));
+        Vec::new()
+    }
+
+    fn atlas(&self) -> Atlas<'_> {
+        let Self { search, symmetry, memo, visited, levels, first, .. } = self;
+        Atlas { scene: search.scene, memo, symmetry, visited, levels, first: *first }
+    }
+
+    fn violation(&self, met: &Met) -> Violation {
+        let search = self.search;
+        let mut actions = self.atlas().route(&met.hits, met.length);
+        search.scene.in_order_of_appearance(&mut actions);
+        let trace = search.scene.narrate(met.property, &actions);
+        Violation { property: met.property, actions, trace }
+    }
+
+    fn go_on(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {
+        self.levels.complete(self.visited.lens());
+        loop {
+            if let Some(end) = self.level(watch) {
+                return end;
+            }
+            if self.is_satisfied() {
+                return End::Satisfied;
+            }
+            let depth = self.levels.count();
+            self.levels.complete(self.visited.lens());
+            if self.levels.worlds(depth).next().is_none() {
+                self.levels.forget_last();
+                return End::Exhausted;
+            }
+        }
+    }
+
+    /// Expands the last level.
+    fn level(&mut self, watch: &mut dyn FnMut(&Progress)) -> Option<End> {
+        let depth = self.levels.count() - 1;
+        let mut worlds = self.levels.worlds(depth);
+        loop {
+            let batch: Vec<Index> = worlds.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return None;
+            }
+            let outboxes = self.expand(&batch);
+            self.store(&outboxes);
+            for outbox in &outboxes {
+                self.steps += outbox.steps;
+                self.note(&outbox.violations, depth);
+            }
+            let progress = Progress { worlds: self.visited.len(), depth, bytes: self.visited.bytes() };
+            watch(&progress);
+            if progress.worlds >= self.search.most_worlds {
+                return Some(End::WorldsBound(progress.worlds));
+            }
+            if progress.bytes >= self.search.most_bytes {
+                return Some(End::BytesBound(progress.bytes));
+            }
+        }
+    }
+
+    /// Expands a batch. Threads only read the memory of steps; worlds that meet an open question are expanded at the
+    /// end, one after the other, so that ids are given in an order that does not depend on the threads.
+    fn expand(&mut self, batch: &[Index]) -> Vec<Outbox> {
+        let threads = if batch.len() < WORTH_A_THREAD { 1 } else { self.search.threads.get() };
+        let this = &*self;
+        let done: Vec<(Outbox, Vec<Index>)> = thread::scope(|scope| {
+            let mut parts = batch.chunks(batch.len().div_ceil(threads));
+            let mine = parts.next();
+            let others: Vec<_> = parts.map(|part| scope.spawn(|| this.expand_known(part))).collect();
+            let mine = mine.map(|part| this.expand_known(part));
+            mine.into_iter().chain(others.into_iter().map(join)).collect()
+        });
+        let (mut outboxes, open): (Vec<Outbox>, Vec<Vec<Index>>) = done.into_iter().unzip();
+        outboxes.push(self.expand_open(&open.concat()));
+        outboxes
+    }
+
+    /// Expands what can be expanded without finding anything out, and hands back the rest.
+    fn expand_known(&self, part: &[Index]) -> (Outbox, Vec<Index>) {
+        let (mut expander, mut outbox) = (self.expander(), Outbox::new());
+        let is_open = |at: &Index| expander.expand(&self.memo, self.visited.words(*at), *at, &mut outbox).is_err();
+        let open = part.iter().copied().filter(is_open).collect();
+        (outbox, open)
+    }
+
+    fn expand_open(&mut self, open: &[Index]) -> Outbox {
+        let (mut expander, mut outbox) = (self.expander(), Outbox::new());
+        for &at in open {
+            while let Err(question) = expander.expand(&self.memo, self.visited.words(at), at, &mut outbox) {
+                self.memo.answer(question);
+            }
+        }
+        outbox
+    }
+
+    fn expander(&self) -> Expander<'a> {
+        Expander::new(self.search.scene, self.symmetry.clone(), self.search.properties)
+    }
+
+    /// Stores what a batch has brought: each shard by one thread, in the order of the batch.
+    fn store(&mut self, outboxes: &[Outbox]) {
+        let brought: u64 = outboxes.iter().map(|outbox| outbox.steps).sum();
+        let threads = if brought < WORTH_A_THREAD as u64 { 1 } else { self.search.threads.get() };
+        let width = self.visited.width();
+        let per_thread = SHARDS.div_ceil(threads);
+        thread::scope(|scope| {
+            let mut parts = self.visited.shards_mut().chunks_mut(per_thread).enumerate();
+            let mine = parts.next();
+            for (part, shards) in parts {
+                scope.spawn(move || store(shards, part * per_thread, outboxes, width));
+            }
+            if let Some((_, shards)) = mine {
+                store(shards, 0, outboxes, width);
+            }
+        });
+    }
+
+    /// Keeps the violations at the least distance of each property.
+    fn note(&mut self, violations: &[Hit], depth: u32) {
+        for hit in violations {
+            let length = depth + u32::from(hit.by.is_some());
+            match self.met.iter_mut().find(|met| met.property == hit.property) {
+                None => self.met.push(Met { property: hit.property, length, hits: vec![*hit] }),
+                Some(met) if met.length == length && met.hits.len() < MOST_HITS => met.hits.push(*hit),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn is_satisfied(&self) -> bool {
+        let all = self.search.properties.iter().count();
+        self.search.stop == Stop::AllViolated && all > 0 && self.met.len() == all
+    }
+}
+
+fn store(shards: &mut [Shard], first: usize, outboxes: &[Outbox], width: usize) {
+    for (shard, number) in shards.iter_mut().zip(first..) {
+        for outbox in outboxes {
+            for record in outbox.worlds[number].chunks_exact(width + 2) {
+                let hash = u64::from(record[0]) << 32 | u64::from(record[1]);
+                shard.add(hash, &record[2..]);
+            }
+        }
+    }
+}
+
+/// What a thread has found; its panic, if it panicked.
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+}

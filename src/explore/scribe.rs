@@ -1,0 +1,72 @@
+//! A world's parts as whole values, with somebody who writes down what is said.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+
+use super::actor::Actor;
+use super::conduct::Ended;
+use super::node::Node;
+use super::parts::{Asked, Glance, Look, Parts, Told};
+use super::whole::Whole;
+use crate::wire::{Command, Reply};
+
+/// Whole values, and what was said.
+pub(super) struct Scribe<'a> {
+    pub(super) whole: Whole<'a>,
+    pub(super) heard: RefCell<Heard>,
+}
+
+/// What was said during one action.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard {
+    pub(super) exchange: Option<(Command, Reply)>,
+    pub(super) ended: Option<Ended>,
+    pub(super) read_clock: bool,
+    pub(super) wrote: bool,
+}
+
+impl Parts for Scribe<'_> {
+    type Node = Node;
+    type Actor = Actor;
+    type Command = Command;
+    type Reply = Reply;
+    type Miss = Infallible;
+
+    fn look(&self, who: usize, actor: &Actor) -> Result<Look<Command>, Infallible> {
+        self.whole.look(who, actor)
+    }
+
+    fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Result<Actor, Infallible> {
+        let mut heard = self.heard.borrow_mut();
+        heard.read_clock |= matches!(told, Told::Clock(_));
+        let (actor, ended) = self.whole.0.tell_to_the_end(who, actor, told);
+        heard.ended = ended.or(heard.ended.take());
+        Ok(actor)
+    }
+
+    fn ask(&self, node: &Node, asked: Asked<Command>) -> Result<(Node, Reply), Infallible> {
+        let command = if let Asked::Command(_, command, _) = &asked { Some(command.clone()) } else { None };
+        let (node, reply) = self.whole.ask(node, asked)?;
+        if let Some(command) = command {
+            self.heard.borrow_mut().exchange = Some((command, reply.clone()));
+        }
+        Ok((node, reply))
+    }
+
+    fn write(&self, who: usize, actor: &Actor, node: &Node) -> Result<Node, Infallible> {
+        self.heard.borrow_mut().wrote = true;
+        self.whole.write(who, actor, node)
+    }
+
+    fn stands(&self, who: usize, actor: &Actor, node: &Node, tick: u16) -> Result<bool, Infallible> {
+        self.whole.stands(who, actor, node, tick)
+    }
+
+    fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
+        self.whole.refuses_newcomers(node, tick)
+    }
+
+    fn glance(&self, node: &Node) -> Result<Glance, Infallible> {
+        self.whole.glance(node)
+    }
+}

@@ -1,0 +1,148 @@
+//! A search: what it is asked, what it finds.
+
+use std::num::NonZeroUsize;
+
+use super::property::{Properties, Property};
+use super::scene::Scene;
+use super::trace::Trace;
+use super::world::Action;
+
+/// A search, to be run.
+///
+/// It goes breadth first and compares worlds exactly, so that the first violation met is a shortest one and an exhausted
+/// search is a statement about every schedule. Its result depends neither on the number of threads nor on chance.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) properties: Properties,
+    pub(super) threads: NonZeroUsize,
+    pub(super) most_worlds: usize,
+    pub(super) most_bytes: usize,
+    pub(super) symmetry: bool,
+    pub(super) stop: Stop,
+}
+
+/// When a search ends before it has seen everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stop {
+    /// Only at a bound.
+    Never,
+    /// When every property asked for has been violated.
+    AllViolated,
+}
+
+/// How far a search came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// It saw every world: what it did not find is impossible within the bounds of the scene.
+    Exhausted,
+    /// It found what it was to find.
+    Satisfied,
+    /// It met as many worlds as it was allowed.
+    WorldsBound(usize),
+    /// It took as much memory as it was allowed.
+    BytesBound(usize),
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Distinct worlds so far.
+    pub worlds: usize,
+    /// Steps from the start to those that are being expanded.
+    pub depth: u32,
+    /// Bytes that the worlds take.
+    pub bytes: usize,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// Distinct worlds.
+    pub worlds: usize,
+    /// Steps taken from one to another.
+    pub steps: u64,
+    /// The greatest distance of a world from the start.
+    pub depth: u32,
+    /// Bytes that the worlds took.
+    pub bytes: usize,
+    /// How often a protocol ran, and the server.
+    pub runs: (usize, usize),
+    /// How it ended.
+    pub end: End,
+    /// Properties about the future that could not be judged: the search was not exhausted, time stands still at the end
+    /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or nobody tries without end.
+    pub unjudged: Vec<Property>,
+    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`].
+    pub violations: Vec<Violation>,
+}
+
+/// A property that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub property: Property,
+    /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
+    /// ticking as late as possible.
+    pub actions: Vec<Action>,
+    /// That schedule, told step by step.
+    pub trace: Trace,
+}
+
+impl<'a> Search<'a> {
+    /// A search for a breach of mutual exclusion, on one thread.
+    pub fn new(scene: &'a Scene) -> Self {
+        Self {
+            scene,
+            properties: Properties::of(&[Property::MutualExclusion]),
+            threads: NonZeroUsize::MIN,
+            most_worlds: 100_000_000,
+            most_bytes: 4 << 30,
+            symmetry: false,
+            stop: Stop::Never,
+        }
+    }
+
+    /// For a breach of these.
+    #[must_use]
+    pub fn properties(mut self, properties: &[Property]) -> Self {
+        self.properties = Properties::of(properties);
+        self
+    }
+
+    /// On so many threads. The result does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Of so many worlds at most.
+    #[must_use]
+    pub fn most_worlds(mut self, worlds: usize) -> Self {
+        self.most_worlds = worlds;
+        self
+    }
+
+    /// In so much memory at most, what is in hand for one batch not counted.
+    #[must_use]
+    pub fn most_bytes(mut self, bytes: usize) -> Self {
+        self.most_bytes = bytes;
+        self
+    }
+
+    /// With or without regard to who is who among clients that only their names tell apart. Without, there are fewer
+    /// worlds; what is found is the same.
+    #[must_use]
+    pub fn symmetry(mut self, symmetry: bool) -> Self {
+        self.symmetry = symmetry;
+        self
+    }
+
+    /// Until then.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+}

@@ -1,0 +1,178 @@
+//! One schedule, told step by step: the form that the explorer, a replay, an audit and every rendering share.
+//!
+//! With the feature `cli` a trace is written to JSON and read back, losing nothing.
+
+#[cfg(feature = "cli")]
+mod json;
+mod replay;
+
+use std::fmt;
+
+pub use replay::Mismatch;
+
+use super::property::Property;
+use super::scene::{Bounds, Grain};
+use super::world::Action;
+use crate::wire::{Command, Key, Reply};
+
+/// One schedule, told step by step. Times are in milliseconds from its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Trace {
+    /// The version of this form: [`Trace::VERSION`].
+    pub version: u32,
+    /// The property that the schedule violates.
+    pub property: Property,
+    /// What happened, in a few sentences.
+    pub says: String,
+    /// The step that broke the rule: its place among the steps.
+    pub blame: Option<usize>,
+    /// How far the search that found it went.
+    pub bounds: Bounds,
+    /// How finely the clients' steps are cut.
+    pub grain: Grain,
+    /// How long a tick is.
+    pub tick_ms: u64,
+    /// The server's wall clock at the start, in milliseconds since 1970.
+    pub begin_ms: i64,
+    /// Who took part.
+    pub actors: Vec<Role>,
+    /// The keys that are watched.
+    #[cfg_attr(feature = "cli", serde(with = "json::keys"))]
+    pub keys: Vec<Key>,
+    /// What made the start state.
+    pub prelude: Vec<Opening>,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// One who takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Role {
+    /// `A`, `B`, ...
+    pub name: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// For how long it holds.
+    pub lease_ms: u64,
+    /// How far its wall clock is ahead of the server's.
+    pub skew_ms: i64,
+}
+
+/// A command before the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Opening {
+    /// How long before the start.
+    pub ms_before: u64,
+    /// The command.
+    #[cfg_attr(feature = "cli", serde(with = "json::command"))]
+    pub command: Command,
+    /// What it was answered.
+    #[cfg_attr(feature = "cli", serde(with = "json::reply"))]
+    pub reply: Reply,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Step {
+    /// What the explorer did.
+    pub action: Action,
+    /// Who acts: the place among the actors; `None` for the clock and the server.
+    pub actor: Option<usize>,
+    /// When.
+    pub at_ms: u64,
+    /// The wall clock of every actor, in milliseconds since 1970.
+    pub clocks_ms: Vec<i64>,
+    /// The command that the server ran, if one did.
+    pub exchange: Option<Exchange>,
+    /// What it means, in a few words: `reads the clock`, `holds until 6 s`.
+    pub note: String,
+    /// Keys and beliefs before.
+    pub before: Shot,
+    /// Keys and beliefs after.
+    pub after: Shot,
+}
+
+/// A command and its reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Exchange {
+    /// What the server ran.
+    #[cfg_attr(feature = "cli", serde(with = "json::command"))]
+    pub command: Command,
+    /// What it answered.
+    #[cfg_attr(feature = "cli", serde(with = "json::reply"))]
+    pub reply: Reply,
+}
+
+/// Keys and beliefs at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Shot {
+    /// What each watched key holds.
+    pub keys: Vec<Option<Content>>,
+    /// What each actor believes to hold.
+    pub beliefs: Vec<Option<Belief>>,
+}
+
+/// What a key holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Content {
+    /// What TYPE answers.
+    pub kind: String,
+    /// The value, as a person reads it.
+    pub value: String,
+    /// How long the key still lives; `None`: for ever.
+    pub ttl_ms: Option<u64>,
+}
+
+/// What an actor believes to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Belief {
+    /// From when.
+    pub from_ms: u64,
+    /// The first moment at which it no longer does; `None`: until it releases.
+    pub until_ms: Option<u64>,
+}
+
+impl Trace {
+    /// The version of this form that this library writes.
+    pub const VERSION: u32 = 1;
+
+    /// The name of who acts in a step: the actor's, `clock` or `server`.
+    pub fn name_of(&self, step: &Step) -> &str {
+        match (step.actor, step.action) {
+            (Some(actor), _) => self.actors.get(actor).map_or("?", |role| &role.name),
+            (None, Action::Tick | Action::Leap) => "clock",
+            (None, _) => "server",
+        }
+    }
+}
+
+impl fmt::Display for Belief {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.until_ms {
+            Some(until_ms) => write!(f, "[{}, {})", Millis(self.from_ms), Millis(until_ms)),
+            None => write!(f, "from {} until it releases", Millis(self.from_ms)),
+        }
+    }
+}
+
+/// A time as a person reads it: `4 s`, `1.5 s`, `20 ms`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Millis(pub(super) u64);
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0 / 1000, self.0 % 1000) {
+            (secs, 0) => write!(f, "{secs} s"),
+            (0, millis) => write!(f, "{millis} ms"),
+            (secs, millis) => write!(f, "{secs}.{} s", format!("{millis:03}").trim_end_matches('0')),
+        }
+    }
+}

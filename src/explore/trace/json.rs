@@ -1,0 +1,132 @@
+//! Commands, replies and keys in JSON: bytes as text that shows and restores every one of them.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use crate::wire::{Command, Key, Printable, Reply};
+
+/// Bytes as `redis-cli` shows them: `\x00`, `\n`, `\"`.
+struct Text(Vec<u8>);
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Printable(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let shown = String::deserialize(deserializer)?;
+        unshow(&shown).map(Self).ok_or_else(|| D::Error::custom(format_args!("not bytes as shown: {shown}")))
+    }
+}
+
+/// The bytes that [`Printable`] shows so.
+fn unshow(shown: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(shown.len());
+    let mut rest = shown.bytes();
+    while let Some(byte) = rest.next() {
+        let plain = match byte {
+            b'\\' => match rest.next()? {
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                b'a' => 0x07,
+                b'x' => hex(rest.next()?)? << 4 | hex(rest.next()?)?,
+                quoted @ (b'\\' | b'"') => quoted,
+                _ => return None,
+            },
+            b' '..=b'~' => byte,
+            _ => return None,
+        };
+        bytes.push(plain);
+    }
+    Some(bytes)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// A command: the list of its words.
+pub(super) mod command {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(command.words().iter().map(|word| Text(word.clone())))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
+        let words = Vec::<Text>::deserialize(deserializer)?.into_iter().map(|word| word.0).collect();
+        Command::from_words(words).ok_or_else(|| D::Error::custom("a command has a name"))
+    }
+}
+
+/// Keys: a list of names.
+pub(super) mod keys {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(keys.iter().map(|key| Text(key.as_bytes().to_vec())))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Key>, D::Error> {
+        Ok(Vec::<Text>::deserialize(deserializer)?.into_iter().map(|name| Key::new(name.0)).collect())
+    }
+}
+
+/// A reply: `null`, a number, or an object that says what it is.
+pub(super) mod reply {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(reply: &Reply, serializer: S) -> Result<S::Ok, S::Error> {
+        Said::from(reply).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reply, D::Error> {
+        Ok(Said::deserialize(deserializer)?.into())
+    }
+}
+
+/// [`Reply`] in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Nil(()),
+    Int(i64),
+    Other(Shape),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Shape {
+    Status(String),
+    Bulk(Text),
+    Array(Vec<Said>),
+    Error(String),
+}
+
+impl From<&Reply> for Said {
+    fn from(reply: &Reply) -> Self {
+        match reply {
+            Reply::Nil => Self::Nil(()),
+            Reply::Int(number) => Self::Int(*number),
+            Reply::Status(text) => Self::Other(Shape::Status(text.clone())),
+            Reply::Bulk(bytes) => Self::Other(Shape::Bulk(Text(bytes.clone()))),
+            Reply::Array(items) => Self::Other(Shape::Array(items.iter().map(Self::from).collect())),
+            Reply::Error(text) => Self::Other(Shape::Error(text.clone())),
+        }
+    }
+}
+
+impl From<Said> for Reply {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Nil(()) => Self::Nil,
+            Said::Int(number) => Self::Int(number),
+            Said::Other(Shape::Status(text)) => Self::Status(text),
+            Said::Other(Shape::Bulk(Text(bytes))) => Self::Bulk(bytes),
+            Said::Other(Shape::Array(items)) => Self::Array(items.into_iter().map(Self::from).collect()),
+            Said::Other(Shape::Error(text)) => Self::Error(text),
+        }
+    }
+}

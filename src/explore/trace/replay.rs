@@ -1,0 +1,81 @@
+//! A trace, replayed on a simulated server without any protocol: the same commands at the same times.
+
+use thiserror::Error;
+
+use super::super::world::Action;
+use super::{Exchange, Trace};
+use crate::sim::{Server, Session};
+use crate::wire::{Command, Reply, UnixTime};
+
+/// Where a replay went another way.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Mismatch {
+    /// A command was answered otherwise.
+    #[error("{}: {command} was answered {expected} in the trace and {actual} now", place(*.step))]
+    Reply {
+        /// The place of the step; `None` for a command before the first.
+        step: Option<usize>,
+        /// What was sent.
+        command: Command,
+        /// The reply in the trace.
+        expected: Reply,
+        /// The reply now.
+        actual: Reply,
+    },
+    /// The trace has a failover, which no command brings about.
+    #[error("step {0} replaces the server by its replica")]
+    FailOver(usize),
+}
+
+impl Trace {
+    /// Sends the commands of the trace to this server, each actor's on a connection of its own, at the times of the
+    /// trace, and compares the replies.
+    ///
+    /// # Errors
+    /// [`Mismatch`]: a reply differs, or the trace needs a fault of the server itself.
+    pub fn replay(&self, server: &mut Server) -> Result<(), Mismatch> {
+        for opening in &self.prelude {
+            let at_ms = i64::try_from(opening.ms_before).map_or(i64::MIN, |before| -before);
+            let stagehand = connection(self.actors.len());
+            self.send(server, stagehand, at_ms, (&opening.command, &opening.reply), None)?;
+            server.disconnect(stagehand);
+        }
+        for (number, step) in self.steps.iter().enumerate() {
+            let at_ms = i64::try_from(step.at_ms).unwrap_or(i64::MAX);
+            if let (Some(actor), Some(Exchange { command, reply })) = (step.actor, &step.exchange) {
+                self.send(server, connection(actor), at_ms, (command, reply), Some(number))?;
+            }
+            match (step.action, step.actor) {
+                (Action::Crash(_) | Action::LoseReply(_), Some(actor)) => server.disconnect(connection(actor)),
+                (Action::FailOver(_), _) => return Err(Mismatch::FailOver(number)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        server: &mut Server,
+        session: Session,
+        at_ms: i64,
+        (command, expected): (&Command, &Reply),
+        step: Option<usize>,
+    ) -> Result<(), Mismatch> {
+        let end = UnixTime::from_nanos(i64::MAX);
+        let now = UnixTime::from_millis(self.begin_ms.saturating_add(at_ms)).unwrap_or(end);
+        let actual = server.call(session, command, now);
+        if actual == *expected {
+            return Ok(());
+        }
+        Err(Mismatch::Reply { step, command: command.clone(), expected: expected.clone(), actual })
+    }
+}
+
+fn place(step: Option<usize>) -> String {
+    step.map_or_else(|| "before the first step".to_owned(), |step| format!("step {step}"))
+}
+
+fn connection(place: usize) -> Session {
+    Session(u32::try_from(place).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,155 @@
+//! A world's parts as whole values: nothing is remembered, every question runs the protocol or the server.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::actor::Actor;
+use super::judge::{Change, Judge};
+use super::node::{Node, session};
+use super::parts::{Asked, Glance, Look, Parts, Told};
+use super::property::Properties;
+use super::rules::{actions, apply};
+use super::scene::Scene;
+use super::world::{Action, World};
+use crate::lock::{Acquired, Owner, Standing, Token};
+use crate::sim::{Server, Session};
+use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
+
+/// Whole values, by the rules of a scene.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a>(pub(super) &'a Scene);
+
+impl Parts for Whole<'_> {
+    type Node = Node;
+    type Actor = Actor;
+    type Command = Command;
+    type Reply = Reply;
+    type Miss = Infallible;
+
+    fn look(&self, who: usize, actor: &Actor) -> Result<Look<Command>, Infallible> {
+        Ok(self.0.look(who, actor))
+    }
+
+    fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Result<Actor, Infallible> {
+        Ok(self.0.tell(who, actor, told))
+    }
+
+    fn ask(&self, node: &Node, asked: Asked<Command>) -> Result<(Node, Reply), Infallible> {
+        let scene = self.0;
+        let mut node = node.clone();
+        let mut reply = Reply::Nil;
+        match asked {
+            Asked::Command(who, command, tick) => reply = node.call(session(who), &command, scene.wall(tick)),
+            Asked::Disconnect(who) => node.server.disconnect(session(who)),
+            Asked::Won(who) => {
+                if let Some(guard) = &mut node.guard {
+                    guard.won(who);
+                }
+            }
+            Asked::Elapse(tick) => node.elapse(scene.wall(tick)),
+            Asked::FailOver { writes_lost, is_last } => node.fail_over(writes_lost, is_last, scene.clients.len()),
+        }
+        Ok((node, reply))
+    }
+
+    fn write(&self, who: usize, actor: &Actor, node: &Node) -> Result<Node, Infallible> {
+        let mut node = node.clone();
+        if let (Some(guard), Some(hold)) = (&mut node.guard, actor.hold()) {
+            guard.write(who, hold);
+        }
+        Ok(node)
+    }
+
+    fn stands(&self, who: usize, actor: &Actor, node: &Node, tick: u16) -> Result<bool, Infallible> {
+        let scene = self.0;
+        let Some(hold) = scene.has(who, actor).or_else(|| actor.giving_back().cloned()) else { return Ok(false) };
+        let mut probe = Probe { server: node.server.clone(), at: scene.reading(who, tick), scene, tick };
+        let standing = probe.run(|said| scene.clients[who].locker.standing(&hold, said));
+        Ok(matches!(standing, Some(Standing::Ours { .. } | Standing::Indistinct { .. })))
+    }
+
+    fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
+        let scene = self.0;
+        let owner = Owner { token: Token::new([0xee; 16]), pid: 49_999, thread: 1 };
+        let refused = |place: usize| {
+            let locker = &scene.clients[place].locker;
+            let mut probe = Probe { server: node.server.clone(), at: scene.reading(place, tick), scene, tick };
+            !matches!(probe.run(|said| locker.acquire(&owner, said)), Some(Acquired::Won(_)))
+        };
+        Ok(scene.protocols().any(refused))
+    }
+
+    fn glance(&self, node: &Node) -> Result<Glance, Infallible> {
+        let lagging = u8::try_from(node.lagging.len()).unwrap_or(u8::MAX);
+        Ok(Glance { lagging, accepted_stale: node.guard.as_ref().is_some_and(|guard| guard.accepted_stale) })
+    }
+}
+
+impl Scene {
+    /// All that can happen next in a world, in a fixed order.
+    pub fn actions(&self, world: &World) -> Vec<Action> {
+        let mut possible = Vec::new();
+        let Ok(()) = actions(self, &Whole(self), world, &mut possible);
+        possible
+    }
+
+    /// The world after an action that is possible in it.
+    pub fn apply(&self, world: &World, action: Action) -> World {
+        self.apply_judged(world, action, Properties::default()).0
+    }
+
+    /// The world after an action that is possible in it, and which of these properties the step violates, or the world
+    /// that it leads to.
+    pub fn apply_judged(&self, world: &World, action: Action, properties: Properties) -> (World, Properties) {
+        let (parts, mut after) = (Whole(self), world.clone());
+        let Ok(exchanged) = apply(self, &parts, &mut after, action);
+        let change = Change { before: world, action, exchanged: exchanged.as_ref(), after: &after };
+        let judge = Judge { scene: self, parts: &parts, properties };
+        let (Ok(by_step), Ok(by_world)) = (judge.change(&change), judge.world(&after));
+        let violated = by_step.iter().chain(by_world.iter()).fold(Properties::default(), Properties::with);
+        (after, violated)
+    }
+
+    /// Which of these properties a world violates, as it stands.
+    pub fn violated(&self, world: &World, properties: Properties) -> Properties {
+        let Ok(violated) = Judge { scene: self, parts: &Whole(self), properties }.world(world);
+        violated
+    }
+
+    /// The place of the first client of each protocol.
+    fn protocols(&self) -> impl Iterator<Item = usize> {
+        let is_first = |place: &usize| {
+            let locker = &self.clients[*place].locker;
+            !self.clients[..*place].iter().any(|earlier| Arc::ptr_eq(&earlier.locker, locker))
+        };
+        (0..self.clients.len()).filter(is_first)
+    }
+}
+
+/// The connection of questions that change nothing.
+const PROBE: Session = Session(u32::MAX);
+
+/// A question put to a copy of the server.
+struct Probe<'a> {
+    server: Server,
+    at: Reading,
+    scene: &'a Scene,
+    tick: u16,
+}
+
+impl Probe<'_> {
+    /// Runs an operation to its end without interruption; `None` where the server refused it.
+    fn run<T>(&mut self, operation: impl Fn(&mut Transcript) -> Turn<T>) -> Option<T> {
+        let mut said = Transcript::new();
+        loop {
+            match operation(said.rewind()) {
+                Ok(outcome) => return Some(outcome),
+                Err(Pending::Fault(_)) => return None,
+                Err(Pending::Clock) => said.record_clock(self.at),
+                Err(Pending::Send(command)) => {
+                    said.record_reply(self.server.call(PROBE, &command, self.scene.wall(self.tick)));
+                }
+            }
+        }
+    }
+}
