@@ -52,14 +52,19 @@ impl Transcript {
     /// # Panics
     /// If an earlier run asked something else here: the protocol is not a function of its transcript.
     pub fn send(&mut self, command: Command) -> Turn<Reply> {
+        self.reply_to(&command).cloned()
+    }
+
+    /// As [`send`](Self::send), for those who only look at the reply.
+    pub(crate) fn reply_to(&mut self, command: &Command) -> Turn<&Reply> {
         match self.entries.get(self.next) {
             None => {
                 self.asked = Some(command.clone());
-                Err(Pending::Send(command))
+                Err(Pending::Send(command.clone()))
             }
-            Some(Entry::Exchange(asked, reply)) if *asked == command => {
+            Some(Entry::Exchange(asked, reply)) if asked == command => {
                 self.next += 1;
-                Ok(reply.clone())
+                Ok(reply)
             }
             Some(other) => panic!("the protocol asked {other:?} before and {command:?} now"),
         }

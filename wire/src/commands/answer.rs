@@ -7,10 +7,10 @@ use crate::{Command, Reply, Transcript, Turn};
 impl Transcript {
     /// Sends a command whose answer is read by `read`; what `read` does not accept is a fault.
     fn ask<T>(&mut self, command: Command, read: impl FnOnce(&Reply) -> Option<T>) -> Turn<T> {
-        let reply = self.send(command.clone())?;
-        match read(&reply) {
+        let reply = self.reply_to(&command)?;
+        match read(reply) {
             Some(answer) => Ok(answer),
-            None => Self::fault(command, reply),
+            None => Self::fault(command, reply.clone()),
         }
     }
 
