@@ -12,6 +12,14 @@ use super::stage::Clock;
 use super::{alike, holds, two_sided};
 use crate::server::Server;
 
+/// The tables, for the test that none is missing.
+pub(super) const TABLES: &[&str] = &[
+    include_str!("modern/token.txt"),
+    include_str!("modern/pair.txt"),
+    include_str!("modern/stamps.txt"),
+    include_str!("modern/read_write.txt"),
+];
+
 fn key() -> Key {
     Key::from("k")
 }
