@@ -12,3 +12,5 @@ pub use lockshift_wire as wire;
 pub mod explore;
 #[cfg(feature = "sim")]
 pub mod sim;
+#[cfg(feature = "sim")]
+pub mod races;
