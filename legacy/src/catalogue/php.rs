@@ -6,8 +6,8 @@ use super::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Absent, Candidate, Check, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Loser, Missing,
-    Moment, OldNil, OnError, Part, Pause, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Unreadable,
-    Verdict,
+    Moment, Now, OldNil, OnError, Part, Pause, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit,
+    Unreadable, Verdict,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -34,7 +34,7 @@ pub const YII_REDIS: Dialect = Dialect {
     family: Family::F2,
     language: Language::Php,
     source: "phpnode/YiiRedis, ARedisMutex.php, from 2013-12-24",
-    form: Form::stamp(Stamp::float(Digits::Php14)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Php14)),
     lease_unit: Unit::Nanosecond,
     look: Some(Look { missing: Missing::Expired, test: Test::LiveIfAfter, ..Look::expired_if_before(Reader::Php7) }),
     takeover: Takeover::Getset(Verdict { rule: PHP_LOOSELY_EQUAL, old_nil: OldNil::WinsIfAlsoRead }),

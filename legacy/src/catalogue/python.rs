@@ -52,7 +52,7 @@ pub const REDIS_PY_2_2: Dialect = Dialect {
     also: &["redis-py-2.4", "redis-py-2.6"],
     family: Family::F1,
     source: "redis/redis-py 2.2.4 to 2.6.2, redis/client.py, class Lock",
-    form: Form::stamp(Stamp { now: Now::Floor, ..Stamp::float(Digits::Python2Str) }),
+    form: Form::stamp(Stamp::float_seconds(Now::Floor, Digits::Python2Str)),
     lease_unit: Unit::Nanosecond,
     look: Some(FLOAT_LOOK),
     ..REDIS_PY_2_0
@@ -63,7 +63,7 @@ pub const REDIS_PY_2_7: Dialect = Dialect {
     name: "redis-py-2.7",
     also: &[],
     source: "redis/redis-py 2.7.x, redis/client.py, class Lock",
-    form: Form::stamp(Stamp { now: Now::Floor, ..Stamp::float(Digits::PythonRepr) }),
+    form: Form::stamp(Stamp::float_seconds(Now::Floor, Digits::PythonRepr)),
     ..REDIS_PY_2_2
 };
 
@@ -72,7 +72,7 @@ pub const REDIS_PY_2_8: Dialect = Dialect {
     name: "redis-py-2.8",
     also: &["redis-py-2.9"],
     source: "redis/redis-py 2.8.0 to 2.9.1, redis/client.py, class Lock",
-    form: Form::stamp(Stamp::float(Digits::PythonRepr)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr)),
     ..REDIS_PY_2_7
 };
 
@@ -104,7 +104,7 @@ pub const CHRIS_LAMB: Dialect = Dialect {
     family: Family::F2,
     language: Language::Python,
     source: "Chris Lamb, \"Distributing locking with Python and Redis\", 2010-06-07; redis-py to 2.6",
-    form: Form::stamp(Stamp::float(Digits::Python2Str).plus(ONE_SECOND)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Python2Str).plus(ONE_SECOND)),
     lease_unit: Unit::Nanosecond,
     look: Some(Look { absent: Absent::NilOrEmpty, ..Look::expired_if_before(Reader::Python2Float) }),
     takeover: Takeover::Getset(Verdict::SAME_BYTES),
@@ -118,7 +118,7 @@ pub const CHRIS_LAMB: Dialect = Dialect {
 pub const CHRIS_LAMB_REPR: Dialect = Dialect {
     name: "chris-lamb-repr",
     source: "Chris Lamb, \"Distributing locking with Python and Redis\", 2010-06-07; redis-py from 2.7",
-    form: Form::stamp(Stamp::float(Digits::PythonRepr).plus(ONE_SECOND)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr).plus(ONE_SECOND)),
     ..CHRIS_LAMB
 };
 
@@ -126,7 +126,7 @@ pub const CHRIS_LAMB_REPR: Dialect = Dialect {
 pub const REDSET: Dialect = Dialect {
     name: "redset",
     source: "percolate/redset, redset/locks.py",
-    form: Form::stamp(Stamp::float(Digits::Python2Str)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Python2Str)),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
         slack: Duration::from_millis(10),
@@ -165,7 +165,7 @@ pub const REDISCO: Dialect = Dialect {
     name: "redisco",
     family: Family::F1,
     source: "kiddouk/redisco, redisco/models/base.py, class Mutex",
-    form: Form::stamp(Stamp::float(Digits::Fixed6)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Fixed6)),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
         missing: Missing::ClaimAgain,
@@ -205,7 +205,7 @@ pub const PYTHON_RECIPE: Dialect = Dialect {
     name: "python-recipe",
     family: Family::F1,
     source: "a recipe of many Python projects; Python 3",
-    form: Form::stamp(Stamp::float(Digits::PythonRepr).plus(ONE_SECOND)),
+    form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::PythonRepr).plus(ONE_SECOND)),
     look: Some(Look {
         judged: Judged::BeforeAsking,
         missing: Missing::Raises,
@@ -222,7 +222,7 @@ pub const PYTHON_RECIPE: Dialect = Dialect {
 pub const PYTHON2_RECIPE_UNCAST: Dialect = Dialect {
     name: "python2-recipe-uncast",
     source: "a recipe of many Python projects; Python 2, without a cast",
-    form: Form::stamp(Stamp::float(Digits::PythonRepr).plus(ONE_SECOND)),
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr).plus(ONE_SECOND)),
     look: Some(Look {
         judged: Judged::BeforeAsking,
         missing: Missing::Expired,

@@ -34,7 +34,7 @@ pub const OHM_LOCK: Dialect = Dialect {
     family: Family::F1,
     language: Language::Ruby,
     source: "Ohm 0.x, Model#lock!",
-    form: Form::stamp(Stamp::float(Digits::RubyToS)),
+    form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS)),
     lease_unit: Unit::Nanosecond,
     look: Some(Look { missing: Missing::ClaimAgain, ..Look::expired_if_before(Reader::RubyToF) }),
     release: Release::Del,
@@ -46,7 +46,7 @@ pub const OHM_LOCK: Dialect = Dialect {
 pub const REDIS_OBJECTS: Dialect = Dialect {
     name: "redis-objects",
     source: "nateware/redis-objects to 1.4.1, lib/redis/lock.rb",
-    form: Form::stamp(Stamp { now: Now::Exact, ..Stamp::float(Digits::RubyToS).plus(ONE_SECOND) }),
+    form: Form::stamp(Stamp::float_seconds(Now::Exact, Digits::RubyToS).plus(ONE_SECOND)),
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToF) }),
     release: Release::WhileStampAhead { or_equal: false, grace: Duration::ZERO },
     retry: Retry::every_ms(100, Limit::Total(Duration::from_secs(5))),
@@ -132,7 +132,7 @@ pub const REDIS_SEMAPHORE: Dialect = Dialect {
     name: "redis-semaphore",
     family: Family::F2,
     source: "dv/redis-semaphore, lib/redis/semaphore.rb, simple_expiring_mutex",
-    form: Form::stamp(Stamp::float(Digits::RubyToS).plus(ONE_SECOND)),
+    form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS).plus(ONE_SECOND)),
     clock: Clock::Server,
     look: Some(Look { judged: Judged::AtStart, missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToF) }),
     takeover: Takeover::Getset(Verdict {
@@ -225,7 +225,7 @@ pub const REDIS_GETLOCK: Dialect = Dialect {
     source: "sonots/redis_getlock, lib/redis_getlock.rb, with Redis from 2.6.12",
     form: Form::of(
         &[Part::Text("{\"uuid\":\""), Part::Uuid, Part::Text("\",\"expire_at\":\""), Part::Stamp, Part::Text("\"}")],
-        Stamp::float(Digits::RubyToS),
+        Stamp::float_seconds(Now::Float, Digits::RubyToS),
     ),
     lease_unit: Unit::Second,
     claim: Claim::SetNxEx(Words::ExpiryFirst),

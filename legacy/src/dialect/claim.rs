@@ -1,5 +1,9 @@
 //! The first command of a try.
 
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
 /// The first command of a try, which takes the lock if it is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claim {
@@ -35,4 +39,29 @@ pub enum Keys {
     One,
     /// The owner in `lock:owner:NAME`, the stamp in `lock:expire:NAME`, both set by MSETNX and judged under WATCH.
     OwnerAndExpiry,
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setnx => f.write_str("SETNX"),
+            Self::SetNxEx(words) => write!(f, "SET {}", words.around("EX")),
+            Self::SetNxPx(words) => write!(f, "SET {}", words.around("PX")),
+            Self::SetNxExOrPx(words) => {
+                write!(f, "SET {}, or {} for fractions of a second", words.around("EX"), words.around("PX"))
+            }
+            Self::ExistsThenSet => f.write_str("EXISTS, SET"),
+            Self::SetnxExpireScript => f.write_str("EVAL of SETNX and EXPIRE"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl Words {
+    fn around(self, expiry: &str) -> String {
+        match self {
+            Self::NxFirst => format!("NX {expiry}"),
+            Self::ExpiryFirst => format!("{expiry} NX"),
+        }
+    }
 }

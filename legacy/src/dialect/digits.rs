@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::str;
+use core::{fmt, str};
 
 use crate::{Number, Reader};
 
@@ -187,5 +187,20 @@ fn float(number: Number) -> f64 {
     match number {
         Number::Int(int) => int as f64,
         Number::Float(float) => float,
+    }
+}
+
+impl fmt::Display for Digits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Decimal => "decimal",
+            Self::BigEndian => "8 bytes big-endian",
+            Self::LittleEndian => "8 bytes little-endian",
+            Self::Python2Str => "float of 12 digits",
+            Self::PythonRepr | Self::RubyToS => "shortest float",
+            Self::Fixed6 => "float of 6 decimals",
+            Self::Php14 => "float of 14 digits",
+            Self::DateTime => "local date and time of",
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::fmt;
 
 use lockshift_lock::Owner;
 
@@ -175,4 +176,27 @@ fn is_hex(bytes: &[u8]) -> bool {
 fn is_uuid(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'-').map(<[u8]>::len).eq([8, 4, 4, 4, 12])
         && bytes.split(|byte| *byte == b'-').all(is_hex)
+}
+
+impl fmt::Display for Form {
+    /// `<stamp>-<pid>: decimal s, now + lease`; a constant stands in quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts {
+            [Part::Stamp] => return self.stamp.fmt(f),
+            [] => return f.write_str("\"\""),
+            [Part::Text(text)] => return write!(f, "\"{text}\""),
+            _ => {}
+        }
+        for part in self.parts {
+            match part {
+                Part::Stamp => f.write_str("<stamp>"),
+                Part::Text(text) => f.write_str(text),
+                Part::Pid => f.write_str("<pid>"),
+                Part::Thread => f.write_str("<thread>"),
+                Part::Uuid => f.write_str("<uuid>"),
+                Part::Hex => f.write_str("<32 hex digits>"),
+            }?;
+        }
+        if self.is_stamped() { write!(f, ": {}", self.stamp) } else { Ok(()) }
+    }
 }

@@ -1,5 +1,6 @@
 //! How the value in the key is judged when the lock is not free.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::{Comparison, Number, Reader};
@@ -175,5 +176,77 @@ fn is_zero(number: Number) -> bool {
     match number {
         Number::Int(int) => int == 0,
         Number::Float(float) => float == 0.0,
+    }
+}
+
+impl fmt::Display for Look {
+    /// The reader and its test, and then whatever is not the plainest.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reader, self.test)?;
+        if !self.slack.is_zero() {
+            write!(f, ", {:?} of slack", self.slack)?;
+        }
+        if self.mine_is_free {
+            f.write_str(", expired if its own")?;
+        }
+        write!(f, "; {}", self.unreadable)?;
+        write!(f, "; {} {}", self.absent, self.missing)?;
+        f.write_str(match self.live {
+            Live::GiveUp => "",
+            Live::ClaimOnce => "; if live, one more claim",
+        })?;
+        f.write_str(match self.judged {
+            Judged::AtStart => "; clock read once per try",
+            Judged::BeforeAsking => "; clock read before each question",
+            Judged::AfterAnswer => "; clock read after each answer",
+        })?;
+        f.write_str(match self.watch {
+            Watch::No => "",
+            Watch::Yes => "; under WATCH",
+            Watch::NeverEnded => "; under a WATCH that is not ended",
+        })
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ExpiredIfBefore => "expired if < now",
+            Self::ExpiredIfNotAfter => "expired if <= now",
+            Self::LiveIfAfter => "live if > now",
+            Self::LiveIfNotBefore => "live if >= now",
+            Self::ExpiredIfBeforeAndNotZero => "expired if < now and not 0",
+        })
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "unreadable is expired",
+            Self::Live => "unreadable is live",
+            Self::Raises => "unreadable raises",
+        })
+    }
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nil => "nil",
+            Self::NilOrEmpty => "nil or empty",
+        })
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ClaimAgain => "claims again",
+            Self::ClaimOnce => "claims once more",
+            Self::GiveUp => "ends the try",
+            Self::Expired => "is expired",
+            Self::Raises => "raises",
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! What a client library makes of an error reply.
 
+use core::fmt;
+
 /// What a client makes of an error reply to GET or GETSET, such as WRONGTYPE where the key is no string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnError {
@@ -16,5 +18,15 @@ impl OnError {
     /// raised by every library.
     pub(crate) fn concerns(code: &str) -> bool {
         matches!(code, "WRONGTYPE" | "ERR")
+    }
+}
+
+impl fmt::Display for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::False => "false, as nil",
+            Self::Raises => "raised",
+            Self::Retries => "tried again",
+        })
     }
 }

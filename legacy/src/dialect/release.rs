@@ -1,5 +1,6 @@
 //! How a lock is given back.
 
+use core::fmt;
 use core::time::Duration;
 
 /// How a holder gives its lock back.
@@ -68,4 +69,41 @@ pub enum Script {
     /// Answers 1 or 0; always sent by EVAL. Its client says that it has unlocked, whatever the answer is, and so
     /// [`Released::Freed`](lockshift_lock::Released::Freed) is the outcome even of a lock that was lost.
     Jedis,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("none"),
+            Self::Del => f.write_str("DEL"),
+            Self::DelSerializedKey => f.write_str("DEL of the Java-serialised key"),
+            Self::WhileStampAhead { or_equal, grace } => {
+                f.write_str(if *or_equal { "DEL if own stamp >= now" } else { "DEL if own stamp > now" })?;
+                if grace.is_zero() { Ok(()) } else { write!(f, " - {grace:?}") }
+            }
+            Self::WithinLease => f.write_str("DEL within the lease"),
+            Self::UnlessTtlZero => f.write_str("TTL, DEL unless it is 0"),
+            Self::IfValue(check) => write!(f, "GET, DEL if {check}"),
+            Self::IfExistsAndValue(check) => write!(f, "EXISTS, GET, DEL if {check}"),
+            Self::AfterGetset => f.write_str("GET, GETSET, DEL"),
+            Self::IfEqualWatched => f.write_str("WATCH, GET == own, MULTI DEL EXEC"),
+            Self::Script(Script::JavaToken) => f.write_str("EVALSHA of GET == own, DEL"),
+            Self::Script(Script::Jedis) => f.write_str("EVAL of GET == own, DEL; answer ignored"),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Present => "there is any",
+            Self::Ahead => "> now",
+            Self::Equal => "== own",
+            Self::EqualAndAhead => "== own and own > now",
+            Self::NotBelowOwn => ">= own",
+            Self::NotShortened => "not between now and own",
+            Self::Mine => "its owner is the own",
+            Self::MineAndAhead => "its owner is the own and > now",
+        })
+    }
 }

@@ -1,6 +1,7 @@
 //! How long an implementation waits between tries, and how often it tries: data for whoever runs it. One try is one
 //! [`acquire`](lockshift_lock::Locker::acquire).
 
+use core::fmt;
 use core::time::Duration;
 
 /// The waiting of an implementation.
@@ -76,4 +77,36 @@ impl Pause {
 
 fn square_ms(n: u32) -> Duration {
     Duration::from_millis(u64::from(n) * u64::from(n))
+}
+
+impl fmt::Display for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pause, self.limit) {
+            (_, Limit::Tries(1)) => f.write_str("none"),
+            (pause, limit) => write!(f, "{pause}, {limit}"),
+        }
+    }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("at once"),
+            Self::Fixed(pause) => write!(f, "every {pause:?}"),
+            Self::Growing { first, step } => write!(f, "after {first:?}, then {step:?} more each time"),
+            Self::Random { most } => write!(f, "after up to {most:?}"),
+            Self::Squares => f.write_str("after n² to (n+1)² ms"),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("for ever"),
+            Self::Tries(tries) => write!(f, "{tries} times"),
+            Self::Total(total) => write!(f, "for {total:?}"),
+            Self::Caller => f.write_str("as its caller says"),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A stamp as a number: which moment it names, in which unit, counted from whose clock.
 
-use alloc::format;
+use core::fmt;
 use core::time::Duration;
 
 use lockshift_wire::UnixTime;
@@ -52,8 +52,11 @@ pub enum Now {
     Floor,
     /// To the nearest unit, halves up: `Math.round(ms / 1000)`.
     Nearest,
-    /// A float, to which everything else is added as floats: `time.time() + t + 1`, `microtime(true) + t`.
+    /// A float out of nanoseconds, to which everything else is added as floats: `Time.now.to_f + t` in Ruby,
+    /// `time.time() + t` in Python 3.
     Float,
+    /// The same out of seconds and microseconds: `time.time() + t` in Python 2, `microtime(true) + t` in PHP.
+    MicrosFloat,
     /// Not at all: the sum is exact and is rounded at its end, as with `(Time.now + t + 1).to_f` in Ruby,
     /// `time.Now().Add(t).UnixNano()` in Go, `(long)(ts.TotalSeconds + t + 1 + 0.5)` in C#.
     Exact,
@@ -84,8 +87,8 @@ impl Stamp {
     pub const MILLIS: Self = Self { unit: Unit::Millisecond, ..Self::SECONDS };
 
     /// Seconds since 1970 at the end of the lease, as a float of the given digits.
-    pub const fn float(digits: Digits) -> Self {
-        Self { now: Now::Float, digits, ..Self::SECONDS }
+    pub const fn float_seconds(now: Now, digits: Digits) -> Self {
+        Self { now, digits, ..Self::SECONDS }
     }
 
     /// This stamp, later by `margin`.
@@ -102,22 +105,25 @@ impl Stamp {
         };
         if self.digits.is_float() {
             return Number::Float(match self.now {
-                Now::Floor | Now::Nearest => self.whole(now) as f64 + self.float_of(lease) + self.float_of(margin),
-                Now::Float => self.unit.float(after_1970(now)) + self.float_of(lease) + self.float_of(margin),
-                Now::Exact => self.unit.float(after_1970(now) + nanos(lease) + nanos(margin)),
+                Now::Exact => seconds(after_1970(now) + nanos(lease) + nanos(margin)),
+                Now::Floor | Now::Nearest | Now::Float | Now::MicrosFloat => {
+                    self.float(now) + lease.as_secs_f64() + margin.as_secs_f64()
+                }
             });
         }
         Number::Int(match self.now {
             Now::Floor | Now::Nearest => self.whole(now) + self.unit.ceil(lease) + self.unit.ceil(margin),
-            Now::Float | Now::Exact => self.unit.floor(after_1970(now) + nanos(lease) + nanos(margin)),
+            Now::Float | Now::MicrosFloat | Now::Exact => {
+                self.unit.floor(after_1970(now) + nanos(lease) + nanos(margin))
+            }
         })
     }
 
     /// The clock as this dialect has it beside a stamp when it compares the two, `earlier` than it really is.
     pub fn now(&self, now: UnixTime, earlier: Duration) -> Number {
         match (self.unit, self.now) {
-            (Unit::Second, Now::Float | Now::Exact) => {
-                Number::Float(self.unit.float(after_1970(now)) - self.float_of(earlier))
+            (Unit::Second, Now::Float | Now::MicrosFloat | Now::Exact) => {
+                Number::Float(self.float(now) - earlier.as_secs_f64())
             }
             _ => Number::Int(self.whole(now) - self.unit.ceil(earlier)),
         }
@@ -145,12 +151,20 @@ impl Stamp {
     fn whole(&self, now: UnixTime) -> i128 {
         match self.now {
             Now::Nearest => self.unit.floor(after_1970(now) + self.unit.nanos() / 2),
-            Now::Floor | Now::Float | Now::Exact => self.unit.floor(after_1970(now)),
+            Now::Floor | Now::Float | Now::MicrosFloat | Now::Exact => self.unit.floor(after_1970(now)),
         }
     }
 
-    fn float_of(&self, length: Duration) -> f64 {
-        self.unit.float(nanos(length))
+    /// The clock in seconds, as the language's own floats have it.
+    fn float(&self, now: UnixTime) -> f64 {
+        match self.now {
+            Now::Floor | Now::Nearest => self.whole(now) as f64,
+            Now::Float | Now::Exact => seconds(after_1970(now)),
+            Now::MicrosFloat => {
+                let micros = now.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+                now.as_secs() as f64 + micros as f64 * 0.000_001
+            }
+        }
     }
 }
 
@@ -186,15 +200,11 @@ impl Unit {
     fn ceil(self, length: Duration) -> i128 {
         -(-nanos(length)).div_euclid(self.nanos())
     }
+}
 
-    /// The float nearest to this many nanoseconds, counted in this unit.
-    fn float(self, nanos: i128) -> f64 {
-        let unit = self.nanos().unsigned_abs();
-        let sign = if nanos < 0 { "-" } else { "" };
-        let (whole, part) = (nanos.unsigned_abs() / unit, nanos.unsigned_abs() % unit);
-        let places = unit.ilog10() as usize;
-        format!("{sign}{whole}.{part:0places$}").parse().expect("digits, a point and digits are a float")
-    }
+/// Nanoseconds as seconds, rounded twice: to a float, and by the division. Ruby and Python do the same.
+fn seconds(nanos: i128) -> f64 {
+    nanos as f64 / 1e9
 }
 
 fn after_1970(moment: UnixTime) -> i128 {
@@ -203,4 +213,41 @@ fn after_1970(moment: UnixTime) -> i128 {
 
 fn nanos(length: Duration) -> i128 {
     i128::try_from(length.as_nanos()).expect("a Duration has fewer than 2^94 nanoseconds")
+}
+
+impl fmt::Display for Stamp {
+    /// `decimal s, now + lease + 1s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let now = match self.now {
+            Now::Floor | Now::Float | Now::MicrosFloat | Now::Exact => "now",
+            Now::Nearest => "nearest now",
+        };
+        write!(f, "{} {}, {now}", self.digits, self.unit)?;
+        match self.moment {
+            Moment::Acquisition => Ok(()),
+            Moment::Expiry if self.margin.is_zero() => f.write_str(" + lease"),
+            Moment::Expiry => write!(f, " + lease + {:?}", self.margin),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Second => "s",
+            Self::Millisecond => "ms",
+            Self::Nanosecond => "ns",
+            Self::Tick => "ticks",
+        })
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Server => "the server's, by TIME",
+            Self::Uptime => "the machine's uptime",
+        })
+    }
 }

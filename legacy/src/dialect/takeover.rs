@@ -1,5 +1,7 @@
 //! How an expired lock is taken, and how the taker learns whether it was the first.
 
+use core::fmt;
+
 use crate::Reader;
 
 /// How an expired lock is taken.
@@ -94,4 +96,48 @@ impl Verdict {
     pub const STILL_EXPIRED: Self = Self { rule: Rule::StillExpired, old_nil: OldNil::Wins };
     /// jedis-lock and many others: wins if the old value equals the first read; nil never does.
     pub const SAME_BYTES: Self = Self { rule: Rule::SameBytes, old_nil: OldNil::Loses };
+}
+
+impl fmt::Display for Takeover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("never"),
+            Self::Getset(verdict) => write!(f, "GETSET, {verdict}"),
+            Self::WatchedSet => f.write_str("MULTI SET EXEC under WATCH"),
+            Self::DelThenSetnx => f.write_str("DEL, SETNX"),
+            Self::Set => f.write_str("SET"),
+            Self::SetPx => f.write_str("SET PX"),
+            Self::Setex => f.write_str("SETEX"),
+            Self::Raises => f.write_str("fails with an error"),
+            Self::WalksIn => f.write_str("nothing is written"),
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rule {
+            Rule::StillExpired => f.write_str("wins if the old is still expired")?,
+            Rule::SameBytes => f.write_str("wins if the old is what was read")?,
+            Rule::SameNumber { .. } => f.write_str("wins if the old is the number that was read")?,
+            Rule::NotAboveRead => f.write_str("wins if the old is not above what was read")?,
+            Rule::BelowOwn(_) => f.write_str("wins if the old is below the new")?,
+        }
+        f.write_str(match self.old_nil {
+            OldNil::Wins => ", nil wins",
+            OldNil::Loses => ", nil loses",
+            OldNil::WinsIfAlsoRead => ", nil wins if nil was read",
+            OldNil::Raises => ", nil raises",
+        })
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "the value of the claim",
+            Self::Fresh => "a new value",
+            Self::AsRead => "the value that was read",
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! Which TTL the key is given, and when.
 
+use core::fmt;
 use core::time::Duration;
 
 /// Which TTL command follows each way a claim can go. None of it is part of the claim: a client that dies in between
@@ -55,6 +56,31 @@ impl Lifetime {
         match self {
             Self::ExpireAt { later_secs } => Duration::from_secs(later_secs.into()),
             Self::None | Self::Expire | Self::Pexpire | Self::ExpireByMoment | Self::ExpireByMillis => Duration::ZERO,
+        }
+    }
+}
+
+impl fmt::Display for Ttl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moments = [("claimed", self.claimed), ("taken", self.taken), ("refused", self.refused)];
+        let mut comma = "";
+        for (moment, lifetime) in moments.into_iter().filter(|(_, lifetime)| *lifetime != Lifetime::None) {
+            write!(f, "{comma}{lifetime} when {moment}")?;
+            comma = ", ";
+        }
+        if comma.is_empty() { f.write_str("none") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Lifetime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Expire => f.write_str("EXPIRE"),
+            Self::Pexpire => f.write_str("PEXPIRE"),
+            Self::ExpireAt { later_secs } => write!(f, "EXPIREAT stamp + {later_secs} s"),
+            Self::ExpireByMoment => f.write_str("EXPIRE of the stamp"),
+            Self::ExpireByMillis => f.write_str("EXPIRE of the lease in ms"),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! One try, from first command to verdict.
 
 use lockshift_lock::{Acquired, Held, Owner, Why};
-use lockshift_wire::{Expiry, Only, Reply, Set, Transcript, Turn};
+use lockshift_wire::{Expiry, Only, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
 use super::look::Sight;
-use crate::scripts::SETNX_EXPIRE;
-use crate::{Claim, Words};
+use crate::{Claim, Words, scripts};
 
 impl Lock {
     pub(super) fn acquire_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
@@ -43,19 +42,8 @@ impl Lock {
             }
             Claim::SetNxExOrPx(words) => redis.set(&words.order(set.expiry(Expiry::Px(lease)))),
             Claim::ExistsThenSet => Ok(!redis.exists(key)? && redis.set(&set)?),
-            Claim::SetnxExpireScript => self.setnx_and_expire(bid, redis),
+            Claim::SetnxExpireScript => scripts::setnx_expire(redis, key, value, self.lease_secs()),
             Claim::None => Ok(false),
-        }
-    }
-
-    /// Runs the Java article's script, whose `false` is a nil.
-    fn setnx_and_expire(&self, bid: &Bid, redis: &mut Transcript) -> Turn<bool> {
-        let lease_secs = alloc::format!("{}", self.lease_secs());
-        let args: [&[u8]; 2] = [&bid.value, lease_secs.as_bytes()];
-        match redis.script(&SETNX_EXPIRE, &[&self.key], &args)? {
-            Reply::Int(1) => Ok(true),
-            Reply::Nil => Ok(false),
-            reply => Transcript::fault(SETNX_EXPIRE.evalsha(&[&self.key], &args), reply),
         }
     }
 }

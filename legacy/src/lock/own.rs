@@ -6,7 +6,7 @@ use lockshift_lock::{Extended, Hold, Owner, Standing};
 use lockshift_wire::{Pending, Transcript, Turn};
 
 use super::Lock;
-use crate::scripts::{EXTEND, JEDIS_UNLOCK};
+use crate::scripts::{self, Extension};
 use crate::{Claim, Moment};
 
 impl Lock {
@@ -20,9 +20,9 @@ impl Lock {
         let stamp = form.stamp.at(self.now(since), self.lease.length());
         // A value of another form is one that the client did not make: php-del-takeover writes back what it has read.
         let value = form.restamp(&hold.value, stamp).unwrap_or_else(|| hold.value.clone());
-        let life_ms = alloc::format!("{}", self.life_of_key().as_millis());
-        let args: [&[u8]; 4] = [&hold.value, &value, life_ms.as_bytes(), if self.gives_ttl() { b"1" } else { b"0" }];
-        let extended = redis.script_flag(&EXTEND, &[&self.key], &args)?;
+        let life_ms = self.life_of_key().as_millis();
+        let extension = Extension { old: &hold.value, new: &value, life_ms, gives_ttl: self.gives_ttl() };
+        let extended = scripts::extend(redis, &self.key, &extension)?;
         Ok(if extended { Extended::Until(Hold { value, since, ..hold.clone() }) } else { Extended::Lost })
     }
 
@@ -54,7 +54,7 @@ impl Lock {
         }
         let Some(value) = redis.get(&self.key)? else { return Ok(()) };
         if form.is_by(owner, &value) {
-            redis.script_flag(&JEDIS_UNLOCK, &[&self.key], &[&value])?;
+            scripts::compare_and_del(redis, &self.key, &value)?;
         }
         Ok(())
     }

@@ -8,8 +8,7 @@ use lockshift_wire::{Command, Key, Reply, Transcript, Ttl, Turn};
 
 use super::Lock;
 use crate::dialect::look::Looks;
-use crate::scripts::{DEL_IF_GET_EQUALS, JEDIS_UNLOCK};
-use crate::{Check, Comparison, Number, Release, Script};
+use crate::{Check, Comparison, Number, Release, Script, scripts};
 
 impl Lock {
     pub(super) fn release_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -104,14 +103,9 @@ impl Lock {
     }
 
     fn del_by_script(&self, script: Script, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let (keys, args): ([&Key; 1], [&[u8]; 1]) = ([&self.key], [&hold.value]);
         match script {
-            Script::JavaToken => match redis.script(&DEL_IF_GET_EQUALS, &keys, &args)? {
-                Reply::Int(1) => Ok(Released::Freed),
-                Reply::Nil => Ok(Released::Lost),
-                reply => Transcript::fault(DEL_IF_GET_EQUALS.evalsha(&keys, &args), reply),
-            },
-            Script::Jedis => redis.send(JEDIS_UNLOCK.eval(&keys, &args)).map(|_| Released::Freed),
+            Script::JavaToken => scripts::del_if_get_equals(redis, &self.key, &hold.value).map(freed_if),
+            Script::Jedis => scripts::jedis_unlock(redis, &self.key, &hold.value).map(|_| Released::Freed),
         }
     }
 }

@@ -1,0 +1,288 @@
+//! Python: the steps that set each row apart.
+
+use crate::walk::{acquire, release};
+
+#[test]
+fn redis_py_reads_nothing_as_one() {
+    for nothing in ["nil", "\"\""] {
+        acquire(
+            "redis-py-2.2",
+            10_000,
+            &format!(
+                r#"
+                clock 1700000000.9
+                SETNX k 1700000010.0 -> 0
+                GET k -> {nothing}
+                GETSET k 1700000010.0 -> {nothing}
+                won 1700000010.0
+                "#
+            ),
+        );
+    }
+    acquire(
+        "redis-py-2.2",
+        10_000,
+        r#"
+        clock 1700000000.9
+        SETNX k 1700000010.0 -> 0
+        GET k -> "1700000000.0"
+        held Live for 0ns
+        "#,
+    );
+    acquire(
+        "redis-py-2.8",
+        10_000,
+        r#"
+        clock 1700000000.5
+        SETNX k 1700000010.5 -> 0
+        GET k -> "1700000000.25"
+        GETSET k 1700000010.5 -> "1700000000.25"
+        won 1700000010.5
+        "#,
+    );
+    acquire(
+        "redis-py-2.0",
+        10_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000010 -> 0
+        GET k -> "1699999693.0"
+        held Unreadable
+        "#,
+    );
+}
+
+#[test]
+fn redis_py_deletes_the_next_owners_lock_and_not_its_own_rounded_one() {
+    release(
+        "redis-py-2.8",
+        10_000,
+        ("1700000010.5", "1700000000.5"),
+        r#"
+        GET k -> "1700000025.5"
+        DEL k -> 1
+        Freed
+    "#,
+    );
+    release(
+        "redis-py-2.2",
+        10_125,
+        ("1700000010.12", "1700000000"),
+        r#"
+        GET k -> "1700000010.12"
+        LeftAlone
+    "#,
+    );
+    release(
+        "redis-py-2.7",
+        10_125,
+        ("1700000010.125", "1700000000"),
+        r#"
+        GET k -> "1700000010.125"
+        DEL k -> 1
+        Freed
+    "#,
+    );
+}
+
+#[test]
+fn redis_py_2_10_writes_a_token_and_releases_in_a_transaction() {
+    let token = "11111111111111111111111111111111";
+    acquire(
+        "redis-py-2.10",
+        10_000,
+        &format!(
+            "
+            clock 1700000000
+            SETNX k {token} -> 1
+            PEXPIRE k 10000 -> 1
+            won {token}
+            "
+        ),
+    );
+    release(
+        "redis-py-2.10",
+        10_000,
+        (token, "1700000000"),
+        &format!(
+            r#"
+        WATCH k -> OK
+        GET k -> "{token}"
+        MULTI -> OK
+        DEL k -> QUEUED
+        EXEC -> [1]
+        Freed
+        "#
+        ),
+    );
+    release(
+        "redis-py-2.10",
+        10_000,
+        (token, "1700000000"),
+        r#"
+        WATCH k -> OK
+        GET k -> "another's"
+        UNWATCH -> OK
+        Lost
+    "#,
+    );
+    release(
+        "redis-py-2.10",
+        10_000,
+        (token, "1700000000"),
+        &format!(
+            r#"
+        WATCH k -> OK
+        GET k -> "{token}"
+        MULTI -> OK
+        DEL k -> QUEUED
+        EXEC -> nil
+        Lost
+        "#
+        ),
+    );
+}
+
+#[test]
+fn chris_lambs_recipe_compares_bytes_and_gives_up_on_nothing() {
+    acquire(
+        "chris-lamb",
+        10_000,
+        r#"
+        clock 1700000000.126
+        SETNX k 1700000011.13 -> 0
+        GET k -> "1699999999.99"
+        clock 1700000000.2
+        GETSET k 1700000011.13 -> "1699999999.99"
+        won 1700000011.13
+        "#,
+    );
+    acquire(
+        "chris-lamb",
+        10_000,
+        r#"
+        clock 1700000000.126
+        SETNX k 1700000011.13 -> 0
+        GET k -> ""
+        held Vanished
+        "#,
+    );
+}
+
+#[test]
+fn redset_allows_for_a_hundredth() {
+    acquire(
+        "redset",
+        10_000,
+        r#"
+        clock 1700000000.5
+        SETNX k 1700000010.5 -> 0
+        GET k -> "1700000000.49"
+        clock 1700000000.5
+        held Live for 0ns
+        "#,
+    );
+    acquire(
+        "redset",
+        10_000,
+        r#"
+        clock 1700000000.5
+        SETNX k 1700000010.5 -> 0
+        GET k -> "1700000000.48"
+        clock 1700000000.5
+        GETSET k 1700000010.5 -> "1700000000.48"
+        won 1700000010.5
+        "#,
+    );
+}
+
+#[test]
+fn retools_gives_expire_first_the_stamp_and_then_the_lease() {
+    for (name, argument) in [("retools-absolute-expire", "1700000011"), ("retools-expire", "10")] {
+        acquire(
+            name,
+            10_000,
+            &format!(
+                "
+                clock 1700000000.5
+                SETNX k 1700000011.5 -> 1
+                EXPIRE k {argument} -> 1
+                won 1700000011.5
+                "
+            ),
+        );
+    }
+    release(
+        "retools",
+        10_000,
+        ("1700000011.5", "1700000000.5"),
+        "
+        clock 1700000010.5
+        LeftAlone
+    ",
+    );
+}
+
+#[test]
+fn celery_once_overwrites_what_it_takes_for_free() {
+    acquire(
+        "celery-once",
+        10_000,
+        r#"
+        clock 1700000000
+        GET k -> nil
+        SETEX k 10 1700000010 -> OK
+        won 1700000010
+        "#,
+    );
+    acquire(
+        "celery-once",
+        10_000,
+        r#"
+        clock 1700000000
+        GET k -> "1700000001"
+        held Live for 1s
+        "#,
+    );
+}
+
+#[test]
+fn the_recipe_raises_on_nothing_and_deletes_any_live_lock() {
+    acquire(
+        "python-recipe",
+        10_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000011.0 -> 0
+        clock 1700000000
+        GET k -> nil
+        held Unreadable
+        "#,
+    );
+    release(
+        "python-recipe",
+        10_000,
+        ("1700000011.0", "1700000000"),
+        r#"
+        GET k -> "1700000099.5"
+        clock 1700000012
+        DEL k -> 1
+        Freed
+    "#,
+    );
+}
+
+#[test]
+fn without_a_cast_python_2_never_sees_a_lock_expire() {
+    acquire(
+        "python2-recipe-uncast",
+        10_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000011.0 -> 0
+        clock 1700000000
+        GET k -> "1"
+        held Live
+        "#,
+    );
+}

@@ -1,0 +1,120 @@
+//! The rows as a whole.
+
+use std::collections::BTreeSet;
+
+use lockshift_legacy::catalogue::{catalogue, find};
+use lockshift_legacy::{Family, Lock};
+use lockshift_lock::{Lease, Locker};
+use lockshift_wire::Key;
+
+#[test]
+fn every_name_leads_to_one_row() {
+    let mut seen = BTreeSet::new();
+    for row in catalogue() {
+        for name in [row.name].iter().chain(row.also) {
+            assert!(seen.insert(*name), "{name} is the name of two rows");
+            assert_eq!(find(name), Some(row), "{name} leads elsewhere");
+            assert!(
+                name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte)),
+                "{name}"
+            );
+        }
+    }
+    assert_eq!(find("no-such-lock"), None);
+}
+
+#[test]
+fn no_two_rows_are_the_same_lock() {
+    let rows: Vec<_> = catalogue().collect();
+    for (index, row) in rows.iter().enumerate() {
+        for other in &rows[..index] {
+            let same = lockshift_legacy::Dialect {
+                name: row.name,
+                also: row.also,
+                family: row.family,
+                language: row.language,
+                source: row.source,
+                retry: row.retry,
+                ..**other
+            };
+            assert_ne!(same, **row, "{} behaves as {} does", row.name, other.name);
+        }
+    }
+}
+
+#[test]
+fn every_wire_dialect_has_a_row() {
+    use Family::*;
+    let spoken: BTreeSet<_> = catalogue().map(|row| row.family).collect();
+    let all = [S1, S2, S3, F1, F2, M1, M2, M3, M4, N1, B1, B2, X1, X2, J1, T1, W1, G1, A1, K2, E0, N0];
+    assert_eq!(spoken, BTreeSet::from(all));
+}
+
+#[test]
+fn every_lock_of_the_articles_has_its_name() {
+    let articles = [
+        "php-setnx",
+        "php-del-takeover",
+        "php-getset",
+        "php7-getset",
+        "java-setnx-expire",
+        "java-getset",
+        "java-lua",
+        "java-token",
+        "naive-exists-set",
+        "naive-setnx",
+        "naive-setnx-expire",
+        "naive-set-ex-nx",
+        "redis-distributed-lock",
+    ];
+    for name in articles {
+        assert!(find(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
+    let encodings = [
+        ("setnx-page", "decimal s, now + lease + 1s"),
+        ("java-getset", "8 bytes big-endian ms, now + lease + 1s"),
+        ("java-setnx-expire", "\"1\""),
+        ("redis-objects-1.4.3", "\"\""),
+        ("redis-lock-gem", "<stamp>-<pid>-<thread>: decimal s, now + lease + 1s"),
+        ("jedis-lock-2015", "<uuid>:<stamp>: decimal ms, now + lease + 1ms"),
+        ("php-json-expire", "{\"expire\":<stamp>,\"guid\":\"<uuid>\"}: decimal s, now + lease"),
+        ("node-resque", "decimal s, nearest now + lease + 1s"),
+        ("php-acquired-at", "decimal s, now"),
+        ("mlanett-redis-lock", "<uuid> in lock:owner:NAME, decimal s, now + lease in lock:expire:NAME"),
+    ];
+    for (name, encoding) in encodings {
+        assert_eq!(find(name).expect(name).encoding(), encoding, "{name}");
+    }
+    assert_eq!(
+        find("php-getset").expect("a row").options(),
+        [
+            "claim: SETNX",
+            "look: PHP 8 <: expired if < now; unreadable raises; nil is expired; clock read after each answer",
+            "takeover: GETSET, wins if the old is still expired, nil wins",
+            "ttl: EXPIRE when claimed, EXPIRE when taken",
+            "release: TTL, DEL unless it is 0",
+            "clock: local",
+            "retry: every 2s, for ever",
+            "errors: false, as nil",
+        ]
+    );
+}
+
+#[test]
+fn leases_are_rounded_up_to_what_the_callers_of_a_dialect_can_say() {
+    let leases = [
+        ("php-getset", 1_500, 2_000),
+        ("jedis-lock", 1_500, 1_500),
+        ("redis-py-2.8", 1_500, 1_500),
+        ("java-lua", 1, 1_000),
+    ];
+    for (name, given_ms, taken_ms) in leases {
+        let given = Lease::new(std::time::Duration::from_millis(given_ms)).expect("a lease");
+        let lock = Lock::new(find(name).expect(name), Key::from("k"), given);
+        assert_eq!(lock.lease().length().as_millis(), taken_ms, "{name}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The rows and the engine.
+//!
+//! - `catalogue`: the rows as a whole: names, families, words
+//! - `stamps`: values against what the originals' own expressions write
+//! - `properties`: what every row writes, it reads itself; nothing overflows
+//! - `walk`: how the steps below are written and checked
+//! - `articles`, `by_php`, `by_java`, ...: the steps of a try and of a release, line by line
+//! - `own`: extension, standing, and a try whose reply was lost
+//! - `clients`: the articles' classes
+//! - `scripts`: the articles' Lua, byte for byte
+
+mod articles;
+mod by_csharp_and_go;
+mod by_java;
+mod by_node;
+mod by_php;
+mod by_python;
+mod by_ruby;
+mod catalogue;
+mod clients;
+mod own;
+mod properties;
+mod scripts;
+mod stamps;
+mod two_keys;
+mod walk;
+
+use lockshift_lock::{Owner, Token};
+
+/// The owner that all tests ask for: its token makes the UUID 11111111-1111-4111-9111-111111111111.
+const ME: Owner = Owner { token: Token::new([0x11; 16]), pid: 4711, thread: 42 };

@@ -1,0 +1,123 @@
+//! What every row writes, it reads itself; nothing overflows, nothing panics.
+
+use std::time::Duration;
+
+use lockshift_legacy::catalogue::catalogue;
+use lockshift_legacy::{Dialect, Keys, Lock, Reader, Takeover};
+use lockshift_lock::{Acquired, Lease, Locker, Owner, Token, Why};
+use lockshift_wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
+use proptest::prelude::*;
+
+/// A server with one key, which nobody but the one client touches; what it writes is forgotten.
+struct Server {
+    wall: UnixTime,
+    key: Option<Vec<u8>>,
+    queues: bool,
+}
+
+impl Server {
+    fn answer(&mut self, command: &Command) -> Reply {
+        let only_if_missing = command.args().iter().skip(2).any(|word| word == b"NX");
+        match command.name() {
+            b"EXEC" => Reply::Array(vec![Reply::ok()]),
+            _ if self.queues => Reply::Status("QUEUED".to_string()),
+            b"GET" | b"GETSET" => self.key.as_ref().map_or(Reply::Nil, Reply::bulk),
+            b"DEL" => Reply::Int(self.key.take().is_some().into()),
+            b"SETNX" => Reply::Int(self.key.is_none().into()),
+            b"SET" if only_if_missing && self.key.is_some() => Reply::Nil,
+            b"EVALSHA" if self.key.is_some() => Reply::Nil,
+            b"MULTI" => {
+                self.queues = true;
+                Reply::ok()
+            }
+            b"SET" | b"SETEX" | b"WATCH" | b"UNWATCH" => Reply::ok(),
+            b"TIME" => {
+                let part = |number: i64| Reply::bulk(number.to_string());
+                let micros = self.wall.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+                Reply::Array(vec![part(self.wall.as_secs()), part(micros)])
+            }
+            _ => Reply::Int(1),
+        }
+    }
+}
+
+/// A try at `wall` for a key that holds `value`; `None` if it goes on and on.
+fn try_at(lock: &Lock, owner: &Owner, wall: UnixTime, value: &[u8]) -> Option<Acquired> {
+    let mono = MonoTime::since_origin(wall.saturating_since(UnixTime::from_nanos(0)));
+    let mut server = Server { wall, key: Some(value.to_vec()), queues: false };
+    let mut redis = Transcript::new();
+    for _ in 0..64 {
+        match lock.acquire(owner, redis.rewind()) {
+            Ok(acquired) => return Some(acquired),
+            Err(Pending::Clock) => redis.record_clock(Reading { wall, mono }),
+            Err(Pending::Send(command)) => redis.record_reply(server.answer(&command)),
+            Err(Pending::Fault(fault)) => panic!("{}: {fault}", lock.dialect().name),
+        }
+    }
+    None
+}
+
+/// Rows whose clients look at a stamp in one key: the others cannot tell live from expired.
+fn lookers() -> impl Iterator<Item = &'static Dialect> {
+    catalogue().filter(|row| row.look.is_some() && row.form.is_stamped() && row.keys == Keys::One)
+}
+
+/// Whether a client of this row ever takes a lock that is over.
+fn takes_over(row: &Dialect) -> bool {
+    row.takeover != Takeover::Raises && row.reader() != Some(Reader::Python2Uncast)
+}
+
+proptest! {
+    #[test]
+    fn what_a_row_writes_is_live_now_and_expired_after_lease_and_margin(
+        now_ns in 1_000_000_000_000_000_000_i64..2_000_000_000_000_000_000,
+        lease_ms in 2_000_u64..=3_153_600_000_000,
+        token in any::<[u8; 16]>(),
+    ) {
+        let now = UnixTime::from_nanos(now_ns);
+        let holder = Owner { token: Token::new(token), pid: 1, thread: 2 };
+        let other = Owner { token: Token::new([0xee; 16]), pid: 3, thread: 4 };
+        for row in lookers() {
+            let lock = Lock::new(row, Key::from("k"), Lease::new(Duration::from_millis(lease_ms)).expect("a lease"));
+            let lease = lock.lease().length();
+            let value = row.form.write(row.form.stamp.at(now, lease), &holder);
+            let live = try_at(&lock, &other, now, &value);
+            prop_assert!(matches!(&live, Some(Acquired::Held(held)) if held.why == Why::Live), "{}: {live:?}", row.name);
+            // A second for each rounding: of the stamp, and of the clock that it is compared with.
+            let over = now.saturating_add(lease + row.form.stamp.margin + Duration::from_secs(2));
+            let later = try_at(&lock, &other, over, &value);
+            prop_assert_eq!(matches!(later, Some(Acquired::Won(_))), takes_over(row), "{}: {:?}", row.name, later);
+        }
+    }
+
+    #[test]
+    fn a_form_reads_back_what_it_has_written(
+        now_ns in 1_000_000_000_000_000_000_i64..2_000_000_000_000_000_000,
+        lease_ms in 1_u64..=3_153_600_000_000,
+        (token, pid, thread) in any::<([u8; 16], u32, u64)>(),
+    ) {
+        let owner = Owner { token: Token::new(token), pid, thread };
+        for row in catalogue().filter(|row| row.form.is_stamped()) {
+            let number = row.form.stamp.at(UnixTime::from_nanos(now_ns), Duration::from_millis(lease_ms));
+            let value = row.form.write(number, &owner);
+            let read = row.form.read(&value);
+            prop_assert!(read.is_some(), "{}: {}", row.name, value.escape_ascii());
+            prop_assert_eq!(row.form.write(read.expect("just seen"), &owner), value, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn no_clock_no_lease_and_no_value_makes_a_row_panic(
+        now_ns in any::<i64>(),
+        lease_ms in 1_u64..=3_153_600_000_000,
+        value in proptest::collection::vec(any::<u8>(), 0..48),
+    ) {
+        let owner = Owner { token: Token::new([7; 16]), pid: u32::MAX, thread: u64::MAX };
+        for row in catalogue().filter(|row| row.keys == Keys::One) {
+            let lock = Lock::new(row, Key::from("k"), Lease::new(Duration::from_millis(lease_ms)).expect("a lease"));
+            if let Some(Acquired::Won(hold)) = try_at(&lock, &owner, UnixTime::from_nanos(now_ns), &value) {
+                prop_assert_eq!(hold.lease, lock.lease(), "{}", row.name);
+            }
+        }
+    }
+}
