@@ -2,14 +2,21 @@
 //!
 //! A lock protocol here is a plain function over a transcript ([`wire`]).
 
-pub mod driver;
-
 pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod compare;
+pub mod driver;
 #[cfg(feature = "sim")]
 pub mod explore;
+pub mod inspect;
+pub mod protocols;
+#[cfg(feature = "cli")]
+pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
 #[cfg(feature = "sim")]

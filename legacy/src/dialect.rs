@@ -20,7 +20,7 @@ pub use claim::{Claim, Keys, Words};
 pub use digits::Digits;
 pub use family::{Family, Language};
 pub use form::{Form, Part};
-pub use look::{Absent, Judged, Live, Look, Missing, Test, Unreadable, Watch};
+pub use look::{Absent, Judged, Live, Look, Looks, Missing, Test, Unreadable, Watch};
 pub use refusal::OnError;
 pub use release::{Check, Release, Script};
 pub use retry::{Limit, Pause, Retry};

@@ -42,7 +42,7 @@ mod scripts;
 
 pub use dialect::{
     Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, Keys, Language, Lifetime, Limit,
-    Live, Look, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script, Stamp,
+    Live, Look, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script, Stamp,
     Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
 };
 pub use lock::Lock;

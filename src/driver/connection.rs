@@ -1,7 +1,8 @@
 //! Between our words and those of the `redis` crate: commands out, replies back, and what a broken connection tells.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
 use lockshift_wire::{Command, Reply};
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value};
@@ -54,9 +55,11 @@ pub(super) fn never_left(error: &RedisError) -> bool {
         )
 }
 
-/// Which I/O error lies below, if one does.
-pub(super) fn io_kind(error: &RedisError) -> Option<io::ErrorKind> {
-    error.source()?.downcast_ref().map(io::Error::kind)
+/// Whether the error is that the other side has closed the connection before something was written to it.
+pub(super) fn is_broken_pipe(error: &RedisError) -> bool {
+    // The `redis` crate hands its source out inside of the `Arc` in which it keeps it.
+    let source = error.source().and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    source.and_then(|source| source.downcast_ref()).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
 }
 
 /// RESP3's shapes become those of RESP2, the only ones that protocols know.
@@ -101,6 +104,14 @@ mod tests {
     fn a_cmd_carries_the_same_bytes() {
         let command = Command::new("SET").arg(b"\xffk").arg("").arg_int(-5);
         assert_eq!(cmd(&command).get_packed_command(), b"*4\r\n$3\r\nSET\r\n$2\r\n\xffk\r\n$0\r\n\r\n$2\r\n-5\r\n");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_told_from_other_io_errors() {
+        let error = |kind| RedisError::from(io::Error::from(kind));
+        assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
+        assert!(!is_broken_pipe(&error(io::ErrorKind::ConnectionReset)));
+        assert!(!is_broken_pipe(&RedisError::from((ErrorKind::Io, "no cause"))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io;
 use lockshift_wire::{Fault, Key};
 use redis::{ErrorKind, RedisError};
 
-use super::connection::{io_kind, refusal_text};
+use super::connection::refusal_text;
 use super::interrupted::Cause;
 use super::refusal;
 use super::trouble::Trouble;
@@ -28,14 +28,14 @@ impl Error {
             None if source.kind() == ErrorKind::AuthenticationFailed => Trouble::NotAuthenticated,
             None if source.is_connection_refusal() => Trouble::ConnectionRefused,
             None if source.is_timeout() => Trouble::TimedOut,
-            None if io_kind(&source).is_some() => Trouble::Disconnected,
+            None if source.is_io_error() => Trouble::Disconnected,
             None => Trouble::Unusable,
         };
         Self::new(key, trouble, Some(source.into()))
     }
 
-    /// What a procedure broke off for.
-    pub(super) fn because(key: &Key, cause: Cause) -> Self {
+    /// The error that a procedure on `key` broke off for.
+    pub fn because(key: &Key, cause: Cause) -> Self {
         match cause {
             Cause::Fault(fault) => Self::refused(key, fault),
             Cause::NoReply { source, .. } => Self::connection(key, source),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::call::{self, Answer, Call, Row, count};
 use super::glob;
+use super::refusal::Refusal;
 use super::session::{Connection, Message, Subscriptions, Via};
 use crate::wire::Reply;
 
@@ -114,7 +115,15 @@ fn all(call: &Call<'_>, kind: Kind) -> BTreeSet<Vec<u8>> {
 }
 
 fn listened(call: &mut Call<'_>, kind: Kind) -> Answer {
-    let pattern = call.args().get(1);
+    let pattern = match call.args() {
+        [_] => None,
+        [_, pattern] => Some(pattern),
+        _ => {
+            let sub = String::from_utf8_lossy(&call.args()[0]);
+            let text = "unknown subcommand or wrong number of arguments for";
+            return Err(Refusal::err(format_args!("{text} '{sub}'. Try PUBSUB HELP.")));
+        }
+    };
     let matching = |channel: &Vec<u8>| pattern.is_none_or(|pattern| glob::matches(pattern, channel));
     Ok(Reply::Array(all(call, kind).into_iter().filter(matching).map(Reply::Bulk).collect()))
 }

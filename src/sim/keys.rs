@@ -43,9 +43,9 @@ fn scan(call: &mut Call<'_>) -> Answer {
     if !cursor_is_number {
         return Err(Refusal::err("invalid cursor"));
     }
-    let (pairs, []) = options.as_chunks::<2>() else { return Err(Refusal::Syntax) };
     let (mut pattern, mut type_name) = (None, None);
-    for [name, operand] in pairs {
+    for option in options.chunks(2) {
+        let [name, operand] = option else { return Err(Refusal::Syntax) };
         match name.to_ascii_uppercase().as_slice() {
             b"MATCH" => pattern = Some(operand.as_slice()),
             b"TYPE" => type_name = Some(operand.as_slice()),

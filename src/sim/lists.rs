@@ -1,6 +1,7 @@
 //! Lists.
 
 use super::call::{Answer, Call, Row, bulk_or_nil, count, range};
+use super::number;
 use super::refusal::Refusal;
 use super::value::List;
 use crate::wire::Reply;
@@ -35,9 +36,7 @@ fn push(call: &mut Call<'_>, one: fn(&mut List, Vec<u8>)) -> Answer {
 fn pop(call: &mut Call<'_>, one: fn(&mut List) -> Option<Vec<u8>>) -> Answer {
     let wanted = match call.args() {
         [_] => None,
-        [_, _] => Some(
-            usize::try_from(call.integer(1)?).map_err(|_| Refusal::err("value is out of range, must be positive"))?,
-        ),
+        [_, amount] => Some(how_many(amount)?),
         _ => return Err(Refusal::Arity(call.name)),
     };
     let key = call.key(0);
@@ -52,6 +51,11 @@ fn pop(call: &mut Call<'_>, one: fn(&mut List) -> Option<Vec<u8>>) -> Answer {
         call.touch(&key);
     }
     Ok(if wanted.is_some() { Reply::Array(items) } else { items.into_iter().next().unwrap_or(Reply::Nil) })
+}
+
+fn how_many(amount: &[u8]) -> Result<usize, Refusal> {
+    let amount = number::integer(amount).and_then(|amount| usize::try_from(amount).ok());
+    amount.ok_or_else(|| Refusal::err("value is out of range, must be positive"))
 }
 
 /// The first so many occurrences; the last ones with a negative number, all of them with 0.

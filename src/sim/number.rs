@@ -24,8 +24,11 @@ pub(super) fn float(bytes: &[u8]) -> Option<f64> {
 
 /// C's `%.17g`: how Redis 7.0 writes a score, and every Redis a number that a script passes to a command.
 pub(super) fn print_17g(number: f64) -> String {
-    if number.is_nan() || number.is_infinite() {
-        return format!("{number}").to_ascii_lowercase();
+    if number.is_nan() {
+        return if number.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+    }
+    if number.is_infinite() {
+        return number.to_string();
     }
     const DIGITS: i32 = 17;
     let scientific = format!("{number:.16e}");

@@ -52,10 +52,10 @@ impl Ranking {
         ranked
     }
 
-    /// Gives a member this score.
+    /// Gives a member this score. Minus zero is kept as zero.
     pub(super) fn insert(&mut self, member: Vec<u8>, score: f64) {
         debug_assert!(!score.is_nan(), "Redis refuses a score that is not a number");
-        self.scores.insert(member, Score(score));
+        self.scores.insert(member, Score(score + 0.0));
     }
 
     /// Removes a member: whether it was there.

@@ -19,11 +19,9 @@ enum Clock {
     PxAt,
 }
 
-/// Under which condition the key is written.
+/// What the key must hold to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Only<'a> {
-    Missing,
-    Existing,
+enum Compare<'a> {
     /// Never satisfied by a missing key.
     Equal(&'a [u8]),
     /// Always satisfied by a missing key.
@@ -33,7 +31,9 @@ enum Only<'a> {
 /// What follows key and value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Options<'a> {
-    only: Option<Only<'a>>,
+    if_missing: bool,
+    if_existing: bool,
+    compare: Option<Compare<'a>>,
     get: bool,
     keep_ttl: bool,
     expiry: Option<(Clock, &'a [u8])>,
@@ -48,18 +48,27 @@ fn set(call: &mut Call<'_>) -> Answer {
     };
     let key = call.key(0);
     let old = if options.get { Some(bulk_or_nil(call.read::<Vec<u8>>(&key)?)) } else { None };
-    let allowed = match options.only {
-        None => true,
-        Some(Only::Missing) => call.entry(&key).is_none(),
-        Some(Only::Existing) => call.entry(&key).is_some(),
-        Some(Only::Equal(value)) => call.read::<Vec<u8>>(&key)?.is_some_and(|current| current == value),
-        Some(Only::Different(value)) => call.read::<Vec<u8>>(&key)?.is_none_or(|current| current != value),
-    };
+    let allowed = options.allow(call, &key)?;
     if allowed {
         let kept_ms = call.entry(&key).filter(|_| options.keep_ttl).and_then(|entry| entry.deadline_ms);
         put(call, key, &words[2], deadline_ms.or(kept_ms));
     }
     Ok(old.unwrap_or_else(|| if allowed { Reply::ok() } else { Reply::Nil }))
+}
+
+impl Options<'_> {
+    fn allow(&self, call: &Call<'_>, key: &Key) -> Result<bool, Refusal> {
+        let exists = call.entry(key).is_some();
+        if (self.if_missing && exists) || (self.if_existing && !exists) {
+            return Ok(false);
+        }
+        let Some(compare) = self.compare else { return Ok(true) };
+        let current = call.read::<Vec<u8>>(key)?;
+        Ok(match compare {
+            Compare::Equal(value) => current.is_some_and(|current| current == value),
+            Compare::Different(value) => current.is_none_or(|current| current != value),
+        })
+    }
 }
 
 /// A deadline in the past is written all the same, but for Valkey, which removes the key instead.
@@ -89,17 +98,20 @@ fn set_for(call: &mut Call<'_>, clock: Clock) -> Answer {
 
 /// Options may come in any order and be repeated, but not contradict each other.
 fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
+    // Redis refuses IFEQ after NX, but not NX after IFEQ; Valkey refuses both.
+    let joins = |compare: Option<_>| compare.is_none() || flavour == Flavour::Redis84;
+    let alone = |options: &Options<'_>| !options.if_missing && !options.if_existing && options.compare.is_none();
     let mut options = Options::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_slice() {
-            b"NX" if matches!(options.only, None | Some(Only::Missing)) => options.only = Some(Only::Missing),
-            b"XX" if matches!(options.only, None | Some(Only::Existing)) => options.only = Some(Only::Existing),
-            b"IFEQ" if options.only.is_none() && flavour.sets_if_equal() => {
-                options.only = Some(Only::Equal(words.next().ok_or(Refusal::Syntax)?));
+            b"NX" if !options.if_existing && joins(options.compare) => options.if_missing = true,
+            b"XX" if !options.if_missing && joins(options.compare) => options.if_existing = true,
+            b"IFEQ" if flavour.sets_if_equal() && alone(&options) => {
+                options.compare = Some(Compare::Equal(words.next().ok_or(Refusal::Syntax)?));
             }
-            b"IFNE" if options.only.is_none() && flavour == Flavour::Redis84 => {
-                options.only = Some(Only::Different(words.next().ok_or(Refusal::Syntax)?));
+            b"IFNE" if flavour == Flavour::Redis84 && alone(&options) => {
+                options.compare = Some(Compare::Different(words.next().ok_or(Refusal::Syntax)?));
             }
             b"GET" => options.get = true,
             b"KEEPTTL" if options.expiry.is_none() => options.keep_ttl = true,

@@ -3,8 +3,8 @@
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
-mod driver;
 mod elsewhen;
+mod legacy;
 mod modern;
 mod scene;
 mod stage;
@@ -14,35 +14,32 @@ mod telling;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use lockshift::lock::Locker;
+use lockshift::lock::{Locker, Mode};
 
-use driver::Driver;
+use crate::drivers::{self, Driver};
 use scene::SCENES;
-use stage::{Cast, Stage};
+use stage::{Cast, Clock, Stage};
 use table::Table;
 
-/// A protocol under its name in the tables, as both contenders speak it.
-fn protocol(name: &str, lock: impl Locker + 'static) -> (String, Cast) {
-    let lock: Arc<dyn Locker> = Arc::new(lock);
-    (name.to_owned(), Cast { alice: Arc::clone(&lock), bob: lock })
-}
+/// What the tables call it, and who speaks what.
+type Row = (String, Cast);
 
-/// Plays every scene of every protocol through every driver, and panics with all that went otherwise than `table` says.
-fn holds(table: &str, protocols: &[(String, Cast)]) {
+/// Plays every scene of every row through every driver, and panics with all that went otherwise than `table` says.
+fn holds(table: &str, rows: &[Row]) {
     let table = Table::read(table);
-    table.assert_tells_only_of(protocols.iter().map(|(name, _)| name.as_str()));
-    let mut broken = through::<driver::Blocking>(&table, protocols);
+    table.assert_tells_only_of(rows.iter().map(|(name, _)| name.as_str()));
+    let mut broken = through::<drivers::Blocking>(&table, rows);
     #[cfg(feature = "tokio")]
-    broken.push_str(&through::<driver::Tokio>(&table, protocols));
+    broken.push_str(&through::<drivers::Tokio>(&table, rows));
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 
 /// What goes otherwise than the table says through the driver `D`.
-fn through<D: Driver>(table: &Table, protocols: &[(String, Cast)]) -> String {
+fn through<D: Driver>(table: &Table, rows: &[Row]) -> String {
     let mut stage = Stage::<D>::open();
     let mut broken = String::new();
-    for (name, cast) in protocols {
-        for scene in SCENES {
+    for (name, cast) in rows {
+        for scene in SCENES.into_iter().filter(|scene| cast.plays(*scene)) {
             let expected = table.expectation(name, scene.name);
             let played = stage.play(cast, scene);
             if played != expected {
@@ -52,4 +49,23 @@ fn through<D: Driver>(table: &Table, protocols: &[(String, Cast)]) -> String {
         }
     }
     broken
+}
+
+/// The row of a protocol that both contenders speak.
+fn alike(name: &str, clock: Clock, locker: Arc<dyn Locker>) -> Row {
+    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock })
+}
+
+/// The rows of a lock with two sides: readers among themselves, writers among themselves, and one after the other.
+fn two_sided(name: &str, side: impl Fn(Mode) -> Arc<dyn Locker>) -> [Row; 4] {
+    let (reader, writer) = (side(Mode::Shared), side(Mode::Exclusive));
+    let row = |who: &str, alice: &Arc<dyn Locker>, bob: &Arc<dyn Locker>| {
+        (format!("{name}, {who}"), Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs })
+    };
+    [
+        row("two readers", &reader, &reader),
+        row("two writers", &writer, &writer),
+        row("a reader, then a writer", &reader, &writer),
+        row("a writer, then a reader", &writer, &reader),
+    ]
 }

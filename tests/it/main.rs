@@ -5,14 +5,28 @@
 //! - [`patience`]: waiting for something to become true, for a bounded time.
 //! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
 //! - [`monitor`]: what crossed the wire, as that server saw it.
+//! - [`proxy`]: a wire that breaks where the test says.
+//! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
+//! - [`protocols`]: every protocol by name.
 //!
 //! What they hold:
 //!
+//! - [`cli`]: the command, as a person or a script runs it.
+//! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod cli;
 mod contract;
+mod driver;
+mod drivers;
+mod hostile;
 mod monitor;
+mod oracle;
 mod patience;
+mod protocols;
+mod proxy;
 mod server;
 mod tidy;

@@ -5,6 +5,7 @@
 //! cannot be started fails the test: nothing is skipped.
 
 mod cluster;
+mod contents;
 mod options;
 
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 pub(crate) use cluster::Cluster;
+pub(crate) use contents::{Contents, contents};
 pub(crate) use options::Options;
 
 use crate::patience::until;

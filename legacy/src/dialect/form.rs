@@ -82,6 +82,11 @@ impl Form {
         self.parts.iter().flat_map(|part| part.write(self.stamp.digits, number, owner)).collect()
     }
 
+    /// Whether this form could have been written as `value`, at whatever time and by whatever owner.
+    pub fn matches(&self, value: &[u8]) -> bool {
+        self.split(value).is_some()
+    }
+
     /// The number in a value of this form; `None` for values of another form, or of a form without a stamp.
     ///
     /// This is how the dialect recognises its own hand, strictly. How its clients judge *any* value is the business of

@@ -112,11 +112,14 @@ pub enum Live {
     ClaimOnce,
 }
 
-/// What a stamp looks like to a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Looks {
+/// What a value looks like to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Looks {
+    /// A lock that is over.
     Expired,
+    /// A lock that is held.
     Live,
+    /// Nothing it can read: it raises an error.
     Raised,
 }
 

@@ -109,8 +109,9 @@ impl Lock {
 
 /// Judging a value, by the row's look.
 impl Lock {
-    /// What a stored value looks like at that moment.
-    pub(super) fn looks(&self, value: &[u8], at: Reading) -> Looks {
+    /// What a stored value looks like to this client at that moment: what it does next follows from that and from the
+    /// row. A client that never looks takes every key for a lock that is held.
+    pub fn looks(&self, value: &[u8], at: Reading) -> Looks {
         let stamp = &self.dialect.form.stamp;
         match &self.dialect.look {
             Some(look) => {
@@ -132,7 +133,7 @@ impl Lock {
     }
 
     /// Whether this client takes a value for none.
-    pub(super) fn is_absent(&self, value: &[u8]) -> bool {
+    pub fn is_absent(&self, value: &[u8]) -> bool {
         self.dialect.look.is_some_and(|look| look.is_absent(value))
     }
 

@@ -81,6 +81,14 @@ impl<C: ConnectionLike + 'static> Guard<C> {
         self.give_back()
     }
 
+    /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
+    pub fn abandon(mut self) {
+        self.given_back = true;
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop();
+        }
+    }
+
     fn give_back(&mut self) -> Result<Answer<Released>, Error> {
         self.given_back = true;
         if let Some(renewing) = self.renewing.take() {

@@ -1,6 +1,7 @@
 //! A lock that one may try to acquire, and wait for.
 
 use std::fmt;
+use std::time::Duration;
 
 use lockshift_lock::{Acquired, Locker};
 use lockshift_wire::Key;
@@ -70,12 +71,29 @@ impl<C: ConnectionLike + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
+        self.acquire_while(wait, |_, pause| {
+            host::sleep(pause);
+            true
+        })
+    }
+
+    /// As [`acquire`](Self::acquire), but lets the caller pass the time between two tries: `pause` is told how the last
+    /// one ended and for how long to pause, and answers whether to go on. If not, that outcome stands. So a wait can be
+    /// broken off at once, and never amid a try.
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn acquire_while(
+        &self,
+        wait: &Wait,
+        mut pause: impl FnMut(&Attempt<Guard<C>>, Duration) -> bool,
+    ) -> Result<Attempt<Guard<C>>, Error> {
         let mut patience = wait.begin(host::mono());
         loop {
             let attempt = self.try_acquire()?;
             match patience.after(&attempt, host::mono(), host::jitter) {
-                Some(pause) => host::sleep(pause),
-                None => return Ok(attempt),
+                Some(length) if pause(&attempt, length) => {}
+                Some(_) | None => return Ok(attempt),
             }
         }
     }

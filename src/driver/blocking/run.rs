@@ -1,11 +1,9 @@
 //! The loop: a procedure, run over a connection.
 
-use std::io;
-
 use lockshift_wire::{Command, Pending, Procedure, Reply, Transcript};
 use redis::ConnectionLike;
 
-use crate::driver::connection::{Unanswered, cmd, io_kind, never_left, reply};
+use crate::driver::connection::{Unanswered, cmd, is_broken_pipe, never_left, reply};
 use crate::driver::host;
 use crate::driver::interrupted::Interrupted;
 
@@ -33,7 +31,7 @@ fn send<C: ConnectionLike>(connection: &mut C, command: &Command) -> Result<Repl
         // A broken pipe is what writing to a closed socket ends with, so nothing was sent. But a connection that sends
         // again by itself, as a cluster's does, tells only of its last attempt.
         let only_attempt = connection.supports_pipelining();
-        let unsent = never_left(&source) || io_kind(&source) == Some(io::ErrorKind::BrokenPipe);
+        let unsent = never_left(&source) || is_broken_pipe(&source);
         Unanswered { may_have_run: !(only_attempt && unsent), source }
     })
 }

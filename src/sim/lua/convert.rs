@@ -2,6 +2,7 @@
 
 use mlua::{Lua, Table, Value};
 
+use super::super::number;
 use super::raised::error_table;
 use crate::wire::Reply;
 
@@ -55,6 +56,11 @@ fn from_table(table: &Table, depth: usize) -> Reply {
     }
     if let Some(text) = field("ok") {
         return Reply::Status(text);
+    }
+    match table.raw_get::<Value>("double") {
+        Ok(Value::Number(number)) => return Reply::bulk(number::print_17g(number)),
+        Ok(Value::Integer(number)) => return Reply::bulk(number.to_string()),
+        _ => {}
     }
     let items = (1..).map(|index| table.raw_get::<Value>(index).unwrap_or(Value::Nil));
     Reply::Array(items.take_while(|item| !item.is_nil()).map(|item| nested(item, depth + 1)).collect())

@@ -89,7 +89,7 @@ impl Machine {
         self.instructions_left.set(MOST_INSTRUCTIONS);
         let ended = self
             .call(chunk, keys, args, call)
-            .map_err(|error| Refusal::err(format_args!("Error running script f_{sha1}, {error}")))?;
+            .map_err(|error| Refusal::err(format_args!("Error running script {sha1}, {error}")))?;
         match ended {
             Ok(value) => Ok(convert::to_reply(value)),
             Err(raised) => Err(Refusal::Other(raised::error_text(&raised, sha1))),

@@ -80,7 +80,7 @@ pub(super) fn error_text(described: &Table, sha1: &str) -> String {
         _ => "ERR unknown error".to_owned(),
     };
     let place = match described.raw_get::<Option<usize>>("line") {
-        Ok(Some(line)) => format!(" script: f_{sha1}, on {SCRIPT}:{line}."),
+        Ok(Some(line)) => format!(" script: {sha1}, on {SCRIPT}:{line}."),
         _ => String::new(),
     };
     (text + &place).replace(['\r', '\n'], " ")

@@ -8,8 +8,10 @@ local rawget, rawset, next, pairs = rawget, rawset, next, pairs
 -- What a sealed table shows.
 local shown = setmetatable({}, { __mode = 'k' })
 
+local READONLY = 'Attempt to modify a readonly table'
+
 local function readonly()
-  error('Attempt to modify a readonly table', 2)
+  error(READONLY, 2)
 end
 
 local function seal(original)
@@ -64,7 +66,7 @@ local globals = {
   end,
   rawset = function(table, key, value)
     if shown[table] then
-      readonly()
+      error(READONLY, 0)
     end
     return rawset(table, key, value)
   end,

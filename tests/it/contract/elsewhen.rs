@@ -2,23 +2,27 @@
 //!
 //! A protocol is a function over a transcript, so it can be run inside another one: its questions for the time are
 //! answered here, all else is passed on to whoever drives. A driver cannot tell, and what crosses the wire becomes a
-//! literal. The monotonic clock stays the driver's own.
+//! literal. The driver's own clock only shows in the holds, where it goes by it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
-use lockshift::wire::{Command, Key, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// When Alice comes. The digits tell one rounding from another.
-const ALICE_COMES: UnixTime = UnixTime::from_nanos(2_000_000_000_891_234_567);
+/// When Alice comes, in October 2096: a TTL that is given as a moment must not be over. The digits tell one rounding
+/// from another.
+const ALICE_COMES: UnixTime = UnixTime::from_nanos(4_000_000_000_891_234_567);
 
-/// What the wall clocks say, of the clients and of the server's TIME.
+/// How long the machines have been running then.
+const UPTIME: Duration = Duration::from_millis(1_000_891);
+
+/// What the clocks say.
 #[derive(Clone, Debug)]
-pub(super) struct WallClock(Arc<AtomicI64>);
+pub(super) struct FakeClock(Arc<AtomicI64>);
 
-impl WallClock {
+impl FakeClock {
     /// A clock at the moment when Alice comes.
     pub(super) fn new() -> Self {
         Self(Arc::new(AtomicI64::new(ALICE_COMES.as_nanos())))
@@ -29,16 +33,28 @@ impl WallClock {
         self.0.store(ALICE_COMES.saturating_add(after).as_nanos(), Ordering::Relaxed);
     }
 
-    fn now(&self) -> UnixTime {
+    fn wall(&self) -> UnixTime {
         UnixTime::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    fn reading(&self) -> Reading {
+        reading_at(self.wall())
     }
 }
 
-/// `lock`, as it behaves when `owner` asks and the wall clocks say `wall`.
+/// Both clocks, when the wall clock says this.
+fn reading_at(wall: UnixTime) -> Reading {
+    Reading { wall, mono: MonoTime::since_origin(UPTIME + wall.saturating_since(ALICE_COMES)) }
+}
+
+/// `lock`, as it behaves when `owner` asks and the clocks say so.
 pub(super) struct Elsewhen {
     pub(super) lock: Arc<dyn Locker>,
     pub(super) owner: Owner,
-    pub(super) wall: WallClock,
+    pub(super) clock: FakeClock,
+    /// Whether TIME says the same: for protocols that read the server's clock in place of their own. Those whose
+    /// scripts read it can only live in the present.
+    pub(super) also_time: bool,
 }
 
 impl Elsewhen {
@@ -46,7 +62,7 @@ impl Elsewhen {
         let mut inner = Transcript::new();
         loop {
             match turn(inner.rewind()) {
-                Err(Pending::Clock) => inner.record_clock(Reading { wall: self.wall.now(), ..redis.clock()? }),
+                Err(Pending::Clock) => inner.record_clock(self.clock.reading()),
                 Err(Pending::Send(command)) => inner.record_reply(self.answer(redis, command)?),
                 done_or_faulty => return done_or_faulty,
             }
@@ -54,15 +70,25 @@ impl Elsewhen {
     }
 
     fn answer(&self, redis: &mut Transcript, command: Command) -> Turn<Reply> {
-        let asks_time = command.is("TIME");
+        let asks_time = self.also_time && command.is("TIME");
         let reply = redis.send(command)?;
         if !asks_time {
             return Ok(reply);
         }
-        let micros = self.wall.now().as_nanos() / 1_000;
+        let micros = self.clock.wall().as_nanos() / 1_000;
         let part = |number: i64| Reply::bulk(number.to_string());
         Ok(Reply::Array(vec![part(micros / 1_000_000), part(micros % 1_000_000)]))
     }
+}
+
+/// A hold as the driver knows it, from the moment when it began to ask.
+fn outside(hold: Hold, began: MonoTime) -> Hold {
+    Hold { since: Reading { mono: began, ..hold.since }, ..hold }
+}
+
+/// The same hold as the protocol knows it.
+fn inside(hold: &Hold) -> Hold {
+    Hold { since: reading_at(hold.since.wall), ..hold.clone() }
 }
 
 #[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
@@ -80,19 +106,29 @@ impl Locker for Elsewhen {
     }
 
     fn acquire(&self, _: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        self.run(redis, |inner| self.lock.acquire(&self.owner, inner))
+        let began = redis.clock()?.mono;
+        let acquired = self.run(redis, |inner| self.lock.acquire(&self.owner, inner))?;
+        Ok(match acquired {
+            Acquired::Won(hold) => Acquired::Won(outside(hold, began)),
+            held @ Acquired::Held(_) => held,
+        })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        self.run(redis, |inner| self.lock.release(hold, inner))
+        self.run(redis, |inner| self.lock.release(&inside(hold), inner))
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
-        self.run(redis, |inner| self.lock.extend(hold, inner))
+        let began = redis.clock()?.mono;
+        let extended = self.run(redis, |inner| self.lock.extend(&inside(hold), inner))?;
+        Ok(match extended {
+            Extended::Until(hold) => Extended::Until(outside(hold, began)),
+            other @ (Extended::Lost | Extended::NotSpoken) => other,
+        })
     }
 
     fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.run(redis, |inner| self.lock.standing(hold, inner))
+        self.run(redis, |inner| self.lock.standing(&inside(hold), inner))
     }
 
     fn disclaim(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -1,6 +1,5 @@
 //! Where scenes are played: one server, its recording, and a driver for both contenders.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,20 +7,38 @@ use lockshift::driver::Attempt;
 use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::driver::Driver;
-use super::elsewhen::{Elsewhen, WallClock};
+use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
 use super::telling;
+use crate::drivers::Driver;
 use crate::monitor::Monitor;
-use crate::server::Server;
+use crate::patience::pause;
+use crate::server::{Server, contents};
 
 pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
 pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
 
-/// The protocols that two contenders speak, mostly the same.
+/// The protocols that two contenders speak: the same, or two sides of one lock.
 pub(super) struct Cast {
     pub(super) alice: Arc<dyn Locker>,
     pub(super) bob: Arc<dyn Locker>,
+    pub(super) clock: Clock,
+}
+
+/// Which clock the protocols go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The test's: it stands in for the client's wall clock, and for what TIME answers.
+    Set,
+    /// The server's own, asked for in scripts or running down in TTLs.
+    Runs,
+}
+
+impl Cast {
+    /// Whether the scene shows anything that it does not show when both speak as Alice does.
+    pub(super) fn plays(&self, scene: Scene) -> bool {
+        Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires)
+    }
 }
 
 /// One server, its recording, and a driver.
@@ -34,7 +51,7 @@ pub(super) struct Stage<D> {
 
 /// The two contenders of a scene: their locks, and what they have won so far.
 struct Players<D: Driver> {
-    wall: WallClock,
+    clock: FakeClock,
     alice: D::Lock,
     bob: D::Lock,
     alices: Option<D::Guard>,
@@ -52,24 +69,29 @@ impl<D: Driver> Stage<D> {
         self.operate(&cmd("FLUSHALL"));
         let mut players = self.players(cast);
         self.set(&mut players, cast.alice.key().as_bytes(), scene.given);
-        let before = self.contents();
+        if cast.clock == Clock::Runs {
+            // So that nothing is still as it was in the same millisecond.
+            pause(Duration::from_millis(2));
+        }
+        let before = contents(&mut self.operator);
         self.monitor.skip();
-        players.wall.set(scene.after);
+        players.clock.set(scene.after);
         let ending = self.act(&mut players, scene.action);
         let said = telling::wire(&self.monitor.take());
-        let change = telling::change(&before, &self.contents());
+        let change = telling::change(&before, &contents(&mut self.operator));
         self.send_home(players);
         format!("{said} => {ending}{change}").trim_start().to_owned()
     }
 
     fn players(&self, cast: &Cast) -> Players<D> {
-        let wall = WallClock::new();
+        let clock = FakeClock::new();
         let lock = |lock: &Arc<dyn Locker>, owner| {
-            let elsewhen = Elsewhen { lock: Arc::clone(lock), owner, wall: wall.clone() };
-            self.driver.lock(&self.server, elsewhen)
+            let elsewhen =
+                Elsewhen { lock: Arc::clone(lock), owner, clock: clock.clone(), also_time: cast.clock == Clock::Set };
+            self.driver.lock(&self.server.client(), elsewhen)
         };
         let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
-        Players { wall, alice, bob, alices: None, bobs: None }
+        Players { clock, alice, bob, alices: None, bobs: None }
     }
 
     /// Brings about what is given.
@@ -91,7 +113,7 @@ impl<D: Driver> Stage<D> {
             }
             Given::BobOvertook => {
                 self.set(players, key, Given::TtlOver);
-                players.wall.set(Duration::from_secs(99));
+                players.clock.set(Duration::from_secs(99));
                 players.bobs = self.won(&players.bob);
                 if players.bobs.is_none() {
                     self.operate(&cmd("FLUSHALL"));
@@ -132,22 +154,12 @@ impl<D: Driver> Stage<D> {
     }
 
     fn for_keys_with_ttl(&mut self, verb: &str) {
-        for key in self.contents().into_keys() {
+        for key in contents(&mut self.operator).into_keys() {
             let ttl_ms: i64 = cmd("PTTL").arg(&key).query(&mut self.operator).expect("the operator may look");
             if ttl_ms >= 0 {
                 self.operate(cmd(verb).arg(&key));
             }
         }
-    }
-
-    /// All keys, with their values as Redis serialises them.
-    fn contents(&mut self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let keys: Vec<Vec<u8>> = cmd("KEYS").arg("*").query(&mut self.operator).expect("the operator may look");
-        let dump = |key: Vec<u8>| {
-            let value = cmd("DUMP").arg(&key).query(&mut self.operator).expect("the operator may look");
-            (key, value)
-        };
-        keys.into_iter().map(dump).collect()
     }
 
     fn operate(&mut self, command: &Cmd) {

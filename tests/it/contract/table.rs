@@ -3,7 +3,7 @@
 //! ```text
 //! # The lock of some article.
 //! php-getset
-//!   free     SETNX k 2000000010; EXPIRE k 10 => won
+//!   free     SETNX k 4000000010; EXPIRE k 10 => won
 //!   release  TTL k; DEL k => freed, nothing is left
 //! ```
 //!
@@ -42,6 +42,11 @@ impl Table {
             }
         }
         Self { protocols }
+    }
+
+    /// The protocols that it tells of.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.protocols.iter().map(|protocol| protocol.name.as_str())
     }
 
     /// What is expected of `protocol` in `scene`.

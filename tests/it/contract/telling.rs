@@ -1,6 +1,5 @@
 //! A scene in words: what was said on the wire, and how it ended.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Error};
@@ -9,6 +8,7 @@ use lockshift::wire::Command;
 
 use super::stage::{ALICE, BOB};
 use crate::monitor::{Line, Source};
+use crate::server::Contents;
 
 /// The commands, as one would type them, with the owners' tokens and the scripts by name.
 pub(super) fn wire(lines: &[Line]) -> String {
@@ -19,7 +19,7 @@ pub(super) fn wire(lines: &[Line]) -> String {
             // NOSCRIPT: the same script follows with its text.
             Source::Client(_) if refused => {}
             Source::Client(_) => said.push(by_name(line).to_string()),
-            Source::Script => said.push(format!("> {line}")),
+            Source::Script => said.push(format!("> {}", by_its_own_clock(line))),
         }
     }
     let mut text = said.join("; ");
@@ -28,6 +28,25 @@ pub(super) fn wire(lines: &[Line]) -> String {
         text = text.replace(&owner.token.uuid(), &format!("<{name}-uuid>"));
     }
     text
+}
+
+/// A script's own call. Scripts ask the server for the time, which is not ours to set: `<now+10s>` is ten seconds from
+/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds.
+fn by_its_own_clock(line: &Line) -> Command {
+    let word = |word: &Vec<u8>| {
+        let Some(number) = str::from_utf8(word).ok().and_then(|text| text.parse::<i64>().ok()) else {
+            return word.clone();
+        };
+        let ahead_ms = number - line.at.as_millis();
+        if ahead_ms.abs() < 3_600_000 {
+            format!("<now{:+}s>", (ahead_ms + 500).div_euclid(1_000)).into_bytes()
+        } else if (1_000..3_600_000).contains(&number) {
+            ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
+        } else {
+            word.clone()
+        }
+    };
+    Command::from_words(line.words.iter().map(word).collect()).expect("a line has a command")
 }
 
 /// How a try ended; what it won goes to `won`.
@@ -84,13 +103,17 @@ fn answer<T>(ended: Result<Answer<T>, Error>, tell: impl FnOnce(T) -> &'static s
     }
 }
 
-/// A TTL that has just been set, whose very milliseconds depend on the machine.
+/// A TTL that has just been set, whose very milliseconds depend on the machine, or one that was given as a moment.
 fn for_seconds(left: Option<Duration>) -> String {
-    left.map_or(String::new(), |left| format!(" for {} s", left.as_millis().div_ceil(1_000)))
+    match left {
+        None => String::new(),
+        Some(left) if left > Duration::from_secs(86_400) => " for years".to_owned(),
+        Some(left) => format!(" for {} s", left.as_millis().div_ceil(1_000)),
+    }
 }
 
 /// What that did to the keys: nothing is said where something new stands in them.
-pub(super) fn change(before: &BTreeMap<Vec<u8>, Vec<u8>>, after: &BTreeMap<Vec<u8>, Vec<u8>>) -> &'static str {
+pub(super) fn change(before: &Contents, after: &Contents) -> &'static str {
     if before == after {
         ", nothing changes"
     } else if after.is_empty() {

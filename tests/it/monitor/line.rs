@@ -4,11 +4,13 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use lockshift::wire::Command;
+use lockshift::wire::{Command, UnixTime};
 
 /// One command that the server executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
+    /// When, by the server's wall clock.
+    pub(crate) at: UnixTime,
     /// Who sent it.
     pub(crate) source: Source,
     /// In which database it ran.
@@ -37,15 +39,23 @@ impl FromStr for Line {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (_time, rest) = text.split_once(" [").ok_or("no client")?;
+        let (time, rest) = text.split_once(" [").ok_or("no client")?;
         let (client, rest) = rest.split_once("] ").ok_or("the client does not end")?;
         let (database, source) = client.split_once(' ').ok_or("no database")?;
         let source = match source {
             "lua" => Source::Script,
             address => Source::Client(address.parse().map_err(|_| "no address")?),
         };
-        Ok(Self { source, database: database.parse().map_err(|_| "no database")?, words: words(rest)? })
+        let database = database.parse().map_err(|_| "no database")?;
+        Ok(Self { at: moment(time).ok_or("no time")?, source, database, words: words(rest)? })
     }
+}
+
+/// Seconds and microseconds since 1970.
+fn moment(text: &str) -> Option<UnixTime> {
+    let (seconds, micros) = text.split_once('.')?;
+    let micros = seconds.parse::<i64>().ok()?.checked_mul(1_000_000)?.checked_add(micros.parse().ok()?)?;
+    Some(UnixTime::from_nanos(micros.checked_mul(1_000)?))
 }
 
 /// The quoted words of a line.

@@ -1,0 +1,49 @@
+//! The command `lockshift`: one file per subcommand. What a subcommand finds out is a value of a library room; how it
+//! looks as text and JSON is in [`report`](crate::report); here is only what was typed, and what that means.
+
+mod args;
+mod compare;
+mod completions;
+mod everywhere;
+mod exit;
+mod failure;
+mod inspect;
+mod link;
+mod man;
+mod page;
+mod progress;
+mod protocols;
+mod run;
+mod server;
+mod signals;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Mode};
+use everywhere::Everywhere;
+use exit::{Exit, Failure};
+
+/// Runs what was typed, and ends with the exit status that `lockshift --help` lists.
+pub fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    let Args { everywhere, mode } = Args::parse();
+    match begin(mode, &everywhere) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.tell().into(),
+    }
+}
+
+/// The modes, and who runs them.
+fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    match mode {
+        Mode::Run(args) => run::run(&args, everywhere),
+        Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Compare(args) => compare::run(&args, everywhere),
+        Mode::Protocols(args) => protocols::run(&args, everywhere),
+        Mode::Completions(args) => completions::run(&args, Args::command()),
+        Mode::Man(args) => man::run(&args, Args::command()),
+    }
+}

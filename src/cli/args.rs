@@ -1,0 +1,47 @@
+//! What was typed, as a whole: the table of subcommands.
+
+use clap::{Parser, Subcommand};
+
+use super::everywhere::Everywhere;
+use super::{compare, completions, inspect, man, protocols, run};
+
+/// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
+#[derive(Debug, Parser)]
+#[command(name = "lockshift", version, propagate_version = true, max_term_width = 100, after_help = AFTER)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(super) mode: Mode,
+}
+
+/// One subcommand and its own arguments.
+#[derive(Debug, Subcommand)]
+pub(super) enum Mode {
+    Run(run::Args),
+    Inspect(inspect::Args),
+    Compare(compare::Args),
+    Protocols(protocols::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift protocols                     every lock that it speaks
+  lockshift run nightly -- ./backup.sh    one backup at a time
+  lockshift inspect lock:42               who wrote that key, and who would steal it
+
+\x1b[1;4mExit status:\x1b[0m
+  0  yes, or done
+  1  no: the lock is held, the key is no lock, a race was seen
+  2  what was typed makes no sense
+  3  the server or the input cannot be used
+  4  the outcome is unknown: a reply was lost
+
+RUST_LOG=lockshift=debug tells more on standard error.";
+
+#[test]
+fn the_arguments_are_well_formed() {
+    use clap::CommandFactory;
+    Args::command().debug_assert();
+}

@@ -1,0 +1,143 @@
+//! `lockshift compare`: the same contended workload under several protocols.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::link::Link;
+use super::progress::Progress;
+use super::signals::{self, Caught, Request};
+use super::{failure, page, words};
+use crate::compare::{Course, Percent, Stop, Workload};
+use crate::driver::Wait;
+use crate::lock::Lease;
+use crate::protocols::Choice;
+use crate::report::Comparison;
+
+/// Run the same contended workload under each protocol, and see what it costs and what goes wrong
+///
+/// Clients on connections of their own compete for one lock, one protocol after the other. A witness in Redis that the
+/// locks know nothing of counts double holds (two clients inside at once) and wrong releases (a client deleted a lock
+/// that had passed to another one). The keys are the run's own and are deleted at its end.
+///
+/// Exit status 1 means that double holds or wrong releases were seen.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What to compare: names from `lockshift protocols`
+    #[arg(required = true, value_name = "PROTOCOL")]
+    protocols: Vec<Choice>,
+    /// How many clients compete
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    clients: u16,
+    /// How many seconds each protocol is given
+    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
+    seconds: Duration,
+    /// How many milliseconds each holder works, and on average rests afterwards
+    #[arg(long, value_name = "MS", default_value_t = 5)]
+    hold_ms: u32,
+    /// For how long each client asks to hold the lock
+    #[arg(long, value_name = "D", default_value = "2s", value_parser = words::lease)]
+    lease: Lease,
+    /// How to wait for a lock that is held
+    #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
+    wait: Waiting,
+    /// The share of holds that outlast their lease
+    #[arg(long, value_name = "PERCENT", default_value = "0")]
+    overrun: Percent,
+    /// The share of holders that end without a release
+    #[arg(long, value_name = "PERCENT", default_value = "0")]
+    crash: Percent,
+}
+
+/// How to wait for a lock that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Waiting {
+    /// Try again after pauses that grow and are drawn at random
+    Backoff,
+}
+
+/// Compares.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let server = Arc::new(everywhere.server()?);
+    let end = End::on_signal()?;
+    let workload = args.workload();
+    let progress = Progress::new(args.protocols.len(), args.seconds);
+    let mut comparison = Comparison::default();
+    let mut has_races = false;
+    for (number, choice) in args.protocols.iter().enumerate() {
+        progress.begin(number, choice.to_string());
+        let told = |elapsed: Duration, acquisitions: u64| {
+            progress.tell(number, elapsed, format!("{acquisitions} acquired"));
+        };
+        let course = Course { workload: &workload, stop: &end.stop, progress: &told };
+        let outcome = crate::compare::run(&course, |key, lease| choice.locker(key, lease), || Link::to(&server));
+        match outcome.map_err(|trouble| failure::of_compare(&server, trouble))? {
+            Some(figures) => {
+                has_races |= figures.has_races();
+                comparison.add(choice.to_string(), &figures);
+            }
+            None => return Ok(end.exit()),
+        }
+    }
+    drop(progress);
+    page::print(&comparison, everywhere)?;
+    Ok(if has_races { Exit::No } else { Exit::Yes })
+}
+
+impl Args {
+    fn workload(&self) -> Workload {
+        Workload {
+            clients: usize::from(self.clients),
+            length: self.seconds,
+            hold: Duration::from_millis(u64::from(self.hold_ms)),
+            lease: self.lease,
+            wait: match self.wait {
+                Waiting::Backoff => Wait::backoff(),
+            },
+            overrun: self.overrun,
+            crash: self.crash,
+        }
+    }
+}
+
+/// The early end of a comparison, which still deletes its keys.
+struct End {
+    stop: Arc<Stop>,
+    asked: Arc<OnceLock<Request>>,
+}
+
+impl End {
+    fn on_signal() -> Result<Self, Failure> {
+        let end = Self { stop: Arc::new(Stop::new()), asked: Arc::new(OnceLock::new()) };
+        let (stop, asked) = (Arc::clone(&end.stop), Arc::clone(&end.asked));
+        signals::listen(move |caught| match caught {
+            Caught::Request(request) => {
+                asked.get_or_init(|| request);
+                stop.give();
+            }
+            Caught::ChildChanged => {}
+        })?;
+        Ok(end)
+    }
+
+    fn exit(&self) -> Exit {
+        self.asked.get().map_or(Exit::Unusable, |request| request.exit())
+    }
+}
+
+fn seconds(typed: &str) -> Result<Duration, String> {
+    match typed.parse().map(Duration::try_from_secs_f64) {
+        Ok(Ok(length)) if length >= SHORTEST && length <= LONGEST => Ok(length),
+        Ok(_) | Err(_) => Err("a number of seconds from 0.1 to 86400".to_owned()),
+    }
+}
+
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift compare php-getset java-getset token --clients 32 --seconds 5
+  lockshift compare php-getset token --lease 1s --overrun 5 --crash 5
+  lockshift compare token --hold-ms 50 --json | jq '.[0].wait_p99_ms'";

@@ -1,0 +1,70 @@
+//! How the command ends: its exit status, and one sentence where it could not do what it was asked.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// 0: yes, or done.
+    Yes,
+    /// 1: no.
+    No,
+    /// 2: what was typed makes no sense.
+    Usage,
+    /// 3: the server or the input cannot be used.
+    Unusable,
+    /// 4: the reply was lost, and with it the outcome.
+    Unknown,
+    /// Somebody else's: that of the command that was run, or 128 and a signal.
+    Of(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Usage => 2,
+            Exit::Unusable => 3,
+            Exit::Unknown => 4,
+            Exit::Of(status) => status,
+        })
+    }
+}
+
+/// Why a command could not do what it was asked: what happened and where, and what to do about it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    exit: Exit,
+    sentence: String,
+}
+
+impl Failure {
+    /// It ends with this status and this sentence.
+    pub(super) fn new(exit: Exit, sentence: impl ToString) -> Self {
+        Self { exit, sentence: sentence.to_string() }
+    }
+
+    /// Says so on standard error.
+    pub(super) fn tell(self) -> Exit {
+        warn(&self.sentence);
+        self.exit
+    }
+}
+
+/// Whoever reads our output had enough of it: that is their right, and no failure. Anything else is one.
+pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Unusable, format_args!("standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// One line on standard error, under the command's name.
+pub(super) fn warn(sentence: impl std::fmt::Display) {
+    // A closed standard error leaves nobody to tell.
+    let _ = writeln!(anstream::stderr(), "lockshift: {sentence}");
+}

@@ -1,0 +1,52 @@
+//! What goes wrong with a server, as the command says it: which key, at which address, what to do.
+
+use redis::RedisError;
+
+use super::exit::{Exit, Failure};
+use super::server::Server;
+use crate::compare;
+use crate::driver::{Error, Trouble, Unknown};
+use crate::wire::Key;
+
+/// Connecting for the sake of `key` failed.
+pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Failure {
+    let error = Error::connection(key, error);
+    Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.trouble(), own_words(&error)))
+}
+
+/// The lock cannot be used.
+pub(super) fn of_lock(server: &Server, error: &Error) -> Failure {
+    let sentence = format_args!("lock key `{}` at {server}: {}{}", error.key(), error.trouble(), own_words(error));
+    Failure::new(Exit::Unusable, sentence)
+}
+
+/// A reply was lost.
+pub(super) fn of_unknown(server: &Server, unknown: &Unknown) -> Failure {
+    Failure::new(Exit::Unknown, format_args!("{unknown} ({server}: {})", unknown.source))
+}
+
+/// A comparison could not be finished. Its key is its own, and nobody's concern.
+pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure {
+    use compare::Trouble as T;
+    match trouble {
+        T::Server(error) => {
+            Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.trouble(), own_words(&error)))
+        }
+        T::Unknown(unknown) => of_unknown(server, &unknown),
+        trouble @ T::NoThread(_) => {
+            Failure::new(Exit::Unusable, format_args!("{trouble}: compare with fewer --clients"))
+        }
+        trouble @ (T::Unreadable(_) | T::NoRandomness(_)) => Failure::new(Exit::Unusable, trouble),
+    }
+}
+
+/// What the server or the system itself said, where the trouble is none of those that have a name.
+fn own_words(error: &Error) -> String {
+    let source = std::error::Error::source(error);
+    match error.trouble() {
+        Trouble::Refused | Trouble::NotRedis | Trouble::Unusable => {
+            source.map_or_else(String::new, |source| format!(" ({source})"))
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,44 @@
+//! A line on standard error that says how far we are, where somebody sits in front of it.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How far several tasks of the same length have come.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    each: Duration,
+}
+
+impl Progress {
+    /// So many tasks of this length each. Nothing is shown unless standard error is a terminal.
+    pub(super) fn new(tasks: usize, each: Duration) -> Self {
+        let bar = ProgressBar::new(millis(each).saturating_mul(tasks as u64));
+        let style = ProgressStyle::with_template("{prefix:<20} {bar:40.cyan/dim} {msg}").expect("a template of ours");
+        bar.set_style(style.progress_chars("━╸─"));
+        Self { bar, each }
+    }
+
+    /// The task of this number, counted from 0, begins.
+    pub(super) fn begin(&self, number: usize, name: String) {
+        self.bar.set_prefix(name);
+        self.bar.set_position(millis(self.each).saturating_mul(number as u64));
+    }
+
+    /// The task of this number has lasted so long.
+    pub(super) fn tell(&self, number: usize, elapsed: Duration, message: String) {
+        self.bar.set_message(message);
+        self.bar.set_position(millis(self.each).saturating_mul(number as u64).saturating_add(millis(elapsed)));
+    }
+}
+
+impl Drop for Progress {
+    /// Takes the line away: what follows stands alone.
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}

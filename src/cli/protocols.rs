@@ -1,0 +1,31 @@
+//! `lockshift protocols`: every protocol by name.
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::page;
+use crate::protocols::{Choice, catalogue};
+use crate::report::Protocols;
+
+/// List every protocol and dialect with its source, encoding and options
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Only these
+    #[arg(value_name = "PROTOCOL")]
+    only: Vec<Choice>,
+}
+
+/// Lists them.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let list = match args.only.as_slice() {
+        [] => Protocols::of(catalogue()),
+        only => Protocols::of(only.iter().map(Choice::protocol)),
+    };
+    page::print(&list, everywhere)?;
+    Ok(Exit::Yes)
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift protocols
+  lockshift protocols token php-getset
+  lockshift protocols --json | jq -r '.[].name'";

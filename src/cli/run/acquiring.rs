@@ -1,0 +1,111 @@
+//! Before CMD runs: trying and waiting, until the lock is won, patience is over, or a signal comes.
+
+use std::time::Duration;
+
+use super::news::{Event, News};
+use crate::cli::exit::{Exit, Failure, warn};
+use crate::cli::failure;
+use crate::cli::link::Link;
+use crate::cli::server::Server;
+use crate::cli::signals::{Caught, Request};
+use crate::driver::blocking::{Guard, Lock};
+use crate::driver::{Attempt, Wait, host};
+use crate::lock::{Held, Why};
+use crate::report::{Ran, whole_millis};
+
+/// How to come by the lock.
+pub(super) struct Acquiring<'a> {
+    pub(super) server: &'a Server,
+    /// For how long; `None` for as long as it takes.
+    pub(super) wait: Option<Duration>,
+    /// One try only.
+    pub(super) once: bool,
+}
+
+/// How that ended.
+pub(super) enum Ended {
+    /// We have it.
+    Won(Guard<Link>),
+    /// Somebody else has it.
+    Held,
+    /// A signal came first.
+    Asked(Request),
+}
+
+impl Acquiring<'_> {
+    pub(super) fn acquire(&self, lock: &Lock<Link>, news: &News, ran: &mut Ran) -> Result<Ended, Failure> {
+        let began = host::mono();
+        let mut asked = None;
+        let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
+            asked = request_within(news, pause);
+            asked.is_none() && !is_unreadable(attempt)
+        });
+        // Nor may one be missed that came during the last try.
+        let asked = asked.or_else(|| request_within(news, Duration::ZERO));
+        ran.waited_ms = whole_millis(host::mono().saturating_since(began));
+        let attempt = attempt.map_err(|error| failure::of_lock(self.server, &error))?;
+        ran.acquired = match attempt {
+            Attempt::Unknown(_) => None,
+            Attempt::Won(_) => Some(asked.is_none()),
+            Attempt::Held(_) | Attempt::TooLate => Some(false),
+        };
+        match (attempt, asked) {
+            (Attempt::Unknown(unknown), _) => Err(failure::of_unknown(self.server, &unknown)),
+            // A guard that was won meanwhile gives its lock back.
+            (_, Some(request)) => Ok(Ended::Asked(request)),
+            (Attempt::Won(guard), None) => Ok(Ended::Won(guard)),
+            (Attempt::Held(held), None) => self.held(lock, &held),
+            (Attempt::TooLate, None) => Err(self.too_late(lock)),
+        }
+    }
+
+    fn patience(&self) -> Wait {
+        match (self.once, self.wait) {
+            (true, _) => Wait::backoff().tries(1),
+            (false, None) => Wait::backoff(),
+            (false, Some(at_most)) => Wait::backoff().for_at_most(at_most),
+        }
+    }
+
+    fn held(&self, lock: &Lock<Link>, held: &Held) -> Result<Ended, Failure> {
+        let (key, server) = (lock.key(), self.server);
+        if held.why == Why::Unreadable {
+            return Err(Failure::new(
+                Exit::Unusable,
+                format_args!(
+                    "lock key `{key}` at {server}: this protocol cannot read what is in it: `lockshift inspect` shows \
+                     what that is"
+                ),
+            ));
+        }
+        let left = held.retry_in.map(|left| format!(", for another {}", humantime::format_duration(left)));
+        warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
+        Ok(Ended::Held)
+    }
+
+    fn too_late(&self, lock: &Lock<Link>) -> Failure {
+        let (key, server) = (lock.key(), self.server);
+        Failure::new(
+            Exit::Unusable,
+            format_args!(
+                "lock key `{key}` at {server}: the server takes longer than the lease: give it a longer --lease"
+            ),
+        )
+    }
+}
+
+/// A request to end that comes within this time.
+fn request_within(news: &News, length: Duration) -> Option<Request> {
+    let until = host::mono().saturating_add(length);
+    loop {
+        match news.next(Some(until.saturating_since(host::mono()))) {
+            Some(Event::Caught(Caught::Request(request))) => return Some(request),
+            Some(Event::Caught(Caught::ChildChanged) | Event::Lost(_)) => {}
+            None => return None,
+        }
+    }
+}
+
+fn is_unreadable<G>(attempt: &Attempt<G>) -> bool {
+    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
+}

@@ -1,0 +1,62 @@
+//! What can happen to `run` from outside: signals, its child, the loss of the lock. One queue for all of it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use crate::cli::exit::Failure;
+use crate::cli::signals::{self, Caught};
+use crate::driver::Loss;
+use crate::driver::blocking::Watch;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A signal came.
+    Caught(Caught),
+    /// The lock is lost.
+    Lost(Loss),
+}
+
+/// The queue of what happens.
+pub(super) struct News {
+    send: Sender<Event>,
+    queue: Receiver<Event>,
+}
+
+impl News {
+    /// Listens to the signals from now on.
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let (send, queue) = channel();
+        let caught = send.clone();
+        signals::listen(move |signal| {
+            // Nobody reads the queue any more once we are about to end.
+            let _ = caught.send(Event::Caught(signal));
+        })?;
+        Ok(Self { send, queue })
+    }
+
+    /// Listens to the loss of a lock as well, until it is given back.
+    pub(super) fn watch(&self, watch: Watch) -> std::io::Result<()> {
+        let send = self.send.clone();
+        let tell = move || {
+            if let Some(loss) = watch.wait() {
+                let _ = send.send(Event::Lost(loss));
+            }
+        };
+        Builder::new().name("lockshift-watch".into()).spawn(tell).map(drop)
+    }
+
+    /// The next event; `None` if there is none within `patience`, for which `None` means: as long as it takes.
+    pub(super) fn next(&self, patience: Option<Duration>) -> Option<Event> {
+        let event = match patience {
+            None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(patience) => self.queue.recv_timeout(patience),
+        };
+        match event {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("we hold a sender ourselves"),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The Redis that was chosen: one address, or several of one cluster.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use redis::cluster::{ClusterClient, ClusterConnection};
+use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
+
+/// How long a server may take to accept a connection, and to answer one command.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One address, as typed.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    info: ConnectionInfo,
+    of_cluster: bool,
+    /// The address without its password.
+    shown: String,
+}
+
+impl FromStr for Node {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let Some(mut url) = redis::parse_redis_url(typed) else {
+            return Err("it must begin with redis://, rediss:// or redis+unix://".to_owned());
+        };
+        let info = url.clone().into_connection_info().map_err(|error| error.to_string())?;
+        let of_cluster = url.query_pairs().any(|(name, value)| name == "cluster" && value == "true");
+        if url.password().is_some() {
+            // Only an address without a host refuses a password, and this one has one.
+            let _ = url.set_password(Some("***"));
+        }
+        url.set_query(None);
+        Ok(Self { info, of_cluster, shown: url.to_string() })
+    }
+}
+
+impl Node {
+    /// Whether it says that there are more.
+    pub(super) fn is_of_cluster(&self) -> bool {
+        self.of_cluster
+    }
+
+    /// Whether it is a socket of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.info.addr(), ConnectionAddr::Unix(_))
+    }
+}
+
+impl fmt::Display for Node {
+    /// The address without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+/// The Redis that was chosen.
+#[derive(Clone, Debug)]
+pub(super) enum Server {
+    /// One server.
+    Single(Box<Node>),
+    /// A cluster, by some of its nodes.
+    Cluster(Vec<Node>),
+}
+
+impl Server {
+    /// A new connection to one server.
+    pub(super) fn connect_single(node: &Node) -> RedisResult<Connection> {
+        let connection = Client::open(node.info.clone())?.get_connection_with_timeout(PATIENCE)?;
+        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        Ok(connection)
+    }
+
+    /// A new connection to a cluster. It never sends a command twice by itself: after a lost reply, a second
+    /// `SET NX` would be refused by our own first one.
+    pub(super) fn connect_cluster(nodes: &[Node]) -> RedisResult<ClusterConnection> {
+        let nodes: Vec<_> = nodes.iter().map(|node| node.info.clone()).collect();
+        let client = ClusterClient::builder(nodes).connection_timeout(PATIENCE).response_timeout(PATIENCE).build()?;
+        let connection = client.get_connection()?;
+        connection.set_auto_reconnect(false);
+        Ok(connection)
+    }
+}
+
+impl fmt::Display for Server {
+    /// Its addresses, passwords hidden.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Single(node) => node.fmt(f),
+            Self::Cluster(nodes) => {
+                let shown: Vec<_> = nodes.iter().map(|node| node.shown.as_str()).collect();
+                f.write_str(&shown.join(","))
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Words that several subcommands read in the same way: keys, lengths of time, leases.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+use crate::lock::Lease;
+use crate::wire::Key;
+
+/// A key: whatever bytes were typed.
+pub(super) fn key() -> impl TypedValueParser<Value = Key> {
+    OsStringValueParser::new().map(|typed: OsString| Key::new(typed.into_encoded_bytes()))
+}
+
+/// A length of time: `30s`, `500ms`, `1m 30s`.
+pub(super) fn length(typed: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(typed)
+}
+
+/// A lease: a length of time that Redis can count.
+pub(super) fn lease(typed: &str) -> Result<Lease, String> {
+    let length = length(typed).map_err(|error| error.to_string())?;
+    let lease = Lease::new(length).map_err(|error| error.to_string())?;
+    if lease.validity().is_zero() {
+        return Err(format!("a lease of {length:?} cannot be relied on: two clocks may drift as far apart meanwhile"));
+    }
+    Ok(lease)
+}
+
+#[test]
+fn lengths_of_time_as_people_write_them() {
+    for (typed, millis) in [("30s", 30_000), ("500ms", 500), ("1m 30s", 90_000), ("2h", 7_200_000)] {
+        assert_eq!(length(typed), Ok(Duration::from_millis(millis)), "{typed}");
+    }
+    for typed in ["", "30", "s", "-1s", "1 parsec", "99999999999999999999s"] {
+        assert!(length(typed).is_err(), "{typed}");
+    }
+}
+
+#[test]
+fn a_lease_is_neither_nothing_nor_for_ever() {
+    assert_eq!(lease("0s").unwrap_err(), "a lease of 0ns is too short: the shortest is 1 ms");
+    assert!(lease("9223372036854775808s").unwrap_err().ends_with("is too long: the longest is 100 years"));
+    assert!(lease("584554530871years").is_err());
+    assert!(lease("2ms").unwrap_err().starts_with("a lease of 2ms cannot be relied on"));
+    assert_eq!(lease("3ms").unwrap().length(), Duration::from_millis(3));
+}

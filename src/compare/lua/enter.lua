@@ -1,0 +1,12 @@
+-- A holder goes in.
+-- KEYS[1]  the witness of one run: a hash of `inside` and `latest`
+-- ARGV[1]  when the holder's winning try began, in microseconds of the run's own clock
+-- ARGV[2]  for how many milliseconds the witness outlives a run that dies
+-- Answers how many are inside now, this one included.
+local inside = redis.call('HINCRBY', KEYS[1], 'inside', 1)
+local latest = redis.call('HGET', KEYS[1], 'latest')
+if not latest or tonumber(latest) < tonumber(ARGV[1]) then
+  redis.call('HSET', KEYS[1], 'latest', ARGV[1])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return inside

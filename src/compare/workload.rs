@@ -1,0 +1,100 @@
+//! What the clients do: the same under every protocol.
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::driver::Wait;
+use crate::lock::Lease;
+
+/// What the clients do: the same under every protocol.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// How many compete, each on a connection and a thread of its own.
+    pub clients: usize,
+    /// For how long.
+    pub length: Duration,
+    /// How long each holder works, and on average rests afterwards.
+    pub hold: Duration,
+    /// For how long each asks to hold.
+    pub lease: Lease,
+    /// How to wait for a lock that is held; its limits are those of the run.
+    pub wait: Wait,
+    /// The share of holds that outlast their lease.
+    pub overrun: Percent,
+    /// The share of holders that end without a release.
+    pub crash: Percent,
+}
+
+/// A share of a hundred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percent(u8);
+
+impl Percent {
+    /// Whether the hold of this number, counted from 0, is one of the share. The share is spread evenly: no run of one
+    /// workload has more mishaps than another.
+    fn includes(self, number: u64) -> bool {
+        let share = u64::from(self.0);
+        // Half a step aside, so that a share of 1 % does not wait for the hundredth hold.
+        let by = |number: u64| (number * share + 50) / 100;
+        by(number + 1) > by(number)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_suffix('%').unwrap_or(text).parse() {
+            Ok(share @ 0..=100) => Ok(Self(share)),
+            Ok(_) | Err(_) => Err("a share is a whole number from 0 to 100"),
+        }
+    }
+}
+
+/// How a hold ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With a release, within its lease.
+    InTime,
+    /// With a release, after its lease.
+    Overrun,
+    /// Without a release.
+    Crash,
+}
+
+/// Deals the endings out to all the holds of one run.
+#[derive(Debug, Default)]
+pub(super) struct Endings {
+    dealt: AtomicU64,
+}
+
+impl Endings {
+    pub(super) fn next(&self, workload: &Workload) -> Ending {
+        let number = self.dealt.fetch_add(1, Ordering::Relaxed);
+        match () {
+            () if workload.crash.includes(number) => Ending::Crash,
+            // The two shares are dealt a hold apart, so that equal ones do not hide each other.
+            () if workload.overrun.includes(number + 1) => Ending::Overrun,
+            () => Ending::InTime,
+        }
+    }
+}
+
+#[test]
+fn a_share_is_dealt_exactly_and_evenly() {
+    for share in [0, 1, 7, 33, 50, 99, 100] {
+        let of = |numbers: std::ops::Range<u64>| numbers.filter(|number| Percent(share).includes(*number)).count();
+        assert_eq!(of(0..1000), usize::from(share) * 10, "{share} % of 1000");
+        assert_eq!(of(300..400), usize::from(share), "{share} % of any hundred");
+    }
+}
+
+#[test]
+fn shares_as_people_write_them() {
+    assert_eq!("5".parse(), Ok(Percent(5)));
+    assert_eq!("5%".parse(), Ok(Percent(5)));
+    for typed in ["", "-1", "101", "5.5", "%", "many"] {
+        assert!(typed.parse::<Percent>().is_err(), "{typed}");
+    }
+}

@@ -1,0 +1,60 @@
+//! What a look at a key comes to.
+
+use std::time::Duration;
+
+use super::hazard::Hazard;
+use super::reader::{Reader, Would, readers};
+use super::sight::Sight;
+use super::writer::{Writer, writers};
+use crate::protocols::Protocol;
+use crate::wire::{Ttl, UnixTime};
+
+/// What a look at a key comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was seen.
+    pub sight: Sight,
+    /// The protocols that could have written it.
+    pub writers: Vec<Protocol>,
+    /// What every protocol would do about it.
+    pub readers: Vec<Reader>,
+    /// When it is over: by its stamp, else by its TTL; `None` if nothing says so.
+    pub expires_at: Option<UnixTime>,
+    /// Whether it is over for those who could have written it; `None` if nobody could.
+    pub is_expired: Option<bool>,
+    /// What is wrong with it, or may become wrong: the gravest first.
+    pub hazards: Vec<Hazard>,
+}
+
+impl Finding {
+    /// Thinks about what was seen.
+    pub fn of(sight: Sight) -> Self {
+        let value = sight.value.as_deref();
+        let writers = value.map_or_else(Vec::new, |value| writers(value, sight.at));
+        let readers = value.map_or_else(Vec::new, |value| readers(value, sight.at));
+        let ends_at = writers.iter().find_map(|writer| writer.ends_at);
+        let is_expired = writers.first().map(|writer| is_expired(writer, &readers));
+        let hazards = Hazard::all(&sight, &writers, &readers, ends_at, is_expired);
+        let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());
+        let writers = writers.into_iter().map(|writer| writer.protocol).collect();
+        Self { sight, writers, readers, expires_at, is_expired, hazards }
+    }
+
+    /// Whether it is a lock that some protocol has written.
+    pub fn is_lock(&self) -> bool {
+        !self.writers.is_empty()
+    }
+}
+
+/// Whether the lock is over for its own kind. Those who read no stamps have it until Redis removes the key.
+fn is_expired(writer: &Writer, readers: &[Reader]) -> bool {
+    let own = readers.iter().find(|reader| reader.protocol == writer.protocol);
+    own.is_some_and(|reader| reader.now == Would::Take)
+}
+
+fn ttl_ends_at(sight: &Sight) -> Option<UnixTime> {
+    if sight.ttl == Ttl::NO_EXPIRY {
+        return None;
+    }
+    sight.ttl.left_of_millis().map(|left: Duration| sight.at.saturating_add(left))
+}

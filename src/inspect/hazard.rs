@@ -1,0 +1,172 @@
+//! What is wrong with a key that is a lock, or may become wrong.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::reader::{Reader, Would};
+use super::sight::Sight;
+use super::writer::Writer;
+use crate::wire::{Ttl, UnixTime};
+
+/// What is wrong with a key, or may become wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hazard {
+    /// It is no string.
+    OtherType {
+        /// Its type.
+        kind: String,
+    },
+    /// It is over, and still there: its holder has died, or works on without it.
+    Abandoned {
+        /// For how long it has been over.
+        since: Duration,
+    },
+    /// It has no TTL: Redis will never remove it. These never read the value as expired, and so wait for ever if its
+    /// holder dies.
+    NoTtl {
+        /// Who waits for ever.
+        stuck: Vec<&'static str>,
+    },
+    /// The TTL ends long after the stamp: whoever does not read stamps waits until then.
+    OutlivesStamp {
+        /// By how much.
+        by: Duration,
+    },
+    /// The TTL ends long before the stamp: the key goes while its holder may still work.
+    EndsBeforeStamp {
+        /// By how much.
+        by: Duration,
+    },
+    /// It is held, and some would take it all the same, because they read the value as expired.
+    TakenWhileHeld {
+        /// Who would.
+        by: Vec<&'static str>,
+    },
+    /// The clocks of this machine and of the server are apart: what is expired here may not be there.
+    ClocksApart {
+        /// By how much.
+        by: Duration,
+        /// Whether this machine's clock is the later one.
+        ahead: bool,
+    },
+}
+
+/// How far a stamp and a TTL may be apart by margins, rounding and the way between client and server.
+const ROUNDING: Duration = Duration::from_secs(5);
+/// How much longer a key may live than its stamp says: some clear it away later on purpose.
+const TIDYING: Duration = Duration::from_secs(600);
+/// How far clocks may be apart before it shows in a lock that counts in seconds.
+const SKEW: Duration = Duration::from_secs(1);
+
+impl Hazard {
+    /// All of them, the gravest first.
+    pub(super) fn all(
+        sight: &Sight,
+        writers: &[Writer],
+        readers: &[Reader],
+        ends_at: Option<UnixTime>,
+        is_expired: Option<bool>,
+    ) -> Vec<Self> {
+        if sight.exists() && sight.kind != "string" {
+            return vec![Self::OtherType { kind: sight.kind.clone() }];
+        }
+        let of_lock = match is_expired {
+            // It is nobody's lock: nothing about it can go wrong.
+            None => return Vec::new(),
+            Some(true) => Some(Self::Abandoned {
+                since: ends_at.map_or(Duration::ZERO, |ended| sight.at.saturating_since(ended)),
+            }),
+            Some(false) => Self::of_strangers(writers, readers),
+        };
+        let rest = [Self::of_no_ttl(sight, readers), Self::of_ttl(sight, ends_at), Self::of_clocks(sight)];
+        of_lock.into_iter().chain(rest.into_iter().flatten()).collect()
+    }
+
+    /// Whether others than its own kind would take it while it is held.
+    fn of_strangers(writers: &[Writer], readers: &[Reader]) -> Option<Self> {
+        let is_own = |reader: &Reader| writers.iter().any(|writer| writer.protocol == reader.protocol);
+        let by = names(readers, |reader| reader.now == Would::Take && !is_own(reader));
+        (!by.is_empty()).then_some(Self::TakenWhileHeld { by })
+    }
+
+    fn of_no_ttl(sight: &Sight, readers: &[Reader]) -> Option<Self> {
+        let stuck = || names(readers, |reader| reader.at_last != Would::Take);
+        (sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: stuck() })
+    }
+
+    /// Whether stamp and TTL disagree.
+    fn of_ttl(sight: &Sight, ends_at: Option<UnixTime>) -> Option<Self> {
+        let (stamp, gone) = (ends_at?, sight.at.saturating_add(sight.ttl.left_of_millis()?));
+        let (late, early) = (gone.saturating_since(stamp), stamp.saturating_since(gone));
+        match () {
+            () if late > TIDYING => Some(Self::OutlivesStamp { by: late }),
+            () if early > ROUNDING => Some(Self::EndsBeforeStamp { by: early }),
+            () => None,
+        }
+    }
+
+    fn of_clocks(sight: &Sight) -> Option<Self> {
+        let server_at = sight.server_at?;
+        let (ahead, behind) = (sight.at.saturating_since(server_at), server_at.saturating_since(sight.at));
+        let by = ahead.max(behind);
+        (by > SKEW).then_some(Self::ClocksApart { by, ahead: ahead > behind })
+    }
+}
+
+impl fmt::Display for Hazard {
+    /// One sentence without a full stop.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherType { kind } => write!(f, "it is a {kind}: every lock that keeps a string here fails"),
+            Self::Abandoned { since } => {
+                write!(f, "it ended {} ago and is still there: its holder died, or works on without it", rough(*since))
+            }
+            Self::NoTtl { stuck } if stuck.is_empty() => f.write_str("it has no TTL: Redis never removes it"),
+            Self::NoTtl { stuck } => {
+                write!(f, "it has no TTL: if its holder dies, {} will never get past it", list(stuck))
+            }
+            Self::OutlivesStamp { by } => {
+                write!(f, "its TTL ends {} after its stamp: whoever reads no stamps waits until then", rough(*by))
+            }
+            Self::EndsBeforeStamp { by } => {
+                write!(f, "its TTL ends {} before its stamp: it goes while its holder may still work", rough(*by))
+            }
+            Self::TakenWhileHeld { by } => {
+                write!(f, "it is held, but reads as expired to {}, who would take it", list(by))
+            }
+            Self::ClocksApart { by, ahead } => {
+                let direction = if *ahead { "ahead of" } else { "behind" };
+                write!(f, "this machine's clock is {} {direction} the server's", rough(*by))
+            }
+        }
+    }
+}
+
+/// Who does that; the modern ones first, because that is where everybody is going.
+fn names(readers: &[Reader], does: impl Fn(&Reader) -> bool) -> Vec<&'static str> {
+    let (modern, legacy): (Vec<&Reader>, Vec<&Reader>) =
+        readers.iter().filter(|reader| does(reader)).partition(|reader| reader.protocol.dialect().is_none());
+    modern.into_iter().chain(legacy).map(|reader| reader.protocol.name()).collect()
+}
+
+/// The first names, and how many more there are.
+fn list(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    match names.len() {
+        0..=SHOWN => names.join(", "),
+        all => format!("{} and {} more", names[..SHOWN - 1].join(", "), all - (SHOWN - 1)),
+    }
+}
+
+/// A length of time in its largest unit.
+fn rough(length: Duration) -> String {
+    let secs = length.as_secs();
+    match secs {
+        0 => format!("{} ms", length.as_millis()),
+        1..=119 => format!("{secs} s"),
+        120..=7_199 => format!("{} min", secs / 60),
+        7_200..=172_799 => format!("{} h", secs / 3_600),
+        172_800..=63_071_999 => format!("{} days", secs / 86_400),
+        63_072_000.. => format!("{} years", secs / 31_536_000),
+    }
+}

@@ -1,0 +1,89 @@
+//! What each protocol would do about a key that holds this value.
+
+use std::time::Duration;
+
+use crate::legacy::{Dialect, Lock, Looks, Missing, Takeover};
+use crate::lock::Lease;
+use crate::protocols::{Protocol, catalogue};
+use crate::wire::{Key, MonoTime, Reading, UnixTime};
+
+/// A protocol, and what it would do about the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What it would do now.
+    pub now: Would,
+    /// What it would do in a hundred years, if the value were still there.
+    pub at_last: Would,
+}
+
+/// What a client does about a key that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Would {
+    /// Takes the lock: it reads the value as expired.
+    Take,
+    /// Waits: it reads the value as live.
+    Wait,
+    /// Ends with an error: it cannot read the value.
+    Fail,
+    /// Waits for the key to go: it never reads values.
+    WaitForTheKeyToGo,
+}
+
+/// What every protocol would do about this value.
+pub(super) fn readers(value: &[u8], now: UnixTime) -> Vec<Reader> {
+    // Nobody knows the uptime of the hosts that reckon with it: now they may have just been started.
+    let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
+    let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
+    let reader = |protocol: Protocol| {
+        let would = |at| protocol.dialect().map_or(Would::WaitForTheKeyToGo, |dialect| Would::of(dialect, value, at));
+        Reader { protocol, now: would(now), at_last: would(at_last) }
+    };
+    catalogue().map(reader).collect()
+}
+
+impl Would {
+    fn of(dialect: &'static Dialect, value: &[u8], at: Reading) -> Self {
+        let Some(look) = dialect.look else {
+            return if dialect.takeover == Takeover::Never { Self::WaitForTheKeyToGo } else { Self::Take };
+        };
+        let lock = Lock::new(dialect, Key::from(""), TYPICAL);
+        if lock.is_absent(value) {
+            return match look.missing {
+                Missing::Expired => Self::take(dialect),
+                Missing::ClaimAgain | Missing::ClaimOnce | Missing::GiveUp => Self::WaitForTheKeyToGo,
+                Missing::Raises => Self::Fail,
+            };
+        }
+        match lock.looks(value, at) {
+            Looks::Expired => Self::take(dialect),
+            Looks::Live => Self::Wait,
+            Looks::Raised => Self::Fail,
+        }
+    }
+
+    /// What a client does about a lock that it finds expired.
+    fn take(dialect: &Dialect) -> Self {
+        match dialect.takeover {
+            Takeover::Never => Self::WaitForTheKeyToGo,
+            Takeover::Raises => Self::Fail,
+            Takeover::Getset(_)
+            | Takeover::WatchedSet
+            | Takeover::DelThenSetnx
+            | Takeover::Set
+            | Takeover::SetPx
+            | Takeover::Setex
+            | Takeover::WalksIn => Self::Take,
+        }
+    }
+}
+
+/// Longer than any lease.
+const FOR_EVER: Duration = Duration::from_secs(101 * 365 * 86_400);
+
+/// Some dialects reckon with their own lease; a usual one will do.
+const TYPICAL: Lease = match Lease::new(Duration::from_secs(30)) {
+    Ok(lease) => lease,
+    Err(_) => panic!("30 s is a lease"),
+};

@@ -1,0 +1,28 @@
+//! Every lock protocol by its name: the old dialects, row by row, and the modern locks. From a name, and what may stand
+//! behind it, to a [`Locker`](crate::lock::Locker) on a key.
+//!
+//! ```
+//! use std::time::Duration;
+//! use lockshift::lock::Lease;
+//! use lockshift::protocols::Choice;
+//!
+//! let choice: Choice = "token,expiry=exat".parse()?;
+//! let locker = choice.locker("invoices".into(), Lease::new(Duration::from_secs(30))?);
+//! assert_eq!(locker.key().as_bytes(), b"invoices");
+//!
+//! let unknown = "tokn".parse::<Choice>().unwrap_err();
+//! assert_eq!(unknown.to_string(), "there is no protocol `tokn`: did you mean `token`?");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod choice;
+mod maker;
+mod protocol;
+mod spec;
+mod token;
+mod unsuitable;
+
+pub use choice::Choice;
+pub use protocol::{Generation, Protocol, catalogue, find};
+pub use spec::Spec;
+pub use unsuitable::Unsuitable;

@@ -1,0 +1,65 @@
+//! What was written for a protocol, understood: a protocol, and the values of its options.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::maker::Maker;
+use super::protocol::{Protocol, find};
+use super::spec::Spec;
+use super::unsuitable::Unsuitable;
+use crate::lock::{Lease, Locker};
+use crate::wire::Key;
+
+/// A protocol, chosen with all its options.
+#[derive(Clone)]
+pub struct Choice {
+    protocol: Protocol,
+    written: String,
+    maker: Maker,
+}
+
+impl Choice {
+    /// What this means.
+    ///
+    /// # Errors
+    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that.
+    pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
+        let protocol = find(&spec.name)?;
+        let maker = protocol.maker(spec)?;
+        let options: String = spec.options().map(|(name, value)| format!(",{name}={value}")).collect();
+        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker })
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// This protocol's lock on `key`, for `lease` at a time.
+    pub fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
+        (self.maker)(key, lease)
+    }
+}
+
+impl FromStr for Choice {
+    type Err = Unsuitable;
+
+    fn from_str(written: &str) -> Result<Self, Unsuitable> {
+        let Ok(spec) = written.parse();
+        Self::of(&spec)
+    }
+}
+
+impl fmt::Display for Choice {
+    /// The protocol's name and the options that were given.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.written)
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Choice({self})")
+    }
+}

@@ -1,0 +1,34 @@
+//! What was written is no protocol, and what was perhaps meant.
+
+use thiserror::Error;
+
+/// What was written is no protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unsuitable {
+    /// No protocol has this name.
+    #[error("there is no protocol `{name}`{}", hint(*.nearest))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A name that it resembles.
+        nearest: Option<&'static str>,
+    },
+    /// The protocol has no such option, or the option no such value.
+    #[error("`{protocol}` has no option `{written}`{}", choices(.known))]
+    Option {
+        /// The protocol's name.
+        protocol: &'static str,
+        /// The option as written.
+        written: String,
+        /// The options that it has.
+        known: Vec<String>,
+    },
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
+}
+
+fn choices(options: &[String]) -> String {
+    if options.is_empty() { ": it has none".to_owned() } else { format!(": it has {}", options.join(", ")) }
+}

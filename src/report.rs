@@ -1,0 +1,24 @@
+//! One result as text for people and as JSON for programs. The field names are a contract; the tests of each file hold
+//! them.
+//!
+//! Text comes with colours: whoever prints it takes them out where nobody would see them.
+
+mod comparison;
+mod inspection;
+mod moment;
+mod protocols;
+mod run;
+mod table;
+
+use serde::Serialize;
+
+pub use comparison::{Compared, Comparison};
+pub use inspection::Inspection;
+pub use protocols::{Listed, Protocols};
+pub use run::{Ran, Released, whole_millis};
+
+/// A result that can be shown.
+pub trait Report: Serialize {
+    /// For people: lines of at most `width` columns where that is possible, of any length without it.
+    fn text(&self, width: Option<u16>) -> String;
+}

@@ -1,0 +1,125 @@
+//! What is in a key.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Attribute, Cell, Color};
+use serde::Serialize;
+
+use super::{Report, moment, table};
+use crate::inspect::{Finding, Would};
+use crate::wire::{Printable, Ttl, UnixTime};
+
+/// What is in a key: the fields are those of its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    key: String,
+    exists: bool,
+    #[serde(rename = "type")]
+    kind: String,
+    dialects: Vec<&'static str>,
+    expires_at: Option<String>,
+    expired: Option<bool>,
+    pttl_ms: i64,
+    hazards: Vec<String>,
+    #[serde(skip)]
+    finding: Finding,
+    #[serde(skip)]
+    names_everybody: bool,
+}
+
+impl Inspection {
+    /// What this finding says; in the text with every protocol's name, or with the first few of each kind.
+    pub fn of(finding: Finding, names_everybody: bool) -> Self {
+        Self {
+            key: finding.sight.key.to_string(),
+            exists: finding.sight.exists(),
+            kind: finding.sight.kind.clone(),
+            dialects: finding.writers.iter().map(|protocol| protocol.name()).collect(),
+            expires_at: finding.expires_at.map(moment::iso8601),
+            expired: finding.is_expired,
+            pttl_ms: finding.sight.ttl.0,
+            hazards: finding.hazards.iter().map(ToString::to_string).collect(),
+            finding,
+            names_everybody,
+        }
+    }
+
+    fn value(&self) -> String {
+        match &self.finding.sight.value {
+            Some(value) => format!("\"{}\"", Printable(value)),
+            None => "too long for a lock".to_owned(),
+        }
+    }
+
+    fn ends(&self, ends_at: UnixTime) -> String {
+        let at = self.finding.sight.at;
+        let distance = match ends_at.saturating_since(at) {
+            Duration::ZERO => format!("{} ago", moment::length(at.saturating_since(ends_at))),
+            left => format!("in {}", moment::length(left)),
+        };
+        format!("{} ({distance})", moment::local(ends_at))
+    }
+
+    fn ttl(&self) -> String {
+        match self.finding.sight.ttl {
+            Ttl::NO_EXPIRY => "none".to_owned(),
+            ttl => ttl.left_of_millis().map_or_else(|| "gone".to_owned(), moment::length),
+        }
+    }
+
+    fn written_by(&self) -> String {
+        if self.dialects.is_empty() { "no known lock".to_owned() } else { self.list(&self.dialects) }
+    }
+
+    /// The names of those who would do this now.
+    fn who(&self, would: Would) -> Option<String> {
+        let readers = self.finding.readers.iter().filter(|reader| reader.now == would);
+        let names: Vec<_> = readers.map(|reader| reader.protocol.name()).collect();
+        (!names.is_empty() && self.finding.is_lock()).then(|| self.list(&names))
+    }
+
+    fn list(&self, names: &[&str]) -> String {
+        const SHOWN: usize = 6;
+        match names.len() {
+            few if few <= SHOWN || self.names_everybody => names.join(", "),
+            all => format!("{} and {} more", names[..SHOWN - 1].join(", "), all - (SHOWN - 1)),
+        }
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let is_string = self.kind == "string";
+        let ends = if self.expired == Some(true) { "ended" } else { "ends" };
+        let rows = [
+            ("type", Some(self.kind.clone())),
+            ("value", is_string.then(|| self.value())),
+            (ends, self.finding.expires_at.map(|moment| self.ends(moment))),
+            ("TTL", Some(self.ttl())),
+            ("written by", is_string.then(|| self.written_by())),
+            ("held for", self.who(Would::Wait)),
+            ("taken by", self.who(Would::Take)),
+            ("an error to", self.who(Would::Fail)),
+            ("not read by", self.who(Would::WaitForTheKeyToGo)),
+        ];
+        rows.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+    }
+}
+
+impl Report for Inspection {
+    fn text(&self, width: Option<u16>) -> String {
+        let bold = Style::new().bold();
+        let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+        let title = &self.key;
+        if !self.exists {
+            return format!("{bold}{title}{bold:#}  {red}no such key{red:#}\n");
+        }
+        let mut rows = table::bare(width);
+        for (label, text) in self.rows() {
+            rows.add_row([Cell::new(format!("  {label}")).add_attribute(Attribute::Dim), Cell::new(text)]);
+        }
+        for hazard in &self.hazards {
+            rows.add_row([Cell::new("  hazard").fg(Color::Yellow), Cell::new(hazard)]);
+        }
+        format!("{bold}{title}{bold:#}\n{}", table::text(rows))
+    }
+}

@@ -1,0 +1,52 @@
+//! How a command that ran under a lock came to its end.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// How a command that ran under a lock, or did not, came to its end.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ran {
+    /// The key.
+    pub key: String,
+    /// The protocol, with its options.
+    pub protocol: String,
+    /// Whether the lock was acquired; `None` if the reply was lost.
+    pub acquired: Option<bool>,
+    /// How long that took.
+    pub waited_ms: u64,
+    /// How long the command ran; `None` if it did not.
+    pub ran_ms: Option<u64>,
+    /// The command's exit status, 128 and a signal if one ended it; `None` if it did not run.
+    pub status: Option<u8>,
+    /// Whether the lock was lost while the command ran.
+    pub lost: bool,
+    /// How the lock was given back; `None` if there was none to give back.
+    pub released: Option<Released>,
+}
+
+/// How a lock was given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Released {
+    /// The key was deleted.
+    Freed,
+    /// There was nothing of ours any more.
+    Lost,
+    /// The protocol's own check said to leave the key alone.
+    LeftAlone,
+    /// The server could not be reached, or its reply was lost: the lease ends the lock.
+    Unknown,
+}
+
+impl Ran {
+    /// Nothing has happened yet.
+    pub fn new(key: String, protocol: String) -> Self {
+        Self { key, protocol, acquired: None, waited_ms: 0, ran_ms: None, status: None, lost: false, released: None }
+    }
+}
+
+/// A length in whole milliseconds, as the fields have it.
+pub fn whole_millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,112 @@
+//! The built command, run to its end or in the background.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::patience::{PATIENCE, until};
+use crate::server::Server;
+
+/// The command, with nothing in its environment that could lead it astray.
+pub(super) fn lockshift() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
+    for name in ["REDIS_URL", "RUST_LOG", "RUST_BACKTRACE", "NO_COLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The command for this server.
+pub(super) fn lockshift_at(server: &Server) -> Command {
+    let mut command = lockshift();
+    command.env("REDIS_URL", server.url());
+    command
+}
+
+/// How a command came to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Done {
+    /// Its standard output, read as JSON.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// The last line of its standard error, read as JSON.
+    pub(super) fn note(&self) -> Value {
+        let line = self.stderr.lines().last().unwrap_or_default();
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command prints text");
+        let done = Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        assert!(!done.stderr.contains("panicked"), "{done:?}");
+        done
+    }
+}
+
+/// Runs it with these arguments to its end.
+pub(super) fn done<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Done {
+    assert_cmd::Command::from_std({
+        command.args(args);
+        command
+    })
+    .timeout(PATIENCE)
+    .output()
+    .expect("the command ends in time")
+    .into()
+}
+
+/// A command that runs in the background; ended when dropped.
+pub(super) struct Running(Option<Child>);
+
+impl Running {
+    /// Starts it with these arguments.
+    pub(super) fn start<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Self {
+        let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Self(Some(child.expect("the command was built")))
+    }
+
+    /// Sends it a signal.
+    pub(super) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.child()), signal).expect("it runs");
+    }
+
+    /// Waits for its end.
+    pub(super) fn done(mut self) -> Done {
+        let mut child = self.0.take().expect("it ends once");
+        until("the command ends", || child.try_wait().expect("the child is ours"));
+        child.wait_with_output().expect("its output can be read").into()
+    }
+
+    fn child(&self) -> &Child {
+        self.0.as_ref().expect("it has not ended")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // At worst it has ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits until somebody has made this file.
+pub(super) fn appears(file: &Path) {
+    until(format_args!("{} appears", file.display()), || file.exists().then_some(()));
+}

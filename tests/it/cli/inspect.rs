@@ -1,0 +1,173 @@
+//! `lockshift inspect`: what is in a key, and what is wrong with it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use redis::{Cmd, cmd};
+use serde_json::{Value, json};
+
+use super::command::{Done, done, lockshift_at};
+use crate::server::{Options, Server};
+
+/// The wall clock, in seconds.
+#[expect(clippy::disallowed_methods, reason = "a test writes stamps as the old clients do")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is past 1970").as_secs()
+}
+
+fn set(server: &Server, value: impl AsRef<[u8]>) {
+    cmd("SET").arg("stock").arg(value.as_ref()).exec(&mut server.connect()).unwrap();
+}
+
+fn inspect(server: &Server) -> Done {
+    done(lockshift_at(server), ["inspect", "stock", "--json"])
+}
+
+fn dialects(json: &Value) -> Vec<&str> {
+    json["dialects"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+fn hazards(json: &Value) -> Vec<&str> {
+    json["hazards"].as_array().unwrap().iter().map(|hazard| hazard.as_str().unwrap()).collect()
+}
+
+/// One hazard begins so.
+fn has_hazard(json: &Value, beginning: &str) -> bool {
+    hazards(json).iter().any(|hazard| hazard.starts_with(beginning))
+}
+
+#[test]
+fn no_key() {
+    let seen = inspect(&Server::start());
+    assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""));
+    let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "expires_at": null,
+        "expired": null, "pttl_ms": -2, "hazards": []});
+    assert_eq!(seen.json(), nothing);
+}
+
+#[test]
+fn a_lock_of_the_old_kind() {
+    let server = Server::start();
+    let ends = now() + 3600;
+    set(&server, ends.to_string());
+    cmd("EXPIRE").arg("stock").arg(3600).exec(&mut server.connect()).unwrap();
+
+    let seen = inspect(&server);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let json = seen.json();
+    let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["dialects", "exists", "expired", "expires_at", "hazards", "key", "pttl_ms", "type"]);
+    assert_eq!((&json["exists"], &json["type"], &json["expired"]), (&true.into(), &"string".into(), &false.into()));
+    let expected = chrono::DateTime::from_timestamp_secs(i64::try_from(ends).unwrap()).unwrap();
+    assert_eq!(json["expires_at"], expected.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true));
+    assert!((3_590_000..=3_600_000).contains(&json["pttl_ms"].as_i64().unwrap()), "{json}");
+    assert!(dialects(&json).contains(&"php-getset") && dialects(&json).contains(&"setnx-page"), "{json}");
+    assert!(!dialects(&json).contains(&"jedis-lock"), "its milliseconds would be of 1970: {json}");
+    assert!(has_hazard(&json, "it is held, but reads as expired to"), "to those who count milliseconds: {json}");
+    assert!(!has_hazard(&json, "it has no TTL"), "{json}");
+}
+
+#[test]
+fn what_is_wrong_with_stamps_and_ttls() {
+    let hour = 3600;
+    let table: [(&str, i64, Option<i64>, &str); 5] = [
+        ("over, and still there", -2 * hour, None, "it ended 2 h ago and is still there"),
+        ("no TTL", hour, None, "it has no TTL: if its holder dies, token, "),
+        ("the moment where the length belongs", hour, Some(1_700_000_000), "its TTL ends 53 years after its stamp"),
+        ("the TTL is shorter", hour, Some(hour / 2), "its TTL ends 29 min before its stamp"),
+        ("read in another unit", hour, Some(hour), "it is held, but reads as expired to"),
+    ];
+    let server = Server::start();
+    for (what, ends_in, ttl, expected) in table {
+        set(&server, (now().cast_signed() + ends_in).to_string());
+        if let Some(ttl) = ttl {
+            cmd("EXPIRE").arg("stock").arg(ttl).exec(&mut server.connect()).unwrap();
+        }
+        let json = inspect(&server).json();
+        assert!(has_hazard(&json, expected), "{what}: {json}");
+        assert_eq!(json["expired"], ends_in < 0, "{what}");
+    }
+}
+
+#[test]
+fn a_token() {
+    let server = Server::start();
+    let running = done(
+        lockshift_at(&server),
+        ["run", "stock", "--", env!("CARGO_BIN_EXE_lockshift"), "inspect", "stock", "--json", "--redis", &server.url()],
+    );
+    assert_eq!(running.code, Some(0), "{running:?}");
+    let json = running.json();
+    assert!(dialects(&json).contains(&"token"), "{json}");
+    assert_eq!(json["expired"], false);
+    assert!(json["expires_at"].is_string(), "by its TTL: {json}");
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let server = Server::start();
+    let stamp = (now() + 3600) * 1000;
+    cmd("SET").arg(b"\xff\x00").arg(&stamp.to_be_bytes()[..]).exec(&mut server.connect()).unwrap();
+    // A key with a zero byte cannot be typed; one that is no UTF-8 can.
+    cmd("RENAME").arg(b"\xff\x00").arg(b"\xff").exec(&mut server.connect()).unwrap();
+    let seen = done(lockshift_at(&server), [OsStr::new("inspect"), OsStr::from_bytes(b"\xff"), OsStr::new("--json")]);
+    let json = seen.json();
+    assert_eq!((seen.code, json["key"].as_str()), (Some(0), Some(r"\xff")));
+    assert_eq!(dialects(&json), ["java-getset"]);
+
+    let text = done(lockshift_at(&server), [OsStr::new("inspect"), OsStr::from_bytes(b"\xff")]).stdout;
+    assert!(text.starts_with("\\xff\n") && text.contains(r#""\x00\x00\x01"#), "{text}");
+}
+
+#[test]
+fn what_is_no_lock() {
+    let server = Server::start();
+    let table: [(Cmd, &str, &[&str]); 4] = [
+        (cmd("SET").arg("stock").arg("hello").take(), "string", &[]),
+        (cmd("SET").arg("stock").arg(&[b'7'; 600]).take(), "string", &[]),
+        (cmd("RPUSH").arg("stock").arg("apples").take(), "list", &["it is a list: "]),
+        (cmd("HSET").arg("stock").arg("apples").arg(3).take(), "hash", &["it is a hash: "]),
+    ];
+    for (put, kind, expected) in table {
+        cmd("DEL").arg("stock").exec(&mut server.connect()).unwrap();
+        put.exec(&mut server.connect()).unwrap();
+        let seen = inspect(&server);
+        assert_eq!(seen.code, Some(1), "{seen:?}");
+        let json = seen.json();
+        assert_eq!(
+            (&json["exists"], json["type"].as_str(), &json["expired"]),
+            (&true.into(), Some(kind), &Value::Null)
+        );
+        assert_eq!(dialects(&json), [""; 0]);
+        assert_eq!(hazards(&json).len(), expected.len(), "{json}");
+        assert!(expected.iter().all(|beginning| has_hazard(&json, beginning)), "{json}");
+    }
+}
+
+#[test]
+fn the_text_names_a_few_or_all() {
+    let server = Server::start();
+    set(&server, (now() + 60).to_string());
+    let few = done(lockshift_at(&server), ["inspect", "stock"]).stdout;
+    for expected in ["stock\n", "  written by", " more\n", "  held for", "  taken by", "  not read by", "  hazard"] {
+        assert!(few.contains(expected), "no {expected:?} in\n{few}");
+    }
+    assert!(few.lines().all(|line| line.chars().count() <= 140), "{few}");
+    let all = done(lockshift_at(&server), ["inspect", "stock", "--all"]).stdout;
+    assert!(all.contains("resque-lonely-job") && !few.contains("resque-lonely-job"), "{all}");
+}
+
+#[test]
+fn it_only_reads() {
+    let server = Server::start();
+    set(&server, (now() + 60).to_string());
+    let reader = ["on", "nopass", "~*", "-@all", "+@read", "+@connection"];
+    cmd("ACL").arg("SETUSER").arg("reader").arg(&reader[..]).exec(&mut server.connect()).unwrap();
+    let url = format!("redis://reader:any@{}/", server.address());
+    let seen = done(lockshift_at(&server), ["inspect", "stock", "--json", "--redis", &url]);
+    assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{seen:?}");
+
+    let replica = Server::with(&Options::new().replica_of(&server));
+    crate::patience::until("the replica has the key", || (inspect(&replica).code == Some(0)).then_some(()));
+}

@@ -1,0 +1,83 @@
+//! Servers that cannot be used: exit status 3, and one sentence that names the server, the key where there is one, and
+//! what to do.
+
+use std::process::Command;
+
+use super::command::{Done, done, lockshift, lockshift_at};
+use crate::server::{Options, Server};
+
+/// One short sentence on standard error, with these words in it, and nothing else.
+fn assert_told(done: &Done, code: i32, expected: &[&str]) {
+    assert_eq!((done.code, done.stdout.as_str()), (Some(code), ""), "{done:?}");
+    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    for words in [&["lockshift: "], expected].concat() {
+        assert!(done.stderr.contains(words), "no {words:?} in {done:?}");
+    }
+}
+
+/// What `run` says there.
+fn run(command: Command) -> Done {
+    done(command, ["run", "stock", "--nonblock", "--", "echo", "not reached"])
+}
+
+#[test]
+fn a_server_that_is_down() {
+    let mut server = Server::start();
+    server.kill();
+    let url = server.url();
+    for args in [&["run", "stock", "--", "true"][..], &["inspect", "stock"], &["compare", "token"]] {
+        assert_told(&done(lockshift_at(&server), args), 3, &[&url, "nobody answers", "start the server"]);
+    }
+}
+
+#[test]
+fn a_password_that_is_wrong_or_missing() {
+    let server = Server::with(&Options::new().password("sesame"));
+    let address = server.address();
+    for login in ["", ":poppy@"] {
+        let mut command = lockshift();
+        command.env("REDIS_URL", format!("redis://{login}{address}/"));
+        let told = run(command);
+        assert_told(&told, 3, &[&address.to_string(), "wants another login"]);
+        assert!(!told.stderr.contains("poppy"), "{told:?}");
+    }
+    assert_eq!(run(lockshift_at(&server)).stdout, "not reached\n");
+}
+
+#[test]
+fn a_key_of_another_type() {
+    let server = Server::start();
+    redis::cmd("LPUSH").arg("stock").arg("apples").exec(&mut server.connect()).unwrap();
+    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
+    assert_told(&told, 3, &["`stock`", &server.url(), "cannot read what is in it", "lockshift inspect"]);
+    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
+    assert_eq!(told.code, Some(0), "its keys have other names: {told:?}");
+}
+
+#[test]
+fn a_replica_that_only_reads() {
+    let master = Server::start();
+    let replica = Server::with(&Options::new().replica_of(&master));
+    let told = run(lockshift_at(&replica));
+    assert_told(&told, 3, &["`stock`", &replica.url(), "replica", "connect to its master"]);
+}
+
+#[test]
+fn a_server_out_of_memory() {
+    let server = Server::with(&Options::new().max_memory(1));
+    assert_told(&run(lockshift_at(&server)), 3, &["`stock`", "out of memory", "maxmemory"]);
+}
+
+#[test]
+fn a_user_that_may_not() {
+    let server = Server::start();
+    redis::cmd("ACL")
+        .arg("SETUSER")
+        .arg("guest")
+        .arg(&["on", "nopass", "~*", "+@read", "+@connection"][..])
+        .exec(&mut server.connect())
+        .unwrap();
+    let mut command = lockshift();
+    command.env("REDIS_URL", format!("redis://guest:any@{}/", server.address()));
+    assert_told(&run(command), 3, &["`stock`", "may not", "ACL SETUSER"]);
+}

@@ -1,0 +1,94 @@
+//! What was typed: understood, explained, or refused with exit status 2.
+
+use super::command::{done, lockshift};
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_sent() {
+    let redis = ["--redis", "redis://127.0.0.1:1"];
+    let table: [(&[&str], &str); 22] = [
+        (&[], "Usage: lockshift"),
+        (&["nonesuch"], "unrecognized subcommand"),
+        (&["run"], "<KEY>"),
+        (&["run", "k"], "<CMD>"),
+        (&["run", "k", "--", "true"], "which Redis? Name it with --redis"),
+        (&["compare", "token"], "which Redis? Name it with --redis"),
+        (&["run", "k", "--lease", "0s", "--", "true"], "a lease of 0ns is too short: the shortest is 1 ms"),
+        (&["run", "k", "--lease", "9223372036854775808s", "--", "true"], "too long: the longest is 100 years"),
+        (&["run", "k", "--lease", "99999999999999999999s", "--", "true"], "--lease"),
+        (&["run", "k", "--lease", "2ms", "--", "true"], "a lease of 2ms cannot be relied on"),
+        (&["run", "k", "--lease", "-5s", "--", "true"], "unexpected argument"),
+        (&["run", "k", "--lease", "thirty", "--", "true"], "--lease"),
+        (&["run", "k", "--wait", "30", "--", "true"], "time unit needed"),
+        (&["run", "k", "--wait", "1s", "--nonblock", "--", "true"], "cannot be used with"),
+        (&["run", "k", "-E", "256", "--", "true"], "256 is not in 0..=255"),
+        (&["run", "k", "--protocol", "tokn", "--", "true"], "there is no protocol `tokn`: did you mean `token`?"),
+        (&["run", "k", "--protocol", "token,colour=red", "--", "true"], "`token` has no option `colour=red`"),
+        (&["compare"], "<PROTOCOL>"),
+        (&["compare", "token", "--clients", "0"], "--clients"),
+        (&["compare", "token", "--seconds", "0"], "a number of seconds from 0.1 to 86400"),
+        (&["compare", "token", "--crash", "101"], "a share is a whole number from 0 to 100"),
+        (&["compare", "token", "--wait", "nonesuch"], "possible values: backoff"),
+    ];
+    for (args, expected) in table {
+        let with_server = args.iter().chain(if expected.starts_with("which") { [].iter() } else { redis.iter() });
+        let refused = done(lockshift(), with_server);
+        assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{args:?}: {expected} not in {}", refused.stderr);
+        assert_eq!(refused.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn addresses_that_are_none_are_refused_and_their_passwords_kept() {
+    let table: [(&[&str], &str); 4] = [
+        (&["http://:sesame@localhost"], "it must begin with redis://, rediss:// or redis+unix://"),
+        (&["redis://:sesame@localhost:notaport"], "redis://"),
+        (&["redis://:sesame@localhost/notadb"], "Invalid database number"),
+        (
+            &["redis://:sesame@localhost", "redis+unix:///run/redis.sock"],
+            "redis+unix:///run/redis.sock cannot be a node",
+        ),
+    ];
+    for (urls, expected) in table {
+        let refused = done(lockshift(), ["run", "k", "--redis", &urls.join(","), "--", "true"]);
+        assert_eq!(refused.code, Some(2), "{urls:?}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{urls:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn every_command_explains_itself() {
+    for args in [&["--help"][..], &["run", "--help"], &["inspect", "--help"], &["compare", "--help"]] {
+        let help = done(lockshift(), args);
+        assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{args:?}");
+        for expected in ["Usage: lockshift", "Examples:", "--redis", "--json"] {
+            assert!(help.stdout.contains(expected), "{args:?}: no {expected} in\n{}", help.stdout);
+        }
+        assert!(!help.stdout.contains('\x1b'), "no colours where nobody sees them");
+    }
+}
+
+#[test]
+fn it_tells_its_version() {
+    let expected = format!("lockshift {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(done(lockshift(), ["--version"]).stdout, expected);
+}
+
+#[test]
+fn shells_can_complete_it() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = done(lockshift(), ["completions", shell]);
+        assert_eq!(script.code, Some(0), "{shell}: {script:?}");
+        assert!(script.stdout.contains("conflict-exit-code"), "{shell}: {}", script.stdout);
+    }
+    assert_eq!(done(lockshift(), ["completions", "csh"]).code, Some(2));
+}
+
+#[test]
+fn it_has_manual_pages() {
+    let whole = done(lockshift(), ["man"]);
+    assert!(whole.stdout.starts_with(".ie") && whole.stdout.contains(".TH lockshift 1"), "{whole:?}");
+    let run = done(lockshift(), ["man", "run"]);
+    assert!(run.stdout.contains("flock(1)") && run.stdout.contains("on\\-lost"), "{run:?}");
+    assert_eq!(done(lockshift(), ["man", "nonesuch"]).code, Some(2));
+}

@@ -1,0 +1,17 @@
+//! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is told once and played in
+//! both worlds ([`world`]).
+
+mod connections;
+mod dropping;
+mod gate;
+mod holding;
+mod lockers;
+mod logbook;
+mod losing_replies;
+mod renewing;
+mod troubles;
+mod waiting;
+mod world;
+
+#[cfg(feature = "tokio")]
+mod cancelling;

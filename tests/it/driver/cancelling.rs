@@ -1,0 +1,151 @@
+//! Futures that are dropped before their end: whatever they had begun, no lock is left behind. The leases here are an
+//! hour, so that only a release can free a key.
+
+use std::time::Duration;
+
+use lockshift::driver::tokio::Lock;
+use lockshift::driver::{Answer, Attempt, Wait};
+use lockshift::lock::{Locker, Released};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, cmd};
+use tokio::time::{sleep, timeout};
+
+use super::gate::Gate;
+use super::lockers::SetnxExpire;
+use super::world::{AN_HOUR, ms, token};
+use crate::monitor::Monitor;
+use crate::patience::{pause, until};
+use crate::server::Server;
+
+async fn lock(server: &Server, locker: impl Locker + 'static) -> Lock<MultiplexedConnection> {
+    let patient = AsyncConnectionConfig::new().set_response_timeout(None);
+    Lock::new(server.client().get_multiplexed_async_connection_with_config(&patient).await.unwrap(), locker)
+}
+
+fn until_free(server: &Server) {
+    let mut operator = server.connect();
+    until("the key is free", || {
+        let exists: bool = cmd("EXISTS").arg("k").query(&mut operator).unwrap();
+        (!exists).then_some(())
+    });
+}
+
+/// The names of all commands, without those for the gate, up to the first one named `last`.
+fn until_said(monitor: &mut Monitor, last: &str) -> Vec<String> {
+    let mut said = Vec::new();
+    until(format_args!("somebody says {last}"), || {
+        let names = monitor.take().into_iter().map(|line| String::from_utf8_lossy(&line.words[0]).into_owned());
+        said.extend(names.filter(|name| name != "CLIENT"));
+        said.iter().any(|name| name == last).then(|| said.clone())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_dropped_while_its_command_is_under_way_gives_back_what_it_wins() {
+    let server = Server::start();
+    let lock = lock(&server, token(AN_HOUR)).await;
+    let mut gate = Gate::shut(&server);
+
+    let trying = tokio::spawn(async move { lock.try_acquire().await });
+    gate.until_waiting(1);
+    trying.abort();
+    assert!(trying.await.unwrap_err().is_cancelled());
+    let mut monitor = Monitor::on(&server);
+    gate.open();
+
+    assert_eq!(until_said(&mut monitor, "del"), ["SET", "EVALSHA", "EVAL", "get", "del"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_of_several_steps_dropped_between_them_is_carried_on_and_given_back() {
+    let server = Server::start();
+    let lock = lock(&server, SetnxExpire::new("k")).await;
+    let mut gate = Gate::shut(&server);
+
+    let trying = tokio::spawn(async move { lock.try_acquire().await });
+    gate.until_waiting(1);
+    trying.abort();
+    assert!(trying.await.unwrap_err().is_cancelled());
+    let mut monitor = Monitor::on(&server);
+    gate.open();
+
+    assert_eq!(until_said(&mut monitor, "DEL"), ["SETNX", "EXPIRE", "DEL"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_may_be_dropped_at_any_moment() {
+    let server = Server::start();
+    let lock = lock(&server, token(AN_HOUR)).await;
+    let (mut dropped, mut won) = (0, 0);
+    let mut moments = (0..3000).step_by(10).cycle().take(20_000);
+    while dropped < 25 || won < 25 {
+        let micros = moments.next().expect("on any machine some tries take longer than others");
+        let trying = tokio::spawn({
+            let lock = lock.clone();
+            async move { lock.try_acquire().await }
+        });
+        pause(Duration::from_micros(micros));
+        trying.abort();
+        match trying.await {
+            Err(_) => dropped += 1,
+            Ok(Ok(Attempt::Won(guard))) => {
+                won += 1;
+                drop(guard);
+            }
+            Ok(other) => panic!("nobody has it, but: {other:?}"),
+        }
+        until_free_for_good(&server, &lock).await;
+    }
+}
+
+/// The key is free, and nothing under way takes it once more: who is dropped may not have sent its command yet.
+async fn until_free_for_good(server: &Server, lock: &Lock<MultiplexedConnection>) {
+    match lock.acquire(&Wait::every(ms(1)).tries(10_000)).await {
+        Ok(Attempt::Won(guard)) => drop(guard.release().await),
+        other => panic!("the key was not given back: {other:?}"),
+    }
+    until_free(server);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_dropped_while_it_is_under_way_is_carried_on() {
+    let server = Server::start();
+    let lock = lock(&server, token(AN_HOUR)).await;
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let mut gate = Gate::shut(&server);
+
+    let releasing = tokio::spawn(guard.release());
+    gate.until_waiting(1);
+    releasing.abort();
+    assert!(releasing.await.unwrap_err().is_cancelled());
+    gate.open();
+
+    until_free(&server);
+}
+
+#[tokio::test]
+async fn a_release_that_is_never_waited_for_happens_all_the_same() {
+    let server = Server::start();
+    let lock = lock(&server, token(AN_HOUR)).await;
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    drop(guard.release());
+    let mut operator = server.connect();
+    while cmd("EXISTS").arg("k").query(&mut operator) == Ok(true) {
+        sleep(ms(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stops_waiting_does_not_get_the_lock_behind_its_back() {
+    let server = Server::start();
+    let lock = lock(&server, token(AN_HOUR)).await;
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+
+    assert!(timeout(ms(50), lock.acquire(&Wait::every(AN_HOUR))).await.is_err());
+    assert!(matches!(guard.release().await, Ok(Answer::Known(Released::Freed))));
+
+    let mut monitor = Monitor::on(&server);
+    sleep(ms(30)).await;
+    assert_eq!(monitor.take(), [], "no try goes on");
+    assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
+}

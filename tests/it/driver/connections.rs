@@ -1,0 +1,121 @@
+//! Every kind of connection that the `redis` crate has carries a lock.
+
+mod cluster;
+#[cfg(feature = "tokio")]
+mod tasks;
+
+use std::thread;
+
+use lockshift::driver::blocking::Lock;
+use lockshift::driver::{Answer, Attempt, Renewal, Trouble};
+use lockshift::lock::{Extended, Lease, Released, Standing};
+use lockshift::modern::TokenLock;
+use lockshift::wire::Key;
+use redis::ConnectionLike;
+
+use super::lockers::Watched;
+use super::world::{AN_HOUR, ms, token};
+use crate::patience::pause;
+use crate::server::Server;
+use cluster::Cluster;
+
+/// Acquires, is refused, looks, extends, renews, releases, and does it once more from another thread.
+fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
+    let lock = Lock::new(connection, token(AN_HOUR));
+    let round = move || {
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))));
+        assert!(matches!(guard.standing(), Ok(Standing::Ours { left: Some(_) })));
+        assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
+        guard.renew(Renewal::every(ms(1))).unwrap();
+        assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+        lock
+    };
+    let lock = round();
+    thread::spawn(move || drop(lock.try_acquire())).join().unwrap();
+}
+
+fn refuses_watch<C: ConnectionLike + 'static>(connection: C) {
+    let lock = Lock::new(connection, Watched(Key::from("k")));
+    assert_eq!(lock.try_acquire().unwrap_err().trouble(), Trouble::SharedConnection);
+}
+
+#[test]
+fn a_connection() {
+    let server = Server::start();
+    carries_a_lock(server.connect());
+}
+
+#[test]
+fn a_connection_that_speaks_resp3() {
+    let server = Server::start();
+    let client = redis::Client::open(format!("{}?protocol=resp3", server.url())).unwrap();
+    carries_a_lock(client.get_connection().unwrap());
+}
+
+#[test]
+fn a_client_that_connects_for_every_command() {
+    let server = Server::start();
+    carries_a_lock(server.client());
+    refuses_watch(server.client());
+}
+
+#[test]
+fn a_connection_from_an_r2d2_pool() {
+    let server = Server::start();
+    let pool = r2d2::Pool::builder().max_size(1).build(server.client()).unwrap();
+    carries_a_lock(pool.get().unwrap());
+    let lock = Lock::new(pool.get().unwrap(), Watched(Key::from("k")));
+    assert!(matches!(lock.try_acquire(), Ok(Attempt::Won(_))), "it is ours alone as long as we have it");
+}
+
+#[test]
+fn a_pool_has_its_connection_back_after_the_release_whatever_the_renewal_did() {
+    let server = Server::start();
+    let pool = r2d2::Pool::builder().max_size(1).build(server.client()).unwrap();
+    for round in 0..50 {
+        let lock = Lock::new(pool.get().unwrap(), token(AN_HOUR));
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        guard.renew(Renewal::every(ms(1))).unwrap();
+        pause(ms(round % 3));
+        drop(lock);
+        assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+        assert!(pool.try_get().is_some(), "the renewal still has it, in round {round}");
+    }
+}
+
+#[test]
+fn a_cluster() {
+    let cluster = Cluster::start();
+    carries_a_lock(cluster.client().get_connection().unwrap());
+    refuses_watch(cluster.client().get_connection().unwrap());
+}
+
+#[test]
+fn a_cluster_whose_nodes_all_hold_locks() {
+    let cluster = Cluster::start();
+    let guards: Vec<_> = (0..20)
+        .map(|number| {
+            let locker = TokenLock::new(Key::new(format!("k{number}")), Lease::new(AN_HOUR).unwrap());
+            match Lock::new(cluster.client().get_connection().unwrap(), locker).try_acquire() {
+                Ok(Attempt::Won(guard)) => guard,
+                other => panic!("nobody has k{number}, but: {other:?}"),
+            }
+        })
+        .collect();
+    assert!(cluster.keys_per_node().iter().all(|keys| *keys > 0), "{:?}", cluster.keys_per_node());
+    drop(guards);
+    assert_eq!(cluster.keys_per_node(), [0, 0]);
+}
+
+#[test]
+fn a_cluster_spoken_to_as_one_server() {
+    let cluster = Cluster::start();
+    let troubles = cluster.nodes().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
+        Ok(Attempt::Won(_)) => None,
+        Ok(other) => panic!("nobody has it, but: {other:?}"),
+        Err(error) => Some(error.trouble()),
+    });
+    // `k` is in slot 7629, which the first of the two nodes serves.
+    assert_eq!(troubles, [None, Some(Trouble::OtherNode)]);
+}

@@ -1,0 +1,141 @@
+//! Guards that are dropped instead of being given back.
+
+use std::thread;
+
+use lockshift::driver::Renewal;
+use lockshift::lock::Lease;
+use lockshift::modern::TokenLock;
+use lockshift::wire::Key;
+use redis::cmd;
+
+use super::logbook;
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
+use crate::patience::until;
+use crate::server::Server;
+
+in_both_worlds! {
+    a_dropped_guard_gives_its_lock_back,
+    a_guard_may_be_dropped_by_any_thread,
+    a_guard_that_cannot_be_given_back_says_so_in_the_log,
+    a_guard_whose_lock_was_taken_says_so_in_the_log,
+}
+
+fn until_free(server: &Server, key: &str) {
+    let mut operator = server.connect();
+    until(format_args!("`{key}` is free"), || {
+        let exists: bool = cmd("EXISTS").arg(key).query(&mut operator).unwrap();
+        (!exists).then_some(())
+    });
+}
+
+fn lock_on(key: &str) -> TokenLock {
+    TokenLock::new(Key::from(key), Lease::new(AN_HOUR).unwrap())
+}
+
+fn a_dropped_guard_gives_its_lock_back<W: World>() {
+    let server = Server::start();
+    let world = W::open(&server, token(AN_HOUR));
+    drop(world.win());
+    until_free(&server, "k");
+    world.win();
+}
+
+fn a_guard_may_be_dropped_by_any_thread<W: World>() {
+    let server = Server::start();
+    let world = W::open(&server, token(AN_HOUR));
+    let mut guard = world.win();
+    world.renew(&mut guard, Renewal::every(ms(1)));
+    thread::spawn(move || drop(guard)).join().unwrap();
+    until_free(&server, "k");
+}
+
+fn a_guard_that_cannot_be_given_back_says_so_in_the_log<W: World>() {
+    logbook::open();
+    let mut server = Server::start();
+    let key = format!("gone {}", std::any::type_name::<W>());
+    let world = W::open(&server, lock_on(&key));
+    let guard = world.win();
+    server.kill();
+    drop(guard);
+    until("it is logged", || {
+        logbook::warnings_about(&key).iter().any(|text| text.contains("its lease will end it")).then_some(())
+    });
+}
+
+fn a_guard_whose_lock_was_taken_says_so_in_the_log<W: World>() {
+    logbook::open();
+    let server = Server::start();
+    let key = format!("taken {}", std::any::type_name::<W>());
+    let world = W::open(&server, lock_on(&key));
+    let guard = world.win();
+    cmd("SET").arg(&key).arg("stolen").exec(&mut server.connect()).unwrap();
+    drop(guard);
+    until("it is logged", || {
+        logbook::warnings_about(&key).iter().any(|text| text.contains("had been lost")).then_some(())
+    });
+    assert_eq!(cmd("GET").arg(&key).query(&mut server.connect()), Ok("stolen".to_owned()));
+}
+
+#[cfg(feature = "tokio")]
+mod without_a_runtime {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use lockshift::driver::{Attempt, Trouble, tokio::Lock};
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn a_guard_may_outlive_its_runtime() {
+        logbook::open();
+        let server = Server::start();
+        for (key, mut builder) in [("one", Builder::new_current_thread()), ("many", Builder::new_multi_thread())] {
+            let key = format!("orphan of {key}");
+            let runtime = builder.enable_all().build().unwrap();
+            let guard = runtime.block_on(async {
+                let connection = server.client().get_multiplexed_async_connection().await.unwrap();
+                match Lock::new(connection, lock_on(&key)).try_acquire().await {
+                    Ok(Attempt::Won(mut guard)) => {
+                        guard.renew(Renewal::every(ms(1))).await;
+                        guard
+                    }
+                    other => panic!("nobody has it, but: {other:?}"),
+                }
+            });
+            drop(runtime);
+
+            drop(guard);
+
+            assert!(logbook::warnings_about(&key).iter().any(|text| text.contains("its lease will end it")));
+            assert_eq!(cmd("EXISTS").arg(&key).query(&mut server.connect()), Ok(true), "the lease has to end it");
+        }
+    }
+
+    #[test]
+    fn a_release_after_the_runtime_is_an_error() {
+        let server = Server::start();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let guard = runtime.block_on(async {
+            let connection = server.client().get_multiplexed_async_connection().await.unwrap();
+            match Lock::new(connection, token(AN_HOUR)).try_acquire().await {
+                Ok(Attempt::Won(guard)) => guard,
+                other => panic!("nobody has it, but: {other:?}"),
+            }
+        });
+        drop(runtime);
+        let other = Builder::new_current_thread().build().unwrap();
+        assert_eq!(other.block_on(guard.release()).unwrap_err().trouble(), Trouble::NoRuntime);
+    }
+
+    #[test]
+    fn a_try_outside_of_any_runtime_is_an_error() {
+        let server = Server::start();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let connection = runtime.block_on(server.client().get_multiplexed_async_connection()).unwrap();
+        let lock = Lock::new(connection, token(AN_HOUR));
+        let attempt = pin!(lock.try_acquire()).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Err(error)) = attempt else { panic!("there is nothing to wait for: {attempt:?}") };
+        assert_eq!(error.trouble(), Trouble::NoRuntime);
+    }
+}

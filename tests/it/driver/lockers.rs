@@ -1,0 +1,110 @@
+//! Protocols for the drivers to stumble over: small ones, each with the trait that a driver must cope with.
+
+use std::time::Duration;
+
+use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift::wire::{Command, Expiry, Key, Set, Transcript, Turn};
+
+/// Two steps where others need one: SETNX, then EXPIRE. It cannot be extended.
+#[derive(Debug)]
+pub(super) struct SetnxExpire(Key);
+
+impl SetnxExpire {
+    pub(super) fn new(key: &str) -> Self {
+        Self(Key::from(key))
+    }
+}
+
+impl Locker for SetnxExpire {
+    fn key(&self) -> &Key {
+        &self.0
+    }
+
+    fn lease(&self) -> Lease {
+        Lease::new(Duration::from_secs(3600)).unwrap()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let since = redis.clock()?;
+        let value = owner.token.hex().into_bytes();
+        if !redis.setnx(&self.0, &value)? {
+            return Ok(Acquired::Held(Held::because(Why::Live)));
+        }
+        redis.expire(&self.0, 3600)?;
+        Ok(Acquired::Won(Hold { value, since, lease: self.lease(), fence: None }))
+    }
+
+    fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        Ok(if redis.del(&self.0)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
+        Ok(Extended::NotSpoken)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        Ok(match redis.get(&self.0)? {
+            None => Standing::Free,
+            Some(value) if value == hold.value => Standing::Ours { left: None },
+            Some(_) => Standing::Theirs,
+        })
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        if redis.get(&self.0)? == Some(owner.token.hex().into_bytes()) {
+            redis.del(&self.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// WATCH, GET, MULTI, SET, EXEC: broken by anybody else on the same connection.
+#[derive(Debug)]
+pub(super) struct Watched(pub(super) Key);
+
+impl Locker for Watched {
+    fn key(&self) -> &Key {
+        &self.0
+    }
+
+    fn lease(&self) -> Lease {
+        Lease::new(Duration::from_secs(3600)).unwrap()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let since = redis.clock()?;
+        let value = owner.token.hex().into_bytes();
+        redis.watch(&self.0)?;
+        if redis.get(&self.0)?.is_some() {
+            redis.unwatch()?;
+            return Ok(Acquired::Held(Held::because(Why::Live)));
+        }
+        let set = Set::new(&self.0, &value).expiry(Expiry::Px(self.lease().length()));
+        Ok(match redis.transaction(&[set.command()])? {
+            Some(_) => Acquired::Won(Hold { value, since, lease: self.lease(), fence: None }),
+            None => Acquired::Held(Held::because(Why::LostTakeover)),
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        redis.watch(&self.0)?;
+        if redis.get(&self.0)?.as_ref() != Some(&hold.value) {
+            redis.unwatch()?;
+            return Ok(Released::Lost);
+        }
+        let freed = redis.transaction(&[Command::new("DEL").arg(&self.0)])?.is_some();
+        Ok(if freed { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
+        Ok(Extended::NotSpoken)
+    }
+
+    fn standing(&self, _: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        Ok(if redis.exists(&self.0)? { Standing::Indistinct { left: None } } else { Standing::Free })
+    }
+
+    fn needs_own_connection(&self) -> bool {
+        true
+    }
+}

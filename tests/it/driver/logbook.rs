@@ -1,0 +1,44 @@
+//! What the drivers log: every record under `lockshift::driver`, kept for the tests that ask.
+
+use std::sync::{Mutex, Once, PoisonError};
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+static ENTRIES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
+
+struct Logbook;
+
+impl Log for Logbook {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "lockshift::driver"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let entry = (record.level(), record.args().to_string());
+            ENTRIES.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Begins to keep records. All tests share the book: a key that nobody else uses tells whose they are.
+pub(super) fn open() {
+    static OPENED: Once = Once::new();
+    OPENED.call_once(|| {
+        log::set_logger(&Logbook).expect("nobody else logs in this binary");
+        log::set_max_level(LevelFilter::Debug);
+    });
+}
+
+/// The warnings about this key.
+pub(super) fn warnings_about(key: &str) -> Vec<String> {
+    let name = format!("`{key}`");
+    let entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+    entries
+        .iter()
+        .filter(|(level, text)| *level == Level::Warn && text.contains(&name))
+        .map(|(_, text)| text.clone())
+        .collect()
+}

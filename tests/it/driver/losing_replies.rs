@@ -1,0 +1,225 @@
+//! Lost replies: a connection that breaks where the test says, and what the drivers make of it.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use lockshift::driver::{Answer, Attempt, Trouble};
+use lockshift::lock::Released;
+use lockshift::wire::Key;
+use redis::{Cmd, ConnectionLike, RedisResult, Value};
+
+use super::lockers::{SetnxExpire, Watched};
+use super::world::{AN_HOUR, World, in_both_worlds, token};
+use crate::monitor::Monitor;
+use crate::patience::until;
+use crate::server::Server;
+
+/// Where a connection breaks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Break {
+    /// At this command, which the server runs, but its reply is lost.
+    Reply(&'static str),
+    /// At this command, which never leaves.
+    Command(&'static str),
+}
+
+/// Where a connection breaks next; once for every time it is set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan(Arc<Mutex<Option<Break>>>);
+
+impl Plan {
+    pub(super) fn set(&self, next: Break) {
+        *self.0.lock().unwrap() = Some(next);
+    }
+
+    /// Whether every connection that this was given to is gone.
+    #[cfg(feature = "tokio")]
+    pub(super) fn is_nobodys_but_mine(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    /// Whether the connection is to break at this command, and how.
+    fn meets(&self, cmd: &Cmd) -> Option<Break> {
+        let redis::Arg::Simple(name) = cmd.args_iter().next()? else { return None };
+        let mut next = self.0.lock().unwrap();
+        next.take_if(|next| match next {
+            Break::Reply(command) | Break::Command(command) => name == command.as_bytes(),
+        })
+    }
+}
+
+/// A connection that breaks as planned.
+#[derive(Clone)]
+pub(super) struct Lossy<C> {
+    inner: C,
+    plan: Plan,
+}
+
+impl<C> Lossy<C> {
+    pub(super) fn new(inner: C, plan: Plan) -> Self {
+        Self { inner, plan }
+    }
+}
+
+fn broken<T>() -> RedisResult<T> {
+    Err(io::Error::from(io::ErrorKind::ConnectionReset).into())
+}
+
+fn refused<T>() -> RedisResult<T> {
+    Err(io::Error::from(io::ErrorKind::ConnectionRefused).into())
+}
+
+impl<C: ConnectionLike> ConnectionLike for Lossy<C> {
+    fn req_command(&mut self, cmd: &Cmd) -> RedisResult<Value> {
+        match self.plan.meets(cmd) {
+            None => self.inner.req_command(cmd),
+            Some(Break::Command(_)) => refused(),
+            Some(Break::Reply(_)) => self.inner.req_command(cmd).and_then(|_| broken()),
+        }
+    }
+
+    fn req_packed_command(&mut self, _: &[u8]) -> RedisResult<Value> {
+        unreachable!("the drivers send no packed bytes, which a cluster could not route")
+    }
+
+    fn req_packed_commands(&mut self, _: &[u8], _: usize, _: usize) -> RedisResult<Vec<Value>> {
+        unreachable!("the drivers send one command at a time")
+    }
+
+    fn get_db(&self) -> i64 {
+        self.inner.get_db()
+    }
+
+    fn check_connection(&mut self) -> bool {
+        self.inner.check_connection()
+    }
+
+    fn is_open(&self) -> bool {
+        self.inner.is_open()
+    }
+}
+
+#[cfg(feature = "tokio")]
+mod tasks_connection {
+    use redis::aio::ConnectionLike;
+    use redis::{Pipeline, RedisFuture};
+
+    use super::*;
+
+    impl<C: ConnectionLike + Send> ConnectionLike for Lossy<C> {
+        fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+            Box::pin(async move {
+                match self.plan.meets(cmd) {
+                    None => self.inner.req_packed_command(cmd).await,
+                    Some(Break::Command(_)) => refused(),
+                    Some(Break::Reply(_)) => self.inner.req_packed_command(cmd).await.and_then(|_| broken()),
+                }
+            })
+        }
+
+        fn req_packed_commands<'a>(&'a mut self, _: &'a Pipeline, _: usize, _: usize) -> RedisFuture<'a, Vec<Value>> {
+            unreachable!("the drivers send one command at a time")
+        }
+
+        fn get_db(&self) -> i64 {
+            self.inner.get_db()
+        }
+    }
+}
+
+in_both_worlds! {
+    a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind,
+    a_try_that_never_left_is_an_error_and_nothing_happened,
+    a_lost_reply_to_a_question_is_an_error,
+    a_lost_reply_after_a_step_that_won_is_unknown,
+    a_release_whose_reply_is_lost_is_unknown,
+    a_refusal_after_the_first_step_of_two_is_an_error,
+}
+
+fn a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+
+    plan.set(Break::Reply("SET"));
+    let Ok(Attempt::Unknown(unknown)) = world.try_acquire() else { panic!("nobody knows whether SET ran") };
+
+    assert_eq!(
+        unknown.to_string(),
+        "lock key `k`: the reply to SET was lost, and whether the command took effect is unknown"
+    );
+    assert_eq!(server.connect().req_command(&redis::cmd("EXISTS").arg("k").to_owned()), Ok(Value::Int(0)));
+    assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))));
+}
+
+fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    let mut monitor = Monitor::on(&server);
+
+    plan.set(Break::Command("SET"));
+    let error = world.try_acquire().unwrap_err();
+
+    assert_eq!(error.trouble(), Trouble::ConnectionRefused);
+    assert_eq!(monitor.take(), []);
+}
+
+fn a_lost_reply_to_a_question_is_an_error<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    let guard = world.win();
+    plan.set(Break::Reply("GET"));
+    assert_eq!(world.standing(&guard).unwrap_err().trouble(), Trouble::Disconnected);
+
+    let world = W::open_lossy(&server, Watched(Key::from("other")), plan.clone());
+    plan.set(Break::Reply("GET"));
+    assert_eq!(world.try_acquire().unwrap_err().trouble(), Trouble::Disconnected, "nothing was written yet");
+    world.win();
+}
+
+fn a_lost_reply_after_a_step_that_won_is_unknown<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, SetnxExpire::new("k"), plan.clone());
+    plan.set(Break::Command("EXPIRE"));
+    let Ok(Attempt::Unknown(unknown)) = world.try_acquire() else { panic!("SETNX has won before EXPIRE was lost") };
+    assert!(unknown.command.is("EXPIRE"));
+    world.win();
+}
+
+fn a_release_whose_reply_is_lost_is_unknown<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    let guard = world.win();
+
+    plan.set(Break::Reply("EVALSHA"));
+    // The server does not know the script yet, so the lost reply was NOSCRIPT.
+    assert!(matches!(world.release(guard), Ok(Answer::Unknown(_))));
+    redis::cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+
+    let guard = world.win();
+    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))), "now it is known");
+
+    let guard = world.win();
+    plan.set(Break::Reply("EVALSHA"));
+    assert!(matches!(world.release(guard), Ok(Answer::Unknown(_))));
+    assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))), "it had been released");
+}
+
+fn a_refusal_after_the_first_step_of_two_is_an_error<W: World>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    redis::cmd("ACL").arg(&["SETUSER", "default", "-expire"]).exec(&mut operator).unwrap();
+    let world = W::open(&server, SetnxExpire::new("k"));
+
+    let error = world.try_acquire().unwrap_err();
+
+    assert_eq!(error.trouble(), Trouble::NoPermission);
+    until("what SETNX had won is disclaimed", || {
+        let exists: bool = redis::cmd("EXISTS").arg("k").query(&mut operator).unwrap();
+        (!exists).then_some(())
+    });
+}

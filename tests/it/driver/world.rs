@@ -1,0 +1,186 @@
+//! The two worlds behind one face, that of threads: what is told once is played with both drivers.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, Wait, blocking};
+use lockshift::lock::{Extended, Lease, Locker, Released, Standing};
+use lockshift::modern::TokenLock;
+use lockshift::wire::Key;
+
+use super::losing_replies::{Lossy, Plan};
+use crate::server::Server;
+
+/// A driver.
+pub(super) trait World: Send + Sized {
+    /// A lock that is held.
+    type Guard: Debug + Send + 'static;
+
+    /// A lock on `server`, over a connection of its own that may lose replies as `plan` says, but waits for them for
+    /// ever.
+    fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self;
+
+    fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
+    fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
+    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
+    fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
+    fn renew(&self, guard: &mut Self::Guard, renewal: Renewal);
+    fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
+    fn lost(guard: &Self::Guard) -> Option<Loss>;
+    fn left(guard: &Self::Guard) -> Duration;
+    fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss>;
+
+    /// A lock on `server`, over a connection of its own.
+    fn open(server: &Server, locker: impl Locker + 'static) -> Self {
+        Self::open_lossy(server, locker, Plan::default())
+    }
+
+    /// The lock, which nobody holds.
+    fn win(&self) -> Self::Guard {
+        match self.try_acquire() {
+            Ok(Attempt::Won(guard)) => guard,
+            other => panic!("nobody has the lock, but: {other:?}"),
+        }
+    }
+}
+
+/// A token lock on `k`.
+pub(super) fn token(lease: Duration) -> TokenLock {
+    TokenLock::new(Key::from("k"), Lease::new(lease).unwrap())
+}
+
+/// Longer than any test.
+pub(super) const AN_HOUR: Duration = Duration::from_secs(3600);
+
+/// That many milliseconds.
+pub(super) const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// `driver::blocking`.
+pub(super) struct Threads(blocking::Lock<Lossy<redis::Connection>>);
+
+impl World for Threads {
+    type Guard = blocking::Guard<Lossy<redis::Connection>>;
+
+    fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
+        Self(blocking::Lock::new(Lossy::new(server.connect(), plan), locker))
+    }
+
+    fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
+        self.0.try_acquire()
+    }
+
+    fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error> {
+        self.0.acquire(wait)
+    }
+
+    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
+        guard.standing()
+    }
+
+    fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
+        guard.extend()
+    }
+
+    fn renew(&self, guard: &mut Self::Guard, renewal: Renewal) {
+        guard.renew(renewal).unwrap();
+    }
+
+    fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error> {
+        guard.release()
+    }
+
+    fn lost(guard: &Self::Guard) -> Option<Loss> {
+        guard.lost()
+    }
+
+    fn left(guard: &Self::Guard) -> Duration {
+        guard.left()
+    }
+
+    fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
+        guard.watch().wait()
+    }
+}
+
+#[cfg(feature = "tokio")]
+pub(super) use tasks::Tasks;
+
+#[cfg(feature = "tokio")]
+mod tasks {
+    use ::tokio::runtime::Runtime;
+    use lockshift::driver::tokio;
+    use redis::AsyncConnectionConfig;
+    use redis::aio::MultiplexedConnection;
+
+    use super::*;
+
+    /// `driver::tokio`, on a runtime of its own.
+    pub(in super::super) struct Tasks {
+        lock: tokio::Lock<Lossy<MultiplexedConnection>>,
+        runtime: Runtime,
+    }
+
+    impl World for Tasks {
+        type Guard = tokio::Guard<Lossy<MultiplexedConnection>>;
+
+        fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
+            let runtime = Runtime::new().unwrap();
+            let patient = AsyncConnectionConfig::new().set_response_timeout(None);
+            let client = server.client();
+            let connection = runtime.block_on(client.get_multiplexed_async_connection_with_config(&patient)).unwrap();
+            Self { lock: tokio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
+        }
+
+        fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
+            self.runtime.block_on(self.lock.try_acquire())
+        }
+
+        fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error> {
+            self.runtime.block_on(self.lock.acquire(wait))
+        }
+
+        fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
+            self.runtime.block_on(guard.standing())
+        }
+
+        fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
+            self.runtime.block_on(guard.extend())
+        }
+
+        fn renew(&self, guard: &mut Self::Guard, renewal: Renewal) {
+            self.runtime.block_on(guard.renew(renewal));
+        }
+
+        fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error> {
+            self.runtime.block_on(guard.release())
+        }
+
+        fn lost(guard: &Self::Guard) -> Option<Loss> {
+            guard.lost()
+        }
+
+        fn left(guard: &Self::Guard) -> Duration {
+            guard.left()
+        }
+
+        fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
+            self.runtime.block_on(guard.watch().wait())
+        }
+    }
+}
+
+/// Plays each of these functions over a `World` as a test in both.
+macro_rules! in_both_worlds {
+    ($($story:ident),* $(,)?) => {
+        mod threads {
+            $(#[test] fn $story() { super::$story::<crate::driver::world::Threads>() })*
+        }
+        #[cfg(feature = "tokio")]
+        mod tasks {
+            $(#[test] fn $story() { super::$story::<crate::driver::world::Tasks>() })*
+        }
+    };
+}
+pub(super) use in_both_worlds;

@@ -1,0 +1,155 @@
+//! The connection breaks in the middle of an operation: before, within or after each of its commands. The connections
+//! are of the kind that connects again, so that what a broken try has left can be taken back.
+
+use std::sync::Arc;
+
+use lockshift::driver::{Answer, Attempt};
+use lockshift::lock::{Locker, Owner, Released, Token};
+use lockshift::wire::Transcript;
+use redis::{Connection, cmd};
+
+use super::{assert_helps, key, lease};
+use crate::drivers::Driver;
+use crate::protocols::{Named, every};
+use crate::proxy::{Cut, Proxy};
+use crate::server::{Server, contents};
+
+mod blocking {
+    use crate::drivers::BlockingAnew;
+
+    #[test]
+    fn a_try_that_breaks_leaves_no_lock_behind() {
+        super::a_try_that_breaks_leaves_no_lock_behind::<BlockingAnew>();
+    }
+
+    #[test]
+    fn a_release_that_breaks_says_so() {
+        super::a_release_that_breaks_says_so::<BlockingAnew>();
+    }
+}
+
+#[cfg(feature = "tokio")]
+mod tokio {
+    use crate::drivers::TokioAnew;
+
+    #[test]
+    fn a_try_that_breaks_leaves_no_lock_behind() {
+        super::a_try_that_breaks_leaves_no_lock_behind::<TokioAnew>();
+    }
+
+    #[test]
+    fn a_release_that_breaks_says_so() {
+        super::a_release_that_breaks_says_so::<TokioAnew>();
+    }
+}
+
+fn a_try_that_breaks_leaves_no_lock_behind<D: Driver>() {
+    let driver = D::default();
+    let mut world = World::open();
+    for (name, locker) in connecting_anew() {
+        world.cut_everywhere(|world| {
+            let lock = driver.lock(&world.proxy.client(), Arc::clone(&locker));
+            world.cut_from_now_on();
+            let attempt = driver.try_acquire(&lock);
+            let was_cut = world.was_cut();
+            match attempt {
+                Ok(Attempt::Won(guard)) => {
+                    assert!(!was_cut, "{name}: who has won knows it from the reply");
+                    driver.release(guard).map(drop).expect("nothing is cut any more");
+                }
+                Ok(Attempt::Unknown(unknown)) => {
+                    assert!(unknown.to_string().starts_with("lock key `lock:7`: "), "{name}: {unknown}");
+                    assert!(world.is_empty() || !disclaims(&*locker), "{name} takes back what it may have won");
+                }
+                Ok(other) => panic!("{name}: nobody has it, but: {other:?}"),
+                Err(error) => {
+                    assert_helps(&name, &error);
+                    assert!(world.is_empty(), "{name}: after an error nothing is left");
+                }
+            }
+            was_cut
+        });
+    }
+}
+
+fn a_release_that_breaks_says_so<D: Driver>() {
+    let driver = D::default();
+    let mut world = World::open();
+    for (name, locker) in connecting_anew() {
+        world.cut_everywhere(|world| {
+            let lock = driver.lock(&world.proxy.client(), Arc::clone(&locker));
+            let Ok(Attempt::Won(guard)) = driver.try_acquire(&lock) else { panic!("{name}: nobody has it") };
+            world.cut_from_now_on();
+            let released = driver.release(guard);
+            let was_cut = world.was_cut();
+            match released {
+                Ok(Answer::Known(released)) => {
+                    assert!(!was_cut, "{name}: the reply was lost, but {released:?}");
+                    assert_eq!((released, world.is_empty()), (Released::Freed, true), "{name}");
+                }
+                Ok(Answer::Unknown(unknown)) => {
+                    assert!(unknown.to_string().starts_with("lock key `lock:7`: "), "{name}: {unknown}");
+                }
+                Err(error) => assert_helps(&name, &error),
+            }
+            was_cut
+        });
+    }
+}
+
+/// A server, the wire to it, and where that is to break.
+struct World {
+    operator: Connection,
+    proxy: Proxy,
+    skip: usize,
+    cut: Cut,
+    _server: Server,
+}
+
+impl World {
+    fn open() -> Self {
+        let server = Server::start();
+        let (operator, proxy) = (server.connect(), Proxy::before(&server));
+        Self { operator, proxy, skip: 0, cut: Cut::Before, _server: server }
+    }
+
+    /// Plays the story once for each of its commands and each way to cut there, until it says that there was no such
+    /// command to be cut.
+    fn cut_everywhere(&mut self, mut story: impl FnMut(&mut Self) -> bool) {
+        for cut in Cut::ALL {
+            self.cut = cut;
+            self.skip = 0;
+            loop {
+                cmd("FLUSHALL").exec(&mut self.operator).expect("the operator does not use the wire");
+                if !story(self) {
+                    break;
+                }
+                self.skip += 1;
+            }
+            assert!(self.skip > 0, "the story has commands");
+        }
+    }
+
+    fn cut_from_now_on(&self) {
+        self.proxy.cut(self.skip, self.cut);
+    }
+
+    fn was_cut(&self) -> bool {
+        !self.proxy.spare()
+    }
+
+    fn is_empty(&mut self) -> bool {
+        contents(&mut self.operator).is_empty()
+    }
+}
+
+/// The protocols that bear a new connection between two of their commands: not those of WATCH and MULTI.
+fn connecting_anew() -> impl Iterator<Item = Named> {
+    every(&key(), lease()).into_iter().filter(|(_, locker)| !locker.needs_own_connection())
+}
+
+/// Whether the protocol can tell its own lock from another's, and so take it back unseen.
+fn disclaims(locker: &dyn Locker) -> bool {
+    let owner = Owner { token: Token::new([1; 16]), pid: 1, thread: 1 };
+    locker.disclaim(&owner, &mut Transcript::new()).is_err()
+}

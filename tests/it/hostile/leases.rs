@@ -1,0 +1,66 @@
+//! Leases at the ends of what there is.
+
+use std::time::Duration;
+
+use lockshift::driver::Attempt;
+use lockshift::lock::Lease;
+use redis::cmd;
+
+use super::{key, through_every_driver};
+use crate::drivers::Driver;
+use crate::protocols::every;
+use crate::server::Server;
+
+through_every_driver! {
+    the_longest_lease_overflows_nothing,
+    the_shortest_lease_is_over_or_given_back,
+}
+
+#[test]
+fn a_lease_of_nothing_or_of_ages_is_none() {
+    let too_short = [Duration::ZERO, Duration::from_nanos(999_999)];
+    let too_long = [
+        Lease::MAX + Duration::from_nanos(1),
+        Duration::from_millis(1 << 63),
+        Duration::from_secs(1 << 63),
+        Duration::MAX,
+    ];
+    for length in too_short {
+        assert!(Lease::new(length).unwrap_err().to_string().contains("too short: the shortest is 1 ms"));
+    }
+    for length in too_long {
+        assert!(Lease::new(length).unwrap_err().to_string().contains("too long: the longest is 100 years"));
+    }
+}
+
+fn the_longest_lease_overflows_nothing<D: Driver>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let driver = D::default();
+    for (name, locker) in every(&key(), Lease::new(Lease::MAX).unwrap()) {
+        cmd("FLUSHALL").exec(&mut operator).unwrap();
+        let guard = match driver.try_acquire(&driver.lock(&server.client(), locker)) {
+            Ok(Attempt::Won(guard)) => guard,
+            other => panic!("{name}: nobody has it, but: {other:?}"),
+        };
+        driver.standing(&guard).unwrap_or_else(|error| panic!("{name}: {error}"));
+        driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+/// A millisecond less the drift is nothing: no holder may count on it, but no driver may fail on it either.
+fn the_shortest_lease_is_over_or_given_back<D: Driver>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let driver = D::default();
+    for (name, locker) in every(&key(), Lease::new(Lease::MIN).unwrap()) {
+        cmd("FLUSHALL").exec(&mut operator).unwrap();
+        match driver.try_acquire(&driver.lock(&server.client(), locker)) {
+            Ok(Attempt::Won(guard)) => {
+                driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"))
+            }
+            Ok(Attempt::TooLate) => {}
+            other => panic!("{name}: nobody has it, but: {other:?}"),
+        }
+    }
+}

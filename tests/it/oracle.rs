@@ -1,0 +1,73 @@
+//! The simulated server against a real one: the same random commands, the same replies.
+//!
+//! Time passes in a real server by itself. So its clock is asked before and after every command, and the simulated
+//! server is run at every millisecond in between; each outcome with the right reply stays a possible state. There is
+//! no tolerance: a PTTL that is off by one leaves no state over.
+
+mod duel;
+mod peer;
+mod phrases;
+mod programs;
+mod steps;
+mod terms;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use self::duel::Duel;
+use self::peer::Peer;
+use self::steps::Step;
+use self::terms::Terms;
+use crate::server::Server;
+
+#[test]
+fn random_commands() {
+    agree(|_| steps::of(phrases::everything(), 1..40));
+}
+
+#[test]
+fn random_expiry() {
+    agree(|_| steps::of(phrases::expiry(), 1..30));
+}
+
+#[test]
+fn random_comparisons() {
+    agree(|terms| steps::of(phrases::comparing(terms), 1..30));
+}
+
+#[test]
+fn random_transactions() {
+    agree(|_| steps::of(phrases::transactions(), 1..40));
+}
+
+#[test]
+fn random_messages() {
+    agree(|_| steps::with_a_listener(phrases::publishing(), phrases::listening(), 1..40));
+}
+
+#[test]
+fn random_scripts() {
+    agree(|_| steps::of(programs::random(), 1..8));
+}
+
+#[test]
+fn shipped_scripts() {
+    agree(|_| steps::of(programs::shipped(), 1..25));
+}
+
+/// Runs sequences of steps on both servers, each sequence on empty ones, and shrinks the first that they disagree on.
+fn agree<S: Strategy<Value = Vec<Step>>>(sequences: impl FnOnce(Terms) -> S) {
+    let server = Server::start();
+    let terms = Terms::with(&mut Peer::of(&server));
+    let run = |steps: Vec<Step>| {
+        let mut duel = Duel::begin(&server, terms);
+        steps
+            .iter()
+            .try_for_each(|step| duel.step(step))
+            .map_err(|disagreement| TestCaseError::fail(disagreement.told()))
+    };
+    let config = ProptestConfig { failure_persistence: None, max_shrink_iters: 4096, ..ProptestConfig::default() };
+    if let Err(failure) = TestRunner::new(config).run(&sequences(terms), run) {
+        panic!("{failure}");
+    }
+}

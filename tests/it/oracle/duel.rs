@@ -1,0 +1,187 @@
+//! The two servers side by side, and what the simulated one may have become.
+
+use std::ops::RangeInclusive;
+
+use lockshift::sim::{Message, Server, Session, Via};
+use lockshift::wire::{Command, Reply, UnixTime};
+
+use super::peer::Peer;
+use super::steps::Step;
+use super::terms::Terms;
+use crate::patience::pause;
+
+/// How many connections the steps are told on; the last of them listens.
+pub(super) const SESSIONS: usize = 3;
+
+/// Both servers.
+pub(super) struct Duel {
+    terms: Terms,
+    clock: Peer,
+    peers: Vec<Peer>,
+    /// What each connection has queued since MULTI.
+    queued: Vec<Vec<Command>>,
+    /// Every state that explains all replies so far.
+    possible: Vec<Server>,
+    /// What happened, for the report.
+    log: Vec<String>,
+    /// Whether too much was left open to go on.
+    over: bool,
+}
+
+/// The servers disagree.
+pub(super) struct Disagreement {
+    log: Vec<String>,
+}
+
+impl Disagreement {
+    /// The whole story.
+    pub(super) fn told(&self) -> String {
+        self.log.join("\n")
+    }
+}
+
+impl Duel {
+    /// Both servers, empty.
+    pub(super) fn begin(server: &crate::server::Server, terms: Terms) -> Self {
+        let mut clock = Peer::of(server);
+        for forget in ["FLUSHALL", "SCRIPT FLUSH"] {
+            let words = forget.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            clock.ask(&Command::from_words(words).expect("there are words"));
+        }
+        Self {
+            terms,
+            clock,
+            peers: (0..SESSIONS).map(|_| Peer::of(server)).collect(),
+            queued: vec![Vec::new(); SESSIONS],
+            possible: vec![Server::new(terms.flavour)],
+            log: Vec::new(),
+            over: false,
+        }
+    }
+
+    /// Does one thing on both.
+    pub(super) fn step(&mut self, step: &Step) -> Result<(), Disagreement> {
+        match step {
+            _ if self.over => Ok(()),
+            Step::Wait(length) => {
+                pause(*length);
+                Ok(())
+            }
+            Step::Send(session, phrase) => {
+                let command = phrase.command(self.millis());
+                self.send(*session, &command)
+            }
+        }
+    }
+
+    fn send(&mut self, session: usize, command: &Command) -> Result<(), Disagreement> {
+        let is_compound = ["EXEC", "EVAL", "EVALSHA"].iter().any(|name| command.is(name));
+        if is_compound {
+            self.await_new_millisecond();
+        }
+        let before = self.millis();
+        let real = self.peers[session].ask(command);
+        let span = before..=self.millis();
+        // A command that runs others reads the clock for each of them.
+        self.over = is_compound && span.start() != span.end();
+        if self.over {
+            return Ok(());
+        }
+        self.log.push(format!("{session} at {before}: {command} -> {real}"));
+        self.explain(session, command, &real, span)?;
+        self.keep_queue(session, command, &real);
+        self.deliver()
+    }
+
+    /// Keeps the states that give this reply.
+    fn explain(
+        &mut self,
+        session: usize,
+        command: &Command,
+        real: &Reply,
+        span: RangeInclusive<i64>,
+    ) -> Result<(), Disagreement> {
+        let terms = self.terms;
+        let essence = |reply: &Reply| terms.essence(command, &self.queued[session], reply.clone());
+        let mut next = Vec::new();
+        let mut others = Vec::new();
+        for state in &self.possible {
+            for millis in span.clone() {
+                let mut after = state.clone();
+                let reply =
+                    after.call(id(session), command, UnixTime::from_millis(millis).expect("it is not yet 2262"));
+                if essence(&reply) != essence(real) {
+                    others.push(reply);
+                } else if !next.contains(&after) {
+                    next.push(after);
+                }
+            }
+        }
+        if next.is_empty() {
+            others.dedup();
+            let others = others.iter().map(Reply::to_string).collect::<Vec<_>>().join(" or ");
+            self.log.push(format!("simulated: {others}"));
+            return Err(Disagreement { log: std::mem::take(&mut self.log) });
+        }
+        self.possible = next;
+        Ok(())
+    }
+
+    fn keep_queue(&mut self, session: usize, command: &Command, real: &Reply) {
+        if matches!(real, Reply::Status(text) if text == "QUEUED") {
+            self.queued[session].push(command.clone());
+        } else if ["EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
+            self.queued[session].clear();
+        }
+    }
+
+    /// Compares the messages that the subscribers got.
+    fn deliver(&mut self) -> Result<(), Disagreement> {
+        for session in 0..SESSIONS {
+            let messages = self.possible.iter_mut().map(|state| state.take_messages(id(session))).next_back();
+            let mut simulated: Vec<_> = messages.unwrap_or_default().into_iter().map(frame).collect();
+            let mut real: Vec<_> = simulated.iter().map(|_| self.peers[session].next()).collect();
+            // A message that matches several patterns comes once for each, in no order.
+            [&mut simulated, &mut real].map(|frames| frames.sort_by_key(Reply::to_string));
+            if real != simulated {
+                self.log.push(format!("{session} received {real:?}\nsimulated: {simulated:?}"));
+                return Err(Disagreement { log: std::mem::take(&mut self.log) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The real server's clock, in milliseconds.
+    fn millis(&mut self) -> i64 {
+        self.micros() / 1_000
+    }
+
+    fn micros(&mut self) -> i64 {
+        let Reply::Array(parts) = self.clock.ask(&Command::new("TIME")) else { panic!("TIME answers an array") };
+        let numbers = parts.iter().map(|part| match part {
+            Reply::Bulk(digits) => String::from_utf8_lossy(digits).parse::<i64>().expect("TIME answers digits"),
+            other => panic!("TIME answers strings, not {other}"),
+        });
+        numbers.reduce(|secs, micros| secs * 1_000_000 + micros).expect("TIME answers two numbers")
+    }
+
+    /// So that what follows begins and ends in one millisecond, if it can.
+    fn await_new_millisecond(&mut self) {
+        while self.micros() % 1_000 > 400 {}
+    }
+}
+
+fn id(session: usize) -> Session {
+    Session(u32::try_from(session).expect("there are few sessions"))
+}
+
+/// A message as it comes over the wire.
+fn frame(message: Message) -> Reply {
+    let (kind, pattern) = match message.via {
+        Via::Channel => ("message", None),
+        Via::Shard => ("smessage", None),
+        Via::Pattern(pattern) => ("pmessage", Some(Reply::Bulk(pattern))),
+    };
+    let rest = [Reply::Bulk(message.channel), Reply::Bulk(message.payload)];
+    Reply::Array([Reply::bulk(kind)].into_iter().chain(pattern).chain(rest).collect())
+}

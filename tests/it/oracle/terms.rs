@@ -1,0 +1,82 @@
+//! On which terms two replies are the same.
+
+use lockshift::sim::Flavour;
+use lockshift::wire::{Command, Reply};
+
+use super::peer::Peer;
+
+/// Which server the real one is, and how closely it is to be followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// What simulates it best.
+    pub(super) flavour: Flavour,
+    /// Whether it is the very version whose texts are simulated. Of another version only the code of an error counts,
+    /// and the value of a score.
+    exact: bool,
+    /// Whether it has the native compare commands of its flavour.
+    pub(super) compares: bool,
+}
+
+impl Terms {
+    /// The terms for the server at the other end.
+    pub(super) fn with(peer: &mut Peer) -> Self {
+        let Reply::Bulk(info) = peer.ask(&Command::new("INFO").arg("server")) else { panic!("INFO answers a string") };
+        let info = String::from_utf8_lossy(&info).into_owned();
+        let version = |name: &str| {
+            let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("_version:"))?;
+            let mut numbers = line.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+            Some((numbers.next()?, numbers.next()?))
+        };
+        match (version("valkey"), version("redis")) {
+            (Some(valkey), _) => Self { flavour: Flavour::Valkey9, exact: false, compares: valkey >= (9, 0) },
+            (None, Some((7, 0))) => Self { flavour: Flavour::Redis70, exact: true, compares: false },
+            (None, Some(redis)) => Self { flavour: Flavour::Redis84, exact: false, compares: redis >= (8, 4) },
+            (None, None) => panic!("this is no server known here:\n{info}"),
+        }
+    }
+
+    /// What is to be compared of the reply to a command; `queued` are the commands that an EXEC runs.
+    pub(super) fn essence(self, command: &Command, queued: &[Command], reply: Reply) -> Reply {
+        let reply = match reply {
+            Reply::Array(items) if command.is("EXEC") && items.len() == queued.len() => {
+                Reply::Array(queued.iter().zip(items).map(|(command, item)| in_order(command, item)).collect())
+            }
+            reply => in_order(command, reply),
+        };
+        if self.exact { reply } else { loosely(reply) }
+    }
+}
+
+/// With its items sorted, where Redis promises no order.
+fn in_order(command: &Command, reply: Reply) -> Reply {
+    let Reply::Array(items) = reply else { return reply };
+    let sorted = |items: Vec<Reply>, width| {
+        let mut groups: Vec<_> = items.chunks(width).map(<[Reply]>::to_vec).collect();
+        groups.sort_by_key(|group| format!("{group:?}"));
+        Reply::Array(groups.concat())
+    };
+    match command.name().to_ascii_uppercase().as_slice() {
+        b"SMEMBERS" | b"HKEYS" | b"HVALS" | b"KEYS" | b"PUBSUB" => sorted(items, 1),
+        b"HGETALL" => sorted(items, 2),
+        b"SCAN" => Reply::Array(items.into_iter().map(|part| in_order(&Command::new("KEYS"), part)).collect()),
+        _ => Reply::Array(items),
+    }
+}
+
+/// Of an error its code, of a number its value.
+fn loosely(reply: Reply) -> Reply {
+    let code = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+    match reply {
+        Reply::Error(text) => Reply::Error(code(&text)),
+        Reply::Array(items) => Reply::Array(items.into_iter().map(loosely).collect()),
+        Reply::Bulk(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            match text.parse::<f64>() {
+                Ok(number) => Reply::bulk(number.to_string()),
+                Err(_) if text.starts_with("ERR ") || text.starts_with("WRONGTYPE ") => Reply::bulk(code(&text)),
+                Err(_) => Reply::Bulk(bytes),
+            }
+        }
+        reply => reply,
+    }
+}
