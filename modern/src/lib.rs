@@ -6,12 +6,14 @@
 
 extern crate alloc;
 
+mod fenced;
 mod rw;
 mod rw_hash;
 mod rw_pair;
 mod scripts;
 mod token;
 
+pub use fenced::FencedTokenLock;
 pub use rw::ReadWriteLock;
 pub use rw_hash::StampHashLock;
 pub use rw_pair::PairLock;
