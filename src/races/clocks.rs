@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::cast::{Cast, Start};
+use super::cast::Cast;
 use super::player::Player;
 use super::protocol::Protocol;
 use super::race::Race;
 use super::remedy::{Change, Remedy};
 use super::sketch::{Mark, Sketch};
 use crate::explore::{Bounds, Property};
-use crate::legacy::catalogue::{java_article as java, node, php_article as php};
+use crate::legacy::catalogue::{java_article as java, php_article as php, python};
 
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -17,7 +17,7 @@ const fn secs(secs: u64) -> Duration {
 
 const PHP: Protocol = Protocol::Dialect(&php::PHP_GETSET);
 const JAVA: Protocol = Protocol::Dialect(&java::JAVA_GETSET);
-const RESQUE: Protocol = Protocol::Dialect(&node::NODE_RESQUE_2019);
+const ABSOLUTE: Protocol = Protocol::Dialect(&python::RETOOLS_ABSOLUTE_EXPIRE);
 
 pub(super) const RACES: &[Race] = &[
     Race {
@@ -49,17 +49,22 @@ pub(super) const RACES: &[Race] = &[
         story: "A stamp of seconds since 1970 as a time to live is a time to live of decades. Whoever relies on it waits for \
                 ever.",
         cast: Cast {
-            players: &[Player::new(RESQUE, secs(2)).trying(1), Player::new(Protocol::Token, secs(2))],
-            start: Start::Died { protocol: RESQUE, lease: secs(2), ticks_ago: 9, writes: 1 },
-            bounds: Bounds { crashes: 1, afterwards: Some(100), ..Bounds::ticks(0) },
+            players: &[
+                Player { prompt: true, ..Player::new(ABSOLUTE, secs(1)).trying(1).working(2) },
+                Player::new(Protocol::Token, secs(1)),
+            ],
+            bounds: Bounds::ticks(2),
             ..Cast::NOBODY
         },
-        violates: Property::CanBeTakenAgain,
-        sketch: Sketch { marks: &[Mark("A", "SET"), Mark("A", "EXPIRE"), Mark("A", "dies")], blame: 2 },
-        remedies: &[Remedy {
-            changes: &[Change::Each(&[Protocol::Dialect(&node::NODE_RESQUE), Protocol::Token])],
-            because: "EXPIRE is given the lease",
-        }],
+        violates: Property::NoPhantom,
+        sketch: Sketch { marks: &[Mark("A", "SETNX"), Mark("A", "EXPIRE"), Mark("clock", "passes")], blame: 1 },
+        remedies: &[
+            Remedy {
+                changes: &[Change::Each(&[Protocol::Dialect(&python::RETOOLS_EXPIRE), Protocol::Token])],
+                because: "EXPIRE is given the lease",
+            },
+            Remedy { changes: &[Change::All(Protocol::Token)], because: "PX is given the lease" },
+        ],
         variations: &[],
         remark: None,
     },

@@ -1,7 +1,7 @@
 //! What some callers make of a sound protocol: they are wrong where no protocol can help.
 
 mod fractional_lease;
-//mod polled;
+mod polled;
 
 pub use fractional_lease::FractionalLease;
-//pub use polled::Polled;
+pub use polled::Polled;

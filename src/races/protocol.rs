@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::flawed::FractionalLease;
+use super::flawed::{FractionalLease, Polled};
 use crate::legacy::{Dialect, Lock};
 use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{PairLock, ReadWriteLock, StampHashLock, TokenLock};
+use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, StampHashLock, TokenLock};
 use crate::wire::Key;
 
 /// Which protocol a client speaks.
@@ -16,9 +16,11 @@ pub enum Protocol {
     /// An old one whose caller passes a lease that is no whole number of seconds.
     FractionalLease(&'static Dialect),
     /// An old one inside the polling of the Java article, which is told to try so often.
-    //Polled(&'static Dialect, i32),
+    Polled(&'static Dialect, i32),
     /// The token lock.
     Token,
+    /// The token lock with a fence.
+    FencedToken,
     /// The read/write lock of two keys.
     Pair(Mode),
     /// The read/write lock of one hash.
@@ -33,8 +35,9 @@ impl Protocol {
         match self {
             Self::Dialect(dialect) => dialect.name.to_owned(),
             Self::FractionalLease(dialect) => format!("{} (lease not validated)", dialect.name),
-            //Self::Polled(dialect, tries) => format!("{} (polled, {tries} tries)", dialect.name),
+            Self::Polled(dialect, tries) => format!("{} (polled, {tries} tries)", dialect.name),
             Self::Token => "token".to_owned(),
+            Self::FencedToken => "fenced".to_owned(),
             Self::Pair(mode) => format!("rw-pair ({})", side(mode)),
             Self::StampHash(mode) => format!("rw-hash ({})", side(mode)),
             Self::ReadWrite(mode) => format!("rw ({})", side(mode)),
@@ -46,8 +49,9 @@ impl Protocol {
         match self {
             Self::Dialect(dialect) => Arc::new(Lock::new(dialect, key, lease)),
             Self::FractionalLease(dialect) => Arc::new(FractionalLease::new(Lock::new(dialect, key, lease))),
-            //Self::Polled(dialect, tries) => Arc::new(Polled::new(Lock::new(dialect, key, lease), tries)),
+            Self::Polled(dialect, tries) => Arc::new(Polled::new(Lock::new(dialect, key, lease), tries)),
             Self::Token => Arc::new(TokenLock::new(key, lease)),
+            Self::FencedToken => Arc::new(FencedTokenLock::new(key, lease)),
             Self::Pair(mode) => Arc::new(PairLock::new(key.sibling("readers"), key, mode, lease)),
             Self::StampHash(mode) => Arc::new(StampHashLock::new(key, mode, lease, lease)),
             Self::ReadWrite(mode) => Arc::new(ReadWriteLock::new(key, mode, lease)),

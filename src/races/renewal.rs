@@ -33,7 +33,10 @@ pub(super) const RACES: &[Race] = &[
         },
         violates: Property::NoStaleWrite,
         sketch: Sketch { marks: &[Mark("A", "SET"), Mark("clock", "passes"), Mark("B", "SET"), Mark("B", "writes to the guarded resource"), Mark("A", "writes to the guarded resource")], blame: 1 },
-        remedies: &[],
+        remedies: &[Remedy {
+            changes: &[Change::All(Protocol::FencedToken), Change::ChecksFence],
+            because: "the resource refuses a number that is lower than one it has seen",
+        }],
         variations: &[],
         remark: None,
     },

@@ -8,15 +8,15 @@ use super::protocol::Protocol;
 use super::race::Race;
 use super::remedy::{Change, Remedy};
 use super::sketch::{Mark, Sketch};
-use crate::explore::{Bounds, Property};
+use crate::explore::{Bounds, Grain, Property};
 use crate::legacy::Dialect;
-use crate::legacy::catalogue::{java, java_article, node, php_article, python, redis_page, ruby};
+use crate::legacy::catalogue::{csharp, java, node, php, php_article, python, redis_page, ruby};
 
 const DEL_SETNX: Protocol = Protocol::Dialect(&redis_page::SETNX_PAGE_DEL);
 const SETNX_PAGE: Protocol = Protocol::Dialect(&redis_page::SETNX_PAGE);
 const PHP: Protocol = Protocol::Dialect(&php_article::PHP_GETSET);
 const RETOOLS: Protocol = Protocol::Dialect(&python::RETOOLS_EXPIRE);
-const JAVA: Protocol = Protocol::Dialect(&java_article::JAVA_GETSET);
+const YII: Protocol = Protocol::Dialect(&php::YII_REDIS);
 
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -30,6 +30,10 @@ const fn left_behind(dialect: &'static Dialect) -> Start {
 const GETSET_VERDICT: Remedy = Remedy {
     changes: &[Change::All(SETNX_PAGE)],
     because: "GETSET hands back what it overwrites: whoever finds a live stamp there knows that he was late",
+};
+const WATCHED: Remedy = Remedy {
+    changes: &[Change::All(Protocol::Dialect(&csharp::SERVICESTACK))],
+    because: "the transaction writes only if nobody has touched the key since it was read: a loser writes nothing",
 };
 const TOKEN: Remedy = Remedy {
     changes: &[Change::All(Protocol::Token)],
@@ -53,7 +57,7 @@ pub(super) const RACES: &[Race] = &[
             marks: &[Mark("A", "DEL"), Mark("A", "SETNX"), Mark("B", "DEL"), Mark("B", "SETNX")],
             blame: 2,
         },
-        remedies: &[GETSET_VERDICT, TOKEN],
+        remedies: &[GETSET_VERDICT, WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
@@ -71,7 +75,7 @@ pub(super) const RACES: &[Race] = &[
         },
         violates: Property::LeaseHonoured,
         sketch: Sketch { marks: &[Mark("B", "GET"), Mark("A", "GETSET"), Mark("B", "GETSET")], blame: 2 },
-        remedies: &[TOKEN],
+        remedies: &[WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
@@ -92,7 +96,7 @@ pub(super) const RACES: &[Race] = &[
             marks: &[Mark("B", "GET"), Mark("A", "GETSET"), Mark("B", "GETSET"), Mark("B", "GETSET")],
             blame: 2,
         },
-        remedies: &[TOKEN],
+        remedies: &[WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
@@ -117,7 +121,7 @@ pub(super) const RACES: &[Race] = &[
             marks: &[Mark("A", "EXPIRE"), Mark("B", "GETSET")],
             blame: 1,
         },
-        remedies: &[TOKEN],
+        remedies: &[WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
@@ -141,7 +145,7 @@ pub(super) const RACES: &[Race] = &[
             marks: &[Mark("A", "GETSET"), Mark("B", "GETSET"), Mark("A", "GET")],
             blame: 1,
         },
-        remedies: &[TOKEN],
+        remedies: &[WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
@@ -178,14 +182,18 @@ pub(super) const RACES: &[Race] = &[
                 over, but not the one that was read: the client calls itself the loser, and leaves its stamp in a lock that \
                 nobody holds.",
         cast: Cast {
-            players: &[Player::new(JAVA, secs(1)).trying(1).working(9); 2],
-            start: left_behind(&java_article::JAVA_GETSET),
-            bounds: Bounds::ticks(3),
+            players: &[Player::new(YII, secs(1)).trying(1).working(9); 2],
+            start: left_behind(&php::YII_REDIS),
+            bounds: Bounds::ticks(2),
+            grain: Grain::Fine,
             ..Cast::NOBODY
         },
         violates: Property::NoPhantom,
-        sketch: Sketch { marks: &[Mark("B", "GET"), Mark("A", "GETSET"), Mark("clock", "passes"), Mark("B", "GETSET")], blame: 3 },
-        remedies: &[Remedy { changes: &[Change::All(PHP)], because: "" }, TOKEN],
+        sketch: Sketch {
+            marks: &[Mark("B", "GET"), Mark("A", "GETSET"), Mark("clock", "passes"), Mark("B", "GETSET")],
+            blame: 3,
+        },
+        remedies: &[GETSET_VERDICT, Remedy { changes: &[Change::All(Protocol::Dialect(&ruby::REDIS_MUTEX))], because:"" }, Remedy { changes: &[Change::All(Protocol::Dialect(&ruby::OHM_LOCK))], because:"" },Remedy { changes: &[Change::All(PHP)], because:"" },WATCHED, TOKEN],
         variations: &[],
         remark: None,
     },
