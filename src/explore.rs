@@ -5,8 +5,8 @@
 //! of them, breadth first. It runs the protocols and the server that ship, once per distinct question, and knows none of
 //! them: what a client believes comes from the words of [`lock`](crate::lock) alone.
 
-mod names;
 mod client;
+mod names;
 mod scene;
 
 mod actor;

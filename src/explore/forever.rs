@@ -90,5 +90,7 @@ fn is_a_way(action: Action) -> bool {
 
 /// A set of clients in the world after a step, in the places of the world before.
 fn named_before(taken: &Taken<'_>, after: Clients) -> Clients {
-    (0..Clients::BITS as usize).filter(|place| after >> taken.places.of(*place) & 1 != 0).fold(0, |set, place| set | 1 << place)
+    (0..Clients::BITS as usize)
+        .filter(|place| after >> taken.places.of(*place) & 1 != 0)
+        .fold(0, |set, place| set | 1 << place)
 }

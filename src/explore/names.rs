@@ -120,9 +120,8 @@ impl Renaming<'_> {
     pub(super) fn node(&self, node: &Node) -> Node {
         let text = |text: &[u8]| self.text(text);
         let place = |place: usize| u8::try_from(place).map_or(place, |place| usize::from((self.place)(place)));
-        let session = |session: Session| {
-            u8::try_from(session.0).map_or(session, |place| Session(u32::from((self.place)(place))))
-        };
+        let session =
+            |session: Session| u8::try_from(session.0).map_or(session, |place| Session(u32::from((self.place)(place))));
         let rewrite = Rewrite { text: &text, session: &session, deadline_ms: &|deadline_ms| deadline_ms };
         let guard = node.guard.as_ref().map(|guard| {
             let mut outdated: Vec<usize> = guard.outdated.iter().map(|who| place(*who)).collect();

@@ -4,10 +4,10 @@ use std::{panic, thread};
 
 use super::expand::{Expander, Hit, Outbox};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Property;
 use super::route::Atlas;
 use super::search::{End, Findings, Progress, Search, Stop, Violation};
-use super::places::Places;
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::actor::Actor;
 use super::node::{Node, session};
 use super::parts::{Asked, Glance, Look, Parts, Told};
+use super::property::{Judge, Properties};
 use super::scene::Scene;
+use super::world::{Action, World, actions, apply};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::{Server, Session};
 use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
@@ -82,6 +84,26 @@ impl Parts for Whole<'_> {
 }
 
 impl Scene {
+    /// All that can happen next in a world, in a fixed order.
+    pub fn actions(&self, world: &World) -> Vec<Action> {
+        let mut possible = Vec::new();
+        let Ok(()) = actions(self, &Whole(self), world, &mut possible);
+        possible
+    }
+
+    /// The world after an action that is possible in it.
+    pub fn apply(&self, world: &World, action: Action) -> World {
+        let mut after = world.clone();
+        let Ok(_) = apply(self, &Whole(self), &mut after, action);
+        after
+    }
+
+    /// Which of these properties a world violates, as it stands.
+    pub fn violated(&self, world: &World, properties: Properties) -> Properties {
+        let Ok(violated) = Judge { scene: self, parts: &Whole(self), properties }.world(world);
+        violated
+    }
+
     /// The place of the first client of each protocol.
     fn protocols(&self) -> impl Iterator<Item = usize> {
         let is_first = |place: &usize| {

@@ -14,6 +14,7 @@
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
@@ -22,6 +23,7 @@ mod cli;
 mod contract;
 mod driver;
 mod drivers;
+mod explore;
 mod hostile;
 mod monitor;
 mod oracle;
