@@ -22,7 +22,7 @@ impl Race {
     pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
         let (cast, players) = remedy.apply(&self.cast);
         let scene = cast.scene_of(&players);
-        let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(!self.violates.is_about_the_future()).run(watch);
+        let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
         Checked {
             reproduced: !findings.violations.is_empty(),
             exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),

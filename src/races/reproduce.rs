@@ -64,7 +64,7 @@ pub(super) fn find(
     threads: NonZeroUsize,
     watch: &mut dyn FnMut(&Progress),
 ) -> Option<Found> {
-    let search = Search::new(scene).properties(&[property]).threads(threads).symmetry(!property.is_about_the_future()).stop(Stop::AllViolated);
+    let search = Search::new(scene).properties(&[property]).threads(threads).symmetry(true).stop(Stop::AllViolated);
     let findings = search.run(watch);
     let violation = findings.violations.into_iter().next()?;
     let is_it = sketch.fits(&violation.trace);
