@@ -15,14 +15,17 @@ mod world;
 
 mod conduct;
 mod parts;
+mod rules;
 mod whole;
 
 mod intern;
 mod memo;
 mod visited;
 
+mod judge;
 mod places;
 mod property;
+mod renaming;
 mod symmetry;
 
 mod expand;

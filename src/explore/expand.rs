@@ -1,13 +1,15 @@
 //! From one world to all that can follow it, judged on the way.
 
+use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
 use super::places::Places;
-use super::property::{Change, Judge, Properties, Property};
+use super::property::{Properties, Property};
+use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::symmetry::Symmetry;
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
-use super::world::{Action, Left, World, actions, apply};
+use super::world::{Action, Left, World};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.
 #[derive(Debug)]

@@ -62,11 +62,6 @@ impl Symmetry {
         Ok(places)
     }
 
-    /// The exchanges, in the order of their numbers.
-    pub(super) fn exchanges(&self) -> &[Places] {
-        &self.exchanges
-    }
-
     /// Puts clients without names in the order of their ids.
     fn sort(&self, world: &mut World<u32, u32>) -> Places {
         let mut places = Places::same();

@@ -4,11 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::actor::Actor;
+use super::judge::Judge;
 use super::node::{Node, session};
 use super::parts::{Asked, Glance, Look, Parts, Told};
-use super::property::{Judge, Properties};
+use super::property::Properties;
+use super::rules::{actions, apply};
 use super::scene::Scene;
-use super::world::{Action, World, actions, apply};
+use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::{Server, Session};
 use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
