@@ -23,6 +23,7 @@ impl Scene {
             Property::NoPhantom => (0..=last).rev().find(|step| worlds[*step].node != worlds[step + 1].node),
             Property::ReleasesOnlyOwn
             | Property::TruthfulOutcome
+            | Property::TriesAsAsked
             | Property::CanBeTakenAgain
             | Property::NobodyShutOut => Some(last),
         }

@@ -47,6 +47,9 @@ impl<P: Parts> Judge<'_, P> {
         if self.properties.has(Property::TruthfulOutcome) && self.lies(change)? {
             violated = violated.with(Property::TruthfulOutcome);
         }
+        if self.properties.has(Property::TriesAsAsked) && self.gives_up_unasked(change)? {
+            violated = violated.with(Property::TriesAsAsked);
+        }
         Ok(violated)
     }
 
@@ -144,6 +147,15 @@ impl<P: Parts> Judge<'_, P> {
         Ok(self.parts.look(victim, actor)?.has_until > tick
             && self.parts.stands(victim, actor, &before.node, before.left.tick)?
             && !self.parts.stands(victim, actor, &after.node, tick)?)
+    }
+
+    /// A try is over before it has sent anything.
+    fn gives_up_unasked(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
+        let Action::Step(who) = change.action else { return Ok(false) };
+        let who = usize::from(who);
+        let before = self.parts.look(who, &change.before.actors[who])?.stage;
+        let after = self.parts.look(who, &change.after.actors[who])?.stage;
+        Ok(before == Stage::Resting && change.exchanged.is_none() && matches!(after, Stage::Resting | Stage::Over))
     }
 
     /// An outcome is not what the server did.

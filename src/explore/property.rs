@@ -21,6 +21,8 @@ pub enum Property {
     NoPhantom,
     /// A guarded resource accepts no write from a holder after a later holder's write.
     NoStaleWrite,
+    /// A try that ends in vain has asked the server.
+    TriesAsAsked,
     /// There is always a way on which one of those who want the lock gets it.
     CanBeTakenAgain,
     /// There is always a way on which each of those who want the lock gets it.
@@ -29,7 +31,7 @@ pub enum Property {
 
 impl Property {
     /// Every property.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::MutualExclusion,
         Self::ReaderExcludesWriter,
         Self::LeaseHonoured,
@@ -37,6 +39,7 @@ impl Property {
         Self::TruthfulOutcome,
         Self::NoPhantom,
         Self::NoStaleWrite,
+        Self::TriesAsAsked,
         Self::CanBeTakenAgain,
         Self::NobodyShutOut,
     ];
@@ -51,6 +54,7 @@ impl Property {
             Self::TruthfulOutcome => "truthful outcome",
             Self::NoPhantom => "no phantom",
             Self::NoStaleWrite => "fenced resource accepts no stale token",
+            Self::TriesAsAsked => "tries as asked",
             Self::CanBeTakenAgain => "can be taken again",
             Self::NobodyShutOut => "nobody is shut out",
         }

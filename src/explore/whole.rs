@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::actor::Actor;
-use super::judge::Judge;
+use super::judge::{Change, Judge};
 use super::node::{Node, session};
 use super::parts::{Asked, Glance, Look, Parts, Told};
 use super::property::Properties;
@@ -95,9 +95,19 @@ impl Scene {
 
     /// The world after an action that is possible in it.
     pub fn apply(&self, world: &World, action: Action) -> World {
-        let mut after = world.clone();
-        let Ok(_) = apply(self, &Whole(self), &mut after, action);
-        after
+        self.apply_judged(world, action, Properties::default()).0
+    }
+
+    /// The world after an action that is possible in it, and which of these properties the step violates, or the world
+    /// that it leads to.
+    pub fn apply_judged(&self, world: &World, action: Action, properties: Properties) -> (World, Properties) {
+        let (parts, mut after) = (Whole(self), world.clone());
+        let Ok(exchanged) = apply(self, &parts, &mut after, action);
+        let change = Change { before: world, action, exchanged: exchanged.as_ref(), after: &after };
+        let judge = Judge { scene: self, parts: &parts, properties };
+        let (Ok(by_step), Ok(by_world)) = (judge.change(&change), judge.world(&after));
+        let violated = by_step.iter().chain(by_world.iter()).fold(Properties::default(), Properties::with);
+        (after, violated)
     }
 
     /// Which of these properties a world violates, as it stands.
