@@ -15,9 +15,9 @@ pub mod driver;
 pub mod explore;
 pub mod inspect;
 pub mod protocols;
+#[cfg(feature = "sim")]
+pub mod races;
 #[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
-#[cfg(feature = "sim")]
-pub mod races;

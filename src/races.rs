@@ -20,6 +20,7 @@ mod reproduce;
 mod ancestors;
 mod catalogue;
 mod clocks;
+mod discovered;
 mod failover;
 mod mixed;
 mod promises;

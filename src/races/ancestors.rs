@@ -46,10 +46,7 @@ pub(super) const RACES: &[Race] = &[
         story: "Two clients ask EXISTS before either has sent its SET. Both are told that there is no key, and both set it.",
         cast: Cast { players: &[EXISTS_SET, EXISTS_SET], ..Cast::NOBODY },
         violates: Property::MutualExclusion,
-        sketch: Sketch {
-            marks: &[Mark("A", "EXISTS"), Mark("B", "SET"), Mark("A", "SET")],
-            blame: 2,
-        },
+        sketch: Sketch { marks: &[Mark("A", "EXISTS"), Mark("B", "SET"), Mark("A", "SET")], blame: 2 },
         remedies: &[Remedy {
             changes: &[Change::All(Protocol::Dialect(&jedis::NAIVE_SETNX))],
             because: "SETNX looks and sets in one command",

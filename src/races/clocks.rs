@@ -26,7 +26,10 @@ pub(super) const RACES: &[Race] = &[
         sources: &["Java article", "bbangert/retools issue 18", "errorception/redis-lock issue 30"],
         story: "The end of the lease is a moment on the holder's clock. Whose clock is ahead sees it pass too early.",
         cast: Cast {
-            players: &[Player::new(PHP, secs(2)).working(9), Player { skew: 3, ..Player::new(PHP, secs(2)) }.working(9)],
+            players: &[
+                Player::new(PHP, secs(2)).working(9),
+                Player { skew: 3, ..Player::new(PHP, secs(2)) }.working(9),
+            ],
             bounds: Bounds::ticks(1),
             ..Cast::NOBODY
         },

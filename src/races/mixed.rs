@@ -25,8 +25,10 @@ const TOKEN: Player = Player::new(Protocol::Token, secs(2));
 const A_DEATH: Bounds = Bounds { crashes: 1, afterwards: Some(100), ..Bounds::ticks(1) };
 
 const ALL_TOKENS: Remedy = Remedy { changes: &[Change::All(Protocol::Token)], because: "one protocol to a key" };
-const ALL_PHP: Remedy = Remedy { changes: &[Change::All(Protocol::Dialect(&php::PHP_GETSET))], because: "one dialect to a key" };
-const ALL_JAVA: Remedy = Remedy { changes: &[Change::All(Protocol::Dialect(&java_article::JAVA_GETSET))], because: "one dialect to a key" };
+const ALL_PHP: Remedy =
+    Remedy { changes: &[Change::All(Protocol::Dialect(&php::PHP_GETSET))], because: "one dialect to a key" };
+const ALL_JAVA: Remedy =
+    Remedy { changes: &[Change::All(Protocol::Dialect(&java_article::JAVA_GETSET))], because: "one dialect to a key" };
 
 const STEALS: Sketch = Sketch { marks: &[Mark("B", "GET"), Mark("B", "GETSET")], blame: 1 };
 

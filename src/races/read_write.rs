@@ -35,10 +35,7 @@ pub(super) const RACES: &[Race] = &[
         story: "All readers share one key. The first one to leave deletes it, and a writer comes in beside the others.",
         cast: Cast { players: &[PAIR_READER, PAIR_READER, PAIR_WRITER], bounds: Bounds::ticks(2), ..Cast::NOBODY },
         violates: Property::ReaderExcludesWriter,
-        sketch: Sketch {
-            marks: &[Mark("B", "EVALSHA"), Mark("A", "DEL"), Mark("C", "EVALSHA")],
-            blame: 1,
-        },
+        sketch: Sketch { marks: &[Mark("B", "EVALSHA"), Mark("A", "DEL"), Mark("C", "EVALSHA")], blame: 1 },
         remedies: &[AN_ENTRY_EACH],
         variations: &[],
         remark: None,
@@ -67,10 +64,7 @@ pub(super) const RACES: &[Race] = &[
                 other.",
         cast: Cast { players: &[HASH_READER, HASH_READER], ..Cast::NOBODY },
         violates: Property::ReleasesOnlyOwn,
-        sketch: Sketch {
-            marks: &[Mark("A", "EVALSHA"), Mark("B", "EVALSHA"), Mark("B", "EVALSHA")],
-            blame: 2,
-        },
+        sketch: Sketch { marks: &[Mark("A", "EVALSHA"), Mark("B", "EVALSHA"), Mark("B", "EVALSHA")], blame: 2 },
         remedies: &[AN_ENTRY_EACH],
         variations: &[],
         remark: None,

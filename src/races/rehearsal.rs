@@ -21,7 +21,9 @@ pub(super) fn scripts(locker: &dyn Locker) -> Vec<Vec<u8>> {
         let _released = stage.run(|said| locker.release(&hold, said));
     }
     let _disclaimed = stage.run(|said| locker.disclaim(&STRANGER, said));
-    let asked = |text: &&Command| stage.sent.iter().any(|earlier| earlier.is("EVALSHA") && earlier.args()[1..] == text.args()[1..]);
+    let asked = |text: &&Command| {
+        stage.sent.iter().any(|earlier| earlier.is("EVALSHA") && earlier.args()[1..] == text.args()[1..])
+    };
     let texts = stage.sent.iter().filter(|command| command.is("EVAL")).filter(asked);
     texts.map(|command| command.args()[0].clone()).collect()
 }

@@ -55,7 +55,10 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::ReleasesOnlyOwn,
-        sketch: Sketch { marks: &[Mark("A", "SETNX"), Mark("B", "SETNX"), Mark("A", "TTL"), Mark("A", "DEL")], blame: 3 },
+        sketch: Sketch {
+            marks: &[Mark("A", "SETNX"), Mark("B", "SETNX"), Mark("A", "TTL"), Mark("A", "DEL")],
+            blame: 3,
+        },
         remedies: &[COMPARE_AND_DELETE],
         variations: &[],
         remark: None,
@@ -100,7 +103,9 @@ pub(super) const RACES: &[Race] = &[
         story: "Python's str keeps twelve digits of a float. The stamp that comes back is below the one in memory, the release \
                 takes it for an earlier owner's, and everybody sits out the lease.",
         cast: Cast {
-            players: &[Player::new(Protocol::Dialect(&python::REDIS_PY_2_2), Duration::from_micros(1_004_999)).trying(1)],
+            players: &[
+                Player::new(Protocol::Dialect(&python::REDIS_PY_2_2), Duration::from_micros(1_004_999)).trying(1)
+            ],
             ..Cast::NOBODY
         },
         violates: Property::NoPhantom,

@@ -16,7 +16,8 @@ const fn secs(secs: u64) -> Duration {
 }
 
 const JEDIS: Protocol = Protocol::Dialect(&jedis::REDIS_DISTRIBUTED_LOCK);
-const RENEWING: Player = Player { prompt: true, renew_after: Some(5), work: 7, ..Player::new(JEDIS, secs(1)) }.heedless();
+const RENEWING: Player =
+    Player { prompt: true, renew_after: Some(5), work: 7, ..Player::new(JEDIS, secs(1)) }.heedless();
 
 pub(super) const RACES: &[Race] = &[
     Race {
@@ -32,7 +33,16 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::NoStaleWrite,
-        sketch: Sketch { marks: &[Mark("A", "SET"), Mark("clock", "passes"), Mark("B", "SET"), Mark("B", "writes to the guarded resource"), Mark("A", "writes to the guarded resource")], blame: 1 },
+        sketch: Sketch {
+            marks: &[
+                Mark("A", "SET"),
+                Mark("clock", "passes"),
+                Mark("B", "SET"),
+                Mark("B", "writes to the guarded resource"),
+                Mark("A", "writes to the guarded resource"),
+            ],
+            blame: 1,
+        },
         remedies: &[Remedy {
             changes: &[Change::All(Protocol::FencedToken), Change::ChecksFence],
             because: "the resource refuses a number that is lower than one it has seen",
@@ -77,7 +87,10 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::MutualExclusion,
-        sketch: Sketch { marks: &[Mark("A", "SET"), Mark("B", "EVAL"), Mark("clock", "passes"), Mark("C", "SET")], blame: 2 },
+        sketch: Sketch {
+            marks: &[Mark("A", "SET"), Mark("B", "EVAL"), Mark("clock", "passes"), Mark("C", "SET")],
+            blame: 2,
+        },
         remedies: &[Remedy { changes: &[Change::OwnRenewals], because: "a release ends its own renewal only" }],
         variations: &[],
         remark: None,

@@ -44,7 +44,8 @@ fn is_within(marks: &[Mark], steps: &[Step], is: impl Fn(&Mark, &Step) -> bool) 
 
 /// Every way to name the actors so that nobody gets the name of one of another kind.
 fn renamings(trace: &Trace) -> Vec<Vec<&str>> {
-    let kind = |actor: usize| (&trace.actors[actor].protocol, trace.actors[actor].lease_ms, trace.actors[actor].skew_ms);
+    let kind =
+        |actor: usize| (&trace.actors[actor].protocol, trace.actors[actor].lease_ms, trace.actors[actor].skew_ms);
     let mut ways: Vec<Vec<usize>> = vec![Vec::new()];
     for actor in 0..trace.actors.len() {
         let others = |way: &Vec<usize>| {

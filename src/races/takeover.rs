@@ -117,11 +117,8 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::CanBeTakenAgain,
-        sketch: Sketch {
-            marks: &[Mark("A", "EXPIRE"), Mark("B", "GETSET")],
-            blame: 1,
-        },
-        remedies: &[WATCHED, TOKEN],
+        sketch: Sketch { marks: &[Mark("A", "EXPIRE"), Mark("B", "GETSET")], blame: 1 },
+        remedies: &[TOKEN],
         variations: &[],
         remark: None,
     },
@@ -141,10 +138,7 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::NoPhantom,
-        sketch: Sketch {
-            marks: &[Mark("A", "GETSET"), Mark("B", "GETSET"), Mark("A", "GET")],
-            blame: 1,
-        },
+        sketch: Sketch { marks: &[Mark("A", "GETSET"), Mark("B", "GETSET"), Mark("A", "GET")], blame: 1 },
         remedies: &[WATCHED, TOKEN],
         variations: &[],
         remark: None,
@@ -163,7 +157,10 @@ pub(super) const RACES: &[Race] = &[
             ..Cast::NOBODY
         },
         violates: Property::NoPhantom,
-        sketch: Sketch { marks: &[Mark("A", "SETNX"), Mark("B", "SETNX"), Mark("A", "DEL"), Mark("B", "GET"), Mark("B", "GETSET")], blame: 4 },
+        sketch: Sketch {
+            marks: &[Mark("A", "SETNX"), Mark("B", "SETNX"), Mark("A", "DEL"), Mark("B", "GET"), Mark("B", "GETSET")],
+            blame: 4,
+        },
         remedies: &[
             Remedy {
                 changes: &[Change::All(Protocol::Dialect(&node::NPM_REDIS_LOCK))],
@@ -193,9 +190,19 @@ pub(super) const RACES: &[Race] = &[
             marks: &[Mark("B", "GET"), Mark("A", "GETSET"), Mark("clock", "passes"), Mark("B", "GETSET")],
             blame: 3,
         },
-        remedies: &[GETSET_VERDICT, Remedy { changes: &[Change::All(Protocol::Dialect(&ruby::REDIS_MUTEX))], because:"" }, Remedy { changes: &[Change::All(Protocol::Dialect(&ruby::OHM_LOCK))], because:"" },Remedy { changes: &[Change::All(PHP)], because:"" },WATCHED, TOKEN],
+        remedies: &[
+            Remedy {
+                changes: &[Change::All(Protocol::Dialect(&ruby::REDIS_MUTEX))],
+                because: "its verdict asks whether the old stamp is over, and then has won",
+            },
+            WATCHED,
+            TOKEN,
+        ],
         variations: &[],
-        remark: None,
+        remark: Some(
+            "The other verdict closes this way only. A loser that wrote while the winner's lease was running leaves the same \
+             phantom behind, whatever its verdict: see `loser-outlives-winner`.",
+        ),
     },
     Race {
         id: "mine-counts-as-free",
