@@ -63,7 +63,7 @@ fn main() {
             }
             println!(
                 "    remedy {}: {} reproduced={} exhausted={} states={} {:?}",
-                remedy.name(),
+                remedy.name(&race.cast),
                 if c.prevents() { "ok" } else { "FAILS" },
                 c.reproduced,
                 c.exhausted,

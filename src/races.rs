@@ -18,16 +18,18 @@ mod check;
 mod reproduce;
 
 mod ancestors;
-mod catalogue;
-mod clocks;
-mod discovered;
 mod failover;
+mod leases;
 mod mixed;
+mod phantoms;
 mod promises;
 mod read_write;
 mod release;
-mod renewal;
 mod takeover;
+mod ttl;
+mod verdicts;
+
+mod catalogue;
 
 pub use cast::{Cast, Guarding, Start};
 pub use catalogue::{catalogue, find};
@@ -35,6 +37,6 @@ pub use check::Checked;
 pub use player::Player;
 pub use protocol::Protocol;
 pub use race::{Race, Variation};
-pub use remedy::{Change, Remedy};
+pub use remedy::{Remedy, Speaks};
 pub use reproduce::Found;
 pub use sketch::{Mark, Sketch};

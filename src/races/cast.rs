@@ -7,6 +7,7 @@ use super::player::Player;
 use super::protocol::Protocol;
 use super::rehearsal;
 use crate::explore::{Bounds, Grain, Scene};
+use crate::legacy::Dialect;
 use crate::lock::Locker;
 use crate::wire::{Command, Key, UnixTime};
 
@@ -88,6 +89,12 @@ impl Cast {
 }
 
 impl Start {
+    /// Somebody sent the SETNX of this dialect and died. Seven seconds ago, its stamp was over.
+    pub const fn left_behind(dialect: &'static Dialect) -> Self {
+        let protocol = Protocol::Dialect(dialect);
+        Self::Died { protocol, lease: Duration::from_secs(2), ticks_ago: 9, writes: 1 }
+    }
+
     /// The same, but that the dead spoke this.
     pub(super) fn by(self, protocol: Protocol) -> Self {
         match self {

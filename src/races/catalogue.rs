@@ -1,19 +1,20 @@
 //! All races, a family after the other.
 
 use super::race::Race;
-use super::{ancestors, clocks, discovered, failover, mixed, promises, read_write, release, renewal, takeover};
+use super::{ancestors, failover, leases, mixed, phantoms, promises, read_write, release, takeover, ttl, verdicts};
 
 const FAMILIES: &[&[Race]] = &[
     ancestors::RACES,
+    verdicts::RACES,
     takeover::RACES,
+    phantoms::RACES,
+    ttl::RACES,
     release::RACES,
+    leases::RACES,
     promises::RACES,
-    clocks::RACES,
-    renewal::RACES,
     read_write::RACES,
     failover::RACES,
     mixed::RACES,
-    discovered::RACES,
 ];
 
 /// Every race.

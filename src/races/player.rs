@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::protocol::Protocol;
 use crate::explore::{Client, Times};
+use crate::legacy::Dialect;
 use crate::lock::{Lease, Locker, Owner, Token};
 use crate::wire::Key;
 
@@ -57,6 +58,16 @@ impl Player {
             ends_renewal_of: None,
             token_begins: None,
         }
+    }
+
+    /// [`new`](Self::new), in this old dialect, for so many seconds.
+    pub const fn old(dialect: &'static Dialect, lease_secs: u64) -> Self {
+        Self::new(Protocol::Dialect(dialect), Duration::from_secs(lease_secs))
+    }
+
+    /// [`new`](Self::new), with the token lock, for so many seconds.
+    pub const fn token(lease_secs: u64) -> Self {
+        Self::new(Protocol::Token, Duration::from_secs(lease_secs))
     }
 
     /// The same client, trying so often.

@@ -35,7 +35,7 @@ impl Protocol {
         match self {
             Self::Dialect(dialect) => dialect.name.to_owned(),
             Self::FractionalLease(dialect) => format!("{} (lease not validated)", dialect.name),
-            Self::Polled(dialect, tries) => format!("{} (polled, {tries} tries)", dialect.name),
+            Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
             Self::Token => "token".to_owned(),
             Self::FencedToken => "fenced".to_owned(),
             Self::Pair(mode) => format!("rw-pair ({})", side(mode)),

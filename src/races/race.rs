@@ -45,6 +45,9 @@ pub struct Variation {
 }
 
 impl Race {
+    /// The source of those that no article and no report mentions.
+    pub const FOUND_BY_EXPLORATION: &'static [&'static str] = &["found by exploration"];
+
     /// The protocols that take part, each once.
     pub fn protocol(&self) -> String {
         names(self.cast.players.iter().map(|player| player.protocol))

@@ -6,7 +6,7 @@ use super::cast::Cast;
 use super::player::Player;
 use super::protocol::Protocol;
 use super::race::Race;
-use super::remedy::{Change, Remedy};
+use super::remedy::Remedy;
 use super::sketch::{Mark, Sketch};
 use crate::explore::{Bounds, Property};
 use crate::lock::Mode::{Exclusive, Shared};
@@ -18,14 +18,10 @@ const HASH_READER: Player = Player::new(Protocol::StampHash(Shared), LEASE);
 const LATER_READER: Player = Player { skew: 1, ..HASH_READER };
 const HASH_WRITER: Player = Player::new(Protocol::StampHash(Exclusive), LEASE);
 
-const AN_ENTRY_EACH: Remedy = Remedy {
-    changes: &[Change::Each(&[
-        Protocol::ReadWrite(Shared),
-        Protocol::ReadWrite(Shared),
-        Protocol::ReadWrite(Exclusive),
-    ])],
-    because: "each reader has an entry of its own, named by a random token",
-};
+const AN_ENTRY_EACH: Remedy = Remedy::each(
+    &[Protocol::ReadWrite(Shared), Protocol::ReadWrite(Shared), Protocol::ReadWrite(Exclusive)],
+    "each reader has an entry of its own, named by a random token",
+);
 
 pub(super) const RACES: &[Race] = &[
     Race {

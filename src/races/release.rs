@@ -1,24 +1,18 @@
 //! Giving a lock back: whose was it?
 
-use std::time::Duration;
-
 use super::cast::Cast;
 use super::player::Player;
-use super::protocol::Protocol;
 use super::race::Race;
-use super::remedy::{Change, Remedy};
+use super::remedy::Remedy;
 use super::sketch::{Mark, Sketch};
 use crate::explore::{Bounds, Property};
 use crate::legacy::catalogue::{java_article as java, jedis_article as jedis, php_article as php, python};
 
-const fn secs(secs: u64) -> Duration {
-    Duration::from_secs(secs)
-}
-
-const COMPARE_AND_DELETE: Remedy = Remedy {
-    changes: &[Change::All(Protocol::Token)],
-    because: "the script compares and deletes with nobody in between",
-};
+const LUA: Player = Player::old(&java::JAVA_LUA, 1);
+const CHECK_DEL: Player = Player::old(&jedis::NAIVE_CHECK_DEL, 1);
+/// These work until their lease is over, and only then look whose the lock is.
+const LATE_PHP: Player = Player::old(&php::PHP_GETSET, 1).working(2);
+const LATE_REDIS_PY: Player = Player::old(&python::REDIS_PY_2_8, 1).working(2);
 
 pub(super) const RACES: &[Race] = &[
     Race {
@@ -26,19 +20,12 @@ pub(super) const RACES: &[Race] = &[
         title: "A late release frees somebody else's lock",
         sources: &["Java article, addition", "Jedis article"],
         story: "A client works past its lease, another one acquires, and the first one's DEL frees the lock of the second.",
-        cast: Cast {
-            players: &[Player::new(Protocol::Dialect(&java::JAVA_LUA), secs(1)); 2],
-            bounds: Bounds::ticks(2),
-            ..Cast::NOBODY
-        },
+        cast: Cast { players: &[LUA; 3], bounds: Bounds::ticks(4), ..Cast::NOBODY },
         violates: Property::ReleasesOnlyOwn,
         sketch: Sketch { marks: &[Mark("A", "EVALSHA"), Mark("B", "EVALSHA"), Mark("A", "DEL")], blame: 2 },
         remedies: &[
-            Remedy {
-                changes: &[Change::All(Protocol::Dialect(&java::JAVA_TOKEN))],
-                because: "the value names its owner, and the script compares it and deletes with nobody in between",
-            },
-            COMPARE_AND_DELETE,
+            Remedy::old(&java::JAVA_TOKEN, "the value names its owner, and a script compares it and deletes"),
+            Remedy::TOKEN,
         ],
         variations: &[],
         remark: None,
@@ -49,17 +36,13 @@ pub(super) const RACES: &[Race] = &[
         sources: &["PHP article, complete code"],
         story: "The release asks for the time to live and deletes the key if there is one. After an overrun that is the next \
                 holder's.",
-        cast: Cast {
-            players: &[Player::new(Protocol::Dialect(&php::PHP_GETSET), secs(1)).working(2); 2],
-            bounds: Bounds::ticks(3),
-            ..Cast::NOBODY
-        },
+        cast: Cast { players: &[LATE_PHP; 2], bounds: Bounds::ticks(3), ..Cast::NOBODY },
         violates: Property::ReleasesOnlyOwn,
         sketch: Sketch {
             marks: &[Mark("A", "SETNX"), Mark("B", "SETNX"), Mark("A", "TTL"), Mark("A", "DEL")],
             blame: 3,
         },
-        remedies: &[COMPARE_AND_DELETE],
+        remedies: &[Remedy::TOKEN],
         variations: &[],
         remark: None,
     },
@@ -67,16 +50,15 @@ pub(super) const RACES: &[Race] = &[
         id: "check-then-del",
         title: "Between the check and the DEL the lock changes hands",
         sources: &["Jedis article"],
-        story: "GET finds the own value. The lease ends, another client acquires, and the DEL that was decided before frees its \
-                lock.",
-        cast: Cast {
-            players: &[Player::new(Protocol::Dialect(&jedis::NAIVE_CHECK_DEL), secs(1)); 2],
-            bounds: Bounds::ticks(2),
-            ..Cast::NOBODY
-        },
+        story: "GET finds the own value. The lease ends, another client acquires, and the DEL that was decided before frees that \
+                one's lock.",
+        cast: Cast { players: &[CHECK_DEL; 3], bounds: Bounds::ticks(4), ..Cast::NOBODY },
         violates: Property::ReleasesOnlyOwn,
         sketch: Sketch { marks: &[Mark("A", "GET"), Mark("B", "SET"), Mark("A", "DEL")], blame: 2 },
-        remedies: &[COMPARE_AND_DELETE],
+        remedies: &[
+            Remedy::old(&java::JAVA_TOKEN, "a script compares and deletes with nobody in between"),
+            Remedy::TOKEN,
+        ],
         variations: &[],
         remark: None,
     },
@@ -85,38 +67,10 @@ pub(super) const RACES: &[Race] = &[
         title: "A later owner's stamp passes for one's own",
         sources: &["redis/redis-py issue 415"],
         story: "The release deletes the key if its stamp is not below the own one. The next owner's stamp never is.",
-        cast: Cast {
-            players: &[Player::new(Protocol::Dialect(&python::REDIS_PY_2_8), secs(1)).working(2); 2],
-            bounds: Bounds::ticks(2),
-            ..Cast::NOBODY
-        },
+        cast: Cast { players: &[LATE_REDIS_PY; 2], bounds: Bounds::ticks(3), ..Cast::NOBODY },
         violates: Property::ReleasesOnlyOwn,
         sketch: Sketch { marks: &[Mark("B", "GETSET"), Mark("A", "GET"), Mark("A", "DEL")], blame: 2 },
-        remedies: &[COMPARE_AND_DELETE],
-        variations: &[],
-        remark: None,
-    },
-    Race {
-        id: "rounded-stamp-misses-release",
-        title: "The own stamp is not recognised because it was printed rounded",
-        sources: &["redis/redis-py pull request 384"],
-        story: "Python's str keeps twelve digits of a float. The stamp that comes back is below the one in memory, the release \
-                takes it for an earlier owner's, and everybody sits out the lease.",
-        cast: Cast {
-            players: &[
-                Player::new(Protocol::Dialect(&python::REDIS_PY_2_2), Duration::from_micros(1_004_999)).trying(1)
-            ],
-            ..Cast::NOBODY
-        },
-        violates: Property::NoPhantom,
-        sketch: Sketch { marks: &[Mark("A", "SETNX"), Mark("A", "GET")], blame: 0 },
-        remedies: &[
-            Remedy {
-                changes: &[Change::All(Protocol::Dialect(&python::REDIS_PY_2_7))],
-                because: "repr prints every digit",
-            },
-            COMPARE_AND_DELETE,
-        ],
+        remedies: &[Remedy::old(&python::REDIS_PY_2_10, "the value is a token, compared under WATCH"), Remedy::TOKEN],
         variations: &[],
         remark: None,
     },
