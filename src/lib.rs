@@ -14,6 +14,8 @@ pub mod driver;
 #[cfg(feature = "sim")]
 pub mod explore;
 pub mod inspect;
+#[cfg(feature = "sim")]
+pub mod matrix;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;

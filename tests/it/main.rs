@@ -17,6 +17,7 @@
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -26,9 +27,12 @@ mod drivers;
 mod explore;
 mod hostile;
 mod monitor;
+#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
 mod server;
+#[cfg(feature = "sim")]
+mod sim;
 mod tidy;

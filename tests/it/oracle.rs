@@ -31,6 +31,11 @@ fn random_expiry() {
 }
 
 #[test]
+fn random_watching() {
+    agree(|_| steps::slowly(phrases::watching(), 1..25));
+}
+
+#[test]
 fn random_comparisons() {
     agree(|terms| steps::of(phrases::comparing(terms), 1..30));
 }
@@ -47,7 +52,7 @@ fn random_messages() {
 
 #[test]
 fn random_scripts() {
-    agree(|_| steps::of(programs::random(), 1..8));
+    agree(|terms| steps::of(programs::random(terms), 1..8));
 }
 
 #[test]

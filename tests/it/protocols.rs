@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lockshift::legacy::{self, catalogue};
 use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::modern::{PairLock, ReadWriteLock, StampHashLock, TokenLock};
 use lockshift::wire::Key;
@@ -11,7 +12,9 @@ pub(crate) type Named = (String, Arc<dyn Locker>);
 
 /// All of them.
 pub(crate) fn every(key: &Key, lease: Lease) -> Vec<Named> {
-    modern(key, lease)
+    let legacy =
+        catalogue::catalogue().map(|dialect| named(dialect.name, legacy::Lock::new(dialect, key.clone(), lease)));
+    legacy.chain(modern(key, lease)).collect()
 }
 
 /// The modern ones; of read/write locks, both sides.

@@ -1,14 +1,16 @@
 //! One Redis command: its name and its arguments, as bytes.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Printable;
 
-/// One Redis command, as it will be sent.
+/// One Redis command, as it will be sent. A clone shares its words: commands are handed round far more than they are put
+/// together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
-    words: Vec<Vec<u8>>,
+    words: Arc<Vec<Vec<u8>>>,
 }
 
 impl Command {
@@ -16,18 +18,18 @@ impl Command {
     pub fn new(name: &str) -> Self {
         let mut words = Vec::with_capacity(6);
         words.push(name.as_bytes().to_vec());
-        Self { words }
+        Self { words: Arc::new(words) }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
     pub fn from_words(words: Vec<Vec<u8>>) -> Option<Self> {
-        if words.is_empty() { None } else { Some(Self { words }) }
+        if words.is_empty() { None } else { Some(Self { words: Arc::new(words) }) }
     }
 
     /// This command with one more argument.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
-        self.words.push(word.as_ref().to_vec());
+        Arc::make_mut(&mut self.words).push(word.as_ref().to_vec());
         self
     }
 

@@ -411,3 +411,39 @@ fn redis_getlock_fails_before_it_takes_over() {
     ",
     );
 }
+
+#[test]
+fn the_values_of_older_and_sibling_versions() {
+    let free = [
+        ("resque-bus", "SETNX k 1700000012 -> 1", "1700000012"),
+        ("redis-mutex-0", "SETNX k 1700000010 -> 1", "1700000010"),
+        ("redis-lock-gem-0.1", "SETNX k 1700000011-4711 -> 1", "1700000011-4711"),
+        ("redis-objects-without-expiration", "SETNX k 1 -> 1", "1"),
+        ("resque-lock-1.0", "SETNX k true -> 1", "true"),
+    ];
+    for (name, claim, value) in free {
+        acquire(name, 10_000, &format!("clock 1700000000\n{claim}\nwon {value}"));
+    }
+}
+
+#[test]
+fn redis_objects_1_4_2_never_spares_a_lock_that_it_has_lost() {
+    release(
+        "redis-objects-1.4.2",
+        10_000,
+        ("", "1700000000"),
+        "
+        DEL k -> 1
+        Freed
+    ",
+    );
+    release(
+        "redis-objects-1.4.3",
+        10_000,
+        ("", "1700000000"),
+        "
+        clock 1700000010
+        LeftAlone
+    ",
+    );
+}
