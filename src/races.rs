@@ -14,6 +14,7 @@ mod race;
 mod remedy;
 mod sketch;
 
+mod account;
 mod check;
 mod reproduce;
 
@@ -31,6 +32,7 @@ mod verdicts;
 
 mod catalogue;
 
+pub use account::Account;
 pub use cast::{Cast, Guarding, Start};
 pub use catalogue::{catalogue, find};
 pub use check::Checked;
