@@ -28,6 +28,7 @@
 
 extern crate alloc;
 
+mod fenced;
 mod native;
 mod rw;
 mod rw_hash;
@@ -35,6 +36,7 @@ mod rw_pair;
 mod timing;
 mod token;
 
+pub use fenced::FencedTokenLock;
 pub use native::{CompareDelete, Native};
 pub use rw::ReadWriteLock;
 pub use rw_hash::StampHashLock;

@@ -20,6 +20,7 @@
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -35,6 +36,7 @@ mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
+mod races;
 mod server;
 mod set;
 #[cfg(feature = "sim")]
