@@ -66,7 +66,7 @@ fn a_socket_of_the_machine() {
 
 #[test]
 fn a_cluster_by_one_node_or_by_all() {
-    let cluster = Cluster::shared();
+    let cluster = Cluster::start();
     let urls: Vec<_> = cluster.masters().iter().map(Server::url).collect();
     let all: Vec<_> = urls.iter().map(String::as_str).collect();
     let one = format!("{}?cluster=true", urls[0]);
