@@ -14,7 +14,9 @@ mod race;
 mod remedy;
 mod sketch;
 
+mod account;
 mod check;
+mod follow;
 mod reproduce;
 
 mod ancestors;
@@ -31,6 +33,7 @@ mod verdicts;
 
 mod catalogue;
 
+pub use account::Account;
 pub use cast::{Cast, Guarding, Start};
 pub use catalogue::{catalogue, find};
 pub use check::Checked;

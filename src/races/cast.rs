@@ -71,7 +71,7 @@ impl Cast {
 
     /// The scene of these players, who may be others than the cast's own, contending for this key, from this whole second
     /// on. The server knows every script that they may run.
-    pub(super) fn scene(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
+    pub(super) fn scene_at(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
         scene.tick = self.tick;
         scene.begin = begin.saturating_add(self.offset);

@@ -31,14 +31,6 @@ impl Race {
     }
 }
 
-impl Race {
-    /// SCRATCH
-    pub fn counterexample(&self, remedy: &Remedy) -> Option<super::Found> {
-        let (cast, players) = remedy.apply(&self.cast);
-        super::reproduce::find(&cast.scene_of(&players), self.violates, &self.sketch, NonZeroUsize::MIN, &mut |_| ())
-    }
-}
-
 impl Checked {
     /// Whether the rule cannot be broken within the bounds.
     pub fn prevents(&self) -> bool {

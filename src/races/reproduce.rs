@@ -25,46 +25,44 @@ pub struct Found {
 impl Race {
     /// Finds it on a shortest schedule; `None` if the rule is never broken.
     pub fn reproduce(&self, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Option<Found> {
-        find(&self.scene(), self.violates, &self.sketch, threads, watch)
-    }
-
-    /// Its scene.
-    pub fn scene(&self) -> Scene {
-        self.cast.own_scene()
+        find(&self.cast, self.violates, &self.sketch, threads, watch)
     }
 }
 
 impl Variation {
     /// Finds it on a shortest schedule; `None` if the rule is never broken.
     pub fn reproduce(&self, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Option<Found> {
-        find(&self.scene(), self.violates, &self.sketch, threads, watch)
-    }
-
-    /// Its scene.
-    pub fn scene(&self) -> Scene {
-        self.cast.own_scene()
+        find(&self.cast, self.violates, &self.sketch, threads, watch)
     }
 }
 
 impl Cast {
-    fn own_scene(&self) -> Scene {
+    /// Its scene: on the key `lock`, from a second in November 2023 on.
+    pub fn scene(&self) -> Scene {
         self.scene_of(self.players)
+    }
+
+    /// The same schedule on another key, at another time; the first moment is a whole second.
+    pub fn retell(&self, found: &Found, key: &Key, begin: UnixTime) -> Trace {
+        let begin = UnixTime::from_secs(begin.as_secs()).unwrap_or(begin);
+        self.scene_at(self.players, key, begin).narrate(found.trace.property, &found.actions)
     }
 
     /// The scene of these players on the usual key at the usual time.
     pub(super) fn scene_of(&self, players: &[Player]) -> Scene {
-        self.scene(players, &Key::from("lock"), UnixTime::from_nanos(1_700_000_000_000_000_000))
+        self.scene_at(players, &Key::from("lock"), UnixTime::from_nanos(1_700_000_000_000_000_000))
     }
 }
 
-pub(super) fn find(
-    scene: &Scene,
+fn find(
+    cast: &Cast,
     property: Property,
     sketch: &Sketch,
     threads: NonZeroUsize,
     watch: &mut dyn FnMut(&Progress),
 ) -> Option<Found> {
-    let search = Search::new(scene).properties(&[property]).threads(threads).symmetry(true).stop(Stop::AllViolated);
+    let scene = cast.scene();
+    let search = Search::new(&scene).properties(&[property]).threads(threads).symmetry(true).stop(Stop::AllViolated);
     let findings = search.run(watch);
     let violation = findings.violations.into_iter().next()?;
     let is_it = sketch.fits(&violation.trace);
