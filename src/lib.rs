@@ -19,6 +19,8 @@ pub mod matrix;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;
+#[cfg(feature = "sim")]
+pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "sim")]

@@ -3,5 +3,5 @@
 mod fractional_lease;
 mod polled;
 
-pub use fractional_lease::FractionalLease;
-pub use polled::Polled;
+pub(super) use fractional_lease::FractionalLease;
+pub(super) use polled::Polled;

@@ -18,6 +18,7 @@
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -32,6 +33,7 @@ mod oracle;
 mod patience;
 mod protocols;
 mod proxy;
+mod races;
 mod server;
 #[cfg(feature = "sim")]
 mod sim;

@@ -6,13 +6,13 @@ use crate::wire::{Command, Key, Pending, Transcript, Turn};
 
 /// A lock whose caller appends half a second to whatever number of seconds it passes. Redis refuses such an EXPIRE.
 #[derive(Clone, Debug)]
-pub struct FractionalLease {
+pub(in super::super) struct FractionalLease {
     lock: Lock,
 }
 
 impl FractionalLease {
     /// This lock in the hands of that caller.
-    pub fn new(lock: Lock) -> Self {
+    pub(in super::super) fn new(lock: Lock) -> Self {
         Self { lock }
     }
 

@@ -9,14 +9,14 @@ use crate::wire::{Key, Transcript, Turn};
 
 /// A lock inside the article's polling: one try here is all that the polling comes to. Its sleeps are left out.
 #[derive(Clone, Debug)]
-pub struct Polled {
+pub(in super::super) struct Polled {
     lock: Lock,
     tries: i32,
 }
 
 impl Polled {
     /// This lock, polled by somebody who asks for so many tries.
-    pub fn new(lock: Lock, tries: i32) -> Self {
+    pub(in super::super) fn new(lock: Lock, tries: i32) -> Self {
         Self { lock, tries }
     }
 }
