@@ -2,14 +2,16 @@
 //! files below.
 
 mod abridged;
-pub(super) mod html;
-pub(super) mod mermaid;
+mod html;
+mod mermaid;
 mod text;
 
 use crate::explore::{Action, Content, Opening, Step, Trace};
 use abridged::Abridged;
 
-pub(super) use text::text;
+pub(super) use html::{Page, Prevented};
+pub(super) use mermaid::mermaid;
+pub(super) use text::{paragraph, text};
 
 /// What the picture shows.
 struct Picture<'a> {

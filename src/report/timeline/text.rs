@@ -35,6 +35,11 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
     lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
+/// A paragraph in lines of at most `width` columns.
+pub(in crate::report) fn paragraph(words: &str, width: Option<u16>) -> String {
+    wrapped(words, usize::from(width.unwrap_or(PAGE)), "").join("\n") + "\n"
+}
+
 /// How wide the columns are.
 struct Grid {
     number: usize,
