@@ -31,8 +31,8 @@ impl Locker for TokenLock {
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        let token = owner.token.hex().into_bytes();
         let since = redis.clock()?;
+        let token = owner.token.hex().into_bytes();
         let set = Set::new(&self.key, &token).only(Only::IfMissing).expiry(Expiry::Px(self.lease.length()));
         if redis.set(&set)? {
             return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
