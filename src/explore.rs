@@ -5,8 +5,8 @@
 //! of them, breadth first. It runs the protocols and the server that ship, once per distinct question, and knows none of
 //! them: what a client believes comes from the words of [`lock`](crate::lock) alone.
 
-mod names;
 mod client;
+mod names;
 mod scene;
 
 mod actor;
@@ -15,14 +15,17 @@ mod world;
 
 mod conduct;
 mod parts;
+mod rules;
 mod whole;
 
 mod intern;
 mod memo;
 mod visited;
 
+mod judge;
 mod places;
 mod property;
+mod renaming;
 mod symmetry;
 
 mod expand;

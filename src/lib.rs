@@ -14,7 +14,13 @@ pub mod driver;
 #[cfg(feature = "sim")]
 pub mod explore;
 pub mod inspect;
+#[cfg(feature = "sim")]
+pub mod matrix;
 pub mod protocols;
+#[cfg(feature = "sim")]
+pub mod races;
+#[cfg(feature = "sim")]
+pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "sim")]

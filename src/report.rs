@@ -4,16 +4,21 @@
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
 mod comparison;
+mod exploration;
 mod inspection;
+mod matrix;
 mod moment;
 mod protocols;
 mod run;
 mod table;
+mod timeline;
 
 use serde::Serialize;
 
 pub use comparison::{Compared, Comparison};
+pub use exploration::Exploration;
 pub use inspection::Inspection;
+pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};
 pub use run::{Ran, Released, whole_millis};
 

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::everywhere::Everywhere;
-use super::{compare, completions, inspect, man, protocols, run};
+use super::{compare, completions, explore, inspect, man, matrix, protocols, run};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ pub(super) enum Mode {
     Run(run::Args),
     Inspect(inspect::Args),
     Compare(compare::Args),
+    Explore(explore::Args),
+    Matrix(matrix::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),

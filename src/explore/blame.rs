@@ -1,6 +1,7 @@
 //! The step that broke the rule, and what happened in a few sentences.
 
-use super::property::{Change, Judge, Properties, Property};
+use super::judge::{Change, Judge};
+use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::trace::{Millis, Step, Trace};
 use super::whole::Whole;
@@ -22,6 +23,7 @@ impl Scene {
             Property::NoPhantom => (0..=last).rev().find(|step| worlds[*step].node != worlds[step + 1].node),
             Property::ReleasesOnlyOwn
             | Property::TruthfulOutcome
+            | Property::TriesAsAsked
             | Property::CanBeTakenAgain
             | Property::NobodyShutOut => Some(last),
         }

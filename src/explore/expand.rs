@@ -1,13 +1,15 @@
 //! From one world to all that can follow it, judged on the way.
 
+use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
 use super::places::Places;
-use super::property::{Change, Judge, Properties, Property};
+use super::property::{Properties, Property};
+use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::symmetry::Symmetry;
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
-use super::world::{Action, Left, World, actions, apply};
+use super::world::{Action, Left, World};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.
 #[derive(Debug)]
@@ -132,8 +134,8 @@ impl<'a> Expander<'a> {
         for &action in &self.actions {
             self.after.clone_from(&self.world);
             apply(self.scene, memo, &mut self.after, action)?;
-            let winner = self.winner(memo, action)?;
             let places = self.symmetry.settle(memo, &mut self.after)?;
+            let winner = self.winner(memo, action, places)?;
             self.found.clear();
             pack(&self.after, &mut self.found);
             show(&Taken { action, words: &self.found, places, winner });
@@ -142,10 +144,11 @@ impl<'a> Expander<'a> {
     }
 
     /// The client that has just learnt that it won.
-    fn winner(&self, memo: &Memo<'_>, action: Action) -> Result<Option<usize>, Question> {
+    fn winner(&self, memo: &Memo<'_>, action: Action, places: Places) -> Result<Option<usize>, Question> {
         let Some(who) = action.client() else { return Ok(None) };
+        let there = places.of(who);
         let held = memo.look(who, &self.world.actors[who])?.stage.holds();
-        let holds = memo.look(who, &self.after.actors[who])?.stage.holds();
+        let holds = memo.look(there, &self.after.actors[there])?.stage.holds();
         Ok(Some(who).filter(|_| holds && !held))
     }
 }

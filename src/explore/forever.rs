@@ -6,7 +6,7 @@ use super::expand::{Expander, Hit, Taken};
 use super::parts::Parts;
 use super::property::{Properties, Property};
 use super::route::Atlas;
-use super::visited::Index;
+use super::visited::{Index, tick_of};
 use super::world::Action;
 
 /// A set of clients, by place.
@@ -67,7 +67,12 @@ impl Future<'_> {
 
     fn is_lost(&self, at: Index, property: Property) -> bool {
         let Atlas { scene, memo, visited, .. } = self.atlas;
-        let actors = &visited.words(at)[2..];
+        let words = visited.words(at);
+        // After the last leap the clock stands still: what is begun then would be over later, but there is no later.
+        if tick_of(words) > scene.bounds.ticks {
+            return false;
+        }
+        let actors = &words[2..];
         let wants = |who: &usize| memo.look(*who, &actors[*who]).is_ok_and(|look| look.wants_for_ever);
         let waiting = (0..scene.clients.len()).filter(wants).fold(0, |waiting: Clients, who| waiting | 1 << who);
         let winners = self.can_win[at as usize] & waiting;
@@ -85,5 +90,7 @@ fn is_a_way(action: Action) -> bool {
 
 /// A set of clients in the world after a step, in the places of the world before.
 fn named_before(taken: &Taken<'_>, after: Clients) -> Clients {
-    (0..Clients::BITS as usize).filter(|place| after >> taken.places.of(*place) & 1 != 0).fold(0, |set, place| set | 1 << place)
+    (0..Clients::BITS as usize)
+        .filter(|place| after >> taken.places.of(*place) & 1 != 0)
+        .fold(0, |set, place| set | 1 << place)
 }

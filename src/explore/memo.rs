@@ -1,14 +1,16 @@
 //! A world's parts as small ids, with a memory of every step that was taken before: the protocols and the server run once
 //! per distinct question.
 
+mod exchanges;
+
 use rustc_hash::FxHashMap;
 
 use super::actor::Actor;
 use super::intern::Interner;
 use super::names::Renaming;
 use super::node::Node;
+use super::parts::{Asked, Glance, Look, Parts, Told};
 use super::places::Places;
-use super::parts::{Asked, Glance, Look, Next, Parts, Told};
 use super::scene::Scene;
 use super::whole::Whole;
 use super::world::World;
@@ -173,38 +175,6 @@ impl<'a> Memo<'a> {
         }
         id
     }
-
-    /// Whether no client's name is in any part of the world.
-    pub(super) fn is_nameless(&self, world: &World<u32, u32>) -> bool {
-        !self.named_nodes[world.node as usize] && !world.actors.iter().any(|actor| self.named_actors[*actor as usize])
-    }
-
-    /// What a client does, its own name and those of others left aside.
-    pub(super) fn without_names(&self, who: usize, actor: u32) -> Result<u32, Question> {
-        let known = self.without_names.get(&pair(actor, small(who))).copied();
-        known.ok_or(Question::WithoutNames { who, actor })
-    }
-
-    /// The world with these clients exchanged.
-    pub(super) fn exchanged(
-        &self,
-        world: &World<u32, u32>,
-        number: usize,
-        exchange: &Places,
-    ) -> Result<World<u32, u32>, Question> {
-        if number == 0 {
-            return Ok(world.clone());
-        }
-        let exchange = *exchange;
-        let node = self.exchanged_nodes.get(&pair(world.node, small(number))).copied();
-        let node = node.ok_or(Question::ExchangedNode { node: world.node, number, exchange })?;
-        let mut actors = world.actors.clone();
-        for (place, &actor) in world.actors.iter().enumerate() {
-            let known = self.exchanged_actors.get(&pair(actor, small(number))).copied();
-            actors[exchange.of(place)] = known.ok_or(Question::ExchangedActor { actor, number, exchange })?;
-        }
-        Ok(World { node, actors, left: world.left })
-    }
 }
 
 fn there(exchange: &Places, place: u8) -> u8 {
@@ -250,45 +220,6 @@ impl Parts for Memo<'_> {
 
     fn glance(&self, node: &u32) -> Result<Glance, Question> {
         Ok(self.glances[*node as usize])
-    }
-}
-
-impl<R> Told<R> {
-    fn map<S>(self, reply: impl FnOnce(R) -> S) -> Told<S> {
-        match self {
-            Self::Clock(tick) => Told::Clock(tick),
-            Self::Reply(said) => Told::Reply(reply(said)),
-            Self::Proceed(tick) => Told::Proceed(tick),
-            Self::ReplyLost(tick) => Told::ReplyLost(tick),
-            Self::Written => Told::Written,
-            Self::RenewalEnded => Told::RenewalEnded,
-            Self::Crash => Told::Crash,
-        }
-    }
-}
-
-impl<C> Asked<C> {
-    fn map<D>(self, command: impl FnOnce(C) -> D) -> Asked<D> {
-        match self {
-            Self::Command(who, sent, tick) => Asked::Command(who, command(sent), tick),
-            Self::Disconnect(who) => Asked::Disconnect(who),
-            Self::Won(who) => Asked::Won(who),
-            Self::Elapse(tick) => Asked::Elapse(tick),
-            Self::FailOver { writes_lost, is_last } => Asked::FailOver { writes_lost, is_last },
-        }
-    }
-}
-
-impl<C> Next<C> {
-    fn map<D>(self, command: impl FnOnce(C) -> D) -> Next<D> {
-        match self {
-            Self::Nothing => Next::Nothing,
-            Self::ReadClock => Next::ReadClock,
-            Self::Send(sent) => Next::Send(command(sent)),
-            Self::Receive => Next::Receive,
-            Self::Conclude => Next::Conclude,
-            Self::Write => Next::Write,
-        }
     }
 }
 

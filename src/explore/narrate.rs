@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::conduct::Ended;
 use super::property::Property;
+use super::rules::apply;
 use super::scene::Scene;
 use super::scribe::{Heard, Scribe};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
-use super::world::{Action, World, apply};
+use super::world::{Action, World};
 use crate::lock::{Acquired, Extended, Hold, Released, Why};
 use crate::wire::{Key, MonoTime};
 

@@ -160,3 +160,45 @@ pub(super) struct Glance {
     /// Whether the guarded resource accepted a stale write.
     pub(super) accepted_stale: bool,
 }
+
+impl<R> Told<R> {
+    /// The same, about something else.
+    pub(super) fn map<S>(self, reply: impl FnOnce(R) -> S) -> Told<S> {
+        match self {
+            Self::Clock(tick) => Told::Clock(tick),
+            Self::Reply(said) => Told::Reply(reply(said)),
+            Self::Proceed(tick) => Told::Proceed(tick),
+            Self::ReplyLost(tick) => Told::ReplyLost(tick),
+            Self::Written => Told::Written,
+            Self::RenewalEnded => Told::RenewalEnded,
+            Self::Crash => Told::Crash,
+        }
+    }
+}
+
+impl<C> Asked<C> {
+    /// The same, about something else.
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Asked<D> {
+        match self {
+            Self::Command(who, sent, tick) => Asked::Command(who, command(sent), tick),
+            Self::Disconnect(who) => Asked::Disconnect(who),
+            Self::Won(who) => Asked::Won(who),
+            Self::Elapse(tick) => Asked::Elapse(tick),
+            Self::FailOver { writes_lost, is_last } => Asked::FailOver { writes_lost, is_last },
+        }
+    }
+}
+
+impl<C> Next<C> {
+    /// The same, about something else.
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Next<D> {
+        match self {
+            Self::Nothing => Next::Nothing,
+            Self::ReadClock => Next::ReadClock,
+            Self::Send(sent) => Next::Send(command(sent)),
+            Self::Receive => Next::Receive,
+            Self::Conclude => Next::Conclude,
+            Self::Write => Next::Write,
+        }
+    }
+}

@@ -1,11 +1,6 @@
-//! What must never happen: properties of a world, and of a step from one world to the next.
+//! What must never happen, by name.
 
 use std::fmt;
-
-use super::parts::{Parts, Stage, Verdict};
-use super::scene::Scene;
-use super::world::{Action, World};
-use crate::lock::Mode;
 
 /// What must never happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +21,8 @@ pub enum Property {
     NoPhantom,
     /// A guarded resource accepts no write from a holder after a later holder's write.
     NoStaleWrite,
+    /// A try that ends in vain has asked the server.
+    TriesAsAsked,
     /// There is always a way on which one of those who want the lock gets it.
     CanBeTakenAgain,
     /// There is always a way on which each of those who want the lock gets it.
@@ -34,7 +31,7 @@ pub enum Property {
 
 impl Property {
     /// Every property.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::MutualExclusion,
         Self::ReaderExcludesWriter,
         Self::LeaseHonoured,
@@ -42,6 +39,7 @@ impl Property {
         Self::TruthfulOutcome,
         Self::NoPhantom,
         Self::NoStaleWrite,
+        Self::TriesAsAsked,
         Self::CanBeTakenAgain,
         Self::NobodyShutOut,
     ];
@@ -56,6 +54,7 @@ impl Property {
             Self::TruthfulOutcome => "truthful outcome",
             Self::NoPhantom => "no phantom",
             Self::NoStaleWrite => "fenced resource accepts no stale token",
+            Self::TriesAsAsked => "tries as asked",
             Self::CanBeTakenAgain => "can be taken again",
             Self::NobodyShutOut => "nobody is shut out",
         }
@@ -102,165 +101,5 @@ impl Properties {
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = Property> {
         Property::ALL.into_iter().filter(move |property| self.has(*property))
-    }
-}
-
-/// Judges worlds and steps by these properties.
-pub(super) struct Judge<'a, P: Parts> {
-    pub(super) scene: &'a Scene,
-    pub(super) parts: &'a P,
-    pub(super) properties: Properties,
-}
-
-/// A step from one world to the next.
-pub(super) struct Change<'a, P: Parts> {
-    pub(super) before: &'a World<P::Node, P::Actor>,
-    pub(super) action: Action,
-    /// The acting client right after the server ran its command, if one ran.
-    pub(super) exchanged: Option<&'a P::Actor>,
-    pub(super) after: &'a World<P::Node, P::Actor>,
-}
-
-impl<P: Parts> Judge<'_, P> {
-    /// The properties that this world violates.
-    pub(super) fn world(&self, world: &World<P::Node, P::Actor>) -> Result<Properties, P::Miss> {
-        let mut violated = self.overlaps(world)?;
-        if self.properties.has(Property::LeaseHonoured) && self.breaks_a_lease(world)? {
-            violated = violated.with(Property::LeaseHonoured);
-        }
-        if self.properties.has(Property::NoPhantom) && self.is_haunted(world)? {
-            violated = violated.with(Property::NoPhantom);
-        }
-        if self.properties.has(Property::NoStaleWrite) && self.parts.glance(&world.node)?.accepted_stale {
-            violated = violated.with(Property::NoStaleWrite);
-        }
-        Ok(violated)
-    }
-
-    /// The properties that this step violates.
-    pub(super) fn change(&self, change: &Change<'_, P>) -> Result<Properties, P::Miss> {
-        let mut violated = Properties::default();
-        if self.properties.has(Property::ReleasesOnlyOwn) && self.takes_anothers(change)? {
-            violated = violated.with(Property::ReleasesOnlyOwn);
-        }
-        if self.properties.has(Property::TruthfulOutcome) && self.lies(change)? {
-            violated = violated.with(Property::TruthfulOutcome);
-        }
-        Ok(violated)
-    }
-
-    /// Two believe at once.
-    fn overlaps(&self, world: &World<P::Node, P::Actor>) -> Result<Properties, P::Miss> {
-        let mut violated = Properties::default();
-        let clients = &self.scene.clients;
-        for (one, actor) in world.actors.iter().enumerate() {
-            if self.parts.look(one, actor)?.believes_until <= world.left.tick {
-                continue;
-            }
-            for (other, actor) in world.actors.iter().enumerate().skip(one + 1) {
-                if self.parts.look(other, actor)?.believes_until <= world.left.tick
-                    || clients[one].lock != clients[other].lock
-                {
-                    continue;
-                }
-                let property = match (clients[one].locker.mode(), clients[other].locker.mode()) {
-                    (Mode::Exclusive, Mode::Exclusive) => Property::MutualExclusion,
-                    (Mode::Shared, Mode::Shared) => continue,
-                    (Mode::Shared, Mode::Exclusive) | (Mode::Exclusive, Mode::Shared) => Property::ReaderExcludesWriter,
-                };
-                if self.properties.has(property) {
-                    violated = violated.with(property);
-                }
-            }
-        }
-        Ok(violated)
-    }
-
-    /// Somebody's lease is running, and the server says that the lock is not theirs.
-    fn breaks_a_lease(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        for (who, actor) in world.actors.iter().enumerate() {
-            let look = self.parts.look(who, actor)?;
-            if look.has_until > world.left.tick && !self.parts.stands(who, actor, &world.node, world.left.tick)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Nobody is in the middle of anything, nothing went wrong, what stands on the server is nobody's; and yet a newcomer
-    /// is refused.
-    fn is_haunted(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        let tick = world.left.tick;
-        if !self.scene.is_unharmed(world) || tick < self.scene.left_behind_until {
-            return Ok(false);
-        }
-        for (who, actor) in world.actors.iter().enumerate() {
-            let look = self.parts.look(who, actor)?;
-            let holds = look.stage.holds();
-            if look.stage.is_busy()
-                || look.believes_until > tick
-                || holds && self.parts.stands(who, actor, &world.node, tick)?
-            {
-                return Ok(false);
-            }
-        }
-        self.parts.refuses_newcomers(&world.node, tick)
-    }
-
-    /// A release makes another client lose what it has.
-    fn takes_anothers(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
-        let Some(releaser) = change.action.client().filter(|_| change.before.node != change.after.node) else {
-            return Ok(false);
-        };
-        let look = self.parts.look(releaser, &change.before.actors[releaser])?;
-        if !(look.stage == Stage::Releasing || look.stage == Stage::Holding && !self.extends(change, releaser)?) {
-            return Ok(false);
-        }
-        self.loses_a_lock(change, releaser)
-    }
-
-    fn extends(&self, change: &Change<'_, P>, who: usize) -> Result<bool, P::Miss> {
-        match change.exchanged {
-            Some(actor) => Ok(self.parts.look(who, actor)?.stage == Stage::Extending),
-            None => Ok(false),
-        }
-    }
-
-    /// Whether somebody else than the actor had a lock, lease running, and has it no more.
-    pub(super) fn loses_a_lock(&self, change: &Change<'_, P>, actor: usize) -> Result<bool, P::Miss> {
-        for victim in (0..change.before.actors.len()).filter(|victim| *victim != actor) {
-            if self.loses(change, victim)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether this client had a lock, lease running, and has it no more.
-    pub(super) fn loses(&self, change: &Change<'_, P>, victim: usize) -> Result<bool, P::Miss> {
-        let (before, after, tick) = (change.before, change.after, change.after.left.tick);
-        let actor = &before.actors[victim];
-        Ok(self.parts.look(victim, actor)?.has_until > tick
-            && self.parts.stands(victim, actor, &before.node, before.left.tick)?
-            && !self.parts.stands(victim, actor, &after.node, tick)?)
-    }
-
-    /// An outcome is not what the server did.
-    fn lies(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
-        let (Some(who), Some(actor)) = (change.action.client(), change.exchanged) else { return Ok(false) };
-        let tick = change.before.left.tick;
-        match self.parts.look(who, actor)?.verdict {
-            Verdict::Open | Verdict::NotOurs => Ok(false),
-            Verdict::Ours => Ok(!self.parts.stands(who, actor, &change.after.node, tick)?),
-            Verdict::Freed => Ok(!self.parts.stands(who, actor, &change.before.node, tick)?),
-            Verdict::Lost => self.parts.stands(who, actor, &change.before.node, tick),
-        }
-    }
-}
-
-impl Scene {
-    fn is_unharmed<N, A>(&self, world: &World<N, A>) -> bool {
-        let (left, bounds) = (world.left, self.bounds);
-        left.crashes == bounds.crashes && left.lost_replies == bounds.lost_replies && left.failovers == bounds.failovers
     }
 }

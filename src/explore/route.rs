@@ -1,15 +1,15 @@
 //! The most readable of the shortest ways to a violation: with the fewest changes from one client to another, and the
 //! clock ticking as late as possible.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::expand::{Expander, Hit, Taken};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Properties;
 use super::scene::Scene;
-use super::places::Places;
 use super::symmetry::Symmetry;
-use super::visited::{Index, Levels, Visited};
+use super::visited::{Index, Levels, Visited, hash};
 use super::world::Action;
 
 /// What a search leaves behind: every world, and how far each is from the start.
@@ -24,9 +24,28 @@ pub(super) struct Atlas<'a> {
     pub(super) first: (Index, Places),
 }
 
-/// For the worlds of one level from which a violation is as near as can be: the cost of the best way there, by the place
-/// of the client that acted last (the last entry: none has).
-type Costs = FxHashMap<Index, Box<[u64]>>;
+/// For the worlds of one level from which a violation is as near as can be: the cost of the best way there.
+#[derive(Clone, Debug, Default)]
+struct Costs {
+    /// By the place of the client that acted last; the last entry: none has.
+    of: FxHashMap<Index, Box<[u64]>>,
+    /// The hashes of those worlds, to pass over the others without a look into the store.
+    hashes: FxHashSet<u64>,
+}
+
+impl Costs {
+    fn insert(&mut self, visited: &Visited, at: Index, costs: Box<[u64]>) {
+        self.hashes.insert(hash(visited.words(at)));
+        self.of.insert(at, costs);
+    }
+
+    fn find(&self, visited: &Visited, words: &[u32]) -> Option<Index> {
+        if !self.hashes.contains(&hash(words)) {
+            return None;
+        }
+        visited.find(words).filter(|at| self.of.contains_key(at))
+    }
+}
 
 impl Atlas<'_> {
     /// The best way to one of these violations, which are so many steps from the start.
@@ -34,7 +53,7 @@ impl Atlas<'_> {
         let mut costs = vec![Costs::default(); length as usize + 1];
         let nothing: Box<[u64]> = vec![0; self.scene.clients.len() + 1].into();
         for hit in hits.iter().filter(|hit| hit.by.is_none()) {
-            costs[length as usize].insert(hit.at, nothing.clone());
+            costs[length as usize].insert(self.visited, hit.at, nothing.clone());
         }
         let mut walker = Walker { atlas: *self, length, expander: self.expander(), costs, hits };
         for depth in (0..length).rev() {
@@ -73,7 +92,7 @@ impl Walker<'_> {
                 let best =
                     last.map(|last| onwards.iter().map(|onward| self.cost(depth, onward, last)).min().unwrap_or(0));
                 let best = best.collect();
-                self.costs[depth as usize].insert(at, best);
+                self.costs[depth as usize].insert(self.atlas.visited, at, best);
             }
         }
     }
@@ -101,14 +120,14 @@ impl Walker<'_> {
         let is_last = depth + 1 == self.length;
         let (ahead, hits) = (&self.costs[depth as usize + 1], self.hits);
         let mut onwards = Vec::new();
-        if ahead.is_empty() && !hits.iter().any(|hit| hit.at == at) {
+        if ahead.of.is_empty() && !hits.iter().any(|hit| hit.at == at) {
             return onwards;
         }
         let known = self.expander.steps(memo, visited.words(at), |taken| {
             let Taken { action, places, .. } = *taken;
             if is_last && hits.iter().any(|hit| hit.at == at && hit.by == Some(action)) {
                 onwards.push(Onward { action, next: None, places });
-            } else if let Some(next) = visited.find(taken.words).filter(|next| ahead.contains_key(next)) {
+            } else if let Some(next) = ahead.find(visited, taken.words) {
                 onwards.push(Onward { action, next: Some(next), places });
             }
         });
@@ -124,7 +143,7 @@ impl Walker<'_> {
         let changes = actor.is_some_and(|actor| last != nobody && actor != last);
         let early = if onward.action == Action::Tick { self.length - depth } else { 0 };
         let last = onward.places.of(actor.unwrap_or(last));
-        let rest = onward.next.map_or(0, |next| self.costs[depth as usize + 1][&next][last]);
+        let rest = onward.next.map_or(0, |next| self.costs[depth as usize + 1].of[&next][last]);
         (u64::from(changes) << 32) + u64::from(early) + rest
     }
 }

@@ -4,10 +4,10 @@ use std::{panic, thread};
 
 use super::expand::{Expander, Hit, Outbox};
 use super::memo::Memo;
+use super::places::Places;
 use super::property::Property;
 use super::route::Atlas;
 use super::search::{End, Findings, Progress, Search, Stop, Violation};
-use super::places::Places;
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 
@@ -17,6 +17,13 @@ const BATCH: usize = 1 << 15;
 const WORTH_A_THREAD: usize = 1 << 9;
 /// Violations of one property kept, to choose the most readable from.
 const MOST_HITS: usize = 1 << 16;
+
+impl Search<'_> {
+    /// Runs it; `watch` is told how far it is, now and then.
+    pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
+        Run::new(*self).findings(watch)
+    }
+}
 
 /// A search that is running.
 pub(super) struct Run<'a> {
@@ -61,7 +68,7 @@ impl<'a> Run<'a> {
 
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        let end = self.to_the_end(watch);
+        let end = self.go_on(watch);
         let unjudged = self.judge_the_future(end);
         self.met.sort_by_key(|met| met.property);
         Findings {
@@ -100,7 +107,7 @@ impl<'a> Run<'a> {
         Violation { property: met.property, actions, trace }
     }
 
-    fn to_the_end(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {
+    fn go_on(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {
         self.levels.complete(self.visited.lens());
         loop {
             if let Some(end) = self.level(watch) {

@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use super::property::{Properties, Property};
-use super::run::Run;
 use super::scene::Scene;
 use super::trace::Trace;
 use super::world::Action;
@@ -145,10 +144,5 @@ impl<'a> Search<'a> {
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
-    }
-
-    /// Runs it; `watch` is told how far it is, now and then.
-    pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        Run::new(*self).findings(watch)
     }
 }

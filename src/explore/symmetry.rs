@@ -50,7 +50,8 @@ impl Symmetry {
             ranks[place] = memo.without_names(place, world.actors[place])?;
         }
         let mut best: Option<(World<u32, u32>, Places)> = None;
-        for (number, exchange) in self.exchanges.iter().enumerate().filter(|(_, exchange)| self.sorts(exchange, &ranks)) {
+        for (number, exchange) in self.exchanges.iter().enumerate().filter(|(_, exchange)| self.sorts(exchange, &ranks))
+        {
             let exchanged = memo.exchanged(world, number, exchange)?;
             if best.as_ref().is_none_or(|(best, _)| (exchanged.node, &exchanged.actors) < (best.node, &best.actors)) {
                 best = Some((exchanged, *exchange));
@@ -59,11 +60,6 @@ impl Symmetry {
         let (kept, places) = best.unwrap_or_else(|| (world.clone(), Places::same()));
         *world = kept;
         Ok(places)
-    }
-
-    /// The exchanges, in the order of their numbers.
-    pub(super) fn exchanges(&self) -> &[Places] {
-        &self.exchanges
     }
 
     /// Puts clients without names in the order of their ids.

@@ -165,10 +165,15 @@ pub(super) fn pack(world: &World<u32, u32>, words: &mut Vec<u32>) {
     words.extend_from_slice(&world.actors);
 }
 
+/// The tick of a packed world.
+pub(super) fn tick_of(words: &[u32]) -> u16 {
+    u16::try_from(words[1] >> 16).unwrap_or(u16::MAX)
+}
+
 /// Unpacks a world.
 pub(super) fn unpack(words: &[u32], world: &mut World<u32, u32>) {
     let few = |shift: u32| u8::try_from(words[1] >> shift & 31).unwrap_or(u8::MAX);
-    let tick = u16::try_from(words[1] >> 16).unwrap_or(u16::MAX);
+    let tick = tick_of(words);
     world.node = words[0];
     world.left = Left { tick, crashes: few(10), lost_replies: few(5), failovers: few(0) };
     world.actors.clear();

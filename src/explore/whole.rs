@@ -4,9 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::actor::Actor;
+use super::judge::{Change, Judge};
 use super::node::{Node, session};
 use super::parts::{Asked, Glance, Look, Parts, Told};
+use super::property::Properties;
+use super::rules::{actions, apply};
 use super::scene::Scene;
+use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::{Server, Session};
 use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
@@ -82,6 +86,36 @@ impl Parts for Whole<'_> {
 }
 
 impl Scene {
+    /// All that can happen next in a world, in a fixed order.
+    pub fn actions(&self, world: &World) -> Vec<Action> {
+        let mut possible = Vec::new();
+        let Ok(()) = actions(self, &Whole(self), world, &mut possible);
+        possible
+    }
+
+    /// The world after an action that is possible in it.
+    pub fn apply(&self, world: &World, action: Action) -> World {
+        self.apply_judged(world, action, Properties::default()).0
+    }
+
+    /// The world after an action that is possible in it, and which of these properties the step violates, or the world
+    /// that it leads to.
+    pub fn apply_judged(&self, world: &World, action: Action, properties: Properties) -> (World, Properties) {
+        let (parts, mut after) = (Whole(self), world.clone());
+        let Ok(exchanged) = apply(self, &parts, &mut after, action);
+        let change = Change { before: world, action, exchanged: exchanged.as_ref(), after: &after };
+        let judge = Judge { scene: self, parts: &parts, properties };
+        let (Ok(by_step), Ok(by_world)) = (judge.change(&change), judge.world(&after));
+        let violated = by_step.iter().chain(by_world.iter()).fold(Properties::default(), Properties::with);
+        (after, violated)
+    }
+
+    /// Which of these properties a world violates, as it stands.
+    pub fn violated(&self, world: &World, properties: Properties) -> Properties {
+        let Ok(violated) = Judge { scene: self, parts: &Whole(self), properties }.world(world);
+        violated
+    }
+
     /// The place of the first client of each protocol.
     fn protocols(&self) -> impl Iterator<Item = usize> {
         let is_first = |place: &usize| {

@@ -1,6 +1,7 @@
 //! What the server says of itself: TIME, INFO, COMMAND, WAIT.
 
 use super::call::{Answer, Call, Row, count};
+use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
 use super::row::Access;
@@ -25,18 +26,14 @@ fn time(call: &mut Call<'_>) -> Answer {
 /// The sections that clients look at, whichever are asked for.
 fn info(call: &mut Call<'_>) -> Answer {
     let flavour = call.state.flavour;
-    let lines = [
-        "# Server".to_owned(),
-        format!("redis_version:{}", flavour.redis_version()),
-        format!("server_name:{}", flavour.server_name()),
-        format!("{}_version:{}", flavour.server_name(), flavour.version()),
-        "redis_mode:standalone".to_owned(),
-        String::new(),
-        "# Replication".to_owned(),
-        "role:master".to_owned(),
-        "connected_slaves:0".to_owned(),
-    ];
-    Ok(Reply::bulk(lines.map(|line| line + "\r\n").concat()))
+    let names = match flavour {
+        Flavour::Redis70 | Flavour::Redis84 => format!("redis_version:{}\r\nredis_mode:standalone", flavour.version()),
+        Flavour::Valkey9 => format!(
+            "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:{}\r\nserver_mode:standalone",
+            flavour.version()
+        ),
+    };
+    Ok(Reply::bulk(format!("# Server\r\n{names}\r\n\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")))
 }
 
 /// There is no replica that could confirm anything, and nobody who could wait.

@@ -110,13 +110,17 @@ impl Server {
     /// Whether the command may be sent at all, here and now.
     fn admit(&self, session: Session, row: &'static Row, words: usize) -> Result<&'static Row, Refusal> {
         row.check_arity(words)?;
-        let connection = self.state.connections.get(&session);
-        if connection.is_some_and(|connection| !connection.subscriptions.is_empty()) && !row.while_listening {
+        let Some(connection) = self.state.connections.get(&session) else { return Ok(row) };
+        if !connection.subscriptions.is_empty() && !row.while_listening {
             return Err(Refusal::err(format_args!(
                 "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
                  context",
                 row.name
             )));
+        }
+        let is_nested = connection.transaction.is_some() && matches!(row.name, "multi" | "watch");
+        if is_nested && self.state.flavour.nesting_spoils() {
+            return Err(Refusal::err(format_args!("Command '{}' not allowed inside a transaction", row.name)));
         }
         Ok(row)
     }

@@ -11,10 +11,10 @@ use crate::wire::{Command, Reply, UnixTime};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Mismatch {
     /// A command was answered otherwise.
-    #[error("step {step}: {command} was answered {expected} in the trace and {actual} now")]
+    #[error("{}: {command} was answered {expected} in the trace and {actual} now", place(*.step))]
     Reply {
-        /// The place of the step.
-        step: Step,
+        /// The place of the step; `None` for a command before the first.
+        step: Option<usize>,
         /// What was sent.
         command: Command,
         /// The reply in the trace.
@@ -27,24 +27,6 @@ pub enum Mismatch {
     FailOver(usize),
 }
 
-/// The place of a step in a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Before the first.
-    Prelude,
-    /// This one, counted from 0.
-    Number(usize),
-}
-
-impl std::fmt::Display for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Prelude => f.write_str("(prelude)"),
-            Self::Number(number) => number.fmt(f),
-        }
-    }
-}
-
 impl Trace {
     /// Sends the commands of the trace to this server, each actor's on a connection of its own, at the times of the
     /// trace, and compares the replies.
@@ -55,13 +37,13 @@ impl Trace {
         for opening in &self.prelude {
             let at_ms = i64::try_from(opening.ms_before).map_or(i64::MIN, |before| -before);
             let stagehand = connection(self.actors.len());
-            self.send(server, stagehand, at_ms, (&opening.command, &opening.reply), Step::Prelude)?;
+            self.send(server, stagehand, at_ms, (&opening.command, &opening.reply), None)?;
             server.disconnect(stagehand);
         }
         for (number, step) in self.steps.iter().enumerate() {
             let at_ms = i64::try_from(step.at_ms).unwrap_or(i64::MAX);
             if let (Some(actor), Some(Exchange { command, reply })) = (step.actor, &step.exchange) {
-                self.send(server, connection(actor), at_ms, (command, reply), Step::Number(number))?;
+                self.send(server, connection(actor), at_ms, (command, reply), Some(number))?;
             }
             match (step.action, step.actor) {
                 (Action::Crash(_) | Action::LoseReply(_), Some(actor)) => server.disconnect(connection(actor)),
@@ -78,7 +60,7 @@ impl Trace {
         session: Session,
         at_ms: i64,
         (command, expected): (&Command, &Reply),
-        step: Step,
+        step: Option<usize>,
     ) -> Result<(), Mismatch> {
         let end = UnixTime::from_nanos(i64::MAX);
         let now = UnixTime::from_millis(self.begin_ms.saturating_add(at_ms)).unwrap_or(end);
@@ -88,6 +70,10 @@ impl Trace {
         }
         Err(Mismatch::Reply { step, command: command.clone(), expected: expected.clone(), actual })
     }
+}
+
+fn place(step: Option<usize>) -> String {
+    step.map_or_else(|| "before the first step".to_owned(), |step| format!("step {step}"))
 }
 
 fn connection(place: usize) -> Session {

@@ -7,22 +7,19 @@ use std::thread;
 
 use lockshift::driver::blocking::Lock;
 use lockshift::driver::{Answer, Attempt, Renewal, Trouble};
-use lockshift::lock::{Extended, Released, Standing};
+use lockshift::lock::{Extended, Lease, Released, Standing};
+use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::ConnectionLike;
 
 use super::lockers::Watched;
-use super::world::{AN_HOUR, ms, token, token_on};
+use super::world::{AN_HOUR, ms, token};
 use crate::patience::pause;
 use crate::server::{Cluster, Server};
 
 /// Acquires, is refused, looks, extends, renews, releases, and does it once more from another thread.
 fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
-    carries_a_lock_on("k", connection);
-}
-
-fn carries_a_lock_on<C: ConnectionLike + Send + 'static>(key: &str, connection: C) {
-    let lock = Lock::new(connection, token_on(key, AN_HOUR));
+    let lock = Lock::new(connection, token(AN_HOUR));
     let round = move || {
         let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
         assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))));
@@ -87,37 +84,37 @@ fn a_pool_has_its_connection_back_after_the_release_whatever_the_renewal_did() {
 
 #[test]
 fn a_cluster() {
-    let cluster = Cluster::shared();
-    carries_a_lock_on("a_cluster", cluster.connect());
-    refuses_watch(cluster.connect());
+    let cluster = Cluster::start();
+    carries_a_lock(cluster.client().get_connection().unwrap());
+    refuses_watch(cluster.client().get_connection().unwrap());
 }
 
 #[test]
-fn a_cluster_whose_masters_all_hold_locks() {
-    let cluster = Cluster::shared();
-    let held = || cluster.masters().iter().map(|master| keys_like("all_masters *", master)).collect::<Vec<_>>();
-    let acquire = |number| match Lock::new(cluster.connect(), token_on(&format!("all_masters {number}"), AN_HOUR))
-        .try_acquire()
-    {
-        Ok(Attempt::Won(guard)) => guard,
-        other => panic!("nobody has {number}, but: {other:?}"),
-    };
-    let guards: Vec<_> = (0..20).map(acquire).collect();
-    assert!(held().iter().all(|keys| *keys > 0), "{:?}", held());
+fn a_cluster_whose_nodes_all_hold_locks() {
+    let cluster = Cluster::start();
+    let guards: Vec<_> = (0..20)
+        .map(|number| {
+            let locker = TokenLock::new(Key::new(format!("k{number}")), Lease::new(AN_HOUR).unwrap());
+            match Lock::new(cluster.client().get_connection().unwrap(), locker).try_acquire() {
+                Ok(Attempt::Won(guard)) => guard,
+                other => panic!("nobody has k{number}, but: {other:?}"),
+            }
+        })
+        .collect();
+    assert!(cluster.keys().iter().all(|keys| *keys > 0), "{:?}", cluster.keys());
     drop(guards);
-    assert_eq!(held(), [0, 0, 0]);
-}
-
-fn keys_like(pattern: &str, server: &Server) -> usize {
-    let keys: Vec<String> = redis::cmd("KEYS").arg(pattern).query(&mut server.connect()).unwrap();
-    keys.len()
+    assert_eq!(cluster.keys(), [0, 0, 0]);
 }
 
 #[test]
 fn a_cluster_spoken_to_as_one_server() {
-    let cluster = Cluster::shared();
-    let try_on = |master: &Server| Lock::new(master.connect(), token_on("as_one_server", AN_HOUR)).try_acquire();
-    let refusals = cluster.masters().iter().filter_map(|master| try_on(master).err());
-    let troubles: Vec<_> = refusals.map(|error| error.trouble()).collect();
-    assert_eq!(troubles, [Trouble::OtherNode; 2], "one of the three has the key");
+    let cluster = Cluster::start();
+    let troubles =
+        cluster.masters().each_ref().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
+            Ok(Attempt::Won(_)) => None,
+            Ok(other) => panic!("nobody has it, but: {other:?}"),
+            Err(error) => Some(error.trouble()),
+        });
+    // `k` is in slot 7629, which the second of the three serves.
+    assert_eq!(troubles, [Some(Trouble::OtherNode), None, Some(Trouble::OtherNode)]);
 }

@@ -8,16 +8,12 @@ use redis::aio::ConnectionLike;
 
 use super::super::lockers::Watched;
 use super::super::losing_replies::{Lossy, Plan};
-use super::super::world::{AN_HOUR, ms, token, token_on};
+use super::super::world::{AN_HOUR, ms, token};
 use crate::server::{Cluster, Server};
 
 /// Acquires, is refused, looks, extends, renews, releases, and does it once more.
 async fn carries_a_lock<C: ConnectionLike + Clone + Send + Sync + 'static>(connection: C) {
-    carries_a_lock_on("k", connection).await;
-}
-
-async fn carries_a_lock_on<C: ConnectionLike + Clone + Send + Sync + 'static>(key: &str, connection: C) {
-    let lock = Lock::new(connection, token_on(key, AN_HOUR));
+    let lock = Lock::new(connection, token(AN_HOUR));
     for _ in 0..2 {
         let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
         assert!(matches!(lock.try_acquire().await, Ok(Attempt::Held(_))));
@@ -82,8 +78,8 @@ async fn nobody_has_the_connection_after_the_release_whatever_the_renewal_did() 
 
 #[tokio::test]
 async fn a_cluster() {
-    let cluster = Cluster::shared();
-    carries_a_lock_on("a_cluster of tasks", cluster.client().get_async_connection().await.unwrap()).await;
+    let cluster = Cluster::start();
+    carries_a_lock(cluster.client().get_async_connection().await.unwrap()).await;
 }
 
 #[tokio::test]

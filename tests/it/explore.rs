@@ -1,0 +1,32 @@
+//! The explorer: its counts against a pencil and against another checker, its verdicts against locks known to be good
+//! and bad, and its results against themselves: with and without symmetry, on one thread and on two, replayed.
+
+mod by_hand;
+mod known;
+mod locks;
+mod lost;
+mod planted;
+mod sameness;
+mod second_opinion;
+mod traces;
+
+use std::sync::Arc;
+
+use lockshift::explore::{Bounds, Client, Findings, Property, Scene, Search};
+use lockshift::lock::Locker;
+
+/// So many clients of one protocol that only their names tell apart.
+fn crowd(locker: &Arc<dyn Locker>, clients: usize, bounds: Bounds) -> Scene {
+    let client = Client::new("test", locker.clone());
+    (0..clients).fold(Scene::new(bounds), |scene, _| scene.client(client.clone()))
+}
+
+/// All that a search for these finds.
+fn search(scene: &Scene, properties: &[Property]) -> Findings {
+    Search::new(scene).properties(properties).symmetry(true).run(&mut |_| ())
+}
+
+/// The properties found violated, each with the length of its shortest schedule.
+fn violated(findings: &Findings) -> Vec<(Property, usize)> {
+    findings.violations.iter().map(|violation| (violation.property, violation.actions.len())).collect()
+}

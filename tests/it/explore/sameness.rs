@@ -1,0 +1,69 @@
+//! The same result, however it is found: on one thread or two, run again, with symmetry or without.
+
+use lockshift::explore::{Bounds, Findings, Grain, Property, Scene, Search};
+
+use super::locks::{Mistake, Mistaken, getset, token};
+use super::{crowd, violated};
+
+fn scenes() -> Vec<(&'static str, Scene)> {
+    let crash = Bounds { crashes: 1, ..Bounds::ticks(1) };
+    let lost = Bounds { lost_replies: 1, ..Bounds::ticks(1) };
+    let failover = Bounds { failovers: 1, ..Bounds::ticks(1) };
+    vec![
+        ("getset", crowd(&getset(1), 2, crash)),
+        ("getset, coarse", crowd(&getset(1), 3, Bounds::ticks(2)).grain(Grain::Coarse)),
+        ("token", crowd(&token(1), 3, crash)),
+        ("token, coarse, replies lost", crowd(&token(1), 3, lost).grain(Grain::Coarse)),
+        ("plain DEL", crowd(&Mistaken::shared(Mistake::PlainDel, 1), 3, crash)),
+        ("watched, coarse", crowd(&Mistaken::shared(Mistake::None, 1), 4, Bounds::ticks(1)).grain(Grain::Coarse)),
+        ("failover", crowd(&token(1), 2, failover)),
+    ]
+}
+
+const WATCHED: [Property; 6] = [
+    Property::MutualExclusion,
+    Property::LeaseHonoured,
+    Property::ReleasesOnlyOwn,
+    Property::TruthfulOutcome,
+    Property::NoPhantom,
+    Property::NobodyShutOut,
+];
+
+fn run(scene: &Scene, threads: usize, symmetry: bool) -> Findings {
+    let mut scene = scene.clone();
+    scene.bounds.afterwards = Some(100);
+    let threads = threads.try_into().unwrap();
+    Search::new(&scene).properties(&WATCHED).threads(threads).symmetry(symmetry).run(&mut |_| ())
+}
+
+#[test]
+fn on_one_thread_or_two_and_run_again() {
+    for (name, scene) in scenes() {
+        for symmetry in [false, true] {
+            let one = run(&scene, 1, symmetry);
+            for other in [run(&scene, 1, symmetry), run(&scene, 2, symmetry)] {
+                assert_eq!(
+                    (one.worlds, one.steps, one.depth, one.end),
+                    (other.worlds, other.steps, other.depth, other.end)
+                );
+                assert_eq!(one.violations, other.violations, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_symmetry_or_without() {
+    for (name, scene) in scenes() {
+        let (all, kept) = (run(&scene, 2, false), run(&scene, 2, true));
+        assert_eq!(violated(&all), violated(&kept), "{name}");
+        assert_eq!((all.end, all.depth), (kept.end, kept.depth), "{name}");
+        let orders = (1..=scene.clients.len()).product::<usize>();
+        assert!(
+            kept.worlds < all.worlds && all.worlds <= kept.worlds * orders,
+            "{name}: {} {}",
+            all.worlds,
+            kept.worlds
+        );
+    }
+}

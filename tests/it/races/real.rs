@@ -1,0 +1,65 @@
+//! Every schedule that was found, on a real Redis.
+
+use lockshift::races::{self, Found};
+use lockshift::replay::{Divergence, replay};
+use lockshift::wire::{Key, UnixTime};
+
+use super::found::{ONE_THREAD, find};
+use crate::server::Server;
+
+#[test]
+fn a_real_redis_answers_every_found_schedule_as_the_simulated_one() {
+    let server = Server::start();
+    let mut need_a_fault = Vec::new();
+    for race in races::catalogue() {
+        for (what, cast, found) in find(race) {
+            let found = found.unwrap_or_else(|| panic!("{} ({what}) is found", race.id));
+            match on(&server, &cast, &found) {
+                Ok(()) => {}
+                Err(Divergence::ServerFault { .. }) => need_a_fault.push(race.id),
+                Err(divergence) => panic!("{} ({what}): {divergence}", race.id),
+            }
+        }
+    }
+    assert_eq!(need_a_fault, ["failover-loses-lock", "failover-loses-fence"]);
+    let left: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut server.connect()).unwrap();
+    assert_eq!(left, [""; 0], "what a replay has made is gone afterwards");
+}
+
+fn on(server: &Server, cast: &races::Cast, found: &Found) -> Result<(), Divergence> {
+    let key = Key::from("lockshift:replay");
+    let trace = cast.retell(found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    replay(&trace, &mut || server.client().get_connection())
+}
+
+#[test]
+fn a_key_in_use_is_left_alone() {
+    let server = Server::start();
+    redis::cmd("SET").arg("lockshift:replay").arg("precious").exec(&mut server.connect()).unwrap();
+    let race = races::find("late-unlock").unwrap();
+    let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
+    let refused = on(&server, &race.cast, &found).unwrap_err();
+    assert!(matches!(&refused, Divergence::KeyInUse(key) if key.as_bytes() == b"lockshift:replay"), "{refused}");
+    assert_eq!(redis::cmd("GET").arg("lockshift:replay").query(&mut server.connect()), Ok("precious".to_owned()));
+}
+
+#[test]
+fn a_schedule_that_is_not_so_is_told_apart() {
+    let server = Server::start();
+    let race = races::find("late-unlock").unwrap();
+    let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
+    let key = Key::from("lockshift:replay");
+    let honest = race.cast.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+
+    let mut liar = honest.clone();
+    let release = liar.steps.last_mut().unwrap().exchange.as_mut().unwrap();
+    release.reply = lockshift::wire::Reply::Int(0);
+    let caught = replay(&liar, &mut || server.client().get_connection()).unwrap_err();
+    assert_eq!(caught.to_string(), "DEL lockshift:replay was answered 1, and 0 in the trace");
+
+    let mut timeless = honest.clone();
+    timeless.steps.retain(|step| step.actor.is_some());
+    timeless.steps.iter_mut().for_each(|step| step.at_ms = 0);
+    let caught = replay(&timeless, &mut || server.client().get_connection()).unwrap_err();
+    assert!(matches!(caught, Divergence::Reply { .. }), "without its ticks the lock is still held: {caught}");
+}
