@@ -34,7 +34,8 @@ impl Rehearsal {
     /// replayed, because the schedule loses the server.
     pub(super) fn replay(&self, account: &Account) -> Result<Option<bool>, Failure> {
         let main = account.found.iter().map(|found| (&account.race.cast, found));
-        let varied = account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
+        let varied =
+            account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
         let mut replayed = None;
         for (cast, found) in main.chain(varied) {
             if let Some(same) = self.replay_one(account.race.id, cast, found)? {
@@ -48,16 +49,16 @@ impl Rehearsal {
         let trace = cast.retell(found, &self.key, host::wall());
         match replay(&trace, &mut || Link::to(&self.server)) {
             Ok(()) => Ok(Some(true)),
-            Err(Divergence::ServerFault { .. }) => Ok(None),
+            Err(Divergence::ServerFault { .. } | Divergence::SeveralServers { .. }) => Ok(None),
             Err(
                 divergence @ (Divergence::Reply { .. } | Divergence::TimeToLive { .. } | Divergence::Contents { .. }),
             ) => {
                 warn(format_args!("{id} at {}: {divergence}", self.server));
                 Ok(Some(false))
             }
-            Err(
-                trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_)),
-            ) => Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.server))),
+            Err(trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
+                Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.server)))
+            }
         }
     }
 }
