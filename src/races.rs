@@ -16,6 +16,7 @@ mod sketch;
 
 mod account;
 mod check;
+mod follow;
 mod reproduce;
 
 mod ancestors;

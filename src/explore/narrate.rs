@@ -10,7 +10,7 @@ use super::scribe::{Heard, Scribe};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
-use crate::lock::{Acquired, Extended, Hold, Released, Why};
+use crate::lock::{Acquired, Extended, Hold, Mode, Released, Why};
 use crate::wire::{Key, MonoTime};
 
 impl Scene {
@@ -141,6 +141,8 @@ impl Scene {
             protocol: client.protocol.clone(),
             lease_ms: millis(client.locker.lease().length()),
             skew_ms: tick_ms.saturating_mul(client.skew.into()),
+            lock: client.lock,
+            shares: client.locker.mode() == Mode::Shared,
         };
         self.clients.iter().enumerate().map(role).collect()
     }

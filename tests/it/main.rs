@@ -21,6 +21,7 @@
 //! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
+//! - [`prose`]: the readme and the guide do what they say.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod cli;
@@ -34,6 +35,8 @@ mod native;
 #[cfg(feature = "sim")]
 mod oracle;
 mod patience;
+#[cfg(feature = "cli")]
+mod prose;
 mod protocols;
 mod proxy;
 mod races;
