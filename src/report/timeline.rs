@@ -96,7 +96,7 @@ impl<'a> Picture<'a> {
         self.rows.iter().position(|row| row.steps.1 >= step).unwrap_or(0)
     }
 
-    /// What is wrong in the end, if anything is: `mutual exclusion is broken: A and B both hold`.
+    /// What is wrong in the end, if anything is: `broken: mutual exclusion (A and B both hold)`.
     fn verdict(&self) -> Option<String> {
         self.trace.blame?;
         let last = self.trace.steps.last()?;
@@ -104,10 +104,10 @@ impl<'a> Picture<'a> {
             self.trace.clashing(&last.after).iter().map(|who| self.trace.actors[*who].name.as_str()).collect();
         let how = match names.as_slice() {
             [] | [_] => String::new(),
-            [one, other] => format!(": {one} and {other} both hold"),
-            [firsts @ .., last] => format!(": {} and {last} all hold", firsts.join(", ")),
+            [one, other] => format!(" ({one} and {other} both hold)"),
+            [firsts @ .., last] => format!(" ({} and {last} all hold)", firsts.join(", ")),
         };
-        Some(format!("{} is broken{how}", self.trace.property))
+        Some(format!("broken: {}{how}", self.trace.property))
     }
 }
 

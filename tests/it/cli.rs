@@ -2,8 +2,13 @@
 
 mod command;
 mod compare;
+mod explore;
 mod inspect;
+mod matrix;
 mod protocols;
+mod races;
 mod run;
 mod troubles;
 mod usage;
+
+pub(crate) use command::{done, lockshift};

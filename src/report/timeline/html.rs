@@ -105,8 +105,8 @@ impl Prevented<'_> {
             section {
                 h2 { "The same schedule under " (self.remedy) }
                 (Figure { id: "prevented", picture: &picture, during: &during, refused: refused(found, &picture, &during) }.html())
-                p.verdict.good { "✓ " (found.trace.property) ": kept here, and in all " (self.states) " states within the same bounds" }
-                p.because { (self.because) "." }
+                p.verdict.good { "✓ kept: " (found.trace.property) ", here and in all " (self.states) " states within the same bounds" }
+                p.because { "Because " (self.because) "." }
             }
         }
     }
