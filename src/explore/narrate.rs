@@ -6,7 +6,7 @@ use super::conduct::Ended;
 use super::property::Property;
 use super::rules::apply;
 use super::scene::Scene;
-use super::scribe::{Heard, Scribe};
+use super::scribe::{Heard, Scribe, Write};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
@@ -73,12 +73,18 @@ impl Scene {
             Action::LoseReply(_) => return "never gets the reply".to_owned(),
             Action::Step(_) => {}
         }
-        match &heard.ended {
-            Some(ended) => self.ending(ended),
-            None if heard.wrote => "writes to the guarded resource".to_owned(),
-            None if heard.exchange.is_some() => String::new(),
-            None if heard.read_clock => "reads its clock".to_owned(),
-            None => "receives the reply".to_owned(),
+        match (&heard.ended, heard.wrote) {
+            (Some(ended), _) => return self.ending(ended),
+            (None, Some(Write::Accepted)) => return "writes to the guarded resource".to_owned(),
+            (None, Some(Write::Refused)) => return "is refused by the guarded resource".to_owned(),
+            (None, None) => {}
+        }
+        if heard.exchange.is_some() {
+            String::new()
+        } else if heard.read_clock {
+            "reads its clock".to_owned()
+        } else {
+            "receives the reply".to_owned()
         }
     }
 

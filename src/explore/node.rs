@@ -106,9 +106,14 @@ impl Guard {
         self.outdated.retain(|outdated| *outdated != who);
     }
 
+    /// Whether it refuses whoever holds this.
+    pub(super) fn refuses(&self, hold: &Hold) -> bool {
+        self.checks_fence && hold.fence < self.highest
+    }
+
     /// A write by a client that holds this.
     pub(super) fn write(&mut self, who: usize, hold: &Hold) {
-        if self.checks_fence && hold.fence < self.highest {
+        if self.refuses(hold) {
             return;
         }
         self.highest = self.highest.max(hold.fence);
