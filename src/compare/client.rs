@@ -70,6 +70,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         let ending = self.track.endings.next(self.track.workload);
         self.work(ending, &guard, entered)?;
         let is_overtaken = self.witness.leave(entered)?;
+        self.tally.held += self.track.within(won, host::mono());
         let freed = match ending {
             Ending::InTime | Ending::Overrun => release(guard)? == Released::Freed,
             Ending::Crash => {
@@ -78,7 +79,6 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
             }
         };
         self.tally.wrong_releases += u64::from(freed && is_overtaken && self.is_exclusive);
-        self.tally.held += self.track.within(won, host::mono());
         Ok(())
     }
 
