@@ -15,7 +15,7 @@ pub(super) struct Everywhere {
 }
 
 impl Everywhere {
-    /// Whether one was chosen at all.
+    /// Whether a Redis was chosen.
     pub(super) fn names_a_server(&self) -> bool {
         !self.redis.is_empty()
     }

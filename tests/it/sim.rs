@@ -106,6 +106,7 @@ fn native_compare_commands_exist_where_the_server_has_them() {
         let mut server = Server::new(flavour);
         let has =
             |text: &str, server: &mut Server| !matches!(server.call(ALICE, &command(text), at(0)), Reply::Error(_));
+        assert_eq!(server.knows(&command("DELIFEQ")), delifeq, "{flavour:?}");
         assert_eq!(has("DELIFEQ lock a", &mut server), delifeq, "{flavour:?}");
         assert_eq!(has("DELEX lock IFEQ a", &mut server), delex, "{flavour:?}");
         assert_eq!(has("SET lock b IFEQ a PX 5", &mut server), set, "{flavour:?}");

@@ -17,9 +17,12 @@ pub struct Command {
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        let mut words = Vec::with_capacity(6);
-        words.push(name.as_bytes().to_vec());
-        Self { words: Arc::new(words) }
+        Self::unsaid().arg(name)
+    }
+
+    /// Not a command yet: its name is still to be added.
+    pub(crate) fn unsaid() -> Self {
+        Self { words: Arc::new(Vec::with_capacity(6)) }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
