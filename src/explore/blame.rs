@@ -6,6 +6,7 @@ use super::scene::Scene;
 use super::trace::{Millis, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
+use crate::wire::Command;
 
 impl Scene {
     /// The step that broke the rule, among the steps from each of these worlds to the next.
@@ -70,7 +71,8 @@ impl Trace {
         let won = |step: &Step| step.before.beliefs[who].is_none() && step.after.beliefs[who].is_some();
         let won = self.steps.iter().rposition(won)?;
         let mine = self.steps[..=won].iter().rev().filter(|step| step.actor == Some(who));
-        let exchange = mine.filter_map(|step| step.exchange.as_ref()).next()?;
+        let mut exchanges = mine.filter_map(|step| step.exchange.as_ref());
+        let exchange = exchanges.find(|exchange| !only_sets_a_ttl(&exchange.command))?;
         let name = &self.actors[who].name;
         Some(format!("{name} holds {belief} because its {} was answered {}.", exchange.command, exchange.reply))
     }
@@ -92,4 +94,9 @@ impl Trace {
         let decided = late.map(|decided| format!(", decided at {},", Millis(decided))).unwrap_or_default();
         Some(format!("{name}'s {}{decided} ran at {at} and was answered {}.", exchange.command, exchange.reply))
     }
+}
+
+/// Whether a command comes after the lock was won, and only bounds its life.
+fn only_sets_a_ttl(command: &Command) -> bool {
+    ["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"].iter().any(|name| command.is(name))
 }

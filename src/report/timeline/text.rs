@@ -106,12 +106,12 @@ impl Grid {
     fn opening(&self, moment: &str, words: &str) -> String {
         let blank = vec![String::new(); self.keys.len()];
         let left = self.left("", " ", moment, &blank);
-        format!("{FAINT}{}   {words}{FAINT:#}", left.trim_end())
+        format!("{left}   {FAINT}{words}{FAINT:#}")
     }
 
     fn lines(&self, row: &Row) -> Vec<String> {
         let words: Vec<Vec<String>> = match self.lanes {
-            Lanes::Apart(width) => row.lanes.iter().map(|lane| lane_lines(lane, width)).collect(),
+            Lanes::Apart(width) => (0..row.lanes.len()).map(|who| lane_lines(row, who, width)).collect(),
             Lanes::Together(width) => vec![self.words_of_all(row, width)],
         };
         let height = words.iter().map(Vec::len).max().unwrap_or(0).max(1);
@@ -134,10 +134,10 @@ impl Grid {
         match self.lanes {
             Lanes::Apart(width) => {
                 for (lane, words) in row.lanes.iter().zip(words) {
-                    line += &format!(" {} {}", bar(lane), self.cell(row, words, width));
-                }
-                if let Some(aside) = &row.aside {
-                    line = line.replacen(&"╌".repeat(columns(aside) + 3), &format!("╌ {aside} "), 1);
+                    line += &match row.aside {
+                        Some(_) if !words.is_empty() => format!(" {} {FAINT}{words:<width$}{FAINT:#}", bar(lane)),
+                        Some(_) | None => format!(" {} {words:<width$}", bar(lane)),
+                    };
                 }
             }
             Lanes::Together(_) => {
@@ -147,14 +147,6 @@ impl Grid {
             }
         }
         line
-    }
-
-    /// What stands in a lane; where time passes, a dashed line.
-    fn cell(&self, row: &Row, words: &str, width: usize) -> String {
-        match (&row.aside, words) {
-            (Some(_), "") => format!("{FAINT}{}{FAINT:#}", "╌".repeat(width)),
-            (_, words) => format!("{words:<width$}"),
-        }
     }
 
     /// The number of the step, the mark, the time and the keys.
@@ -196,10 +188,24 @@ fn bar(lane: &Lane) -> String {
 }
 
 /// The words of a lane: the command and its reply, and under them what that means.
-fn lane_lines(lane: &Lane, width: usize) -> Vec<String> {
+fn lane_lines(row: &Row, who: usize, width: usize) -> Vec<String> {
+    let lane = &row.lanes[who];
+    if let Some(aside) = &row.aside {
+        let words: Vec<&str> = (who == 0).then_some(aside.as_str()).into_iter().chain(lane.note.as_deref()).collect();
+        return passing(&words.join("; "), width);
+    }
     let exchange = lane.exchange.as_ref().map(|(command, reply)| format!("{command} → {reply}"));
     let words = exchange.iter().chain(&lane.note);
     words.flat_map(|words| wrapped(words, width, "  ")).collect()
+}
+
+/// A dashed line across a lane, with words in it: time passes, or the server changes.
+fn passing(words: &str, width: usize) -> Vec<String> {
+    if words.is_empty() {
+        return vec!["╌".repeat(width)];
+    }
+    let lines = wrapped(words, width.saturating_sub(4), "");
+    lines.iter().map(|line| format!("╌ {line} {}", "╌".repeat(width.saturating_sub(columns(line) + 3)))).collect()
 }
 
 fn sentence(lane: &Lane) -> String {
@@ -207,9 +213,9 @@ fn sentence(lane: &Lane) -> String {
     exchange.iter().chain(&lane.note).cloned().collect::<Vec<_>>().join(", ")
 }
 
-/// The words in lines of at most `width` columns; a word that is longer stands alone.
+/// The words in lines of at most `width` columns.
 fn wrapped(words: &str, width: usize, indent: &str) -> Vec<String> {
-    let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
+    let options = textwrap::Options::new(width).subsequent_indent(indent);
     textwrap::wrap(words, options).into_iter().map(String::from).collect()
 }
 
