@@ -1,6 +1,6 @@
 //! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and a stamp in the key.
 //!
-//! A [`Dialect`] is one row over closed axes; the [`catalogue`] has one row for every implementation that is known. A
+//! A [`Dialect`] is one row over closed axes; the [`mod@catalogue`] has one row for every implementation that is known. A
 //! [`Lock`] speaks the dialect that it is given. [`clients`] are those classes of the articles that have a state of
 //! their own. A [`Reader`] judges a stored value as one language does.
 //!

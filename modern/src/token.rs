@@ -71,8 +71,8 @@ impl Locker for TokenLock {
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        let token = owner.token.hex().into_bytes();
         let since = redis.clock()?;
+        let token = owner.token.hex().into_bytes();
         let expiry = self.timing.expiry(self.lease(), since.wall);
         if !redis.set(&Set::new(&self.key, &token).only(Only::IfMissing).expiry(expiry))? {
             return Ok(Acquired::Held(Held::because(Why::Live)));

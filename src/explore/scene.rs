@@ -160,6 +160,11 @@ impl Scene {
         Reading { wall, mono: MonoTime::since_origin(self.tick * u32::from(tick)) }
     }
 
+    /// The last tick there can be.
+    pub(super) fn last_tick(&self) -> u16 {
+        self.bounds.ticks.saturating_add(self.bounds.afterwards.unwrap_or(0))
+    }
+
     /// Whether every lease is over some time, and somebody tries until then.
     pub(super) fn has_a_future(&self) -> bool {
         self.bounds.afterwards.is_some() && self.clients.iter().any(|client| client.tries == Times::Forever)

@@ -70,6 +70,10 @@ impl Parts for Scribe<'_> {
         self.whole.stands(who, actor, node, tick)
     }
 
+    fn touches(&self, who: usize, before: &Node, after: &Node, tick: u16) -> Result<bool, Infallible> {
+        self.whole.touches(who, before, after, tick)
+    }
+
     fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
         self.whole.refuses_newcomers(node, tick)
     }

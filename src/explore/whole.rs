@@ -68,6 +68,11 @@ impl Parts for Whole<'_> {
         Ok(matches!(standing, Some(Standing::Ours { .. } | Standing::Indistinct { .. })))
     }
 
+    fn touches(&self, who: usize, before: &Node, after: &Node, tick: u16) -> Result<bool, Infallible> {
+        let (key, now) = (self.0.clients[who].locker.key(), self.0.wall(tick));
+        Ok(before.server.peek(key, now) != after.server.peek(key, now))
+    }
+
     fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
         let scene = self.0;
         let owner = Owner { token: Token::new([0xee; 16]), pid: 49_999, thread: 1 };

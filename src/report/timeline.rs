@@ -169,6 +169,8 @@ impl Lane {
         let note = match step.action {
             Action::LoseReply(_) => "the reply is lost",
             Action::Crash(_) => "dies",
+            // The answer says already what went wrong.
+            Action::Step(_) if step.note.starts_with("fails: ") => "fails",
             Action::Step(_) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
         };
         let note = Some(note.to_owned()).filter(|note| !note.is_empty());

@@ -1,5 +1,6 @@
 //! The command `lockshift`, as a person or a script runs it: what it prints where, and how it exits.
 
+mod addresses;
 mod command;
 mod compare;
 mod explore;

@@ -4,7 +4,7 @@
 mod by_hand;
 mod follow;
 mod known;
-mod locks;
+pub(crate) mod locks;
 mod lost;
 mod planted;
 mod sameness;

@@ -18,10 +18,13 @@
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`readme`]: what the README shows is what the command prints.
+//! - [`prose`]: the readme and the guide do what they say.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod browser;
@@ -33,14 +36,18 @@ mod explore;
 mod golden;
 mod hostile;
 mod monitor;
+mod native;
 #[cfg(feature = "sim")]
 mod oracle;
 mod patience;
+#[cfg(feature = "cli")]
+mod prose;
 mod protocols;
 mod proxy;
 mod races;
 mod readme;
 mod server;
+mod set;
 #[cfg(feature = "sim")]
 mod sim;
 mod tidy;

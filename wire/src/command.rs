@@ -1,5 +1,6 @@
 //! One Redis command: its name and its arguments, as bytes.
 
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,9 +17,12 @@ pub struct Command {
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        let mut words = Vec::with_capacity(6);
-        words.push(name.as_bytes().to_vec());
-        Self { words: Arc::new(words) }
+        Self::unsaid().arg(name)
+    }
+
+    /// Not a command yet: its name is still to be added.
+    pub(crate) fn unsaid() -> Self {
+        Self { words: Arc::new(Vec::with_capacity(6)) }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
@@ -28,15 +32,19 @@ impl Command {
 
     /// This command with one more argument.
     #[must_use]
-    pub fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
-        Arc::make_mut(&mut self.words).push(word.as_ref().to_vec());
-        self
+    pub fn arg(self, word: impl AsRef<[u8]>) -> Self {
+        self.with(word.as_ref().to_vec())
     }
 
     /// This command with one more argument, a number in decimal.
     #[must_use]
     pub fn arg_int(self, number: i64) -> Self {
-        self.arg(alloc::string::ToString::to_string(&number))
+        self.with(number.to_string().into_bytes())
+    }
+
+    fn with(mut self, word: Vec<u8>) -> Self {
+        Arc::make_mut(&mut self.words).push(word);
+        self
     }
 
     /// All words, the name first.

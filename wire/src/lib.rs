@@ -35,6 +35,7 @@ mod commands;
 mod effect;
 mod fault;
 mod key;
+mod phrase;
 mod printable;
 mod procedure;
 mod reply;

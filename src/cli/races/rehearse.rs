@@ -20,7 +20,7 @@ pub(super) struct Rehearsal {
 impl Rehearsal {
     /// On the server that was chosen; `None` if none was.
     pub(super) fn on(everywhere: &Everywhere) -> Result<Option<Self>, Failure> {
-        if everywhere.redis.is_empty() {
+        if !everywhere.names_a_server() {
             return Ok(None);
         }
         let server = everywhere.server()?;

@@ -3,7 +3,7 @@
 use lockshift_wire::{Command, Pending, Procedure, Reply, Transcript};
 use redis::ConnectionLike;
 
-use crate::driver::connection::{Unanswered, cmd, is_broken_pipe, never_left, reply};
+use crate::driver::connection::{Unanswered, is_broken_pipe, never_left, reply};
 use crate::driver::host;
 use crate::driver::interrupted::Interrupted;
 
@@ -27,7 +27,9 @@ pub fn run<C: ConnectionLike, P: Procedure>(connection: &mut C, procedure: &P) -
 }
 
 fn send<C: ConnectionLike>(connection: &mut C, command: &Command) -> Result<Reply, Unanswered> {
-    reply(connection.req_command(&cmd(command))).map_err(|source| {
+    // Packed at once: a third of what a `Cmd` costs. A cluster's connection reads the key to route by from these bytes.
+    let packed = redis::pack_command(command.words());
+    reply(connection.req_packed_command(&packed)).map_err(|source| {
         // A broken pipe is what writing to a closed socket ends with, so nothing was sent. But a connection that sends
         // again by itself, as a cluster's does, tells only of its last attempt.
         let only_attempt = connection.supports_pipelining();

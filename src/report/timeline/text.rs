@@ -31,13 +31,13 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
         lines.push(format!("{BROKEN}▶{BROKEN:#} {FAINT}the step that broke it   ┃ believes to hold{FAINT:#}"));
         lines.push(String::new());
     }
-    lines.extend(wrapped(&trace.says, width, ""));
-    lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let picture: String = lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect();
+    picture + &paragraph(&trace.says, u16::try_from(width).ok())
 }
 
-/// A paragraph in lines of at most `width` columns.
+/// A paragraph in lines of at most `width` columns, and no longer than a page is wide: the eye would lose the line.
 pub(in crate::report) fn paragraph(words: &str, width: Option<u16>) -> String {
-    wrapped(words, usize::from(width.unwrap_or(PAGE)), "").join("\n") + "\n"
+    wrapped(words, usize::from(width.unwrap_or(PAGE).min(PAGE)), "").join("\n") + "\n"
 }
 
 /// How wide the columns are.
@@ -86,20 +86,24 @@ impl Grid {
 
     fn head(&self, trace: &Trace) -> Vec<String> {
         let keys: Vec<String> = trace.keys.iter().map(ToString::to_string).collect();
-        let mut head = self.left("", " ", "t", &keys);
+        let head = self.left("", " ", "t", &keys);
         let mut lines = Vec::new();
         match self.lanes {
             Lanes::Apart(width) => {
-                let columns = trace.actors.iter().map(|role| format!("   {:<width$}", heading(role)));
-                head.extend(columns);
+                let titles: Vec<_> = trace.actors.iter().map(|role| wrapped(&heading(role), width, "  ")).collect();
+                let height = titles.iter().map(Vec::len).max().unwrap_or(0).max(1);
+                let title = |title: &Vec<String>, line: usize| title.get(line).cloned().unwrap_or_default();
+                for line in 0..height {
+                    let left = if line == 0 { head.clone() } else { " ".repeat(self.left_columns()) };
+                    let titles = titles.iter().map(|words| format!("   {:<width$}", title(words, line)));
+                    lines.push(left + &titles.collect::<String>());
+                }
             }
             Lanes::Together(_) => {
                 lines.push(trace.actors.iter().map(heading).collect::<Vec<_>>().join("   "));
-                head.push_str("  ");
-                head.extend(self.names.iter().map(|name| format!("{name:<2}")));
+                lines.push(head + "  " + &self.names.iter().map(|name| format!("{name:<2}")).collect::<String>());
             }
         }
-        lines.push(head);
         lines.iter().map(|line| format!("{STRONG}{}{STRONG:#}", line.trim_end())).collect()
     }
 
@@ -156,6 +160,10 @@ impl Grid {
             left += &format!("  {key:<width$}");
         }
         left
+    }
+
+    fn left_columns(&self) -> usize {
+        self.number + 3 + self.time + self.keys.iter().map(|key| key + 2).sum::<usize>()
     }
 
     /// The words of every lane, each with the client's name.

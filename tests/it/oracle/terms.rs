@@ -58,8 +58,8 @@ fn in_order(command: &Command, reply: Reply) -> Reply {
     match command.name().to_ascii_uppercase().as_slice() {
         b"SMEMBERS" | b"HKEYS" | b"HVALS" | b"KEYS" | b"PUBSUB" => sorted(items, 1),
         b"HGETALL" => sorted(items, 2),
-        // The number of the connection is each server's own.
-        b"HELLO" => Reply::Array(items.into_iter().filter(|item| !matches!(item, Reply::Int(_))).collect()),
+        // After its name comes what each server has for itself: version, number of the connection, modules.
+        b"HELLO" => Reply::Array(items.into_iter().take(2).collect()),
         b"SCAN" => Reply::Array(items.into_iter().map(|part| in_order(&Command::new("KEYS"), part)).collect()),
         _ => Reply::Array(items),
     }
