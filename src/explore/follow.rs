@@ -1,13 +1,13 @@
 //! A schedule of one scene, gone along with by the clients of another: the same delays, mishaps and ticks, but other
 //! protocols.
 
+use super::property::Property;
+use super::rules::apply;
 use super::scene::Scene;
 use super::scribe::{Heard, Scribe};
-use super::rules::apply;
 use super::trace::Trace;
 use super::whole::Whole;
 use super::world::{Action, World};
-use super::property::Property;
 
 /// A schedule that goes along with another one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -81,7 +81,8 @@ impl<'a> Picture<'a> {
         }
         let before = trace.prelude.iter().filter(|opening| !is_furniture(opening));
         let before = before.map(|opening| {
-            let moment = if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
+            let moment =
+                if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
             let said = Abridged { command: &opening.command, keys: &trace.keys }.to_string();
             (moment, format!("{said} → {}", abridged::reply(&opening.reply)))
         });
@@ -135,7 +136,8 @@ impl Row {
     /// Whether the next row is but one more tick.
     fn is_continued_by(&self, next: &Self, trace: &Trace) -> bool {
         let ticks = |row: &Self| trace.steps[row.steps.0].action == Action::Tick;
-        let quiet = |row: &Self| row.lanes.iter().all(|lane| lane.note.is_none()) && !row.keys.iter().any(|key| key.is_new);
+        let quiet =
+            |row: &Self| row.lanes.iter().all(|lane| lane.note.is_none()) && !row.keys.iter().any(|key| key.is_new);
         ticks(self) && ticks(next) && !self.is_blamed && !next.is_blamed && quiet(self) && quiet(next)
     }
 
@@ -177,7 +179,9 @@ impl Lane {
 
 fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
     match action {
-        Action::Tick => format!("{} pass{}", seconds(trace.tick_ms * ticks), if trace.tick_ms * ticks <= 1000 { "es" } else { "" }),
+        Action::Tick => {
+            format!("{} pass{}", seconds(trace.tick_ms * ticks), if trace.tick_ms * ticks <= 1000 { "es" } else { "" })
+        }
         Action::Leap => "so much time passes that every lease is over".to_owned(),
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
@@ -190,7 +194,9 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
 fn heading(role: &crate::explore::Role) -> String {
     match role.skew_ms {
         0 => format!("{} {}", role.name, role.protocol),
-        ahead_ms if ahead_ms > 0 => format!("{} {} (clock {} fast)", role.name, role.protocol, seconds(ahead_ms.unsigned_abs())),
+        ahead_ms if ahead_ms > 0 => {
+            format!("{} {} (clock {} fast)", role.name, role.protocol, seconds(ahead_ms.unsigned_abs()))
+        }
         behind_ms => format!("{} {} (clock {} slow)", role.name, role.protocol, seconds(behind_ms.unsigned_abs())),
     }
 }

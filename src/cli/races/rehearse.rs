@@ -34,7 +34,8 @@ impl Rehearsal {
     /// replayed, because the schedule loses the server.
     pub(super) fn replay(&self, account: &Account) -> Result<Option<bool>, Failure> {
         let main = account.found.iter().map(|found| (&account.race.cast, found));
-        let varied = account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
+        let varied =
+            account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
         let mut replayed = None;
         for (cast, found) in main.chain(varied) {
             if let Some(same) = self.replay_one(account.race.id, cast, found)? {
@@ -55,9 +56,9 @@ impl Rehearsal {
                 warn(format_args!("{id} at {}: {divergence}", self.server));
                 Ok(Some(false))
             }
-            Err(
-                trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_)),
-            ) => Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.server))),
+            Err(trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
+                Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.server)))
+            }
         }
     }
 }

@@ -19,7 +19,8 @@ pub fn race_page(account: &Account) -> Option<String> {
     let best = best(account).map(|(remedy, checked)| {
         (remedy.name(&race.cast), remedy.because, grouped(checked.states), race.under(remedy, found))
     });
-    let prevented = best.as_ref().map(|(remedy, because, states, followed)| Prevented { remedy, because, states, followed });
+    let prevented =
+        best.as_ref().map(|(remedy, because, states, followed)| Prevented { remedy, because, states, followed });
     Some(Page { title: race.title, story: race.story, facts: &facts, trace: &found.trace, prevented }.html())
 }
 

@@ -8,7 +8,8 @@ use crate::explore::Trace;
 /// The diagram.
 pub(in crate::report) fn mermaid(trace: &Trace) -> String {
     let picture = Picture::of(trace);
-    let mut diagram = Diagram { trace, lines: vec!["sequenceDiagram".to_owned()], active: vec![false; trace.actors.len()] };
+    let mut diagram =
+        Diagram { trace, lines: vec!["sequenceDiagram".to_owned()], active: vec![false; trace.actors.len()] };
     diagram.head(&picture);
     for row in &picture.rows {
         diagram.row(row);
@@ -97,8 +98,8 @@ fn plain(words: &str) -> String {
     let mut plain = String::with_capacity(words.len());
     for character in words.chars() {
         match character {
-            '#' | ';' | ':' | '<' | '>' | '%' | '"' | '{' | '}' | '[' | ']' | '(' | ')' | '+' | '-' | '\\' | '&' | '*' | '_'
-            | '`' | '~' | '$' | '@' => {
+            '#' | ';' | ':' | '<' | '>' | '%' | '"' | '{' | '}' | '[' | ']' | '(' | ')' | '+' | '-' | '\\' | '&'
+            | '*' | '_' | '`' | '~' | '$' | '@' => {
                 plain += &format!("#{};", u32::from(character));
             }
             control if control.is_control() => plain.push(' '),
@@ -106,7 +107,11 @@ fn plain(words: &str) -> String {
         }
     }
     // A word of its own: the end of a block.
-    plain.split(' ').map(|word| if word.eq_ignore_ascii_case("end") { "#101;nd" } else { word }).collect::<Vec<_>>().join(" ")
+    plain
+        .split(' ')
+        .map(|word| if word.eq_ignore_ascii_case("end") { "#101;nd" } else { word })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]

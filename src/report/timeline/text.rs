@@ -67,7 +67,8 @@ impl Grid {
         let time = moments.map(|moment| columns(&moment)).max().unwrap_or(0).max(4);
         let number = trace.steps.len().to_string().len().max(2);
         let key = |index: usize| {
-            let cells = picture.rows.iter().filter_map(|row| row.keys.get(index)).map(|cell| columns(&cell_words(cell)));
+            let cells =
+                picture.rows.iter().filter_map(|row| row.keys.get(index)).map(|cell| columns(&cell_words(cell)));
             cells.chain([columns(&trace.keys[index].to_string())]).max().unwrap_or(0)
         };
         let keys: Vec<usize> = (0..trace.keys.len()).map(key).collect();
