@@ -8,6 +8,7 @@ mod everywhere;
 mod exit;
 mod explore;
 mod failure;
+mod file;
 mod inspect;
 mod link;
 mod man;
@@ -15,6 +16,7 @@ mod matrix;
 mod page;
 mod progress;
 mod protocols;
+mod races;
 mod run;
 mod server;
 mod signals;
@@ -45,6 +47,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
+        Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),

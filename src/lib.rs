@@ -25,3 +25,8 @@ pub mod replay;
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
+
+/// The program in the readme is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,6 +7,7 @@
 mod flawed;
 mod player;
 mod protocol;
+mod quorum;
 mod rehearsal;
 
 mod cast;
@@ -16,6 +17,7 @@ mod sketch;
 
 mod account;
 mod check;
+mod follow;
 mod reproduce;
 
 mod ancestors;

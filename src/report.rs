@@ -9,6 +9,7 @@ mod inspection;
 mod matrix;
 mod moment;
 mod protocols;
+mod races;
 mod run;
 mod table;
 mod timeline;
@@ -20,6 +21,7 @@ pub use exploration::Exploration;
 pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};
+pub use races::{Races, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};
 
 /// A result that can be shown.

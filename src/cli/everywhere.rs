@@ -15,6 +15,11 @@ pub(super) struct Everywhere {
 }
 
 impl Everywhere {
+    /// Whether a Redis was chosen.
+    pub(super) fn names_a_server(&self) -> bool {
+        !self.redis.is_empty()
+    }
+
     /// The Redis that was chosen.
     pub(super) fn server(&self) -> Result<Server, Failure> {
         let nodes: Vec<Node> = self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)?;

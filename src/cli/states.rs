@@ -11,9 +11,20 @@ impl States {
     /// Nothing is shown unless standard error is a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{spinner} {human_pos} states, {per_sec}, {msg}");
+        let style = ProgressStyle::with_template("{spinner} {prefix} {human_pos} states, {per_sec}, {msg}");
         bar.set_style(style.expect("a template of ours"));
         Self(bar)
+    }
+
+    /// This is explored next.
+    pub(super) fn begin(&self, name: String) {
+        self.0.set_prefix(name);
+    }
+
+    /// The exploration of this is so far.
+    pub(super) fn tell_of(&self, what: &str, progress: &Progress) {
+        self.0.set_position(progress.worlds as u64);
+        self.0.set_message(what.to_owned());
     }
 
     /// It is so far.

@@ -5,7 +5,7 @@ use super::client::Times;
 use super::parts::{Look, Next, Stage, Told, Verdict};
 use super::scene::Scene;
 use crate::lock::{Acquired, Extended, Hold, Released};
-use crate::wire::{Command, Fault, Pending, Reply, Transcript};
+use crate::wire::{Command, Entry, Fault, Pending, Reply, Transcript};
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +92,7 @@ impl Scene {
         match self.ended_in_flight(who, actor) {
             None | Some(Ended::Disclaimed | Ended::Failed(_)) => Verdict::Open,
             Some(Ended::Acquired(Acquired::Won(_)) | Ended::Extended(Extended::Until(_))) => Verdict::Ours,
+            Some(Ended::Released(Released::Freed)) if has_acted_before(actor) => Verdict::FreedBefore,
             Some(Ended::Released(Released::Freed)) => Verdict::Freed,
             Some(Ended::Released(Released::Lost)) => Verdict::Lost,
             Some(Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(Released::LeftAlone)) => Verdict::NotOurs,
@@ -249,6 +250,17 @@ fn stage(actor: &Actor) -> Stage {
         Doing::Releasing(..) => Stage::Releasing,
         Doing::Done | Doing::Crashed => Stage::Over,
     }
+}
+
+/// Whether a command before the last may have changed something.
+fn has_acted_before(actor: &Actor) -> bool {
+    let exchanges = actor.talk().map(|talk| talk.said.entries()).unwrap_or_default().iter();
+    let mut commands = exchanges.filter_map(|entry| match entry {
+        Entry::Exchange(command, reply) => Some((command, reply)),
+        Entry::Clock(_) => None,
+    });
+    commands.next_back();
+    commands.any(|(command, reply)| !command.changed_nothing(reply))
 }
 
 fn talk_mut(actor: &mut Actor) -> Option<&mut Talk> {

@@ -3,7 +3,7 @@
 //! A search for "it wins in the end" would miss them: whoever waits keeps trying, and no schedule ever ends.
 
 use super::expand::{Expander, Hit, Taken};
-use super::parts::Parts;
+use super::parts::{Look, Parts, Stage};
 use super::property::{Properties, Property};
 use super::route::Atlas;
 use super::visited::{Index, tick_of};
@@ -40,6 +40,9 @@ impl Future<'_> {
         let mut learnt = false;
         for depth in (0..levels.count()).rev() {
             for at in levels.worlds(depth) {
+                if self.can_win[at as usize] == self.alive(at) {
+                    continue;
+                }
                 let mut winners = 0;
                 let can_win = &self.can_win;
                 let known = expander.steps(memo, visited.words(at), |taken| {
@@ -65,16 +68,24 @@ impl Future<'_> {
         })
     }
 
+    /// Who is neither done nor dead: nobody else can win.
+    fn alive(&self, at: Index) -> Clients {
+        self.those(at, |look| look.stage != Stage::Over)
+    }
+
+    fn those(&self, at: Index, is_one: impl Fn(&Look<u32>) -> bool) -> Clients {
+        let Atlas { memo, visited, .. } = self.atlas;
+        let looks = visited.words(at)[2..].iter().enumerate().map(|(who, actor)| (who, memo.look(who, actor)));
+        looks.filter(|(_, look)| look.as_ref().is_ok_and(&is_one)).fold(0, |those, (who, _)| those | 1 << who)
+    }
+
     fn is_lost(&self, at: Index, property: Property) -> bool {
-        let Atlas { scene, memo, visited, .. } = self.atlas;
-        let words = visited.words(at);
-        // After the last leap the clock stands still: what is begun then would be over later, but there is no later.
-        if tick_of(words) > scene.bounds.ticks {
+        // After the leap the clock stands still: what is begun then would be over later, but there is no later. Before it,
+        // everybody can end what they are doing, let the leap pass and try anew, so that no way is missed.
+        if tick_of(self.atlas.visited.words(at)) > self.atlas.scene.bounds.ticks {
             return false;
         }
-        let actors = &words[2..];
-        let wants = |who: &usize| memo.look(*who, &actors[*who]).is_ok_and(|look| look.wants_for_ever);
-        let waiting = (0..scene.clients.len()).filter(wants).fold(0, |waiting: Clients, who| waiting | 1 << who);
+        let waiting = self.those(at, |look| look.wants_for_ever);
         let winners = self.can_win[at as usize] & waiting;
         match property {
             Property::NobodyShutOut => winners != waiting,

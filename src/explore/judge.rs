@@ -92,7 +92,7 @@ impl<P: Parts> Judge<'_, P> {
     }
 
     /// Nobody is in the middle of anything, nothing went wrong, what stands on the server is nobody's; and yet a newcomer
-    /// is refused.
+    /// is refused, even a tick later: so much a stamp may outlast its lease.
     fn is_haunted(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
         let tick = world.left.tick;
         if !self.scene.is_unharmed(world) || tick < self.scene.left_behind_until {
@@ -108,7 +108,7 @@ impl<P: Parts> Judge<'_, P> {
                 return Ok(false);
             }
         }
-        self.parts.refuses_newcomers(&world.node, tick)
+        self.parts.refuses_newcomers(&world.node, tick.saturating_add(1))
     }
 
     /// A release makes another client lose what it has.
@@ -162,10 +162,12 @@ impl<P: Parts> Judge<'_, P> {
     fn lies(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
         let (Some(who), Some(actor)) = (change.action.client(), change.exchanged) else { return Ok(false) };
         let tick = change.before.left.tick;
-        match self.parts.look(who, actor)?.verdict {
-            Verdict::Open | Verdict::NotOurs => Ok(false),
+        let look = self.parts.look(who, actor)?;
+        match look.verdict {
+            Verdict::Open | Verdict::NotOurs | Verdict::FreedBefore => Ok(false),
+            Verdict::Ours if look.has_until <= tick => Ok(false),
             Verdict::Ours => Ok(!self.parts.stands(who, actor, &change.after.node, tick)?),
-            Verdict::Freed => Ok(!self.parts.stands(who, actor, &change.before.node, tick)?),
+            Verdict::Freed => Ok(!self.parts.touches(who, &change.before.node, &change.after.node, tick)?),
             Verdict::Lost => self.parts.stands(who, actor, &change.before.node, tick),
         }
     }

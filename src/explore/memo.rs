@@ -33,6 +33,7 @@ pub(super) struct Memo<'a> {
     asks: FxHashMap<(u64, u32), (u32, u32)>,
     writes: FxHashMap<(u64, u32), u32>,
     stands: FxHashMap<(u64, u32), bool>,
+    touches: FxHashMap<(u64, u32), bool>,
     refuses: FxHashMap<u64, bool>,
     named_actors: Vec<bool>,
     named_nodes: Vec<bool>,
@@ -49,6 +50,7 @@ pub(super) enum Question {
     Ask { node: u32, asked: Asked<u32> },
     Write { who: usize, actor: u32, node: u32 },
     Stands { who: usize, actor: u32, node: u32, tick: u16 },
+    Touches { who: usize, before: u32, after: u32, tick: u16 },
     RefusesNewcomers { node: u32, tick: u16 },
     WithoutNames { who: usize, actor: u32 },
     ExchangedActor { actor: u32, number: usize, exchange: Places },
@@ -69,6 +71,7 @@ impl<'a> Memo<'a> {
             asks: FxHashMap::default(),
             writes: FxHashMap::default(),
             stands: FxHashMap::default(),
+            touches: FxHashMap::default(),
             refuses: FxHashMap::default(),
             named_actors: Vec::new(),
             named_nodes: Vec::new(),
@@ -115,6 +118,10 @@ impl<'a> Memo<'a> {
             Question::Stands { who, actor, node, tick } => {
                 let Ok(stands) = whole.stands(who, self.actors.get(actor), self.nodes.get(node), tick);
                 self.stands.insert((pair(node, actor), at(tick, who)), stands);
+            }
+            Question::Touches { who, before, after, tick } => {
+                let Ok(touches) = whole.touches(who, self.nodes.get(before), self.nodes.get(after), tick);
+                self.touches.insert((pair(before, after), at(tick, who)), touches);
             }
             Question::RefusesNewcomers { node, tick } => {
                 let Ok(refuses) = whole.refuses_newcomers(self.nodes.get(node), tick);
@@ -211,6 +218,11 @@ impl Parts for Memo<'_> {
     fn stands(&self, who: usize, actor: &u32, node: &u32, tick: u16) -> Result<bool, Question> {
         let known = self.stands.get(&(pair(*node, *actor), at(tick, who))).copied();
         known.ok_or(Question::Stands { who, actor: *actor, node: *node, tick })
+    }
+
+    fn touches(&self, who: usize, before: &u32, after: &u32, tick: u16) -> Result<bool, Question> {
+        let known = self.touches.get(&(pair(*before, *after), at(tick, who))).copied();
+        known.ok_or(Question::Touches { who, before: *before, after: *after, tick })
     }
 
     fn refuses_newcomers(&self, node: &u32, tick: u16) -> Result<bool, Question> {

@@ -27,6 +27,8 @@ pub(super) trait Parts {
     fn write(&self, who: usize, actor: &Self::Actor, node: &Self::Node) -> Result<Self::Node, Self::Miss>;
     /// Whether the server says that what a client has, or is giving back, is the client's.
     fn stands(&self, who: usize, actor: &Self::Actor, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// Whether a client's key is not the same on both.
+    fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a newcomer, of whatever protocol there is, would be refused if it tried now.
     fn refuses_newcomers(&self, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// What can be said of a server's side by itself.
@@ -146,8 +148,10 @@ pub(super) enum Verdict {
     Ours,
     /// Not won, not extended, left alone.
     NotOurs,
-    /// A release that says it freed the lock.
+    /// A release that says it freed the lock, by its last command if by any.
     Freed,
+    /// A release that says it freed the lock, and an earlier command may have done so.
+    FreedBefore,
     /// A release that says the lock was lost before.
     Lost,
 }

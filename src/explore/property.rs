@@ -14,10 +14,10 @@ pub enum Property {
     LeaseHonoured,
     /// No release takes away a lock that another client has and whose lease is running.
     ReleasesOnlyOwn,
-    /// A win or an extension reported is one on the server; a lock reported as freed was the releaser's,
-    /// and one reported as lost was not.
+    /// A win or an extension reported is one on the server; a release that reports a lock freed has touched its key,
+    /// and one that reports it lost did not have it.
     TruthfulOutcome,
-    /// When nobody is in the middle of anything and nobody holds, a newcomer gets the lock.
+    /// When nobody is in the middle of anything and nobody holds, a newcomer gets the lock, after a tick at the latest.
     NoPhantom,
     /// A guarded resource accepts no write from a holder after a later holder's write.
     NoStaleWrite,

@@ -38,7 +38,7 @@ pub(super) fn actions<P: Parts>(
     }
     if left.tick < scene.bounds.ticks && !clock_waits {
         actions.push(Action::Tick);
-    } else if left.tick == scene.bounds.ticks && scene.bounds.afterwards.is_some() && !clock_waits {
+    } else if left.tick < scene.last_tick() && !clock_waits {
         actions.push(Action::Leap);
     }
     Ok(())

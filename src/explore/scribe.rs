@@ -22,7 +22,14 @@ pub(super) struct Heard {
     pub(super) exchange: Option<(Command, Reply)>,
     pub(super) ended: Option<Ended>,
     pub(super) read_clock: bool,
-    pub(super) wrote: bool,
+    pub(super) wrote: Option<Write>,
+}
+
+/// What the guarded resource made of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    Accepted,
+    Refused,
 }
 
 impl Parts for Scribe<'_> {
@@ -54,12 +61,17 @@ impl Parts for Scribe<'_> {
     }
 
     fn write(&self, who: usize, actor: &Actor, node: &Node) -> Result<Node, Infallible> {
-        self.heard.borrow_mut().wrote = true;
+        let refused = node.guard.as_ref().zip(actor.hold()).is_some_and(|(guard, hold)| guard.refuses(hold));
+        self.heard.borrow_mut().wrote = Some(if refused { Write::Refused } else { Write::Accepted });
         self.whole.write(who, actor, node)
     }
 
     fn stands(&self, who: usize, actor: &Actor, node: &Node, tick: u16) -> Result<bool, Infallible> {
         self.whole.stands(who, actor, node, tick)
+    }
+
+    fn touches(&self, who: usize, before: &Node, after: &Node, tick: u16) -> Result<bool, Infallible> {
+        self.whole.touches(who, before, after, tick)
     }
 
     fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {

@@ -14,6 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::speaks("command", -1, |call| Ok(Reply::Array(commands(call).map(description).collect()))).with_subcommands(),
     Row::speaks("command|count", 2, |call| Ok(count(commands(call).count()))),
     Row::speaks("command|info", -2, command_info),
+    Row::speaks("command|docs", -2, command_docs),
 ];
 
 /// Seconds and microseconds of the server's clock.
@@ -53,6 +54,23 @@ fn command_info(call: &mut Call<'_>) -> Answer {
         names => names.iter().map(|name| call.table.named(name, flavour).map_or(Reply::Nil, description)).collect(),
     };
     Ok(Reply::Array(found))
+}
+
+/// Names and descriptions by turns, without those that are not known. Of all that a real server tells, the arguments that
+/// tell one server from another.
+fn command_docs(call: &mut Call<'_>) -> Answer {
+    let flavour = call.state.flavour;
+    let rows: Vec<_> = match &call.args()[1..] {
+        [] => commands(call).collect(),
+        names => names.iter().filter_map(|name| call.table.named(name, flavour)).collect(),
+    };
+    let if_equal = || Reply::Array(["name", "comparison-value", "token", "IFEQ"].map(Reply::bulk).into());
+    let docs = |row: &Row| {
+        let arguments = (row.name == "set" && flavour.sets_if_equal()).then(if_equal);
+        let arguments = Reply::Array(arguments.into_iter().collect());
+        [Reply::bulk(row.name), Reply::Array(vec![Reply::bulk("arguments"), arguments])]
+    };
+    Ok(Reply::Array(rows.into_iter().flat_map(docs).collect()))
 }
 
 fn commands(call: &Call<'_>) -> impl Iterator<Item = &'static Row> {

@@ -67,6 +67,12 @@ impl Server {
         reply
     }
 
+    /// Whether this command is simulated. One that is not is answered as a server answers that has no such command; where
+    /// that matters, as it does to whoever replays foreign traffic, ask first.
+    pub fn knows(&self, command: &Command) -> bool {
+        TABLE.find(command.words(), self.state.flavour).is_ok()
+    }
+
     /// Forgets all that belongs to a connection: selected database, MULTI, WATCH, subscriptions, messages not taken.
     pub fn disconnect(&mut self, session: Session) {
         self.state.connections.remove(&session);

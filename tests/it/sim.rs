@@ -4,8 +4,9 @@ mod dialogue;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use lockshift::modern::Native;
 use lockshift::sim::{Flavour, Message, Server, Session, Value, Via};
-use lockshift::wire::{Command, Key, Reply, UnixTime};
+use lockshift::wire::{Command, Key, Pending, Reply, Transcript, UnixTime};
 
 use self::dialogue::{Dialogue, command};
 
@@ -105,6 +106,7 @@ fn native_compare_commands_exist_where_the_server_has_them() {
         let mut server = Server::new(flavour);
         let has =
             |text: &str, server: &mut Server| !matches!(server.call(ALICE, &command(text), at(0)), Reply::Error(_));
+        assert_eq!(server.knows(&command("DELIFEQ")), delifeq, "{flavour:?}");
         assert_eq!(has("DELIFEQ lock a", &mut server), delifeq, "{flavour:?}");
         assert_eq!(has("DELEX lock IFEQ a", &mut server), delex, "{flavour:?}");
         assert_eq!(has("SET lock b IFEQ a PX 5", &mut server), set, "{flavour:?}");
@@ -113,6 +115,22 @@ fn native_compare_commands_exist_where_the_server_has_them() {
         };
         let known: Vec<_> = known.iter().map(|row| *row != Reply::Nil).collect();
         assert_eq!(known, [delifeq, delex, true], "COMMAND INFO of {flavour:?}");
+    }
+}
+
+#[test]
+fn native_compare_commands_are_detected_as_on_a_real_server() {
+    let table = [
+        (Flavour::Redis70, Native::NONE),
+        (Flavour::Redis84, Native::REDIS_8_4),
+        (Flavour::Valkey9, Native::VALKEY_9_0),
+    ];
+    for (flavour, native) in table {
+        let mut server = Server::new(flavour);
+        let mut redis = Transcript::new();
+        let Err(Pending::Send(question)) = Native::detect(&mut redis) else { panic!("detection asks") };
+        redis.record_reply(server.call(ALICE, &question, at(0)));
+        assert_eq!(Native::detect(redis.rewind()), Ok(native), "{flavour:?}");
     }
 }
 

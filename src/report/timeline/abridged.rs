@@ -1,33 +1,36 @@
-//! A command and its reply, short enough for a lane.
+//! Commands, replies and values, short enough for a lane.
 
 use std::fmt;
 
-use crate::explore::Exchange;
-use crate::wire::{Key, Printable, Reply};
+use crate::wire::{Command, Key, Printable, Reply};
 
-/// A command and its reply: the watched key left out where there is but one, long words cut in the middle.
+/// A command: the watched key left out where there is but one, long words cut in the middle.
 pub(super) struct Abridged<'a> {
-    pub(super) exchange: &'a Exchange,
+    pub(super) command: &'a Command,
     pub(super) keys: &'a [Key],
 }
 
 impl fmt::Display for Abridged<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let only_key = if let [key] = self.keys { Some(key.as_bytes()) } else { None };
-        let words = self.exchange.command.words();
-        for (index, bytes) in words.iter().enumerate() {
+        for (index, bytes) in self.command.words().iter().enumerate() {
             if index > 0 && only_key == Some(bytes) {
                 continue;
             }
             let gap = if index > 0 { " " } else { "" };
             write!(f, "{gap}{}", word(&Printable(bytes).to_string()))?;
         }
-        match &self.exchange.reply {
-            Reply::Bulk(bytes) => write!(f, " → {}", word(&Printable(bytes).to_string())),
-            Reply::Nil => f.write_str(" → nil"),
-            reply @ (Reply::Int(_) | Reply::Status(_) | Reply::Array(_) | Reply::Error(_)) => {
-                write!(f, " → {}", reply.to_string().trim_start_matches("(error) "))
-            }
+        Ok(())
+    }
+}
+
+/// A reply.
+pub(super) fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Bulk(bytes) => word(&Printable(bytes).to_string()),
+        Reply::Nil => "nil".to_owned(),
+        Reply::Int(_) | Reply::Status(_) | Reply::Array(_) | Reply::Error(_) => {
+            reply.to_string().trim_start_matches("(error) ").to_owned()
         }
     }
 }
