@@ -61,13 +61,13 @@ fn the_token_lock_by_native_commands() {
 
 #[test]
 fn the_read_write_lock_of_two_keys() {
-    let rows = two_sided("pair", |mode| Arc::new(PairLock::new(Key::from("r"), Key::from("w"), mode, seconds(10))));
+    let rows = two_sided("rw-pair", |mode| Arc::new(PairLock::new(Key::from("r"), Key::from("w"), mode, seconds(10))));
     holds(include_str!("modern/pair.txt"), &rows);
 }
 
 #[test]
 fn the_read_write_lock_of_stamps_in_a_hash() {
-    let rows = two_sided("stamps", |mode| Arc::new(StampHashLock::new(key(), mode, seconds(1), seconds(3))));
+    let rows = two_sided("rw-stamps", |mode| Arc::new(StampHashLock::new(key(), mode, seconds(1), seconds(3))));
     holds(include_str!("modern/stamps.txt"), &rows);
 }
 
