@@ -7,7 +7,8 @@ use lockshift::sim::{Flavour, Server, Session};
 use lockshift::wire::{Command, UnixTime};
 
 const NOON: UnixTime = UnixTime::from_nanos(43_200_000_000_000);
-const RELEASE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+const RELEASE: &str =
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 fn main() {
     divan::main();

@@ -3,10 +3,9 @@
 use super::judge::{Change, Judge};
 use super::property::{Properties, Property};
 use super::scene::Scene;
-use super::trace::{Millis, Step, Trace};
+use super::trace::{Content, Millis, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
-use crate::wire::Command;
 
 impl Scene {
     /// The step that broke the rule, among the steps from each of these worlds to the next.
@@ -70,9 +69,11 @@ impl Trace {
         let belief = (*self.steps.last()?.after.beliefs.get(who)?)?;
         let won = |step: &Step| step.before.beliefs[who].is_none() && step.after.beliefs[who].is_some();
         let won = self.steps.iter().rposition(won)?;
-        let mine = self.steps[..=won].iter().rev().filter(|step| step.actor == Some(who));
-        let mut exchanges = mine.filter_map(|step| step.exchange.as_ref());
-        let exchange = exchanges.find(|exchange| !only_sets_a_ttl(&exchange.command))?;
+        let mine = self.steps[..=won].iter().rev().filter(|step| step.actor == Some(who) && step.exchange.is_some());
+        let wrote =
+            |step: &&Step| step.before.keys.iter().zip(&step.after.keys).any(|(before, after)| writes(before, after));
+        let decisive = mine.clone().find(wrote).or_else(|| mine.clone().next())?;
+        let exchange = decisive.exchange.as_ref()?;
         let name = &self.actors[who].name;
         Some(format!("{name} holds {belief} because its {} was answered {}.", exchange.command, exchange.reply))
     }
@@ -96,7 +97,7 @@ impl Trace {
     }
 }
 
-/// Whether a command comes after the lock was won, and only bounds its life.
-fn only_sets_a_ttl(command: &Command) -> bool {
-    ["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"].iter().any(|name| command.is(name))
+/// Whether a key holds something else than before.
+fn writes(before: &Option<Content>, after: &Option<Content>) -> bool {
+    before.as_ref().map(|content| &content.value) != after.as_ref().map(|content| &content.value)
 }

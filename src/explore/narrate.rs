@@ -11,6 +11,7 @@ use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step,
 use super::whole::Whole;
 use super::world::{Action, World};
 use crate::lock::{Acquired, Extended, Hold, Mode, Released, Why};
+use crate::sim::Stored;
 use crate::wire::{Key, MonoTime};
 
 impl Scene {
@@ -110,7 +111,10 @@ impl Scene {
     fn shot(&self, keys: &[Key], world: &World) -> Shot {
         let now = self.wall(world.left.tick);
         let content = |key: &Key| {
-            let stored = world.node.server.peek(key, now)?;
+            let stored = match world.node.contents(key, now).as_slice() {
+                [only] => only.clone()?,
+                several => return Some(across(several)),
+            };
             let ttl = stored.expires_at.map(|until| millis(until.saturating_since(now)));
             Some(Content { kind: stored.value.type_name().to_owned(), value: stored.value.to_string(), ttl_ms: ttl })
         };
@@ -175,4 +179,11 @@ fn since_ms(hold: &Hold) -> u64 {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a key holds on each of several servers, on one line.
+fn across(servers: &[Option<Stored>]) -> Content {
+    let value = |stored: &Option<Stored>| stored.as_ref().map_or("-".to_owned(), |stored| stored.value.to_string());
+    let value = servers.iter().map(value).collect::<Vec<_>>().join(" | ");
+    Content { kind: "string".to_owned(), value, ttl_ms: None }
 }

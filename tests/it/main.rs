@@ -23,8 +23,8 @@
 //! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
-//! - [`readme`]: what the README shows is what the command prints.
 //! - [`prose`]: the readme and the guide do what they say.
+//! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 mod browser;
