@@ -7,6 +7,7 @@
 mod flawed;
 mod player;
 mod protocol;
+mod quorum;
 mod rehearsal;
 
 mod cast;

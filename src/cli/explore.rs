@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::page;
 use super::states::States;
 use crate::driver::host;
-use crate::explore::{Bounds, Client, End, Grain, Property, Scene, Search, Times};
+use crate::explore::{Bounds, Client, End, Grain, Property, Scene, Search, Stop, Times};
 use crate::lock::Lease;
 use crate::protocols::{Choice, Spec};
 use crate::report::Exploration;
@@ -18,8 +18,8 @@ use crate::wire::Key;
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
 ///
 /// Each client acquires, works as long as it likes, and releases. Between any two of its steps others may run, the clock
-/// may tick (a second each time), and as much may go wrong as is allowed. What is not found in an exhausted search is
-/// impossible within these bounds.
+/// may tick (a second each time), and as much may go wrong as is allowed. For every rule that can be broken the shortest
+/// schedule that breaks it is shown; where none can, that is said of every state within these bounds.
 ///
 /// Exit status 1 means that a rule can be broken.
 #[derive(Debug, clap::Args)]
@@ -88,6 +88,8 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let scene = args.scene();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let search = Search::new(&scene).properties(&RULES).threads(threads).symmetry(true).most_worlds(args.states);
+    // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
+    let search = search.stop(Stop::AllViolated);
     let states = States::new();
     let began = host::mono();
     let findings = search.run(&mut |progress| states.tell(progress));

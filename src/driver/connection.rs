@@ -30,14 +30,14 @@ pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
     Some(rejoined(error.code()?, error.detail()))
 }
 
-/// Whether the error came before the command could leave this machine.
+/// Whether the error surely came before the command could leave this machine. An async cluster tells only of the last
+/// of its attempts, and nothing shows that it is one: refused there may have been only the second.
 pub(super) fn never_left(error: &RedisError) -> bool {
     error.is_connection_refusal()
         || matches!(
             error.kind(),
             ErrorKind::AuthenticationFailed
                 | ErrorKind::InvalidClientConfig
-                | ErrorKind::Client
                 | ErrorKind::RESP3NotSupported
                 | ErrorKind::EmptySentinelList
                 | ErrorKind::MasterNameNotFoundBySentinel

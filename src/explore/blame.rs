@@ -3,7 +3,7 @@
 use super::judge::{Change, Judge};
 use super::property::{Properties, Property};
 use super::scene::Scene;
-use super::trace::{Millis, Step, Trace};
+use super::trace::{Content, Millis, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
 
@@ -69,8 +69,11 @@ impl Trace {
         let belief = (*self.steps.last()?.after.beliefs.get(who)?)?;
         let won = |step: &Step| step.before.beliefs[who].is_none() && step.after.beliefs[who].is_some();
         let won = self.steps.iter().rposition(won)?;
-        let mine = self.steps[..=won].iter().rev().filter(|step| step.actor == Some(who));
-        let exchange = mine.filter_map(|step| step.exchange.as_ref()).next()?;
+        let mine = self.steps[..=won].iter().rev().filter(|step| step.actor == Some(who) && step.exchange.is_some());
+        let wrote =
+            |step: &&Step| step.before.keys.iter().zip(&step.after.keys).any(|(before, after)| writes(before, after));
+        let decisive = mine.clone().find(wrote).or_else(|| mine.clone().next())?;
+        let exchange = decisive.exchange.as_ref()?;
         let name = &self.actors[who].name;
         Some(format!("{name} holds {belief} because its {} was answered {}.", exchange.command, exchange.reply))
     }
@@ -79,10 +82,22 @@ impl Trace {
         let number = self.blame?;
         let step = self.steps.get(number)?;
         let (name, at) = (self.name_of(step), Millis(step.at_ms));
+        if let Action::Tick | Action::Leap = step.action {
+            let is_over = |who: &usize| {
+                step.before.beliefs[*who].is_some_and(|held| held.from_ms + self.actors[*who].lease_ms <= step.at_ms)
+            };
+            let whose = (0..self.actors.len()).find(is_over)?;
+            return Some(format!("At {at}, {}'s lease was over.", self.actors[whose].name));
+        }
         let Some(exchange) = &step.exchange else { return Some(format!("At {at}, {name} {}.", step.note)) };
         let decided = self.steps[..number].iter().rev().find(|earlier| earlier.actor == step.actor);
         let late = decided.map(|earlier| earlier.at_ms).filter(|decided| *decided < step.at_ms);
         let decided = late.map(|decided| format!(", decided at {},", Millis(decided))).unwrap_or_default();
         Some(format!("{name}'s {}{decided} ran at {at} and was answered {}.", exchange.command, exchange.reply))
     }
+}
+
+/// Whether a key holds something else than before.
+fn writes(before: &Option<Content>, after: &Option<Content>) -> bool {
+    before.as_ref().map(|content| &content.value) != after.as_ref().map(|content| &content.value)
 }

@@ -72,7 +72,7 @@ impl Scene {
             }
             if let Action::LoseReply(_) = action {
                 decisive[who] = None;
-            } else if heard.ended.is_some() || heard.wrote || matches!(action, Action::Crash(_)) {
+            } else if heard.ended.is_some() || heard.wrote.is_some() || matches!(action, Action::Crash(_)) {
                 parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;
             }
         }
@@ -123,7 +123,7 @@ impl Follower<'_> {
         let heard = |mut world| self.scene.hear(&mut world, action);
         self.is_possible(action) && {
             let heard = heard(self.world.clone());
-            heard.ended.is_some() || heard.wrote
+            heard.ended.is_some() || heard.wrote.is_some()
         }
     }
 

@@ -162,8 +162,10 @@ impl<P: Parts> Judge<'_, P> {
     fn lies(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
         let (Some(who), Some(actor)) = (change.action.client(), change.exchanged) else { return Ok(false) };
         let tick = change.before.left.tick;
-        match self.parts.look(who, actor)?.verdict {
+        let look = self.parts.look(who, actor)?;
+        match look.verdict {
             Verdict::Open | Verdict::NotOurs | Verdict::FreedBefore => Ok(false),
+            Verdict::Ours if look.has_until <= tick => Ok(false),
             Verdict::Ours => Ok(!self.parts.stands(who, actor, &change.after.node, tick)?),
             Verdict::Freed => Ok(!self.parts.touches(who, &change.before.node, &change.after.node, tick)?),
             Verdict::Lost => self.parts.stands(who, actor, &change.before.node, tick),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::player::Player;
 use super::protocol::Protocol;
+use super::quorum::SERVERS;
 use super::rehearsal;
 use crate::explore::{Bounds, Grain, Scene};
 use crate::legacy::Dialect;
@@ -74,6 +75,9 @@ impl Cast {
     pub(super) fn scene_at(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
         scene.tick = self.tick;
+        if players.iter().any(|player| matches!(player.protocol, Protocol::Quorum(_))) {
+            scene = scene.servers(SERVERS);
+        }
         scene.begin = begin.saturating_add(self.offset);
         if let Some(guarding) = self.guard {
             scene = scene.guarded(guarding == Guarding::ChecksFence);

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::race::Race;
 use super::remedy::Remedy;
-use crate::explore::{End, Progress, Search};
+use crate::explore::{End, Progress, Scene, Search};
 
 /// What exploring a remedy has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +20,19 @@ pub struct Checked {
 impl Race {
     /// Explores one of its remedies within the bounds of the race.
     pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
-        let (cast, players) = remedy.apply(&self.cast);
-        let scene = cast.scene_of(&players);
+        let scene = self.scene_with(remedy);
         let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
         Checked {
             reproduced: !findings.violations.is_empty(),
             exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),
             states: findings.worlds,
         }
+    }
+
+    /// Its scene with a remedy.
+    pub fn scene_with(&self, remedy: &Remedy) -> Scene {
+        let (cast, players) = remedy.apply(&self.cast);
+        cast.scene_of(&players)
     }
 }
 

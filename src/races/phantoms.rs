@@ -14,7 +14,7 @@ use crate::legacy::catalogue::{java, java_article, node, php, php_article, pytho
 const MUTEX: Player = Player::old(&ruby::REDIS_MUTEX, 2).trying(1);
 const NPM_2012: Player = Player::old(&node::NPM_REDIS_LOCK_2012, 2).trying(1);
 const JAVA: Player = Player::old(&java_article::JAVA_GETSET, 2).trying(1);
-const BUSY_YII: Player = Player::old(&php::YII_REDIS, 1).trying(1).working(99);
+const BUSY_YII: Player = Player::old(&php::YII_REDIS, 2).trying(1).working(99);
 const BUSY_PHP: Player = Player::old(&php_article::PHP_GETSET, 2).trying(1).working(99);
 const SPRING: Player = Player::old(&java::SPRING_REDIS_CALLBACK, 2).trying(1);
 /// A lease of which `str` prints four digits fewer.
@@ -89,7 +89,7 @@ pub(super) const RACES: &[Race] = &[
         cast: Cast {
             players: &[BUSY_YII; 2],
             start: Start::left_behind(&php::YII_REDIS),
-            bounds: Bounds::ticks(2),
+            bounds: Bounds::ticks(3),
             grain: Grain::Fine,
             ..Cast::NOBODY
         },

@@ -13,8 +13,8 @@ use crate::legacy::catalogue::{php_article, python};
 const BUSY_RETOOLS: Player = Player::old(&python::RETOOLS_EXPIRE, 1).trying(1).working(99);
 const ABSOLUTE: Player =
     Player { prompt: true, ..Player::old(&python::RETOOLS_ABSOLUTE_EXPIRE, 1).trying(1).working(2) };
-const BUSY_PHP: Player = Player::old(&php_article::PHP_GETSET, 4).trying(1).working(99);
-const BUSY_SHORT_PHP: Player = Player::old(&php_article::PHP_GETSET, 1).trying(1).working(99);
+const BUSY_PHP: Player = Player::old(&php_article::PHP_GETSET, 6).working(99);
+const BUSY_SHORT_PHP: Player = Player::old(&php_article::PHP_GETSET, 1).working(99);
 
 pub(super) const RACES: &[Race] = &[
     Race {
@@ -44,7 +44,7 @@ pub(super) const RACES: &[Race] = &[
         sources: Race::FOUND_BY_EXPLORATION,
         story: "A client wins by SETNX and is held up before its EXPIRE. Meanwhile its stamp is over, another client with a longer \
                 lease takes the lock, and the late EXPIRE gives that one's key its own short time to live.",
-        cast: Cast { players: &[BUSY_SHORT_PHP, BUSY_PHP, BUSY_PHP], bounds: Bounds::ticks(4), ..Cast::NOBODY },
+        cast: Cast { players: &[BUSY_SHORT_PHP, BUSY_PHP, BUSY_PHP], bounds: Bounds::ticks(5), ..Cast::NOBODY },
         violates: Property::MutualExclusion,
         sketch: Sketch {
             marks: &[

@@ -14,6 +14,12 @@ pub enum Divergence {
         /// The place of the step.
         step: usize,
     },
+    /// The schedule speaks to several independent servers.
+    #[error("step {step}: there is one server, and the schedule speaks to several")]
+    SeveralServers {
+        /// The place of the step.
+        step: usize,
+    },
     /// The key is in use, and what is in it would be destroyed.
     #[error("the key `{0}` exists already")]
     KeyInUse(Key),

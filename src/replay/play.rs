@@ -5,8 +5,8 @@ use redis::{ConnectionLike, RedisResult};
 use super::divergence::Divergence;
 use super::mirror::{Mirror, STAGEHAND};
 use super::wires::Wires;
-use crate::explore::{Action, Trace};
-use crate::wire::{Command, Key, Reply, Ttl};
+use crate::explore::{Action, Step, Trace};
+use crate::wire::{Command, Key, Node, Reply, Ttl};
 
 /// Real time passes too: every time to live is this much longer than it should be, which is less than TTL's rounding
 /// notices.
@@ -24,6 +24,9 @@ pub fn replay<C: ConnectionLike>(trace: &Trace, connect: &mut dyn FnMut() -> Red
     if let Some(step) = trace.steps.iter().position(|step| matches!(step.action, Action::FailOver(_))) {
         return Err(Divergence::ServerFault { step });
     }
+    if let Some(step) = trace.steps.iter().position(speaks_to_another_server) {
+        return Err(Divergence::SeveralServers { step });
+    }
     let keys = Mirror::keys_of(trace);
     let mut wires = Wires::new(connect)?;
     for key in &keys {
@@ -35,6 +38,10 @@ pub fn replay<C: ConnectionLike>(trace: &Trace, connect: &mut dyn FnMut() -> Red
     let played = play.all(trace);
     let cleaned = play.clean_up();
     played.and(cleaned)
+}
+
+fn speaks_to_another_server(step: &Step) -> bool {
+    step.exchange.as_ref().is_some_and(|exchange| exchange.command.node() != Node::default())
 }
 
 /// A replay under way.

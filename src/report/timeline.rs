@@ -28,6 +28,8 @@ struct Row {
     steps: (usize, usize),
     /// When, in milliseconds since the start.
     at_ms: u64,
+    /// Who acts: the place among the clients.
+    actor: Option<usize>,
     /// What the keys hold after it.
     keys: Vec<Cell>,
     /// One cell for every client.
@@ -84,7 +86,7 @@ impl<'a> Picture<'a> {
             let moment =
                 if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
             let said = Abridged { command: &opening.command, keys: &trace.keys }.to_string();
-            (moment, format!("{said} → {}", abridged::reply(&opening.reply)))
+            (moment, format!("somebody: {said} → {}", abridged::reply(&opening.reply)))
         });
         Self { trace, before: before.collect(), rows }
     }
@@ -94,7 +96,7 @@ impl<'a> Picture<'a> {
         self.rows.iter().position(|row| row.steps.1 >= step).unwrap_or(0)
     }
 
-    /// What is wrong in the end, if anything is: `mutual exclusion is broken: A and B both hold`.
+    /// What is wrong in the end, if anything is: `broken: mutual exclusion (A and B both hold)`.
     fn verdict(&self) -> Option<String> {
         self.trace.blame?;
         let last = self.trace.steps.last()?;
@@ -102,10 +104,10 @@ impl<'a> Picture<'a> {
             self.trace.clashing(&last.after).iter().map(|who| self.trace.actors[*who].name.as_str()).collect();
         let how = match names.as_slice() {
             [] | [_] => String::new(),
-            [one, other] => format!(": {one} and {other} both hold"),
-            [firsts @ .., last] => format!(": {} and {last} all hold", firsts.join(", ")),
+            [one, other] => format!(" ({one} and {other} both hold)"),
+            [firsts @ .., last] => format!(" ({} and {last} all hold)", firsts.join(", ")),
         };
-        Some(format!("{} is broken{how}", self.trace.property))
+        Some(format!("broken: {}{how}", self.trace.property))
     }
 }
 
@@ -126,6 +128,7 @@ impl Row {
         Self {
             steps: (index, index),
             at_ms: step.at_ms,
+            actor: step.actor,
             keys: step.after.keys.iter().enumerate().map(cell).collect(),
             lanes: (0..trace.actors.len()).map(|who| Lane::of(trace, step, who, &clashing)).collect(),
             aside: step.actor.is_none().then(|| aside(trace, step.action, 1)),
@@ -157,7 +160,7 @@ impl Lane {
         };
         if step.actor != Some(who) {
             let is_over = step.actor.is_none() && belief == Standing::Outside && step.before.beliefs[who].is_some();
-            return Self { exchange: None, note: is_over.then(|| "its lease is over".to_owned()), belief };
+            return Self { exchange: None, note: is_over.then(|| "lease over".to_owned()), belief };
         }
         let said = |exchange: &crate::explore::Exchange| {
             let command = Abridged { command: &exchange.command, keys: &trace.keys }.to_string();
@@ -166,6 +169,8 @@ impl Lane {
         let note = match step.action {
             Action::LoseReply(_) => "the reply is lost",
             Action::Crash(_) => "dies",
+            // The answer says already what went wrong.
+            Action::Step(_) if step.note.starts_with("fails: ") => "fails",
             Action::Step(_) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
         };
         let note = Some(note.to_owned()).filter(|note| !note.is_empty());

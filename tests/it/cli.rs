@@ -3,8 +3,13 @@
 mod addresses;
 mod command;
 mod compare;
+mod explore;
 mod inspect;
+mod matrix;
 mod protocols;
+mod races;
 mod run;
 mod troubles;
 mod usage;
+
+pub(crate) use command::{done, lockshift};

@@ -2,8 +2,9 @@
 //! and bad, and its results against themselves: with and without symmetry, on one thread and on two, replayed.
 
 mod by_hand;
+mod follow;
 mod known;
-mod locks;
+pub(crate) mod locks;
 mod lost;
 mod planted;
 mod sameness;

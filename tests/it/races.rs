@@ -4,4 +4,6 @@
 mod complete;
 mod found;
 mod negligible;
+mod random;
 mod real;
+mod schedule;

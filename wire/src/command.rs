@@ -12,7 +12,12 @@ use crate::Printable;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
     words: Arc<Vec<Vec<u8>>>,
+    node: Node,
 }
+
+/// Which of several independent servers a command is for, by its place in the list that the client was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Node(pub u8);
 
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
@@ -22,12 +27,12 @@ impl Command {
 
     /// Not a command yet: its name is still to be added.
     pub(crate) fn unsaid() -> Self {
-        Self { words: Arc::new(Vec::with_capacity(6)) }
+        Self { words: Arc::new(Vec::with_capacity(6)), node: Node::default() }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
     pub fn from_words(words: Vec<Vec<u8>>) -> Option<Self> {
-        if words.is_empty() { None } else { Some(Self { words: Arc::new(words) }) }
+        if words.is_empty() { None } else { Some(Self { words: Arc::new(words), node: Node::default() }) }
     }
 
     /// This command with one more argument.
@@ -40,6 +45,17 @@ impl Command {
     #[must_use]
     pub fn arg_int(self, number: i64) -> Self {
         self.with(number.to_string().into_bytes())
+    }
+
+    /// This command for one of several servers. Without it, a command is for the first, and only.
+    #[must_use]
+    pub fn on(self, node: Node) -> Self {
+        Self { node, ..self }
+    }
+
+    /// The server that it is for.
+    pub fn node(&self) -> Node {
+        self.node
     }
 
     fn with(mut self, word: Vec<u8>) -> Self {
@@ -69,7 +85,8 @@ impl Command {
 }
 
 impl fmt::Display for Command {
-    /// The command as one would type it, words with spaces or odd bytes in quotes.
+    /// The command as one would type it, words with spaces or odd bytes in quotes; behind it the
+    /// place of its server, unless that is the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, word) in self.words.iter().enumerate() {
             if index > 0 {
@@ -81,7 +98,10 @@ impl fmt::Display for Command {
                 write!(f, "\"{}\"", Printable(word))?;
             }
         }
-        Ok(())
+        match self.node {
+            Node(0) => Ok(()),
+            Node(place) => write!(f, " @{place}"),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl Rehearsal {
         let trace = cast.retell(found, &self.key, host::wall());
         match replay(&trace, &mut || Link::to(&self.server)) {
             Ok(()) => Ok(Some(true)),
-            Err(Divergence::ServerFault { .. }) => Ok(None),
+            Err(Divergence::ServerFault { .. } | Divergence::SeveralServers { .. }) => Ok(None),
             Err(
                 divergence @ (Divergence::Reply { .. } | Divergence::TimeToLive { .. } | Divergence::Contents { .. }),
             ) => {

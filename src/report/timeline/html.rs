@@ -88,7 +88,7 @@ impl Page<'_> {
             main.beside[!crowded] {
                 section {
                     h2 { "As found" }
-                    (Figure { id: "found", picture, during: &during, refused_during: None }.html())
+                    (Figure { id: "found", picture, during: &during, refused: None }.html())
                 }
                 @if let Some(prevented) = &self.prevented { (prevented.html(picture)) }
             }
@@ -101,23 +101,30 @@ impl Prevented<'_> {
         let picture = Picture::of(&self.followed.trace);
         let during = |row: &super::Row| found.row_of(self.followed.during[row.steps.1]);
         let during: Vec<usize> = picture.rows.iter().map(during).collect();
-        let refused_during = found.rows.iter().position(|row| row.is_blamed);
         html! {
             section {
                 h2 { "The same schedule under " (self.remedy) }
-                (Figure { id: "prevented", picture: &picture, during: &during, refused_during }.html())
-                p.verdict.good { "✓ " (found.trace.property) ": kept here, and in all " (self.states) " states within the same bounds" }
-                p.because { (self.because) "." }
+                (Figure { id: "prevented", picture: &picture, during: &during, refused: refused(found, &picture, &during) }.html())
+                p.verdict.good { "✓ kept: " (found.trace.property) ", here and in all " (self.states) " states within the same bounds" }
+                p.because { "Because " (self.because) "." }
             }
         }
     }
+}
+
+/// The row in which whoever broke the rule does the same and nothing comes of it.
+fn refused(found: &Picture<'_>, picture: &Picture<'_>, during: &[usize]) -> Option<usize> {
+    let blamed = found.rows.iter().position(|row| row.is_blamed)?;
+    let actor = found.rows[blamed].actor?;
+    let like = |row: &usize| during[*row] >= blamed && picture.rows[*row].actor == Some(actor);
+    (0..picture.rows.len()).find(like).filter(|row| !picture.rows[*row].keys.iter().any(|key| key.is_new))
 }
 
 /// The buttons; shown by the script, which alone makes them work.
 fn steps(picture: &Picture<'_>) -> Markup {
     html! {
         nav #steps hidden aria-label="Steps" data-rows=(picture.rows.len()) {
-            button type="button" data-go="first" title="Home" { "⏮" span.sr { "First step" } }
+            button type="button" data-go="first" title="Home" { "Start" }
             button type="button" data-go="back" title="Left arrow" { "◀ Back" }
             button type="button" data-go="on" title="Right arrow" { "Next ▶" }
             button.jump type="button" data-go="violation" title="V" { "✗ Jump to the violation" }

@@ -10,8 +10,8 @@ pub(super) struct Figure<'a> {
     pub(super) picture: &'a Picture<'a>,
     /// The row of the first figure during which each row happens.
     pub(super) during: &'a [usize],
-    /// The row of the first figure whose like must be refused here.
-    pub(super) refused_during: Option<usize>,
+    /// The row in which nothing comes of what broke the rule.
+    pub(super) refused: Option<usize>,
 }
 
 impl Figure<'_> {
@@ -23,7 +23,7 @@ impl Figure<'_> {
                 thead role="rowgroup" { (self.head()) }
                 tbody role="rowgroup" {
                     @for (moment, words) in &self.picture.before { (self.opening(moment, words)) }
-                    @for (row, during) in self.picture.rows.iter().zip(self.during) { (self.row(row, *during)) }
+                    @for place in 0..self.picture.rows.len() { (self.row(place)) }
                     @if let Some(verdict) = self.picture.verdict() { (self.verdict(&verdict)) }
                 }
             }
@@ -55,13 +55,14 @@ impl Figure<'_> {
                 td.no role="cell" {}
                 td.t role="cell" { (moment) }
                 @for _ in &self.picture.trace.keys { td.key role="cell" {} }
-                td.words role="cell" colspan=(lanes) { (words) " " small { "(before the start)" } }
+                td.words role="cell" colspan=(lanes) { (words) }
             }
         }
     }
 
-    fn row(&self, row: &Row, during: usize) -> Markup {
-        let is_refused = self.refused_during == Some(during) && !row.keys.iter().any(|key| key.is_new);
+    fn row(&self, place: usize) -> Markup {
+        let (row, during) = (&self.picture.rows[place], self.during[place]);
+        let is_refused = self.refused == Some(place);
         let number = row.steps.1 + 1;
         html! {
             tr role="row" id=(format!("{}-{number}", self.id)) data-during=(during + 1)
@@ -84,7 +85,7 @@ impl Figure<'_> {
             Standing::Clashes => ("clashes", "believes to hold, and is not alone"),
         };
         let aside = row.aside.as_ref().filter(|_| who == 0);
-        let acts = lane.exchange.is_some() || lane.note.is_some() && row.aside.is_none();
+        let acts = row.actor.map_or(aside.is_some(), |actor| actor == who);
         html! {
             td.lane.(class) role="cell" style=(lane_style(who)) {
                 span.bar { @if !says.is_empty() { span.sr { (says) } } }

@@ -1,0 +1,120 @@
+//! How fast the explorer is, beside others that go through the same worlds.
+//!
+//! Three clients of a GETSET lock, every clock reading, command and reply a step of its own, ticks and one crash. Each
+//! engine sees every world. `stateright` is given the very same scene and has to run protocol and server at every step;
+//! SPIN, where it is installed, gets a model of it by hand (`benches/spin/getset.pml`) and runs neither.
+//!
+//! ```text
+//! cargo bench --bench explore            # four ticks
+//! cargo bench --bench explore -- 5       # five
+//! ```
+
+mod spin;
+mod told;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::driver::host;
+use lockshift::explore::{Bounds, Client, Findings, Scene, Search};
+use lockshift::legacy::catalogue::redis_page::SETNX_PAGE;
+use lockshift::legacy::{Candidate, Dialect, Lock, Release};
+use lockshift::lock::{Lease, Locker};
+use lockshift::wire::Key;
+
+/// The lock of the SETNX page as most have written it: one stamp for SETNX and GETSET, plain DEL.
+static GETSET: Dialect = Dialect { name: "getset", candidate: Candidate::Same, release: Release::Del, ..SETNX_PAGE };
+
+const CLIENTS: usize = 3;
+const LEASE_SECS: u64 = 2;
+
+fn main() {
+    let ticks = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(4);
+    let scene = scene(ticks);
+    println!("{CLIENTS} clients, lease {LEASE_SECS}, {ticks} ticks, 1 crash\n");
+    println!("{:32} {:>10} {:>8} {:>10} {:>6} {:>9}", "", "worlds", "s", "worlds/s", "bytes", "violation");
+    for threads in [1, 2] {
+        let theirs = Row::of_stateright(&scene, threads);
+        theirs.print();
+        let ours = Row::of_search(&scene, threads, false);
+        ours.print();
+        assert_eq!(
+            (ours.worlds, ours.violation),
+            (theirs.worlds, theirs.violation),
+            "the same worlds, the same verdict"
+        );
+        let symmetric = Row::of_search(&scene, threads, true);
+        symmetric.print();
+        println!(
+            "{:32} {:.1} times the worlds a second; with symmetry {:.1} times sooner done\n",
+            "",
+            ours.pace() / theirs.pace(),
+            theirs.secs / symmetric.secs
+        );
+    }
+    match spin::run(CLIENTS, LEASE_SECS, ticks) {
+        Ok((worlds, secs)) => {
+            Row { name: "SPIN, by hand".to_owned(), worlds, secs, bytes: None, violation: None }.print();
+        }
+        Err(why) => println!("SPIN: {why}"),
+    }
+}
+
+fn scene(ticks: u16) -> Scene {
+    let lease = Lease::new(Duration::from_secs(LEASE_SECS)).expect("two seconds are a lease");
+    let locker: Arc<dyn Locker> = Arc::new(Lock::new(&GETSET, Key::from("k"), lease));
+    let client = Client::new(GETSET.name, locker);
+    let nobody = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(ticks) });
+    (0..CLIENTS).fold(nobody, |scene, _| scene.client(client.clone()))
+}
+
+/// What one engine has done.
+struct Row {
+    name: String,
+    worlds: usize,
+    secs: f64,
+    bytes: Option<usize>,
+    violation: Option<bool>,
+}
+
+impl Row {
+    fn of_search(scene: &Scene, threads: usize, symmetry: bool) -> Self {
+        let threads = threads.try_into().expect("one or two");
+        let search = Search::new(scene).threads(threads).symmetry(symmetry);
+        let (found, secs): (Findings, f64) = timed(|| search.run(&mut |_| ()));
+        Self {
+            name: format!("lockshift, {}{}", on(threads.get()), if symmetry { ", symmetry" } else { "" }),
+            worlds: found.worlds,
+            secs,
+            bytes: Some(found.bytes / found.worlds),
+            violation: Some(!found.violations.is_empty()),
+        }
+    }
+
+    fn of_stateright(scene: &Scene, threads: usize) -> Self {
+        let ((worlds, violation), secs) = timed(|| told::count(scene.clone(), threads));
+        let name = format!("stateright BFS, {}", on(threads));
+        Self { name, worlds, secs, bytes: None, violation: Some(violation) }
+    }
+
+    fn pace(&self) -> f64 {
+        self.worlds as f64 / self.secs
+    }
+
+    fn print(&self) {
+        let bytes = self.bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+        let violation = self.violation.map(|found| if found { "found" } else { "none" }).unwrap_or_default();
+        let Self { name, worlds, secs, .. } = self;
+        println!("{name:32} {worlds:>10} {secs:>8.3} {:>10.0} {bytes:>6} {violation:>9}", self.pace());
+    }
+}
+
+fn on(threads: usize) -> String {
+    if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = host::mono();
+    let done = work();
+    (done, host::mono().saturating_since(start).as_secs_f64())
+}

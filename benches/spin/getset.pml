@@ -1,0 +1,115 @@
+/*
+ * The GETSET lock of the Redis SETNX page, by hand, for SPIN: the steps that lockshift explores by running its protocol,
+ * so that the two can be put side by side. Run it in a folder of your own:
+ *
+ *   spin -DTICKS=4 -a getset.pml && cc -O2 -DSAFETY -DNOREDUCE -o pan pan.c
+ *   ./pan -m100000                 the first violation; with -i a shorter one
+ *   spin -DTICKS=4 -t -p getset.pml                its steps
+ *   ./pan -m100000 -c0             every state
+ *
+ * Read it beside acquire in legacy/src/lock/. What there is a command, a reply or a clock reading is here one step:
+ * between two of them everybody else may act, time may pass, and the client may die. A step is atomic, and no state has a
+ * name of its own unless somebody else could see it.
+ *
+ * Lockshift's clients remember every question and answer of the operation they are in, these only what they still need
+ * (while a DEL is on its way, not when its lock was won). So SPIN counts fewer states, and one more at the start.
+ */
+
+#ifndef CLIENTS
+#define CLIENTS 3
+#endif
+#ifndef LEASE
+#define LEASE 2
+#endif
+#ifndef TICKS
+#define TICKS 4
+#endif
+
+/* Time counts from 1, so that a key of 0 is no key. The stamp outlasts the lease by the margin of the page. */
+#define MARGIN 1
+byte now = 1;
+byte key = 0;
+byte crashes = 1;
+
+/* Until when each client believes to hold; 0: it does not. */
+byte until[CLIENTS];
+
+/* What a client may do instead of its next step. */
+#define dies crashes > 0 -> crashes--; until[me] = 0; since = 0; seen = 0; goto dead
+
+/* A step that leads on in one way only. */
+#define step(what) if :: atomic { what } :: atomic { dies } fi
+
+/* It holds from now on: nobody else may believe so. A lease is over at its end. */
+inline wins() {
+    until[me] = since + LEASE;
+    do
+    :: other < CLIENTS ->
+        assert(other == me || until[me] <= now || until[other] <= now);
+        other++
+    :: else -> break
+    od;
+    other = 0; since = 0; seen = 0
+}
+
+proctype Client(byte me) {
+    byte since = 0, seen = 0, other = 0;
+
+try:
+    step(since = now);                                      /* reads the clock, makes the stamp */
+    if                                                      /* SETNX */
+    :: atomic { key == 0 -> key = since + LEASE + MARGIN; goto granted }
+    :: atomic { key != 0 -> goto refused }
+    :: atomic { dies }
+    fi;
+granted:
+    step(wins(); goto working);                             /* the reply: 1 */
+refused:
+    step(skip);                                             /* the reply: 0 */
+    step(seen = key);                                       /* GET */
+    if                                                      /* the reply */
+    :: atomic { seen != 0 -> skip }
+    :: atomic { seen == 0 -> since = 0; goto try }          /* vanished: tries again */
+    :: atomic { dies }
+    fi;
+    if                                                      /* reads the clock, judges */
+    :: atomic { seen < now -> seen = 0 }
+    :: atomic { seen >= now -> since = 0; seen = 0; goto try }
+    :: atomic { dies }
+    fi;
+    step(seen = key; key = since + LEASE + MARGIN);         /* GETSET */
+    if                                                      /* the reply */
+    :: atomic { seen != 0 -> skip }
+    :: atomic { seen == 0 -> wins(); goto working }
+    :: atomic { dies }
+    fi;
+    if                                                      /* reads the clock, judges */
+    :: atomic { seen < now -> wins() }
+    :: atomic { seen >= now -> since = 0; seen = 0; goto try }
+    :: atomic { dies }
+    fi;
+working:
+    step(until[me] = 0; key = 0);                           /* DEL, at any time */
+    step(skip);                                             /* the reply */
+dead:
+end:
+    false                                                   /* for ever: no step, and so no state, of its own */
+}
+
+proctype Clock() {
+end:
+    do
+    :: atomic { now < 1 + TICKS -> now++ }
+    od
+}
+
+init {
+    atomic {
+        byte client = 0;
+        do
+        :: client < CLIENTS -> run Client(client); client++
+        :: else -> break
+        od;
+        run Clock()
+    }
+}
