@@ -12,4 +12,4 @@ mod run;
 mod troubles;
 mod usage;
 
-pub(crate) use command::{done, lockshift};
+pub(crate) use command::{done, done_within, lockshift};

@@ -1,8 +1,12 @@
 //! The pages, as the command writes them.
 
 use std::fs;
+use std::time::Duration;
 
-use crate::cli::{done, lockshift};
+use crate::cli::{done, done_within, lockshift};
+
+/// For exploring everything, without optimisation, on a busy machine.
+const EXPLORING: Duration = Duration::from_secs(300);
 
 /// The page of one race.
 pub(super) fn page_of(id: &str) -> String {
@@ -17,7 +21,7 @@ pub(super) fn page_of(id: &str) -> String {
 pub(super) fn all() -> Vec<(String, String)> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let pages = directory.path().join("pages/");
-    let written = done(lockshift(), ["races", "--html", pages.to_str().expect("a path of ours")]);
+    let written = done_within(EXPLORING, lockshift(), ["races", "--html", pages.to_str().expect("a path of ours")]);
     assert_eq!((written.code, written.stderr.as_str()), (Some(0), ""), "{written:?}");
     let files = fs::read_dir(pages).expect("the command has made it").map(|entry| entry.expect("an entry").path());
     let name = |file: &std::path::Path| file.file_stem().expect("a name").to_string_lossy().into_owned();

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -58,12 +59,21 @@ impl From<Output> for Done {
 }
 
 /// Runs it with these arguments to its end.
-pub(crate) fn done<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Done {
+pub(crate) fn done<A: AsRef<OsStr>>(command: Command, args: impl IntoIterator<Item = A>) -> Done {
+    done_within(PATIENCE, command, args)
+}
+
+/// Runs what takes its time with these arguments to its end.
+pub(crate) fn done_within<A: AsRef<OsStr>>(
+    patience: Duration,
+    mut command: Command,
+    args: impl IntoIterator<Item = A>,
+) -> Done {
     assert_cmd::Command::from_std({
         command.args(args);
         command
     })
-    .timeout(PATIENCE)
+    .timeout(patience)
     .output()
     .expect("the command ends in time")
     .into()

@@ -1,16 +1,20 @@
 //! `lockshift races`: what can go wrong, and what prevents it.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::command::{done, lockshift, lockshift_at};
+use super::command::{done, done_within, lockshift, lockshift_at};
 use crate::golden::golden;
 use crate::server::Server;
 
+/// For exploring everything, without optimisation, on a busy machine.
+const EXPLORING: Duration = Duration::from_secs(300);
+
 #[test]
 fn every_race_is_reproduced_and_every_remedy_is_clean() {
-    let ended = done(lockshift(), ["races", "--json"]);
+    let ended = done_within(EXPLORING, lockshift(), ["races", "--json"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stderr);
     let json = ended.json();
     let races = json.as_array().unwrap();
