@@ -128,6 +128,15 @@ impl Picture {
         self.colours.iter().filter(|pixel| **pixel == colour).count()
     }
 
+    /// How many upright bars of this colour there are beside each other: six pixels wide, fifteen high at least.
+    pub(super) fn bars(&self, colour: [u8; 3]) -> usize {
+        let (width, height) = (self.width as usize, self.height as usize);
+        let is = |x: usize, y: usize| x < width && self.colours[y * width + x] == colour;
+        let is_across = |x: usize, y: usize| !is(x - 1, y) && (x..x + 6).all(|x| is(x, y)) && !is(x + 6, y);
+        let is_bar = |x: usize| (0..height - 15).any(|top| (top..top + 15).all(|y| is_across(x, y)));
+        (1..width).filter(|x| is_bar(*x)).count()
+    }
+
     /// How many there are.
     pub(super) fn pixels(&self) -> usize {
         self.colours.len()
