@@ -69,6 +69,10 @@ impl Listener for Command {
     fn arg(self, word: impl AsRef<[u8]>) -> Self {
         Self::arg(self, word)
     }
+
+    fn arg_int(self, number: i64) -> Self {
+        Self::arg_int(self, number)
+    }
 }
 
 /// Holds what it hears against the words of a command.
