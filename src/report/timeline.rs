@@ -120,7 +120,7 @@ impl Row {
     fn of(trace: &Trace, index: usize, step: &Step) -> Self {
         let was = |key: usize| step.before.keys.get(key).and_then(Option::as_ref).map(|content| &content.value);
         let cell = |(key, content): (usize, &Option<Content>)| Cell {
-            value: content.as_ref().map(|content| abridged::word(&content.value)),
+            value: content.as_ref().map(|content| abridged::value(&content.value)),
             ttl_ms: content.as_ref().and_then(|content| content.ttl_ms),
             is_new: was(key) != content.as_ref().map(|content| &content.value),
         };

@@ -34,6 +34,11 @@ pub(super) fn reply(reply: &Reply) -> String {
     }
 }
 
+/// What a key holds: on several servers, the words of each.
+pub(super) fn value(value: &str) -> String {
+    value.split(" | ").map(word).collect::<Vec<_>>().join(" | ")
+}
+
 /// The longest word that is shown whole: a stamp in nanoseconds.
 const LONGEST: usize = 19;
 
@@ -53,4 +58,5 @@ fn long_words_keep_both_ends() {
     assert_eq!(word("1700000010"), "1700000010");
     assert_eq!(word("c11e47ed000000000000000000000100"), "c11e47…0100");
     assert_eq!(word(""), "\"\"");
+    assert_eq!(value("c11e47ed000000000000000000000100 | -"), "c11e47…0100 | -");
 }

@@ -99,8 +99,11 @@ impl Grid {
                     lines.push(left + &titles.collect::<String>());
                 }
             }
-            Lanes::Together(_) => {
-                lines.push(trace.actors.iter().map(heading).collect::<Vec<_>>().join("   "));
+            Lanes::Together(words) => {
+                let titles: Vec<_> = trace.actors.iter().map(heading).collect();
+                let line = titles.join("   ");
+                let width = self.left_columns() + 2 * titles.len() + 4 + words;
+                lines.extend(if columns(&line) <= width { vec![line] } else { titles });
                 lines.push(head + "  " + &self.names.iter().map(|name| format!("{name:<2}")).collect::<String>());
             }
         }
