@@ -3,6 +3,7 @@
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
+mod clients;
 mod elsewhen;
 mod legacy;
 mod modern;

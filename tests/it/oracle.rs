@@ -12,7 +12,7 @@ mod steps;
 mod terms;
 
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngSeed, TestRunner};
 
 use self::duel::Duel;
 use self::peer::Peer;
@@ -88,7 +88,13 @@ fn agree_with<S: Strategy<Value = Vec<Step>>>(server: &Server, sequences: impl F
             .try_for_each(|step| duel.step(step))
             .map_err(|disagreement| TestCaseError::fail(disagreement.told()))
     };
-    let config = ProptestConfig { failure_persistence: None, max_shrink_iters: 4096, ..ProptestConfig::default() };
+    let default = ProptestConfig::default();
+    // The same sequences every time, unless PROPTEST_RNG_SEED asks for others: what fails here fails for everybody.
+    let rng_seed = match default.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(20_261_121),
+        chosen @ RngSeed::Fixed(_) => chosen,
+    };
+    let config = ProptestConfig { failure_persistence: None, max_shrink_iters: 4096, rng_seed, ..default };
     if let Err(failure) = TestRunner::new(config).run(&sequences(terms), run) {
         panic!("{failure}");
     }

@@ -60,7 +60,8 @@ fn from_table(table: &Table, flavour: Flavour, depth: usize) -> Reply {
     }
     match table.raw_get::<Value>("double") {
         Ok(Value::Number(number)) => return Reply::bulk(number::print(flavour, number)),
-        Ok(Value::Integer(number)) => return Reply::bulk(number.to_string()),
+        // Lua 5.1 has doubles only: this one has no fraction.
+        Ok(Value::Integer(number)) => return Reply::bulk(number::print(flavour, number as f64)),
         _ => {}
     }
     let items = (1..).map(|index| table.raw_get::<Value>(index).unwrap_or(Value::Nil));

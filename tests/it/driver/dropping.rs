@@ -46,13 +46,15 @@ fn a_guard_may_be_dropped_by_any_thread<W: World>() {
 
 fn an_abandoned_lock_stays_until_its_lease_is_over<W: World>() {
     let server = Server::start();
-    let world = W::open(&server, token(ms(300)));
+    let world = W::open(&server, token(ms(1500)));
     let mut guard = world.win();
     world.renew(&mut guard, Renewal::every(ms(1)));
     pause(ms(5));
     let mut monitor = Monitor::on(&server);
 
     world.abandon(guard);
+    // An extension that a task had sent already may still be on its way.
+    pause(ms(100));
     monitor.skip();
 
     let attempt = world.acquire(&Wait::every(ms(20)));
