@@ -78,8 +78,8 @@ impl Locker for TokenLock {
             return Ok(Acquired::Held(Held::because(Why::Live)));
         }
         let hold = Hold { value: token, since, lease: self.lease(), fence: None };
-        let over = Hold { lease: OVER_AT_ONCE, ..hold.clone() };
-        Ok(Acquired::Won(self.as_the_server_counts(hold, redis)?.unwrap_or(over)))
+        let counted = self.as_the_server_counts(hold, redis)?;
+        Ok(Acquired::Won(counted.unwrap_or_else(|hold| Hold { lease: OVER_AT_ONCE, ..hold })))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -142,18 +142,18 @@ impl TokenLock {
         redis.script_flag(&script, &[&self.key], &[token, millis.as_bytes()])
     }
 
-    /// What is left of `hold` if its end was told as a moment, which the server compares with its own clock; `None` if
-    /// that is nothing.
-    fn as_the_server_counts(&self, hold: Hold, redis: &mut Transcript) -> Turn<Option<Hold>> {
+    /// What is left of `hold` if its end was told as a moment, which the server compares with its own clock; `hold`
+    /// itself, as an error, if that is nothing.
+    fn as_the_server_counts(&self, hold: Hold, redis: &mut Transcript) -> Turn<Result<Hold, Hold>> {
         if self.timing.end(hold.lease, hold.since.wall).is_none() {
-            return Ok(Some(hold));
+            return Ok(Ok(hold));
         }
         let asked = redis.clock()?;
-        let Standing::Ours { left } = self.standing(&hold, redis)? else { return Ok(None) };
+        let Standing::Ours { left } = self.standing(&hold, redis)? else { return Ok(Err(hold)) };
         let left = left.map_or(hold.lease.length(), |left| left.min(hold.lease.length()));
-        let Ok(lease) = Lease::new(left) else { return Ok(None) };
+        let Ok(lease) = Lease::new(left) else { return Ok(Err(hold)) };
         let counted = Hold { since: asked, lease, ..hold.clone() };
-        Ok(Some(if counted.valid_until() < hold.valid_until() { counted } else { hold }))
+        Ok(Ok(if counted.valid_until() < hold.valid_until() { counted } else { hold }))
     }
 }
 

@@ -7,9 +7,9 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::slice;
 
-use crate::Command;
+use crate::{Command, Node};
 
-/// What can be said as a command.
+/// What can be said as a command; unless it is one, a command for the first server.
 pub(crate) trait Phrase {
     /// Says all words to `listener`, the name first.
     fn say<L: Listener>(&self, listener: L) -> L;
@@ -19,9 +19,10 @@ pub(crate) trait Phrase {
         self.say(Command::unsaid())
     }
 
-    /// Whether `command` is the same, word for word.
-    fn is(&self, command: &Command) -> bool {
-        self.say(Comparison { expected: command.words().iter(), is_same: true }).ends_the_same()
+    /// Whether `command` is the same, word for word, and for the same server.
+    fn matches(&self, command: &Command) -> bool {
+        let is_same = command.node() == Node::default();
+        self.say(Comparison { expected: command.words().iter(), is_same }).ends_the_same()
     }
 }
 
@@ -40,6 +41,14 @@ impl<P: Phrase> Phrase for &P {
     fn say<L: Listener>(&self, listener: L) -> L {
         P::say(self, listener)
     }
+
+    fn command(&self) -> Command {
+        P::command(self)
+    }
+
+    fn matches(&self, command: &Command) -> bool {
+        P::matches(self, command)
+    }
 }
 
 impl Phrase for Command {
@@ -51,7 +60,7 @@ impl Phrase for Command {
         self.clone()
     }
 
-    fn is(&self, command: &Command) -> bool {
+    fn matches(&self, command: &Command) -> bool {
         self == command
     }
 }
@@ -59,6 +68,10 @@ impl Phrase for Command {
 impl Listener for Command {
     fn arg(self, word: impl AsRef<[u8]>) -> Self {
         Self::arg(self, word)
+    }
+
+    fn arg_int(self, number: i64) -> Self {
+        Self::arg_int(self, number)
     }
 }
 
@@ -78,5 +91,31 @@ impl Listener for Comparison<'_> {
 impl Comparison<'_> {
     fn ends_the_same(mut self) -> bool {
         self.is_same && self.expected.next().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Set};
+
+    #[test]
+    fn a_phrase_is_the_command_that_it_becomes_and_no_other() {
+        let key = Key::from("k");
+        let set = Set::new(&key, b"v");
+        let command = Phrase::command(&set);
+        assert!(set.matches(&command));
+        assert!(Phrase::matches(&&command, &command));
+        let others = [
+            Command::new("SET").arg("k"),
+            Command::new("SET").arg("k").arg("w"),
+            Command::new("SET").arg("k").arg("v").arg("NX"),
+            command.clone().on(Node(1)),
+        ];
+        for other in others {
+            assert!(!set.matches(&other), "{other}");
+            assert!(!Phrase::matches(&&command, &other), "{other}");
+            assert_eq!(Phrase::command(&&other), other);
+        }
     }
 }

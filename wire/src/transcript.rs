@@ -64,7 +64,7 @@ impl Transcript {
                 self.asked = Some(command.clone());
                 Err(Pending::Send(command))
             }
-            Some(Entry::Exchange(asked, reply)) if phrase.is(asked) => {
+            Some(Entry::Exchange(asked, reply)) if phrase.matches(asked) => {
                 self.next += 1;
                 Ok((asked, reply))
             }

@@ -48,10 +48,10 @@ impl<C: ConnectionLike + 'static> Tenancy<C> {
         Answer::of(self.key(), noted)
     }
 
+    /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
-        self.watch.change(|term| term.end(host::mono()));
         let mut connection = self.line.connection();
-        let hold = self.watch.hold();
+        let hold = self.watch.end();
         Answer::of(self.key(), self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)))
     }
 }

@@ -73,6 +73,14 @@ impl Watch {
         self.watched().term.hold().clone()
     }
 
+    /// Ends the term, and says what was held until now.
+    pub(super) fn end(&self) -> Hold {
+        self.change(|term| {
+            term.end(host::mono());
+            term.hold().clone()
+        })
+    }
+
     /// Changes the term, and wakes those who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Term) -> T) -> T {
         let mut watched = self.watched();

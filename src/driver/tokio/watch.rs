@@ -65,6 +65,14 @@ impl Watch {
         self.0.borrow().hold().clone()
     }
 
+    /// Ends the term, and says what was held until now.
+    pub(super) fn end(&self) -> Hold {
+        self.change(|term| {
+            term.end(host::mono());
+            term.hold().clone()
+        })
+    }
+
     /// Changes the term, and wakes those who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Term) -> T) -> T {
         let mut outcome = None;

@@ -61,8 +61,8 @@ double-takeover  setnx-page-del      8      66  setnx-page (30)
 late-unlock      java-lua            5      38  java-token (86)
                                                 token (86)
 
-2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean.
-514 states in all.
+2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 514
+states in all.
 ";
     assert_eq!(ended.stdout, expected);
 }

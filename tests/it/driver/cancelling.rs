@@ -6,12 +6,13 @@ use std::time::Duration;
 use lockshift::driver::tokio::Lock;
 use lockshift::driver::{Answer, Attempt, Wait};
 use lockshift::lock::{Locker, Released};
+use lockshift::wire::Key;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, cmd};
 use tokio::time::{sleep, timeout};
 
 use super::gate::Gate;
-use super::lockers::SetnxExpire;
+use super::lockers::{Restamped, SetnxExpire};
 use super::world::{AN_HOUR, ms, token};
 use crate::monitor::Monitor;
 use crate::patience::{pause, until};
@@ -121,6 +122,22 @@ async fn a_release_dropped_while_it_is_under_way_is_carried_on() {
     gate.open();
 
     until_free(&server);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_knows_of_an_extension_that_nobody_waits_for_any_more() {
+    let server = Server::start();
+    let lock = lock(&server, Restamped(Key::from("k"))).await;
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let mut gate = Gate::shut(&server);
+
+    assert!(timeout(ms(20), guard.extend()).await.is_err());
+    gate.until_waiting(1);
+    let releasing = tokio::spawn(guard.release());
+    sleep(ms(20)).await;
+    gate.open();
+
+    assert!(matches!(releasing.await.unwrap(), Ok(Answer::Known(Released::Freed))), "the value is another one now");
 }
 
 #[tokio::test]

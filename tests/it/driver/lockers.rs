@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
-use lockshift::wire::{Command, Expiry, Key, Set, Transcript, Turn};
+use lockshift::wire::{Command, Expiry, Key, Only, Set, Transcript, Turn};
 
 /// Two steps where others need one: SETNX, then EXPIRE. It cannot be extended.
 #[derive(Debug)]
@@ -106,5 +106,52 @@ impl Locker for Watched {
 
     fn needs_own_connection(&self) -> bool {
         true
+    }
+}
+
+/// Every extension writes another value, as the old clients' stamps do.
+#[derive(Debug)]
+pub(super) struct Restamped(pub(super) Key);
+
+impl Restamped {
+    fn written(&self, value: Vec<u8>, only: Only<'_>, redis: &mut Transcript) -> Turn<Option<Hold>> {
+        let since = redis.clock()?;
+        let set = Set::new(&self.0, &value).only(only).expiry(Expiry::Px(self.lease().length()));
+        Ok(redis.set(&set)?.then(|| Hold { value: value.clone(), since, lease: self.lease(), fence: None }))
+    }
+}
+
+impl Locker for Restamped {
+    fn key(&self) -> &Key {
+        &self.0
+    }
+
+    fn lease(&self) -> Lease {
+        Lease::new(Duration::from_secs(3600)).unwrap()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let written = self.written(owner.token.hex().into_bytes(), Only::IfMissing, redis)?;
+        Ok(written.map_or(Acquired::Held(Held::because(Why::Live)), Acquired::Won))
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        if redis.get(&self.0)?.as_ref() != Some(&hold.value) {
+            return Ok(Released::Lost);
+        }
+        Ok(if redis.del(&self.0)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let written = self.written([&hold.value[..], b"+"].concat(), Only::IfExists, redis)?;
+        Ok(written.map_or(Extended::Lost, Extended::Until))
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        Ok(match redis.get(&self.0)? {
+            None => Standing::Free,
+            Some(value) if value == hold.value => Standing::Ours { left: None },
+            Some(_) => Standing::Theirs,
+        })
     }
 }
