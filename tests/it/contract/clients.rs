@@ -66,13 +66,13 @@ fn the_jedis_class_enters_again_without_a_word_and_renews_until_any_of_its_locks
         panic!("it renews at once");
     };
     assert_eq!(pause, Duration::from_secs(10), "a whole lease: too late");
-    assert_eq!(wire.said(), "script 1 k v 10; > get k; > expire k 10");
+    assert_eq!(wire.said(), "eval 1 k v 10; > get k; > expire k 10");
 
     let left_once = wire.ask(|redis| again.locks.unlock(1, &key(), b"v", redis));
     assert_eq!(wire.said(), "");
     let left = wire.ask(|redis| left_once.locks.unlock(1, &key(), b"v", redis));
     assert!(left.answer && !left.locks.renews());
-    assert_eq!(wire.said(), "script 1 k v; > get k; > del k");
+    assert_eq!(wire.said(), "eval 1 k v; > get k; > del k");
 
     assert_eq!(wire.ask(|redis| next.turn(&left.locks, redis)), Renewed::Ended);
     assert!(!wire.ask(|redis| left.locks.unlock(1, &key(), b"v", redis)).answer, "it holds nothing");

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A scene is one line, or goes on in lines that are indented further. `k` is the key; `<alice>`, `<bob-uuid>` stand for
-//! the owners' tokens; `script` is an EVALSHA, or the EVAL that follows NOSCRIPT; `>` marks the script's own calls.
+//! the owners' tokens; `script` is an EVALSHA, and the EVAL that follows NOSCRIPT; `eval` is an EVAL at once;
+//! `>` marks the script's own calls.
 
 use super::scene::SCENES;
 

@@ -13,14 +13,18 @@ use crate::server::Contents;
 /// The commands, as one would type them, with the owners' tokens and the scripts by name.
 pub(super) fn wire(lines: &[Line]) -> String {
     let mut said: Vec<String> = Vec::new();
+    let mut refused = false;
     for (index, line) in lines.iter().enumerate() {
-        let refused = lines.get(index + 1).is_some_and(|next| is(line, "EVALSHA") && is(next, "EVAL"));
+        let repeated = lines.get(index + 1).is_some_and(|next| is(line, "EVALSHA") && is(next, "EVAL"));
         match line.source {
             // NOSCRIPT: the same script follows with its text.
-            Source::Client(_) if refused => {}
-            Source::Client(_) => said.push(by_name(line).to_string()),
+            Source::Client(_) if repeated => {}
+            Source::Client(_) if is(line, "EVALSHA") || refused => said.push(by_name(line, "script")),
+            Source::Client(_) if is(line, "EVAL") => said.push(by_name(line, "eval")),
+            Source::Client(_) => said.push(line.to_string()),
             Source::Script => said.push(format!("> {}", by_its_own_clock(line))),
         }
+        refused = repeated;
     }
     let mut text = said.join("; ");
     for (owner, name) in [(ALICE, "alice"), (BOB, "bob")] {
@@ -127,12 +131,8 @@ fn is(line: &Line, name: &str) -> bool {
     line.words[0] == name.as_bytes()
 }
 
-/// The command, with `script` for EVALSHA and its hash or EVAL and its text.
-fn by_name(line: &Line) -> Command {
-    let words = if is(line, "EVALSHA") || is(line, "EVAL") {
-        [&[b"script".to_vec()], &line.words[2..]].concat()
-    } else {
-        line.words.clone()
-    };
-    Command::from_words(words).expect("a line has a command")
+/// The command with this name in place of EVALSHA and its hash, or EVAL and its text.
+fn by_name(line: &Line, name: &str) -> String {
+    let words = [&[name.as_bytes().to_vec()], &line.words[2..]].concat();
+    Command::from_words(words).expect("a name is a word").to_string()
 }
