@@ -14,7 +14,7 @@
 //!
 //! let dialect = lockshift_legacy::find("php-getset").expect("the PHP article's lock");
 //! let lock = Lock::new(dialect, Key::from("lock:test"), Lease::new(Duration::from_secs(10))?);
-//! let me = Owner { token: Token::new([7; 16]), pid: 77, thread: 1 };
+//! let me = Owner::new(Token::new([7; 16]), 77, 1);
 //!
 //! let mut redis = Transcript::new();
 //! assert_eq!(lock.acquire(&me, redis.rewind()), Err(Pending::Clock));

@@ -8,12 +8,14 @@
 
 extern crate alloc;
 
+mod bell;
 mod hold;
 mod lease;
 mod locker;
 mod outcome;
 mod owner;
 
+pub use bell::Bell;
 pub use hold::Hold;
 pub use lease::{Lease, LeaseError};
 pub use locker::{Locker, Mode};

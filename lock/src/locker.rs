@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use lockshift_wire::{Key, Transcript, Turn};
 
-use crate::{Acquired, Extended, Hold, Lease, Owner, Released, Standing};
+use crate::{Acquired, Bell, Extended, Hold, Lease, Owner, Released, Standing};
 
 /// With whom a holder shares the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +51,18 @@ pub trait Locker: Send + Sync {
         Ok(())
     }
 
+    /// Where a release of this lock is announced to `owner` while it waits; `None` for protocols that announce nothing.
+    fn bell(&self, owner: &Owner) -> Option<Bell> {
+        let _ = owner;
+        None
+    }
+
+    /// Stops waiting: whoever has left something of itself on the server by its tries, a place in a queue, takes it back.
+    fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let _ = (owner, redis);
+        Ok(())
+    }
+
     /// Whether commands of others on the same connection would break it, as with WATCH and MULTI.
     fn needs_own_connection(&self) -> bool {
         false
@@ -90,6 +102,14 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         (**self).disclaim(owner, redis)
+    }
+
+    fn bell(&self, owner: &Owner) -> Option<Bell> {
+        (**self).bell(owner)
+    }
+
+    fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        (**self).withdraw(owner, redis)
     }
 
     fn needs_own_connection(&self) -> bool {

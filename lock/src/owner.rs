@@ -50,10 +50,19 @@ impl fmt::Debug for Token {
 /// Who asks for a lock. Each protocol writes the part that its format knows: a token, a process and thread, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
-    /// Fresh for every acquisition.
+    /// Fresh for every acquisition; all tries of one wait are the same acquisition.
     pub token: Token,
+    /// The same for all acquisitions of one program: with the thread, it makes a re-entrant owner.
+    pub instance: Token,
     /// The process id.
     pub pid: u32,
     /// A number of the thread or task within the process.
     pub thread: u64,
+}
+
+impl Owner {
+    /// The owner of this token in a program that acquires nothing else: its instance has the same name.
+    pub const fn new(token: Token, pid: u32, thread: u64) -> Self {
+        Self { token, instance: token, pid, thread }
+    }
 }

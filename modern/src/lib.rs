@@ -11,7 +11,7 @@
 //! use lockshift_wire::{MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 //!
 //! let lock = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?);
-//! let me = Owner { token: Token::new([7; 16]), pid: 77, thread: 1 };
+//! let me = Owner::new(Token::new([7; 16]), 77, 1);
 //!
 //! // Driven by hand: run, answer, run again. A driver does this in a loop.
 //! let mut redis = Transcript::new();

@@ -2,8 +2,8 @@
 //! as arguments.
 
 use std::cell::{Cell, RefCell};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use lockshift_lock::{Owner, Token};
@@ -40,8 +40,24 @@ pub fn wall() -> UnixTime {
 pub fn owner(thread: u64) -> Result<Owner, getrandom::Error> {
     thread_local!(static SUPPLY: RefCell<Supply> = const { RefCell::new(Supply::empty()) });
     let pid = std::process::id();
-    let token = SUPPLY.with_borrow_mut(|supply| supply.token(pid))?;
-    Ok(Owner { token, pid, thread })
+    SUPPLY.with_borrow_mut(|supply| {
+        let token = supply.token(pid)?;
+        Ok(Owner { token, instance: instance(supply, pid)?, pid, thread })
+    })
+}
+
+/// What all owners of this process have in common. A process that was forked off is another one.
+fn instance(supply: &mut Supply, pid: u32) -> Result<Token, getrandom::Error> {
+    static INSTANCE: Mutex<Option<(u32, Token)>> = Mutex::new(None);
+    let mut instance = INSTANCE.lock().unwrap_or_else(PoisonError::into_inner);
+    match *instance {
+        Some((drawn_by, token)) if drawn_by == pid => Ok(token),
+        Some(_) | None => {
+            let token = supply.token(pid)?;
+            *instance = Some((pid, token));
+            Ok(token)
+        }
+    }
 }
 
 /// Random bits for the next tokens. The system is asked for some of them at once: asking takes longer than all that is
@@ -108,6 +124,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn all_owners_of_a_process_are_of_one_instance() {
+        let here = owner(1).unwrap();
+        let there = std::thread::spawn(|| owner(2).unwrap()).join().unwrap();
+        assert_eq!(here.instance, there.instance);
+        assert!(![here.token, there.token].contains(&here.instance));
+    }
 
     #[test]
     fn no_two_owners_have_the_same_token() {

@@ -16,7 +16,7 @@ const FIRST_PID: u32 = 4_100_000;
 pub(super) fn owner(place: usize) -> Owner {
     let place = u8::try_from(place).unwrap_or(u8::MAX);
     let token = Token::new([0xe7, 0x5a, 0, 0, 0, 0, 0, 0, 0, 0, SIGN[0], SIGN[1], SIGN[2], SIGN[3], place, 0]);
-    Owner { token, pid: FIRST_PID + u32::from(place), thread: 1 }
+    Owner::new(token, FIRST_PID + u32::from(place), 1)
 }
 
 /// An exchange of names.

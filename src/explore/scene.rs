@@ -133,7 +133,7 @@ impl Scene {
     /// An owner acquired so many ticks before the first and died: what it wrote is in the key.
     #[must_use]
     pub fn after_death_of(mut self, client: &Client, ticks_ago: u16) -> Self {
-        let owner = Owner { token: Token::new([0xde; 16]), pid: 39_999, thread: 1 };
+        let owner = Owner::new(Token::new([0xde; 16]), 39_999, 1);
         let now = self.before(ticks_ago);
         let wall = self.skewed(now, client.skew);
         let mut said = Transcript::new();

@@ -75,7 +75,7 @@ impl Parts for Whole<'_> {
 
     fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
         let scene = self.0;
-        let owner = Owner { token: Token::new([0xee; 16]), pid: 49_999, thread: 1 };
+        let owner = Owner::new(Token::new([0xee; 16]), 49_999, 1);
         let refused = |place: usize| {
             let locker = &scene.clients[place].locker;
             let mut probe = Probe { node: node.clone(), at: scene.reading(place, tick), scene, tick };

@@ -88,7 +88,7 @@ impl Verdict {
 }
 
 fn comes(stage: &mut Stage, newcomer: &dyn Locker) -> bool {
-    let owner = Owner { token: Token::new([0xee; 16]), pid: 2, thread: 2 };
+    let owner = Owner::new(Token::new([0xee; 16]), 2, 2);
     matches!(stage.try_acquire(newcomer, &owner, Until::End), Some(Acquired::Won(_)))
 }
 
@@ -97,6 +97,6 @@ fn owners() -> impl Iterator<Item = Owner> {
     (0..=u8::MAX).map(|head| {
         let mut bytes = [0xd7; 16];
         bytes[0] = head;
-        Owner { token: Token::new(bytes), pid: 1, thread: 1 }
+        Owner::new(Token::new(bytes), 1, 1)
     })
 }

@@ -127,5 +127,5 @@ const SHORTEST: Lease = match Lease::new(Lease::MIN) {
 fn owner(token_begins: u8) -> Owner {
     let mut token = [0x5a; 16];
     token[0] = token_begins;
-    Owner { token: Token::new(token), pid: 4_099_999, thread: 1 }
+    Owner::new(Token::new(token), 4_099_999, 1)
 }

@@ -28,7 +28,7 @@ pub(super) fn scripts(locker: &dyn Locker) -> Vec<Vec<u8>> {
     texts.map(|command| command.args()[0].clone()).collect()
 }
 
-const STRANGER: Owner = Owner { token: Token::new([0xde; 16]), pid: 4_099_998, thread: 1 };
+const STRANGER: Owner = Owner::new(Token::new([0xde; 16]), 4_099_998, 1);
 const SESSION: Session = Session(0);
 
 /// A server for one client, and what that client has sent.

@@ -12,7 +12,7 @@ use crate::monitor::{Monitor, address_of, said_by};
 use crate::server::{Options, Server, fetched};
 
 const LEASE: Duration = Duration::from_secs(10);
-const OWNER: Owner = Owner { token: Token::new([0xab; 16]), pid: 7, thread: 1 };
+const OWNER: Owner = Owner::new(Token::new([0xab; 16]), 7, 1);
 
 #[test]
 fn on_the_server_in_path() {

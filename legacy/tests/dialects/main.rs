@@ -33,4 +33,4 @@ mod walk;
 use lockshift_lock::{Owner, Token};
 
 /// The owner that all tests ask for: its token makes the UUID 11111111-1111-4111-9111-111111111111.
-const ME: Owner = Owner { token: Token::new([0x11; 16]), pid: 4711, thread: 42 };
+const ME: Owner = Owner::new(Token::new([0x11; 16]), 4711, 42);

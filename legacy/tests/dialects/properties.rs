@@ -75,8 +75,8 @@ proptest! {
         token in any::<[u8; 16]>(),
     ) {
         let now = UnixTime::from_nanos(now_ns);
-        let holder = Owner { token: Token::new(token), pid: 1, thread: 2 };
-        let other = Owner { token: Token::new([0xee; 16]), pid: 3, thread: 4 };
+        let holder = Owner::new(Token::new(token), 1, 2);
+        let other = Owner::new(Token::new([0xee; 16]), 3, 4);
         for row in lookers() {
             let lock = Lock::new(row, Key::from("k"), Lease::new(Duration::from_millis(lease_ms)).expect("a lease"));
             let lease = lock.lease().length();
@@ -96,7 +96,7 @@ proptest! {
         lease_ms in 1_u64..=3_153_600_000_000,
         (token, pid, thread) in any::<([u8; 16], u32, u64)>(),
     ) {
-        let owner = Owner { token: Token::new(token), pid, thread };
+        let owner = Owner::new(Token::new(token), pid, thread);
         for row in catalogue().filter(|row| row.form.is_stamped()) {
             let number = row.form.stamp.at(UnixTime::from_nanos(now_ns), Duration::from_millis(lease_ms));
             let value = row.form.write(number, &owner);
@@ -112,7 +112,7 @@ proptest! {
         lease_ms in 1_u64..=3_153_600_000_000,
         value in prop_oneof![proptest::collection::vec(any::<u8>(), 0..48), "-?[0-9]{1,60}([.e][0-9]{1,3})?".prop_map(String::into_bytes)],
     ) {
-        let owner = Owner { token: Token::new([7; 16]), pid: u32::MAX, thread: u64::MAX };
+        let owner = Owner::new(Token::new([7; 16]), u32::MAX, u64::MAX);
         for row in catalogue().filter(|row| row.keys == Keys::One) {
             let lock = Lock::new(row, Key::from("k"), Lease::new(Duration::from_millis(lease_ms)).expect("a lease"));
             if let Some(Acquired::Won(hold)) = try_at(&lock, &owner, UnixTime::from_nanos(now_ns), &value) {

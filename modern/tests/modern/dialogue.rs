@@ -24,7 +24,7 @@ const SCRIPTS: [(&str, Script); 3] = [
 
 /// Whoever asks.
 pub(crate) fn owner() -> Owner {
-    Owner { token: Token::new([0xab; 16]), pid: 7, thread: 1 }
+    Owner::new(Token::new([0xab; 16]), 7, 1)
 }
 
 /// What the owner holds, by a lease that began at this millisecond.

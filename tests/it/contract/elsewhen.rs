@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
+use lockshift::lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// When Alice comes, in October 2096: a TTL that is given as a moment must not be over. The digits tell one rounding
@@ -133,6 +133,14 @@ impl Locker for Elsewhen {
 
     fn disclaim(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.run(redis, |inner| self.lock.disclaim(&self.owner, inner))
+    }
+
+    fn bell(&self, _: &Owner) -> Option<Bell> {
+        self.lock.bell(&self.owner)
+    }
+
+    fn withdraw(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.run(redis, |inner| self.lock.withdraw(&self.owner, inner))
     }
 
     fn needs_own_connection(&self) -> bool {

@@ -15,8 +15,8 @@ use crate::monitor::Monitor;
 use crate::patience::pause;
 use crate::server::{Options, Server, contents};
 
-pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
-pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
+pub(super) const ALICE: Owner = Owner::new(Token::new([0xaa; 16]), 4711, 7);
+pub(super) const BOB: Owner = Owner::new(Token::new([0xbb; 16]), 4712, 8);
 
 /// The protocols that two contenders speak: the same, or two sides of one lock.
 pub(super) struct Cast {

@@ -148,6 +148,6 @@ fn connecting_anew() -> impl Iterator<Item = Named> {
 
 /// Whether the protocol can tell its own lock from another's, and so take it back unseen.
 fn disclaims(locker: &dyn Locker) -> bool {
-    let owner = Owner { token: Token::new([1; 16]), pid: 1, thread: 1 };
+    let owner = Owner::new(Token::new([1; 16]), 1, 1);
     locker.disclaim(&owner, &mut Transcript::new()).is_err()
 }
