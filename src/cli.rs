@@ -6,16 +6,21 @@ mod compare;
 mod completions;
 mod everywhere;
 mod exit;
+mod explore;
 mod failure;
+mod file;
 mod inspect;
 mod link;
 mod man;
+mod matrix;
 mod page;
 mod progress;
 mod protocols;
+mod races;
 mod run;
 mod server;
 mod signals;
+mod states;
 mod words;
 
 use std::process::ExitCode;
@@ -42,6 +47,9 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
+        Mode::Races(args) => races::run(&args, everywhere),
+        Mode::Explore(args) => explore::run(&args, everywhere),
+        Mode::Matrix(args) => matrix::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

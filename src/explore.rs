@@ -35,12 +35,14 @@ mod run;
 mod search;
 
 mod blame;
+mod follow;
 mod narrate;
 mod scribe;
 mod trace;
 
 pub use actor::{Actor, Doing, Talk, Work};
 pub use client::{Client, Times};
+pub use follow::Followed;
 pub use node::{Guard, Node};
 pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};

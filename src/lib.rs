@@ -14,8 +14,19 @@ pub mod driver;
 #[cfg(feature = "sim")]
 pub mod explore;
 pub mod inspect;
+#[cfg(feature = "sim")]
+pub mod matrix;
 pub mod protocols;
+#[cfg(feature = "sim")]
+pub mod races;
+#[cfg(feature = "sim")]
+pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
+
+/// The program in the readme is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -17,12 +17,14 @@
 
 mod choice;
 mod maker;
+mod modern;
 mod protocol;
+mod setting;
 mod spec;
-mod token;
 mod unsuitable;
 
 pub use choice::Choice;
 pub use protocol::{Generation, Protocol, catalogue, find};
+pub use setting::Setting;
 pub use spec::Spec;
 pub use unsuitable::Unsuitable;

@@ -4,17 +4,24 @@
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
 mod comparison;
+mod exploration;
 mod inspection;
+mod matrix;
 mod moment;
 mod protocols;
+mod races;
 mod run;
 mod table;
+mod timeline;
 
 use serde::Serialize;
 
 pub use comparison::{Compared, Comparison};
+pub use exploration::Exploration;
 pub use inspection::Inspection;
+pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};
+pub use races::{Races, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};
 
 /// A result that can be shown.

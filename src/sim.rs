@@ -6,6 +6,10 @@
 //! the Lua 5.1 that Redis itself embeds. It imports `wire` and nothing else of this project: no protocol, no socket, no
 //! host clock.
 //!
+//! Left out: everything around the keys (persistence, replicas, cluster slots, users, eviction, keyspace events), types
+//! and commands that no lock was seen to use (streams, blocking pops, `INCRBYFLOAT`, `ZRANGE BYLEX`, digests), RESP3, and
+//! in scripts all but the language and `redis` itself. [`Server::knows`] says what is there.
+//!
 //! ```
 //! use lockshift::sim::{Flavour, Server, Session};
 //! use lockshift::wire::{Command, Reply, UnixTime};

@@ -6,13 +6,15 @@ mod describe;
 mod digits;
 mod family;
 mod form;
-pub(crate) mod look;
+mod look;
 mod refusal;
 mod release;
 mod retry;
 mod stamp;
 mod takeover;
 mod ttl;
+
+use lockshift_wire::UnixTime;
 
 use crate::Reader;
 
@@ -81,6 +83,17 @@ impl Dialect {
     /// Whether `name` is this row's name, or one of the others it goes by.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.also.contains(&name)
+    }
+
+    /// When the lock in this value is over, on the wall clock: what its stamp says, margin and all. `None` for values of
+    /// another form, and for dialects whose stamps do not say it.
+    pub fn over_at(&self, value: &[u8]) -> Option<UnixTime> {
+        match (self.form.stamp.moment, self.clock) {
+            (Moment::Expiry, Clock::Local | Clock::Server) => {
+                self.form.read(value).map(|number| self.form.stamp.moment_of(number))
+            }
+            (Moment::Acquisition, _) | (_, Clock::Uptime) => None,
+        }
     }
 
     /// Whether it sends WATCH, MULTI and EXEC, and so needs a connection that nobody else uses meanwhile.

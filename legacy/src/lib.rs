@@ -1,6 +1,6 @@
 //! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and a stamp in the key.
 //!
-//! A [`Dialect`] is one row over closed axes; the [`catalogue`] has one row for every implementation that is known. A
+//! A [`Dialect`] is one row over closed axes; the [`mod@catalogue`] has one row for every implementation that is known. A
 //! [`Lock`] speaks the dialect that it is given. [`clients`] are those classes of the articles that have a state of
 //! their own. A [`Reader`] judges a stored value as one language does.
 //!
@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use lockshift_legacy::{Lock, catalogue};
+//! use lockshift_legacy::Lock;
 //! use lockshift_lock::{Acquired, Lease, Locker, Owner, Token};
 //! use lockshift_wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 //!
-//! let dialect = catalogue::find("php-getset").expect("the PHP article's lock");
+//! let dialect = lockshift_legacy::find("php-getset").expect("the PHP article's lock");
 //! let lock = Lock::new(dialect, Key::from("lock:test"), Lease::new(Duration::from_secs(10))?);
 //! let me = Owner { token: Token::new([7; 16]), pid: 77, thread: 1 };
 //!
@@ -40,6 +40,7 @@ mod lock;
 mod reader;
 mod scripts;
 
+pub use catalogue::{catalogue, find};
 pub use dialect::{
     Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, Keys, Language, Lifetime, Limit,
     Live, Look, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script, Stamp,

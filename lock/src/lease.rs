@@ -34,6 +34,9 @@ impl Lease {
     }
 
     /// This lease in whole units, rounded up: what a dialect that counts in `unit`s can say.
+    ///
+    /// # Panics
+    /// If the unit is zero.
     #[must_use]
     pub fn rounded_up_to(self, unit: Duration) -> Self {
         let units = self.0.as_nanos().div_ceil(unit.as_nanos());

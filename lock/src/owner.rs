@@ -21,7 +21,7 @@ impl Token {
 
     /// 32 lower-case hex digits: what the token lock writes into the key.
     pub fn hex(self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.0))
+        hex(self.0)
     }
 
     /// The token as a version 4 UUID, 36 characters: six of its bits give way to version and variant.
@@ -29,9 +29,16 @@ impl Token {
         let mut bytes = self.0;
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
-        let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+        let hex = hex(bytes);
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
+}
+
+/// Two lower-case hex digits a byte. Protocols ask for this on every rerun, and `format!` takes several times as long.
+fn hex(bytes: [u8; 16]) -> String {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    String::from_utf8(digits).expect("hex digits are ASCII")
 }
 
 impl fmt::Debug for Token {

@@ -91,12 +91,14 @@ impl Locker for ReadWriteLock {
 }
 
 impl ReadWriteLock {
+    /// First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
     fn standing_of_writer(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        match redis.get(&self.writer)? {
-            None => Ok(Standing::Free),
-            Some(token) if token != hold.value => Ok(Standing::Theirs),
-            Some(_) => Ok(Standing::Ours { left: redis.pttl(&self.writer)?.left_of_millis() }),
-        }
+        let ttl = redis.pttl(&self.writer)?;
+        Ok(match redis.get(&self.writer)? {
+            None => Standing::Free,
+            Some(token) if token != hold.value => Standing::Theirs,
+            Some(_) => Standing::Ours { left: ttl.left_of_millis() },
+        })
     }
 
     fn standing_of_reader(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {

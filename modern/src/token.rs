@@ -2,22 +2,61 @@
 //!
 //! Source: Redis documentation, "Distributed Locks with Redis", and the SET page, "Patterns".
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
-use lockshift_wire::{Expiry, Key, Only, Set, Transcript, Turn};
+use alloc::string::ToString;
 
-use crate::scripts::{EXTEND, RELEASE};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Turn, UnixTime};
+
+use crate::{CompareDelete, Native, Timing};
+
+const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
+const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
+const EXTEND_UNTIL: Script = Script::new(include_str!("lua/extend_until.lua"));
+
+/// The lease of a lock that the server took for over when it was won: shorter than the drift, so no holder relies on it.
+const OVER_AT_ONCE: Lease = match Lease::new(Lease::MIN) {
+    Ok(lease) => lease,
+    Err(_) => panic!("the shortest lease is a lease"),
+};
 
 /// `SET key token NX PX lease`; released and extended only while the key holds the token.
+///
+/// ```
+/// use core::time::Duration;
+/// use lockshift_lock::Lease;
+/// use lockshift_modern::{Native, Timing, TokenLock};
+///
+/// # fn main() -> Result<(), lockshift_lock::LeaseError> {
+/// let lease = Lease::new(Duration::from_secs(30))?;
+/// let by_script = TokenLock::new("invoices".into(), lease);
+/// let by_delifeq = by_script.clone().timed(Timing::Ex).native(Native::VALKEY_9_0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct TokenLock {
     key: Key,
     lease: Lease,
+    timing: Timing,
+    native: Native,
 }
 
 impl TokenLock {
-    /// A token lock on `key`, for `lease` at a time.
+    /// A token lock on `key`, for `lease` at a time: given in milliseconds, released and extended by script.
     pub fn new(key: Key, lease: Lease) -> Self {
-        Self { key, lease }
+        Self { key, lease, timing: Timing::Px, native: Native::NONE }
+    }
+
+    /// With the lease given by another option of SET.
+    #[must_use]
+    pub fn timed(self, timing: Timing) -> Self {
+        Self { timing, ..self }
+    }
+
+    /// Released and extended by what the server has of its own, as [`Native::detect`] found it.
+    #[must_use]
+    pub fn native(self, native: Native) -> Self {
+        Self { native, ..self }
     }
 }
 
@@ -26,41 +65,104 @@ impl Locker for TokenLock {
         &self.key
     }
 
+    /// As it was asked for, rounded up to what the option of SET can say.
     fn lease(&self) -> Lease {
-        self.lease
+        self.timing.rounded(self.lease)
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        let token = owner.token.hex().into_bytes();
         let since = redis.clock()?;
-        let set = Set::new(&self.key, &token).only(Only::IfMissing).expiry(Expiry::Px(self.lease.length()));
-        if redis.set(&set)? {
-            return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
+        let token = owner.token.hex().into_bytes();
+        let expiry = self.timing.expiry(self.lease(), since.wall);
+        if !redis.set(&Set::new(&self.key, &token).only(Only::IfMissing).expiry(expiry))? {
+            return Ok(Acquired::Held(Held::because(Why::Live)));
         }
-        Ok(Acquired::Held(Held::because(Why::Live)))
+        let hold = Hold { value: token, since, lease: self.lease(), fence: None };
+        let over = Hold { lease: OVER_AT_ONCE, ..hold.clone() };
+        Ok(Acquired::Won(self.as_the_server_counts(hold, redis)?.unwrap_or(over)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let freed = redis.script_flag(&RELEASE, &[&self.key], &[&hold.value])?;
+        let freed = self.delete_if_equal(&hold.value, redis)?;
         Ok(if freed { Released::Freed } else { Released::Lost })
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let since = redis.clock()?;
-        let lease_ms = alloc::format!("{}", self.lease.length().as_millis());
-        let extended = redis.script_flag(&EXTEND, &[&self.key], &[&hold.value, lease_ms.as_bytes()])?;
-        Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
+        if !self.expire_if_equal(&hold.value, since.wall, redis)? {
+            return Ok(Extended::Lost);
+        }
+        let hold = Hold { since, lease: self.lease(), ..hold.clone() };
+        Ok(self.as_the_server_counts(hold, redis)?.map_or(Extended::Lost, Extended::Until))
     }
 
+    /// First for how long, then whose: the token is written once, so what is ours at the end was ours all the time. The
+    /// other way round the time might be that of whoever came in between.
     fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        match redis.get(&self.key)? {
-            None => Ok(Standing::Free),
-            Some(value) if value != hold.value => Ok(Standing::Theirs),
-            Some(_) => Ok(Standing::Ours { left: redis.pttl(&self.key)?.left_of_millis() }),
-        }
+        let ttl = redis.pttl(&self.key)?;
+        Ok(match redis.get(&self.key)? {
+            None => Standing::Free,
+            Some(value) if value != hold.value => Standing::Theirs,
+            Some(_) => Standing::Ours { left: ttl.left_of_millis() },
+        })
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        redis.script_flag(&RELEASE, &[&self.key], &[owner.token.hex().as_bytes()]).map(drop)
+        self.delete_if_equal(owner.token.hex().as_bytes(), redis).map(drop)
+    }
+}
+
+impl TokenLock {
+    /// Deletes the key if it holds exactly `token`; whether it did.
+    fn delete_if_equal(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        let answer = match self.native.delete {
+            None => None,
+            Some(CompareDelete::DelIfEq) => unless_refused(redis.delifeq(&self.key, token))?,
+            Some(CompareDelete::DelEx) => unless_refused(redis.delex_ifeq(&self.key, token))?,
+        };
+        match answer {
+            Some(deleted) => Ok(deleted),
+            None => redis.script_flag(&RELEASE, &[&self.key], &[token]),
+        }
+    }
+
+    /// Lets the key live for another lease from `now` if it holds exactly `token`; whether it did.
+    fn expire_if_equal(&self, token: &[u8], now: UnixTime, redis: &mut Transcript) -> Turn<bool> {
+        let lease = self.lease();
+        let set = Set::new(&self.key, token).only(Only::IfEquals(token)).expiry(self.timing.expiry(lease, now));
+        if self.native.set_ifeq
+            && let Some(written) = unless_refused(redis.set(&set))?
+        {
+            return Ok(written);
+        }
+        let (script, millis) = match self.timing.end(lease, now) {
+            None => (EXTEND, lease.length().as_millis().to_string()),
+            Some(end) => (EXTEND_UNTIL, end.as_millis().to_string()),
+        };
+        redis.script_flag(&script, &[&self.key], &[token, millis.as_bytes()])
+    }
+
+    /// What is left of `hold` if its end was told as a moment, which the server compares with its own clock; `None` if
+    /// that is nothing.
+    fn as_the_server_counts(&self, hold: Hold, redis: &mut Transcript) -> Turn<Option<Hold>> {
+        if self.timing.end(hold.lease, hold.since.wall).is_none() {
+            return Ok(Some(hold));
+        }
+        let asked = redis.clock()?;
+        let Standing::Ours { left } = self.standing(&hold, redis)? else { return Ok(None) };
+        let left = left.map_or(hold.lease.length(), |left| left.min(hold.lease.length()));
+        let Ok(lease) = Lease::new(left) else { return Ok(None) };
+        let counted = Hold { since: asked, lease, ..hold.clone() };
+        Ok(Some(if counted.valid_until() < hold.valid_until() { counted } else { hold }))
+    }
+}
+
+/// The answer, or `None` where the server refuses the native command: then the script has the last word. The server may
+/// have been replaced by an older one, an ACL may forbid the one and not the other, and a server that is out of memory
+/// refuses every SET, but no PEXPIRE.
+fn unless_refused(answer: Turn<bool>) -> Turn<Option<bool>> {
+    match answer {
+        Err(Pending::Fault(Fault::Refused { .. })) => Ok(None),
+        answer => answer.map(Some),
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::everywhere::Everywhere;
-use super::{compare, completions, inspect, man, protocols, run};
+use super::{compare, completions, explore, inspect, man, matrix, protocols, races, run};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -21,12 +21,16 @@ pub(super) enum Mode {
     Run(run::Args),
     Inspect(inspect::Args),
     Compare(compare::Args),
+    Races(races::Args),
+    Explore(explore::Args),
+    Matrix(matrix::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
 
 const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift races                         what can go wrong, and what prevents it
   lockshift protocols                     every lock that it speaks
   lockshift run nightly -- ./backup.sh    one backup at a time
   lockshift inspect lock:42               who wrote that key, and who would steal it

@@ -8,30 +8,36 @@ use super::server::{Node, Server};
 pub(super) struct Everywhere {
     /// The Redis to use: redis://, rediss:// or redis+unix://; several of them, or ?cluster=true, for a cluster
     #[arg(long, global = true, value_name = "URL", env = "REDIS_URL", hide_env_values = true, value_delimiter = ',')]
-    pub(super) redis: Vec<Node>,
+    redis: Vec<String>,
     /// Print JSON
     #[arg(long, global = true)]
     pub(super) json: bool,
 }
 
 impl Everywhere {
+    /// Whether a Redis was chosen.
+    pub(super) fn names_a_server(&self) -> bool {
+        !self.redis.is_empty()
+    }
+
     /// The Redis that was chosen.
     pub(super) fn server(&self) -> Result<Server, Failure> {
-        match self.redis.as_slice() {
-            [] => Err(Failure::new(
-                Exit::Usage,
+        let nodes: Vec<Node> = self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)?;
+        match nodes.as_slice() {
+            [] => Err(misnamed(
                 "which Redis? Name it with --redis redis://127.0.0.1:6379 or in the environment variable REDIS_URL",
             )),
             [node] if !node.is_of_cluster() => Ok(Server::Single(Box::new(node.clone()))),
-            nodes => match nodes.iter().find(|node| node.is_local()) {
-                Some(node) => Err(Failure::new(
-                    Exit::Usage,
-                    format_args!(
-                        "{node} cannot be a node of a cluster: name its nodes by redis:// or rediss:// addresses"
-                    ),
-                )),
-                None => Ok(Server::Cluster(nodes.to_vec())),
+            all => match all.iter().find(|node| node.is_local()) {
+                Some(node) => Err(misnamed(format_args!(
+                    "{node} cannot be a node of a cluster: name its nodes by redis:// or rediss:// addresses"
+                ))),
+                None => Ok(Server::Cluster(nodes)),
             },
         }
     }
+}
+
+fn misnamed(sentence: impl ToString) -> Failure {
+    Failure::new(Exit::Usage, sentence)
 }

@@ -10,8 +10,19 @@ use crate::wire::Key;
 
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Failure {
+    let words = error.to_string();
     let error = Error::connection(key, error);
-    Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.trouble(), own_words(&error)))
+    match error.trouble() {
+        // There was none that could break: the name is unknown, the handshake failed, somebody hung up at once.
+        Trouble::Disconnected | Trouble::Unusable => {
+            let remedy = match server.is_encrypted() {
+                false => "correct the address",
+                true => "correct the address, or name the certificates to trust in SSL_CERT_FILE",
+            };
+            Failure::new(Exit::Unusable, format_args!("{server}: no connection ({words}): {remedy}"))
+        }
+        trouble => Failure::new(Exit::Unusable, format_args!("{server}: {trouble}{}", own_words(&error))),
+    }
 }
 
 /// The lock cannot be used.

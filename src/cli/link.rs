@@ -82,6 +82,14 @@ impl ConnectionLike for Link {
         }
     }
 
+    /// A cluster does not, and by that a driver knows it: its commands go to several nodes.
+    fn supports_pipelining(&self) -> bool {
+        match &*self.server {
+            Server::Single(_) => true,
+            Server::Cluster(_) => false,
+        }
+    }
+
     fn check_connection(&mut self) -> bool {
         match self.opened() {
             Ok(Open::Single(connection)) => connection.check_connection(),

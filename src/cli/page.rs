@@ -15,6 +15,11 @@ pub(super) fn print(report: &impl Report, everywhere: &Everywhere) -> Result<(),
     } else {
         report.text(width())
     };
+    self::text(&text)
+}
+
+/// Prints a text.
+pub(super) fn text(text: &str) -> Result<(), Failure> {
     let mut page = anstream::stdout();
     unless_closed(page.write_all(text.as_bytes()).and_then(|()| page.flush()))
 }

@@ -10,7 +10,7 @@ use crate::report::Protocols;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only these
+    /// Only these, with all that is known of them
     #[arg(value_name = "PROTOCOL")]
     only: Vec<Choice>,
 }
@@ -18,8 +18,8 @@ pub(super) struct Args {
 /// Lists them.
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let list = match args.only.as_slice() {
-        [] => Protocols::of(catalogue()),
-        only => Protocols::of(only.iter().map(Choice::protocol)),
+        [] => Protocols::of(catalogue(), false),
+        only => Protocols::of(only.iter().map(Choice::protocol), true),
     };
     page::print(&list, everywhere)?;
     Ok(Exit::Yes)

@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
 use super::link::Link;
+use super::server::Server;
 use super::{failure, page, words};
 use crate::driver::blocking::Lock;
 use crate::lock::Lease;
@@ -66,27 +67,29 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let server = Arc::new(everywhere.server()?);
     let news = News::listen()?;
-    let link = Link::to(&server).map_err(|error| failure::of_connection(&server, &args.key, error))?;
-    let locker = args.protocol.locker(args.key.clone(), args.lease);
-    let lock = Lock::new(link, Arc::clone(&locker));
-
     let mut ran = Ran::new(args.key.to_string(), args.protocol.to_string());
-    let acquiring = Acquiring { server: &server, wait: args.wait, once: args.nonblock };
-    let exit = match acquiring.acquire(&lock, &news, &mut ran) {
-        Ok(Ended::Won(guard)) => {
-            let holding = Holding { server: &server, command: &args.command, on_lost: args.on_lost };
-            holding.hold(guard, &*locker, &news, &mut ran)
-        }
-        Ok(Ended::Held) => Ok(Exit::Of(args.conflict_exit_code)),
-        Ok(Ended::Asked(request)) => Ok(request.exit()),
-        Err(failure) => Err(failure),
-    };
     // What went wrong is said first: the note is the last line.
-    let exit = exit.unwrap_or_else(Failure::tell);
+    let exit = args.run_under_lock(&server, &news, &mut ran).unwrap_or_else(Failure::tell);
     if everywhere.json {
         page::note(&ran);
     }
     Ok(exit)
+}
+
+impl Args {
+    fn run_under_lock(&self, server: &Arc<Server>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
+        let link = Link::to(server).map_err(|error| failure::of_connection(server, &self.key, error))?;
+        let locker = self.protocol.locker(self.key.clone(), self.lease);
+        let lock = Lock::new(link, Arc::clone(&locker));
+        match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, news, ran)? {
+            Ended::Won(guard) => {
+                let holding = Holding { server, command: &self.command, on_lost: self.on_lost };
+                holding.hold(guard, &*locker, news, ran)
+            }
+            Ended::Held => Ok(Exit::Of(self.conflict_exit_code)),
+            Ended::Asked(request) => Ok(request.exit()),
+        }
+    }
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use redis::cluster::{ClusterClient, ClusterConnection};
-use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
+use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError, RedisResult};
 
 /// How long a server may take to accept a connection, and to answer one command.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,17 +23,26 @@ impl FromStr for Node {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
-        let Some(mut url) = redis::parse_redis_url(typed) else {
-            return Err("it must begin with redis://, rediss:// or redis+unix://".to_owned());
+        let shown = without_secrets(typed);
+        let Some(url) = redis::parse_redis_url(typed) else {
+            return Err(format!(
+                "{shown} is no address of a Redis: it begins with redis://, rediss:// or redis+unix://"
+            ));
         };
-        let info = url.clone().into_connection_info().map_err(|error| error.to_string())?;
         let of_cluster = url.query_pairs().any(|(name, value)| name == "cluster" && value == "true");
-        if url.password().is_some() {
-            // Only an address without a host refuses a password, and this one has one.
-            let _ = url.set_password(Some("***"));
-        }
-        url.set_query(None);
-        Ok(Self { info, of_cluster, shown: url.to_string() })
+        let refused = |error: RedisError| format!("{shown} is no address of a Redis: {error}");
+        let info = url.into_connection_info().map_err(refused)?;
+        Ok(Self { info, of_cluster, shown })
+    }
+}
+
+/// An address without what stands before the host or behind a question mark, where passwords are. It need not be one.
+fn without_secrets(typed: &str) -> String {
+    let bare = typed.split('?').next().unwrap_or_default();
+    match (bare.split_once("://"), bare.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
+        (None, Some((_, host))) => format!("***@{host}"),
+        (_, None) => bare.to_owned(),
     }
 }
 
@@ -66,6 +75,15 @@ pub(super) enum Server {
 }
 
 impl Server {
+    /// Whether connections to it are encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        let nodes = match self {
+            Self::Single(node) => std::slice::from_ref(&**node),
+            Self::Cluster(nodes) => nodes,
+        };
+        nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
+    }
+
     /// A new connection to one server.
     pub(super) fn connect_single(node: &Node) -> RedisResult<Connection> {
         let connection = Client::open(node.info.clone())?.get_connection_with_timeout(PATIENCE)?;
@@ -95,5 +113,19 @@ impl fmt::Display for Server {
                 f.write_str(&shown.join(","))
             }
         }
+    }
+}
+
+#[test]
+fn addresses_are_shown_without_their_secrets() {
+    let table = [
+        ("redis://127.0.0.1:6379/2", "redis://127.0.0.1:6379/2"),
+        ("rediss://default:se@same@redis.example:6380/0?protocol=resp3", "rediss://***@redis.example:6380/0"),
+        ("redis+unix:///run/redis.sock?pass=sesame", "redis+unix:///run/redis.sock"),
+        ("sesame@redis.example", "***@redis.example"),
+        ("http://:sesame@redis.example", "http://***@redis.example"),
+    ];
+    for (typed, shown) in table {
+        assert_eq!(without_secrets(typed), shown, "{typed}");
     }
 }

@@ -20,7 +20,7 @@ use crate::wire::MonoTime;
 /// margin and rounding, which add up to 3 s.
 const OVERRUN_AT_MOST: Duration = Duration::from_secs(4);
 
-/// How often a holder that overruns looks whether it has been overtaken.
+/// How often, at the least, a holder that overruns looks whether it has been overtaken.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// One client.
@@ -112,7 +112,8 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
             if self.witness.overtaken(entered)? {
                 break;
             }
-            self.track.pause(LOOK);
+            // Often enough to notice while whoever took over is still inside.
+            self.track.pause((self.track.workload.hold / 4).clamp(Duration::from_millis(1), LOOK));
         }
         Ok(())
     }

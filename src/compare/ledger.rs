@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use redis::{Arg, Cmd, ConnectionLike, RedisResult, Value};
+use redis::{Cmd, ConnectionLike, RedisResult, Value};
 
 use crate::wire::Key;
 
@@ -33,13 +33,13 @@ impl Ledger {
         self.names().iter().cloned().map(Key::new).collect()
     }
 
-    fn enter(&self, command: &Cmd) {
+    /// Enters a command, as it goes over the wire: an array of strings.
+    fn enter(&self, packed: &[u8]) {
         self.commands.fetch_add(1, Ordering::Relaxed);
-        for arg in command.args_iter() {
-            match arg {
-                Arg::Simple(word) if self.is_marked(word) && !self.names().contains(word) => {
-                    self.names().insert(word.to_vec());
-                }
+        let Ok(Value::Array(words)) = redis::parse_redis_value(packed) else { return };
+        for word in words {
+            match word {
+                Value::BulkString(word) if self.is_marked(&word) => drop(self.names().insert(word)),
                 _ => {}
             }
         }
@@ -69,16 +69,17 @@ impl<C> Entered<C> {
 }
 
 impl<C: ConnectionLike> ConnectionLike for Entered<C> {
-    fn req_command(&mut self, command: &Cmd) -> RedisResult<Value> {
-        self.ledger.enter(command);
-        self.connection.req_command(command)
-    }
-
-    // No driver packs its commands itself: a cluster could not be routed.
     fn req_packed_command(&mut self, command: &[u8]) -> RedisResult<Value> {
+        self.ledger.enter(command);
         self.connection.req_packed_command(command)
     }
 
+    fn req_command(&mut self, command: &Cmd) -> RedisResult<Value> {
+        self.ledger.enter(&command.get_packed_command());
+        self.connection.req_command(command)
+    }
+
+    // Pipelines, which no blocking lock uses.
     fn req_packed_commands(&mut self, commands: &[u8], offset: usize, count: usize) -> RedisResult<Vec<Value>> {
         self.connection.req_packed_commands(commands, offset, count)
     }

@@ -1,7 +1,7 @@
 //! The host: the only place that reads clocks, draws random bits and sleeps. Everything else is handed time and chance
 //! as arguments.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -37,11 +37,37 @@ pub fn wall() -> UnixTime {
 ///
 /// # Errors
 /// The system gives no random bits. There is no lock without them: two owners might be the same.
-#[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn owner(thread: u64) -> Result<Owner, getrandom::Error> {
-    let mut bits = [0; 16];
-    getrandom::fill(&mut bits)?;
-    Ok(Owner { token: Token::new(bits), pid: std::process::id(), thread })
+    thread_local!(static SUPPLY: RefCell<Supply> = const { RefCell::new(Supply::empty()) });
+    let pid = std::process::id();
+    let token = SUPPLY.with_borrow_mut(|supply| supply.token(pid))?;
+    Ok(Owner { token, pid, thread })
+}
+
+/// Random bits for the next tokens. The system is asked for some of them at once: asking takes longer than all that is
+/// done with a token until it is sent.
+struct Supply {
+    bits: [[u8; 16]; 16],
+    left: usize,
+    pid: u32,
+}
+
+impl Supply {
+    const fn empty() -> Self {
+        Self { bits: [[0; 16]; 16], left: 0, pid: 0 }
+    }
+
+    /// The next token. A process that was forked off must not use its parent's bits: it draws its own.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    fn token(&mut self, pid: u32) -> Result<Token, getrandom::Error> {
+        if self.left == 0 || self.pid != pid {
+            self.left = 0;
+            getrandom::fill(self.bits.as_flattened_mut())?;
+            (self.left, self.pid) = (self.bits.len(), pid);
+        }
+        self.left -= 1;
+        Ok(Token::new(self.bits[self.left]))
+    }
 }
 
 /// The number of the calling thread: 1, 2, 3 ... in the order in which threads first ask.
@@ -75,4 +101,35 @@ pub fn sleep(pause: Duration) {
 #[cfg(feature = "tokio")]
 pub async fn sleep_async(pause: Duration) {
     tokio::time::sleep(pause).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_owners_have_the_same_token() {
+        let draw = || (0..1000).map(|_| owner(1).unwrap().token).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(draw)).collect();
+        let tokens: BTreeSet<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(tokens.len(), 4000);
+    }
+
+    #[test]
+    fn a_forked_process_uses_no_bits_of_its_parent() {
+        let mut parent = Supply::empty();
+        parent.token(1).unwrap();
+        let mut child = Supply { bits: parent.bits, ..parent };
+        let of_child: BTreeSet<_> = (0..32).map(|_| child.token(2).unwrap()).collect();
+        assert!((0..32).all(|_| !of_child.contains(&parent.token(1).unwrap())));
+    }
+
+    #[test]
+    fn threads_have_numbers_of_their_own() {
+        let mine = thread_number();
+        assert_eq!(thread_number(), mine);
+        assert_ne!(std::thread::spawn(thread_number).join().unwrap(), mine);
+    }
 }

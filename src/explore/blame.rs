@@ -82,6 +82,13 @@ impl Trace {
         let number = self.blame?;
         let step = self.steps.get(number)?;
         let (name, at) = (self.name_of(step), Millis(step.at_ms));
+        if let Action::Tick | Action::Leap = step.action {
+            let is_over = |who: &usize| {
+                step.before.beliefs[*who].is_some_and(|held| held.from_ms + self.actors[*who].lease_ms <= step.at_ms)
+            };
+            let whose = (0..self.actors.len()).find(is_over)?;
+            return Some(format!("At {at}, {}'s lease was over.", self.actors[whose].name));
+        }
         let Some(exchange) = &step.exchange else { return Some(format!("At {at}, {name} {}.", step.note)) };
         let decided = self.steps[..number].iter().rev().find(|earlier| earlier.actor == step.actor);
         let late = decided.map(|earlier| earlier.at_ms).filter(|decided| *decided < step.at_ms);

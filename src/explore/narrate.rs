@@ -6,11 +6,12 @@ use super::conduct::Ended;
 use super::property::Property;
 use super::rules::apply;
 use super::scene::Scene;
-use super::scribe::{Heard, Scribe};
+use super::scribe::{Heard, Scribe, Write};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
-use crate::lock::{Acquired, Extended, Hold, Released, Why};
+use crate::lock::{Acquired, Extended, Hold, Mode, Released, Why};
+use crate::sim::Stored;
 use crate::wire::{Key, MonoTime};
 
 impl Scene {
@@ -72,12 +73,18 @@ impl Scene {
             Action::LoseReply(_) => return "never gets the reply".to_owned(),
             Action::Step(_) => {}
         }
-        match &heard.ended {
-            Some(ended) => self.ending(ended),
-            None if heard.wrote => "writes to the guarded resource".to_owned(),
-            None if heard.exchange.is_some() => String::new(),
-            None if heard.read_clock => "reads its clock".to_owned(),
-            None => "receives the reply".to_owned(),
+        match (&heard.ended, heard.wrote) {
+            (Some(ended), _) => return self.ending(ended),
+            (None, Some(Write::Accepted)) => return "writes to the guarded resource".to_owned(),
+            (None, Some(Write::Refused)) => return "is refused by the guarded resource".to_owned(),
+            (None, None) => {}
+        }
+        if heard.exchange.is_some() {
+            String::new()
+        } else if heard.read_clock {
+            "reads its clock".to_owned()
+        } else {
+            "receives the reply".to_owned()
         }
     }
 
@@ -104,7 +111,10 @@ impl Scene {
     fn shot(&self, keys: &[Key], world: &World) -> Shot {
         let now = self.wall(world.left.tick);
         let content = |key: &Key| {
-            let stored = world.node.server.peek(key, now)?;
+            let stored = match world.node.contents(key, now).as_slice() {
+                [only] => only.clone()?,
+                several => return Some(across(several)),
+            };
             let ttl = stored.expires_at.map(|until| millis(until.saturating_since(now)));
             Some(Content { kind: stored.value.type_name().to_owned(), value: stored.value.to_string(), ttl_ms: ttl })
         };
@@ -141,6 +151,8 @@ impl Scene {
             protocol: client.protocol.clone(),
             lease_ms: millis(client.locker.lease().length()),
             skew_ms: tick_ms.saturating_mul(client.skew.into()),
+            lock: client.lock,
+            shares: client.locker.mode() == Mode::Shared,
         };
         self.clients.iter().enumerate().map(role).collect()
     }
@@ -167,4 +179,11 @@ fn since_ms(hold: &Hold) -> u64 {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a key holds on each of several servers, on one line.
+fn across(servers: &[Option<Stored>]) -> Content {
+    let value = |stored: &Option<Stored>| stored.as_ref().map_or("-".to_owned(), |stored| stored.value.to_string());
+    let value = servers.iter().map(value).collect::<Vec<_>>().join(" | ");
+    Content { kind: "string".to_owned(), value, ttl_ms: None }
 }

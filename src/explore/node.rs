@@ -1,14 +1,16 @@
 //! The server's side of a world: the Redis, the states that a lagging replica may still be in, the guarded resource.
 
 use crate::lock::Hold;
-use crate::sim::{Server, Session};
-use crate::wire::{Command, Reply, UnixTime};
+use crate::sim::{Server, Session, Stored};
+use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// The server's side of a world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// The Redis that everybody speaks to.
     pub server: Server,
+    /// Further ones, independent of it and of each other. Only the first is ever replaced by its replica.
+    pub others: Vec<Server>,
     /// What it was before its last writes, latest first.
     pub lagging: Vec<Server>,
     /// How many such states are kept: none where no failover is to come.
@@ -38,11 +40,26 @@ const CARETAKER: Session = Session(u32::MAX);
 impl Node {
     /// A server alone.
     pub(super) fn new(server: Server) -> Self {
-        Self { server, lagging: Vec::new(), lag: 0, guard: None }
+        Self { server, others: Vec::new(), lagging: Vec::new(), lag: 0, guard: None }
     }
 
-    /// Runs a command; if it writes, a replica may still be in the state before.
+    /// All servers, the first one first.
+    pub(super) fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
+        std::iter::once(&mut self.server).chain(&mut self.others)
+    }
+
+    /// What a key holds on each of the servers.
+    pub(super) fn contents(&self, key: &Key, now: UnixTime) -> Vec<Option<Stored>> {
+        std::iter::once(&self.server).chain(&self.others).map(|server| server.peek(key, now)).collect()
+    }
+
+    /// Runs a command on the server that it is for; if it writes to the first, a replica may still be in the state before.
     pub(super) fn call(&mut self, session: Session, command: &Command, now: UnixTime) -> Reply {
+        let place = usize::from(command.node().0);
+        if place > 0 {
+            let unknown = || Reply::Error("ERR there is no such server".to_owned());
+            return self.others.get_mut(place - 1).map_or_else(unknown, |server| server.call(session, command, now));
+        }
         let before = (self.lag > 0 && !command.only_reads()).then(|| self.server.clone());
         let reply = self.server.call(session, command, now);
         if let Some(before) = before.filter(|before| *before != self.server) {
@@ -54,7 +71,9 @@ impl Node {
 
     /// Removes what expired meanwhile, so that two worlds do not differ only in when somebody looked.
     pub(super) fn elapse(&mut self, now: UnixTime) {
-        self.server.call(CARETAKER, &Command::new("PING"), now);
+        for server in self.servers() {
+            server.call(CARETAKER, &Command::new("PING"), now);
+        }
     }
 
     /// The replica that lacks the last `writes_lost` writes takes over; every connection is broken.
@@ -87,9 +106,14 @@ impl Guard {
         self.outdated.retain(|outdated| *outdated != who);
     }
 
+    /// Whether it refuses whoever holds this.
+    pub(super) fn refuses(&self, hold: &Hold) -> bool {
+        self.checks_fence && hold.fence < self.highest
+    }
+
     /// A write by a client that holds this.
     pub(super) fn write(&mut self, who: usize, hold: &Hold) {
-        if self.checks_fence && hold.fence < self.highest {
+        if self.refuses(hold) {
             return;
         }
         self.highest = self.highest.max(hold.fence);

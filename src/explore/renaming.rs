@@ -37,7 +37,7 @@ impl Renaming<'_> {
 
     fn command(&self, command: &Command) -> Command {
         let words = command.words().iter().map(|word| self.text(word)).collect();
-        Command::from_words(words).unwrap_or_else(|| command.clone())
+        Command::from_words(words).map_or_else(|| command.clone(), |renamed| renamed.on(command.node()))
     }
 
     fn reply(&self, reply: &Reply) -> Reply {
@@ -62,6 +62,7 @@ impl Renaming<'_> {
         });
         Node {
             server: node.server.rewritten(rewrite),
+            others: node.others.iter().map(|server| server.rewritten(rewrite)).collect(),
             lagging: node.lagging.iter().map(|server| server.rewritten(rewrite)).collect(),
             lag: node.lag,
             guard,

@@ -106,6 +106,13 @@ impl Scene {
         self
     }
 
+    /// With so many independent servers in all, the further ones empty Redis 7.0.
+    #[must_use]
+    pub fn servers(mut self, servers: u8) -> Self {
+        self.start.others = vec![Server::new(Flavour::Redis70); usize::from(servers.saturating_sub(1))];
+        self
+    }
+
     /// With a resource that clients write to while they hold; it can refuse whoever comes with an older fence.
     #[must_use]
     pub fn guarded(mut self, checks_fence: bool) -> Self {
@@ -117,8 +124,8 @@ impl Scene {
     #[must_use]
     pub fn after_command(mut self, ticks_ago: u16, command: &Command) -> Self {
         let now = self.before(ticks_ago);
-        let reply = self.start.server.call(STAGEHAND, command, now);
-        self.start.server.disconnect(STAGEHAND);
+        let reply = self.start.call(STAGEHAND, command, now);
+        self.start.servers().for_each(|server| server.disconnect(STAGEHAND));
         self.prelude.push((ticks_ago, command.clone(), reply));
         self
     }

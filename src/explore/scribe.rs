@@ -22,7 +22,14 @@ pub(super) struct Heard {
     pub(super) exchange: Option<(Command, Reply)>,
     pub(super) ended: Option<Ended>,
     pub(super) read_clock: bool,
-    pub(super) wrote: bool,
+    pub(super) wrote: Option<Write>,
+}
+
+/// What the guarded resource made of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    Accepted,
+    Refused,
 }
 
 impl Parts for Scribe<'_> {
@@ -54,7 +61,8 @@ impl Parts for Scribe<'_> {
     }
 
     fn write(&self, who: usize, actor: &Actor, node: &Node) -> Result<Node, Infallible> {
-        self.heard.borrow_mut().wrote = true;
+        let refused = node.guard.as_ref().zip(actor.hold()).is_some_and(|(guard, hold)| guard.refuses(hold));
+        self.heard.borrow_mut().wrote = Some(if refused { Write::Refused } else { Write::Accepted });
         self.whole.write(who, actor, node)
     }
 

@@ -58,6 +58,10 @@ pub struct Role {
     pub lease_ms: u64,
     /// How far its wall clock is ahead of the server's.
     pub skew_ms: i64,
+    /// Which lock it is after, if there are several.
+    pub lock: u8,
+    /// Whether it shares that lock with others who do: it reads.
+    pub shares: bool,
 }
 
 /// A command before the start.
@@ -151,6 +155,17 @@ impl Trace {
             (None, Action::Tick | Action::Leap) => "clock",
             (None, _) => "server",
         }
+    }
+
+    /// Who believes at this moment to hold what another believes to hold: the places among the actors.
+    pub fn clashing(&self, shot: &Shot) -> Vec<usize> {
+        let believers: Vec<usize> = (0..self.actors.len()).filter(|who| shot.beliefs[*who].is_some()).collect();
+        let clash = |one: usize, other: usize| {
+            let (one, other) = (&self.actors[one], &self.actors[other]);
+            one.lock == other.lock && !(one.shares && other.shares)
+        };
+        let has_rival = |who: &usize| believers.iter().any(|other| other != who && clash(*who, *other));
+        believers.iter().copied().filter(has_rival).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
-use crate::sim::{Server, Session};
+use crate::sim::Session;
 use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
 
 /// Whole values, by the rules of a scene.
@@ -40,7 +40,7 @@ impl Parts for Whole<'_> {
         let mut reply = Reply::Nil;
         match asked {
             Asked::Command(who, command, tick) => reply = node.call(session(who), &command, scene.wall(tick)),
-            Asked::Disconnect(who) => node.server.disconnect(session(who)),
+            Asked::Disconnect(who) => node.servers().for_each(|server| server.disconnect(session(who))),
             Asked::Won(who) => {
                 if let Some(guard) = &mut node.guard {
                     guard.won(who);
@@ -63,14 +63,14 @@ impl Parts for Whole<'_> {
     fn stands(&self, who: usize, actor: &Actor, node: &Node, tick: u16) -> Result<bool, Infallible> {
         let scene = self.0;
         let Some(hold) = scene.has(who, actor).or_else(|| actor.giving_back().cloned()) else { return Ok(false) };
-        let mut probe = Probe { server: node.server.clone(), at: scene.reading(who, tick), scene, tick };
+        let mut probe = Probe { node: node.clone(), at: scene.reading(who, tick), scene, tick };
         let standing = probe.run(|said| scene.clients[who].locker.standing(&hold, said));
         Ok(matches!(standing, Some(Standing::Ours { .. } | Standing::Indistinct { .. })))
     }
 
     fn touches(&self, who: usize, before: &Node, after: &Node, tick: u16) -> Result<bool, Infallible> {
         let (key, now) = (self.0.clients[who].locker.key(), self.0.wall(tick));
-        Ok(before.server.peek(key, now) != after.server.peek(key, now))
+        Ok(before.contents(key, now) != after.contents(key, now))
     }
 
     fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
@@ -78,7 +78,7 @@ impl Parts for Whole<'_> {
         let owner = Owner { token: Token::new([0xee; 16]), pid: 49_999, thread: 1 };
         let refused = |place: usize| {
             let locker = &scene.clients[place].locker;
-            let mut probe = Probe { server: node.server.clone(), at: scene.reading(place, tick), scene, tick };
+            let mut probe = Probe { node: node.clone(), at: scene.reading(place, tick), scene, tick };
             !matches!(probe.run(|said| locker.acquire(&owner, said)), Some(Acquired::Won(_)))
         };
         Ok(scene.protocols().any(refused))
@@ -136,7 +136,7 @@ const PROBE: Session = Session(u32::MAX);
 
 /// A question put to a copy of the server.
 struct Probe<'a> {
-    server: Server,
+    node: Node,
     at: Reading,
     scene: &'a Scene,
     tick: u16,
@@ -152,7 +152,7 @@ impl Probe<'_> {
                 Err(Pending::Fault(_)) => return None,
                 Err(Pending::Clock) => said.record_clock(self.at),
                 Err(Pending::Send(command)) => {
-                    said.record_reply(self.server.call(PROBE, &command, self.scene.wall(self.tick)));
+                    said.record_reply(self.node.call(PROBE, &command, self.scene.wall(self.tick)));
                 }
             }
         }

@@ -31,16 +31,16 @@ pub(super) fn writers(value: &[u8], now: UnixTime) -> Vec<Writer> {
 
 impl Writer {
     fn of(protocol: Protocol, value: &[u8], now: UnixTime) -> Option<Self> {
+        if !protocol.could_write(value) {
+            return None;
+        }
         match protocol.dialect() {
-            Some(dialect) => Self::of_dialect(protocol, dialect, value, now),
-            None => is_token(value).then_some(Self { protocol, ends_at: None }),
+            Some(dialect) if dialect.form.is_stamped() => Self::of_stamp(protocol, dialect, value, now),
+            Some(_) | None => Some(Self { protocol, ends_at: None }),
         }
     }
 
-    fn of_dialect(protocol: Protocol, dialect: &Dialect, value: &[u8], now: UnixTime) -> Option<Self> {
-        if !dialect.form.is_stamped() {
-            return dialect.form.matches(value).then_some(Self { protocol, ends_at: None });
-        }
+    fn of_stamp(protocol: Protocol, dialect: &Dialect, value: &[u8], now: UnixTime) -> Option<Self> {
         let stamp = dialect.form.stamp;
         let moment = stamp.moment_of(dialect.form.read(value)?);
         let ends_at = match (dialect.clock, stamp.moment) {
@@ -56,8 +56,4 @@ impl Writer {
     fn counts_uptime(&self) -> bool {
         self.protocol.dialect().is_some_and(|dialect| dialect.clock == Clock::Uptime)
     }
-}
-
-fn is_token(value: &[u8]) -> bool {
-    value.len() == 32 && value.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
 }

@@ -26,9 +26,17 @@ impl Choice {
     /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let protocol = find(&spec.name)?;
-        let maker = protocol.maker(spec)?;
-        let options: String = spec.options().map(|(name, value)| format!(",{name}={value}")).collect();
-        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker })
+        let settings = protocol.settings();
+        let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.words.contains(&word));
+        if let Some((name, word)) = spec.options().iter().find(|(name, word)| !knows(name, word)) {
+            return Err(Unsuitable::Option {
+                protocol: protocol.name(),
+                written: if word.is_empty() { name.clone() } else { format!("{name}={word}") },
+                known: settings.to_vec(),
+            });
+        }
+        let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
+        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker: protocol.maker(spec.options()) })
     }
 
     /// The protocol.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::maker::Maker;
-use super::spec::Spec;
-use super::token;
+use super::modern::{self, Modern};
+use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect};
 
@@ -17,7 +17,7 @@ pub struct Protocol(Row);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
     Legacy(&'static Dialect),
-    Token,
+    Modern(&'static Modern),
 }
 
 /// To which world a protocol belongs.
@@ -43,7 +43,7 @@ impl fmt::Display for Generation {
 
 /// Every protocol: the old dialects first.
 pub fn catalogue() -> impl Iterator<Item = Protocol> {
-    legacy::catalogue::catalogue().map(Row::Legacy).chain([Row::Token]).map(Protocol)
+    legacy::catalogue::catalogue().map(Row::Legacy).chain(modern::ROWS.iter().map(Row::Modern)).map(Protocol)
 }
 
 /// The protocol of this name, or of one of its other names.
@@ -62,7 +62,7 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         match self.0 {
             Row::Legacy(dialect) => dialect.name,
-            Row::Token => "token",
+            Row::Modern(modern) => modern.name,
         }
     }
 
@@ -70,7 +70,7 @@ impl Protocol {
     pub fn also(self) -> &'static [&'static str] {
         match self.0 {
             Row::Legacy(dialect) => dialect.also,
-            Row::Token => &[],
+            Row::Modern(_) => &[],
         }
     }
 
@@ -78,7 +78,7 @@ impl Protocol {
     pub fn generation(self) -> Generation {
         match self.0 {
             Row::Legacy(_) => Generation::Legacy,
-            Row::Token => Generation::Modern,
+            Row::Modern(_) => Generation::Modern,
         }
     }
 
@@ -86,7 +86,31 @@ impl Protocol {
     pub fn source(self) -> &'static str {
         match self.0 {
             Row::Legacy(dialect) => dialect.source,
-            Row::Token => token::SOURCE,
+            Row::Modern(modern) => modern.source,
+        }
+    }
+
+    /// What it writes into the key.
+    pub fn encoding(self) -> Cow<'static, str> {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.encoding().into(),
+            Row::Modern(modern) => modern.encoding.into(),
+        }
+    }
+
+    /// How it goes about it, an axis each; for modern locks, what may be said behind the name: `expiry=px|ex|pxat|exat`.
+    pub fn options(self) -> Vec<String> {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.options(),
+            Row::Modern(modern) => modern.settings.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// What may be said about it behind its name. A dialect is what it is.
+    pub fn settings(self) -> &'static [Setting] {
+        match self.0 {
+            Row::Legacy(_) => &[],
+            Row::Modern(modern) => modern.settings,
         }
     }
 
@@ -94,38 +118,23 @@ impl Protocol {
     pub fn dialect(self) -> Option<&'static Dialect> {
         match self.0 {
             Row::Legacy(dialect) => Some(dialect),
-            Row::Token => None,
+            Row::Modern(_) => None,
         }
     }
 
-    /// What it writes into the key.
-    pub fn encoding(self) -> Cow<'static, str> {
+    /// Whether it could have written this string, at whatever time and for whatever owner.
+    pub fn could_write(self, value: &[u8]) -> bool {
         match self.0 {
-            Row::Legacy(dialect) => dialect.family.to_string().into(),
-            Row::Token => token::ENCODING.into(),
+            Row::Legacy(dialect) => dialect.form.matches(value),
+            Row::Modern(modern) => modern.could_write(value),
         }
     }
 
-    /// What may stand behind its name: `expiry=px|ex|pxat|exat`.
-    pub fn options(self) -> Vec<String> {
+    /// What it makes, with these words said about it, all of them known to its settings.
+    pub(super) fn maker(self, said: &[(String, String)]) -> Maker {
         match self.0 {
-            Row::Legacy(_) => Vec::new(),
-            Row::Token => token::options(),
-        }
-    }
-
-    pub(super) fn maker(self, spec: &Spec) -> Result<Maker, Unsuitable> {
-        let refuse = |(name, value): (&str, &str)| Unsuitable::Option {
-            protocol: self.name(),
-            written: if value.is_empty() { name.to_owned() } else { format!("{name}={value}") },
-            known: self.options(),
-        };
-        match self.0 {
-            Row::Legacy(dialect) => match spec.options().next() {
-                Some(option) => Err(refuse(option)),
-                None => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
-            },
-            Row::Token => token::maker(spec.options()).map_err(refuse),
+            Row::Legacy(dialect) => Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease))),
+            Row::Modern(modern) => modern.maker(said),
         }
     }
 }

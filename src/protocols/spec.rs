@@ -19,8 +19,8 @@ impl Spec {
     }
 
     /// The options that nobody has taken, with their values.
-    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    pub fn options(&self) -> &[(String, String)] {
+        &self.options
     }
 }
 
@@ -44,5 +44,5 @@ fn a_name_with_options_behind_it() {
     assert_eq!(spec.name, "token");
     assert_eq!(spec.take("lease"), Some("2".to_owned()));
     assert_eq!(spec.take("lease"), None);
-    assert_eq!(spec.options().collect::<Vec<_>>(), [("expiry", "exat")]);
+    assert_eq!(spec.options(), [("expiry".to_owned(), "exat".to_owned())]);
 }

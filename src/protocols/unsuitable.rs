@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::setting::Setting;
+
 /// What was written is no protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsuitable {
@@ -20,8 +22,8 @@ pub enum Unsuitable {
         protocol: &'static str,
         /// The option as written.
         written: String,
-        /// The options that it has.
-        known: Vec<String>,
+        /// What may be said about it.
+        known: Vec<Setting>,
     },
 }
 
@@ -29,6 +31,7 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
 }
 
-fn choices(options: &[String]) -> String {
-    if options.is_empty() { ": it has none".to_owned() } else { format!(": it has {}", options.join(", ")) }
+fn choices(known: &[Setting]) -> String {
+    let known: Vec<_> = known.iter().map(ToString::to_string).collect();
+    if known.is_empty() { ": it has none".to_owned() } else { format!(": it has {}", known.join(", ")) }
 }

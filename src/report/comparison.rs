@@ -51,10 +51,10 @@ impl Report for Comparison {
         let head = [
             "PROTOCOL",
             "ACQUIRED",
-            "PER SECOND",
+            "PER SEC",
             "WAIT P50",
             "WAIT P99",
-            "COMMANDS EACH",
+            "COMMANDS",
             "DOUBLE HOLDS",
             "WRONG RELEASES",
             "BUSY",

@@ -1,6 +1,6 @@
 //! Tables as this house sets them: a bold head, no lines, two spaces between columns.
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 /// The widest a table becomes on a wide screen: beyond that the eye loses the line.
 const WIDEST: u16 = 100;
@@ -36,6 +36,10 @@ pub(super) fn text(mut table: Table) -> String {
     let last = table.column_count().saturating_sub(1);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if index == last { 0 } else { 2 }));
+        if index == 0 {
+            // A name that is broken in two can neither be read nor copied.
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }

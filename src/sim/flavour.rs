@@ -33,11 +33,11 @@ impl Flavour {
         }
     }
 
-    /// The version of Redis that it names: Valkey names the one that it left from.
-    pub fn redis_version(self) -> &'static str {
+    /// Whether MULTI or WATCH between MULTI and EXEC makes EXEC fail, beside being refused.
+    pub(super) fn nesting_spoils(self) -> bool {
         match self {
-            Self::Redis70 | Self::Redis84 => self.version(),
-            Self::Valkey9 => "7.2.4",
+            Self::Redis70 | Self::Redis84 => false,
+            Self::Valkey9 => true,
         }
     }
 

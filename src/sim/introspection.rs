@@ -1,6 +1,7 @@
 //! What the server says of itself: TIME, INFO, COMMAND, WAIT.
 
 use super::call::{Answer, Call, Row, count};
+use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
 use super::row::Access;
@@ -13,6 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::speaks("command", -1, |call| Ok(Reply::Array(commands(call).map(description).collect()))).with_subcommands(),
     Row::speaks("command|count", 2, |call| Ok(count(commands(call).count()))),
     Row::speaks("command|info", -2, command_info),
+    Row::speaks("command|docs", -2, command_docs),
 ];
 
 /// Seconds and microseconds of the server's clock.
@@ -25,18 +27,14 @@ fn time(call: &mut Call<'_>) -> Answer {
 /// The sections that clients look at, whichever are asked for.
 fn info(call: &mut Call<'_>) -> Answer {
     let flavour = call.state.flavour;
-    let lines = [
-        "# Server".to_owned(),
-        format!("redis_version:{}", flavour.redis_version()),
-        format!("server_name:{}", flavour.server_name()),
-        format!("{}_version:{}", flavour.server_name(), flavour.version()),
-        "redis_mode:standalone".to_owned(),
-        String::new(),
-        "# Replication".to_owned(),
-        "role:master".to_owned(),
-        "connected_slaves:0".to_owned(),
-    ];
-    Ok(Reply::bulk(lines.map(|line| line + "\r\n").concat()))
+    let names = match flavour {
+        Flavour::Redis70 | Flavour::Redis84 => format!("redis_version:{}\r\nredis_mode:standalone", flavour.version()),
+        Flavour::Valkey9 => format!(
+            "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:{}\r\nserver_mode:standalone",
+            flavour.version()
+        ),
+    };
+    Ok(Reply::bulk(format!("# Server\r\n{names}\r\n\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")))
 }
 
 /// There is no replica that could confirm anything, and nobody who could wait.
@@ -56,6 +54,23 @@ fn command_info(call: &mut Call<'_>) -> Answer {
         names => names.iter().map(|name| call.table.named(name, flavour).map_or(Reply::Nil, description)).collect(),
     };
     Ok(Reply::Array(found))
+}
+
+/// Names and descriptions by turns, without those that are not known. Of all that a real server tells, the arguments that
+/// tell one server from another.
+fn command_docs(call: &mut Call<'_>) -> Answer {
+    let flavour = call.state.flavour;
+    let rows: Vec<_> = match &call.args()[1..] {
+        [] => commands(call).collect(),
+        names => names.iter().filter_map(|name| call.table.named(name, flavour)).collect(),
+    };
+    let if_equal = || Reply::Array(["name", "comparison-value", "token", "IFEQ"].map(Reply::bulk).into());
+    let docs = |row: &Row| {
+        let arguments = (row.name == "set" && flavour.sets_if_equal()).then(if_equal);
+        let arguments = Reply::Array(arguments.into_iter().collect());
+        [Reply::bulk(row.name), Reply::Array(vec![Reply::bulk("arguments"), arguments])]
+    };
+    Ok(Reply::Array(rows.into_iter().flat_map(docs).collect()))
 }
 
 fn commands(call: &Call<'_>) -> impl Iterator<Item = &'static Row> {

@@ -1,5 +1,7 @@
 //! Numbers as Redis reads and writes them.
 
+use super::flavour::Flavour;
+
 /// The integer that these bytes spell in the one way that Redis accepts: no `+`, no leading zero, no blank.
 pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
     let canonical = match bytes {
@@ -22,13 +24,18 @@ pub(super) fn float(bytes: &[u8]) -> Option<f64> {
     if number.is_nan() || overflowed || underflowed { None } else { Some(number) }
 }
 
-/// C's `%.17g`: how Redis 7.0 writes a score, and every Redis a number that a script passes to a command.
-pub(super) fn print_17g(number: f64) -> String {
-    if number.is_nan() {
-        return if number.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+/// A score, or a number that a script passes to a command, as this server writes it.
+pub(super) fn print(flavour: Flavour, number: f64) -> String {
+    match flavour {
+        Flavour::Redis70 => print_17g(number),
+        Flavour::Redis84 | Flavour::Valkey9 => print_shortest(number),
     }
-    if number.is_infinite() {
-        return number.to_string();
+}
+
+/// C's `%.17g`.
+fn print_17g(number: f64) -> String {
+    if !number.is_finite() {
+        return print_infinite(number);
     }
     const DIGITS: i32 = 17;
     let scientific = format!("{number:.16e}");
@@ -43,6 +50,39 @@ pub(super) fn print_17g(number: f64) -> String {
     }
 }
 
+/// As many digits as it takes to read the same number again, in the notation of the Grisu code that later servers use.
+fn print_shortest(number: f64) -> String {
+    if !number.is_finite() {
+        return print_infinite(number);
+    }
+    let is_whole = number.fract() == 0.0 && number.abs() < 2f64.powi(62);
+    if is_whole && !(number == 0.0 && number.is_sign_negative()) {
+        return format!("{number:.0}");
+    }
+    let scientific = format!("{:e}", number.abs());
+    let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
+    let exponent: i32 = exponent.parse().expect("`{:e}` writes a small integer as exponent");
+    let digits = i32::try_from(mantissa.chars().filter(char::is_ascii_digit).count()).expect("17 digits at most");
+    let decimals = digits - 1 - exponent;
+    let is_short = match decimals {
+        ..=0 => exponent < digits + 7,
+        1..=6 => true,
+        7.. => exponent.abs() < 4,
+    };
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    if is_short { number.to_string() } else { format!("{sign}{mantissa}e{exponent:+}") }
+}
+
+fn print_infinite(number: f64) -> String {
+    match (number.is_nan(), number.is_sign_negative()) {
+        (true, true) => "-nan",
+        (true, false) => "nan",
+        (false, true) => "-inf",
+        (false, false) => "inf",
+    }
+    .to_owned()
+}
+
 /// A decimal fraction without the zeros at its end.
 fn without_zeros(decimal: &str) -> &str {
     if decimal.contains('.') { decimal.trim_end_matches('0').trim_end_matches('.') } else { decimal }
@@ -50,7 +90,7 @@ fn without_zeros(decimal: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{float, integer, print_17g};
+    use super::{float, integer, print_17g, print_shortest};
 
     #[test]
     fn integers_have_one_spelling() {
@@ -112,6 +152,26 @@ mod tests {
             (f64::NEG_INFINITY, "-inf"),
         ] {
             assert_eq!(print_17g(number), text);
+        }
+    }
+
+    #[test]
+    fn later_servers_write_numbers_shortly() {
+        for (number, text) in [
+            (0.0, "0"),
+            (3.0, "3"),
+            (0.1, "0.1"),
+            (-0.25, "-0.25"),
+            (123_456_789.123, "123456789.123"),
+            (1e17, "100000000000000000"),
+            (1e20, "1e+20"),
+            (1.234_567_890_123_456_8e20, "123456789012345680000"),
+            (1e-7, "1e-7"),
+            (1.5e-7, "1.5e-7"),
+            (0.000_123, "0.000123"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(print_shortest(number), text);
         }
     }
 }

@@ -31,7 +31,7 @@ fn zrange(call: &mut Call<'_>, defaults: Range, may_choose: bool) -> Answer {
     }
     let found = if asked.by_score { by_score(call, asked)? } else { by_index(call, asked)? };
     let show = |(member, score)| {
-        let score = asked.with_scores.then(|| score_reply(score));
+        let score = asked.with_scores.then(|| score_reply(call, score));
         [Some(Reply::Bulk(member)), score].into_iter().flatten()
     };
     Ok(Reply::Array(found.into_iter().flat_map(show).collect()))

@@ -21,8 +21,8 @@ pub(super) fn ranking<'c>(call: &'c Call<'_>) -> Result<Option<&'c Ranking>, Ref
 }
 
 /// A score as this server writes it.
-pub(super) fn score_reply(score: f64) -> Reply {
-    Reply::bulk(number::print_17g(score))
+pub(super) fn score_reply(call: &Call<'_>, score: f64) -> Reply {
+    Reply::bulk(number::print(call.state.flavour, score))
 }
 
 /// Under which conditions a score is written, and what is answered.
@@ -66,7 +66,7 @@ fn zadd(call: &mut Call<'_>, increment: bool) -> Answer {
     }
     Ok(match results.last() {
         Some((Outcome::Refused, _)) if options.increment => Reply::Nil,
-        Some((_, score)) if options.increment => score_reply(*score),
+        Some((_, score)) if options.increment => score_reply(call, *score),
         _ => count(if options.count_changed { added + changed } else { added }),
     })
 }
@@ -140,7 +140,9 @@ fn zrem(call: &mut Call<'_>) -> Answer {
 }
 
 fn zscore(call: &mut Call<'_>) -> Answer {
-    Ok(ranking(call)?.and_then(|ranking| ranking.score(&call.args()[1])).map_or(Reply::Nil, score_reply))
+    Ok(ranking(call)?
+        .and_then(|ranking| ranking.score(&call.args()[1]))
+        .map_or(Reply::Nil, |score| score_reply(call, score)))
 }
 
 fn zrank(call: &mut Call<'_>) -> Answer {

@@ -67,6 +67,12 @@ impl Server {
         reply
     }
 
+    /// Whether this command is simulated. One that is not is answered as a server answers that has no such command; where
+    /// that matters, as it does to whoever replays foreign traffic, ask first.
+    pub fn knows(&self, command: &Command) -> bool {
+        TABLE.find(command.words(), self.state.flavour).is_ok()
+    }
+
     /// Forgets all that belongs to a connection: selected database, MULTI, WATCH, subscriptions, messages not taken.
     pub fn disconnect(&mut self, session: Session) {
         self.state.connections.remove(&session);
@@ -110,13 +116,17 @@ impl Server {
     /// Whether the command may be sent at all, here and now.
     fn admit(&self, session: Session, row: &'static Row, words: usize) -> Result<&'static Row, Refusal> {
         row.check_arity(words)?;
-        let connection = self.state.connections.get(&session);
-        if connection.is_some_and(|connection| !connection.subscriptions.is_empty()) && !row.while_listening {
+        let Some(connection) = self.state.connections.get(&session) else { return Ok(row) };
+        if !connection.subscriptions.is_empty() && !row.while_listening {
             return Err(Refusal::err(format_args!(
                 "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
                  context",
                 row.name
             )));
+        }
+        let is_nested = connection.transaction.is_some() && matches!(row.name, "multi" | "watch");
+        if is_nested && self.state.flavour.nesting_spoils() {
+            return Err(Refusal::err(format_args!("Command '{}' not allowed inside a transaction", row.name)));
         }
         Ok(row)
     }

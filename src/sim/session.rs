@@ -72,11 +72,10 @@ impl Subscriptions {
 }
 
 impl Connection {
-    /// Leaves the transaction, and whatever was watched for it; `None` if there was none.
+    /// Leaves the transaction, if there is one, and forgets what was watched.
     pub(super) fn end_transaction(&mut self) -> Option<Transaction> {
-        let transaction = self.transaction.take()?;
         self.watched.clear();
         self.touched = false;
-        Some(transaction)
+        self.transaction.take()
     }
 }

@@ -24,18 +24,19 @@ fn multi(call: &mut Call<'_>) -> Answer {
 }
 
 fn discard(call: &mut Call<'_>) -> Answer {
-    match call.connection().end_transaction() {
-        Some(_) => Ok(Reply::ok()),
-        None => Err(Refusal::err("DISCARD without MULTI")),
+    if call.connection().transaction.is_none() {
+        return Err(Refusal::err("DISCARD without MULTI"));
     }
+    call.connection().end_transaction();
+    Ok(Reply::ok())
 }
 
 fn exec(call: &mut Call<'_>) -> Answer {
-    let touched = call.connection().touched;
-    let Some(transaction) = call.connection().transaction.clone() else {
+    if call.connection().transaction.is_none() {
         return Err(Refusal::err("EXEC without MULTI"));
-    };
-    call.connection().end_transaction();
+    }
+    let touched = call.connection().touched;
+    let transaction = call.connection().end_transaction().unwrap_or_default();
     if transaction.spoilt {
         return Err(Refusal::ExecAbort);
     }
@@ -70,23 +71,18 @@ fn unwatch(call: &mut Call<'_>) -> Answer {
 
 impl State {
     /// A command was not even accepted: the transaction that it should have joined cannot be executed any more. If that
-    /// command was EXEC itself, the transaction is over.
+    /// command was EXEC itself, the transaction is over, and what was watched is forgotten even without one.
     pub(super) fn spoil_transaction(&mut self, session: Session, was_exec: bool, refusal: Refusal) -> Refusal {
-        let Some(connection) = self.connections.get_mut(&session) else { return refusal_of_exec(was_exec, refusal) };
+        let connection = self.connections.entry(session).or_default();
         if was_exec {
             connection.end_transaction();
-        } else if let Some(transaction) = &mut connection.transaction {
+            let text = refusal.to_string();
+            let reason = text.strip_prefix("ERR ").unwrap_or(&text);
+            return Refusal::Other(format!("EXECABORT Transaction discarded because of: {reason}"));
+        }
+        if let Some(transaction) = &mut connection.transaction {
             transaction.spoilt = true;
         }
-        refusal_of_exec(was_exec, refusal)
+        refusal
     }
-}
-
-fn refusal_of_exec(was_exec: bool, refusal: Refusal) -> Refusal {
-    if !was_exec {
-        return refusal;
-    }
-    let text = refusal.to_string();
-    let reason = text.strip_prefix("ERR ").unwrap_or(&text);
-    Refusal::Other(format!("EXECABORT Transaction discarded because of: {reason}"))
 }

@@ -1,9 +1,15 @@
 //! The command `lockshift`, as a person or a script runs it: what it prints where, and how it exits.
 
+mod addresses;
 mod command;
 mod compare;
+mod explore;
 mod inspect;
+mod matrix;
 mod protocols;
+mod races;
 mod run;
 mod troubles;
 mod usage;
+
+pub(crate) use command::{done, lockshift};

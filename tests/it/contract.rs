@@ -15,6 +15,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use lockshift::lock::{Locker, Mode};
+use lockshift::protocols::{self, Protocol};
 
 use crate::drivers::{self, Driver};
 use scene::SCENES;
@@ -49,6 +50,15 @@ fn through<D: Driver>(table: &Table, rows: &[Row]) -> String {
         }
     }
     broken
+}
+
+#[test]
+fn every_protocol_has_its_expectations() {
+    let tables = [legacy::TABLES, modern::TABLES].concat();
+    let tables: Vec<_> = tables.into_iter().map(Table::read).collect();
+    let told = |name: &str| tables.iter().flat_map(Table::names).any(|row| row.split(',').next() == Some(name));
+    let untold: Vec<_> = protocols::catalogue().map(Protocol::name).filter(|name| !told(name)).collect();
+    assert!(untold.is_empty(), "what these say on the wire stands in no table: {untold:?}");
 }
 
 /// The row of a protocol that both contenders speak.

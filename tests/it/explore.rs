@@ -3,7 +3,7 @@
 
 mod by_hand;
 mod known;
-mod locks;
+pub(crate) mod locks;
 mod lost;
 mod planted;
 mod sameness;

@@ -8,9 +8,11 @@ mod values;
 
 use std::time::Duration;
 
-use lockshift::driver::Error;
+use lockshift::driver::{Error, Unknown};
 use lockshift::lock::Lease;
 use lockshift::wire::Key;
+
+use crate::protocols::Named;
 
 /// Plays a story over a `Driver` as a test for each of them.
 macro_rules! through_every_driver {
@@ -37,8 +39,14 @@ fn lease() -> Lease {
 }
 
 /// The message says which key, what is wrong and, after a colon, what to do.
-fn assert_helps(protocol: &str, error: &Error) {
+fn assert_helps((name, locker): &Named, error: &Error) {
     let message = error.to_string();
-    let says = message.strip_prefix("lock key `lock:7`: ");
-    assert!(says.is_some_and(|says| says.contains(": ")), "{protocol}: {message}");
+    let says = message.strip_prefix(&format!("lock key `{}`: ", locker.key()));
+    assert!(says.is_some_and(|says| says.contains(": ")), "{name}: {message}");
+}
+
+/// The message says which key.
+fn assert_names((name, locker): &Named, unknown: &Unknown) {
+    let message = unknown.to_string();
+    assert!(message.starts_with(&format!("lock key `{}`: ", locker.key())), "{name}: {message}");
 }

@@ -3,6 +3,7 @@
 //! What they stand on:
 //!
 //! - [`patience`]: waiting for something to become true, for a bounded time.
+//! - [`golden`]: texts kept in files, and how to renew them.
 //! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
 //! - [`monitor`]: what crossed the wire, as that server saw it.
 //! - [`proxy`]: a wire that breaks where the test says.
@@ -11,24 +12,42 @@
 //!
 //! What they hold:
 //!
+//! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`set`]: SET with all its options, and what its answer says.
+//! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
+//! - [`prose`]: the readme and the guide do what they say.
+//! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod browser;
 mod cli;
 mod contract;
 mod driver;
 mod drivers;
 mod explore;
+mod golden;
 mod hostile;
 mod monitor;
+mod native;
+#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
+#[cfg(feature = "cli")]
+mod prose;
 mod protocols;
 mod proxy;
+mod races;
+mod readme;
 mod server;
+mod set;
+#[cfg(feature = "sim")]
+mod sim;
 mod tidy;

@@ -18,7 +18,7 @@ use self::duel::Duel;
 use self::peer::Peer;
 use self::steps::Step;
 use self::terms::Terms;
-use crate::server::Server;
+use crate::server::{Options, Server, fetched};
 
 #[test]
 fn random_commands() {
@@ -31,8 +31,23 @@ fn random_expiry() {
 }
 
 #[test]
+fn random_watching() {
+    agree(|_| steps::slowly(phrases::watching(), 1..25));
+}
+
+#[test]
 fn random_comparisons() {
     agree(|terms| steps::of(phrases::comparing(terms), 1..30));
+}
+
+#[test]
+fn random_comparisons_on_valkey_9_0() {
+    agree_with(&newer("valkey-9.0"), |terms| steps::of(phrases::comparing(terms), 1..30));
+}
+
+#[test]
+fn random_comparisons_on_redis_8_4() {
+    agree_with(&newer("redis-8.4"), |terms| steps::of(phrases::comparing(terms), 1..30));
 }
 
 #[test]
@@ -47,7 +62,7 @@ fn random_messages() {
 
 #[test]
 fn random_scripts() {
-    agree(|_| steps::of(programs::random(), 1..8));
+    agree(|terms| steps::of(programs::random(terms), 1..8));
 }
 
 #[test]
@@ -55,12 +70,19 @@ fn shipped_scripts() {
     agree(|_| steps::of(programs::shipped(), 1..25));
 }
 
-/// Runs sequences of steps on both servers, each sequence on empty ones, and shrinks the first that they disagree on.
 fn agree<S: Strategy<Value = Vec<Step>>>(sequences: impl FnOnce(Terms) -> S) {
-    let server = Server::start();
-    let terms = Terms::with(&mut Peer::of(&server));
+    agree_with(&Server::start(), sequences);
+}
+
+fn newer(name: &str) -> Server {
+    Server::with(&Options::new().program(fetched(name)))
+}
+
+/// Runs sequences of steps on both servers, each sequence on empty ones, and shrinks the first that they disagree on.
+fn agree_with<S: Strategy<Value = Vec<Step>>>(server: &Server, sequences: impl FnOnce(Terms) -> S) {
+    let terms = Terms::with(&mut Peer::of(server));
     let run = |steps: Vec<Step>| {
-        let mut duel = Duel::begin(&server, terms);
+        let mut duel = Duel::begin(server, terms);
         steps
             .iter()
             .try_for_each(|step| duel.step(step))

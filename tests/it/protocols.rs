@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use lockshift::lock::{Lease, Locker, Mode};
-use lockshift::modern::{PairLock, ReadWriteLock, StampHashLock, TokenLock};
+use lockshift::modern::{PairLock, ReadWriteLock, StampHashLock};
+use lockshift::protocols::{self, Choice};
 use lockshift::wire::Key;
 
 /// A protocol and its name.
 pub(crate) type Named = (String, Arc<dyn Locker>);
 
-/// All of them.
+/// All of them: those that the command knows by name, and the locks of the library beside them, from both sides.
 pub(crate) fn every(key: &Key, lease: Lease) -> Vec<Named> {
-    modern(key, lease)
-}
-
-/// The modern ones; of read/write locks, both sides.
-pub(crate) fn modern(key: &Key, lease: Lease) -> Vec<Named> {
-    let mut all = vec![named("token", TokenLock::new(key.clone(), lease))];
+    let by_name = protocols::catalogue().map(|protocol| {
+        let choice: Choice = protocol.name().parse().expect("the catalogue knows its own names");
+        (protocol.name().to_owned(), choice.locker(key.clone(), lease))
+    });
+    let mut all: Vec<_> = by_name.collect();
     for (side, mode) in [("reader", Mode::Shared), ("writer", Mode::Exclusive)] {
         let (readers, writer) = (key.clone(), key.sibling("writer"));
         all.push(named(&format!("pair, {side}"), PairLock::new(readers, writer, mode, lease)));

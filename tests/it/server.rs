@@ -6,6 +6,7 @@
 
 mod cluster;
 mod contents;
+mod fetched;
 mod options;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 
 pub(crate) use cluster::Cluster;
 pub(crate) use contents::{Contents, contents};
+pub(crate) use fetched::fetched;
 pub(crate) use options::Options;
 
 use crate::patience::until;
@@ -57,7 +59,7 @@ impl Server {
             false,
             None,
             &[],
-            |command| command.spawn().expect("redis-server runs: its version was just asked"),
+            |command| options.spawn(command).expect("the server runs: its version was just asked"),
         );
         let mut server = Self { process, port, password: options.password.clone(), _directory: directory };
         until(format_args!("redis-server on port {port} answers"), || server.is_up_or_gone()).then_some(server)

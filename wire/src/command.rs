@@ -1,40 +1,66 @@
 //! One Redis command: its name and its arguments, as bytes.
 
+use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Printable;
 
-/// One Redis command, as it will be sent.
+/// One Redis command, as it will be sent. A clone shares its words: commands are handed round far more than they are put
+/// together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
-    words: Vec<Vec<u8>>,
+    words: Arc<Vec<Vec<u8>>>,
+    node: Node,
 }
+
+/// Which of several independent servers a command is for, by its place in the list that the client was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Node(pub u8);
 
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        let mut words = Vec::with_capacity(6);
-        words.push(name.as_bytes().to_vec());
-        Self { words }
+        Self::unsaid().arg(name)
+    }
+
+    /// Not a command yet: its name is still to be added.
+    pub(crate) fn unsaid() -> Self {
+        Self { words: Arc::new(Vec::with_capacity(6)), node: Node::default() }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
     pub fn from_words(words: Vec<Vec<u8>>) -> Option<Self> {
-        if words.is_empty() { None } else { Some(Self { words }) }
+        if words.is_empty() { None } else { Some(Self { words: Arc::new(words), node: Node::default() }) }
     }
 
     /// This command with one more argument.
     #[must_use]
-    pub fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
-        self.words.push(word.as_ref().to_vec());
-        self
+    pub fn arg(self, word: impl AsRef<[u8]>) -> Self {
+        self.with(word.as_ref().to_vec())
     }
 
     /// This command with one more argument, a number in decimal.
     #[must_use]
     pub fn arg_int(self, number: i64) -> Self {
-        self.arg(alloc::string::ToString::to_string(&number))
+        self.with(number.to_string().into_bytes())
+    }
+
+    /// This command for one of several servers. Without it, a command is for the first, and only.
+    #[must_use]
+    pub fn on(self, node: Node) -> Self {
+        Self { node, ..self }
+    }
+
+    /// The server that it is for.
+    pub fn node(&self) -> Node {
+        self.node
+    }
+
+    fn with(mut self, word: Vec<u8>) -> Self {
+        Arc::make_mut(&mut self.words).push(word);
+        self
     }
 
     /// All words, the name first.
@@ -59,7 +85,8 @@ impl Command {
 }
 
 impl fmt::Display for Command {
-    /// The command as one would type it, words with spaces or odd bytes in quotes.
+    /// The command as one would type it, words with spaces or odd bytes in quotes; behind it the
+    /// place of its server, unless that is the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, word) in self.words.iter().enumerate() {
             if index > 0 {
@@ -71,7 +98,10 @@ impl fmt::Display for Command {
                 write!(f, "\"{}\"", Printable(word))?;
             }
         }
-        Ok(())
+        match self.node {
+            Node(0) => Ok(()),
+            Node(place) => write!(f, " @{place}"),
+        }
     }
 }
 

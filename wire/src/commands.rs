@@ -2,6 +2,7 @@
 //! conversion of its replies. An error reply or an impossible one leaves as a [`Fault`](crate::Fault).
 
 mod answer;
+mod compare;
 mod keys;
 mod set;
 mod strings;

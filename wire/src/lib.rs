@@ -35,6 +35,7 @@ mod commands;
 mod effect;
 mod fault;
 mod key;
+mod phrase;
 mod printable;
 mod procedure;
 mod reply;
@@ -43,7 +44,7 @@ mod slot;
 mod time;
 mod transcript;
 
-pub use command::Command;
+pub use command::{Command, Node};
 pub use commands::{Expiry, Only, Set, Ttl};
 pub use fault::Fault;
 pub use key::Key;

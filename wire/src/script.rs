@@ -3,6 +3,7 @@
 use alloc::string::ToString;
 use core::str;
 
+use crate::phrase::{Listener, Phrase};
 use crate::{Command, Key, Reply, Transcript, Turn};
 
 /// The text of a Lua script, with its SHA-1 known at compile time.
@@ -30,12 +31,20 @@ impl Script {
 
     /// `EVALSHA sha1 numkeys key... arg...`.
     pub fn evalsha(&self, keys: &[&Key], args: &[&[u8]]) -> Command {
-        with_operands(Command::new("EVALSHA").arg(self.sha1_hex), keys, args)
+        self.by_hash(keys, args).command()
     }
 
     /// `EVAL text numkeys key... arg...`.
     pub fn eval(&self, keys: &[&Key], args: &[&[u8]]) -> Command {
-        with_operands(Command::new("EVAL").arg(self.text), keys, args)
+        self.by_text(keys, args).command()
+    }
+
+    fn by_hash<'a>(&'a self, keys: &'a [&'a Key], args: &'a [&'a [u8]]) -> Run<'a> {
+        Run { name: "EVALSHA", script: &self.sha1_hex, keys, args }
+    }
+
+    fn by_text<'a>(&'a self, keys: &'a [&'a Key], args: &'a [&'a [u8]]) -> Run<'a> {
+        Run { name: "EVAL", script: self.text.as_bytes(), keys, args }
     }
 }
 
@@ -80,24 +89,35 @@ impl Transcript {
         args: &[&[u8]],
         read: impl FnOnce(&Reply) -> Option<T>,
     ) -> Turn<T> {
-        let by_hash = script.evalsha(keys, args);
-        let mut reply = self.send(by_hash.clone())?;
+        let by_hash = script.by_hash(keys, args);
+        let mut reply = self.reply_to(&by_hash)?.1.clone();
         if reply.error_code() == Some("NOSCRIPT") {
-            reply = self.send(script.eval(keys, args))?;
+            reply = self.reply_to(&script.by_text(keys, args))?.1.clone();
         }
         if reply.error_code().is_some() {
-            return Self::fault(by_hash, reply);
+            return Self::fault(by_hash.command(), reply);
         }
         match read(&reply) {
             Some(answer) => Ok(answer),
-            None => Self::fault(by_hash, reply),
+            None => Self::fault(by_hash.command(), reply),
         }
     }
 }
 
-fn with_operands(command: Command, keys: &[&Key], args: &[&[u8]]) -> Command {
-    let command = keys.iter().fold(command.arg(keys.len().to_string()), |command, key| command.arg(key));
-    args.iter().fold(command, |command, arg| command.arg(arg))
+/// A script with its operands: `name script numkeys key... arg...`.
+struct Run<'a> {
+    name: &'a str,
+    script: &'a [u8],
+    keys: &'a [&'a Key],
+    args: &'a [&'a [u8]],
+}
+
+impl Phrase for Run<'_> {
+    fn say<L: Listener>(&self, listener: L) -> L {
+        let listener = listener.arg(self.name).arg(self.script).arg(self.keys.len().to_string());
+        let listener = self.keys.iter().fold(listener, |listener, key| listener.arg(key));
+        self.args.iter().fold(listener, |listener, arg| listener.arg(arg))
+    }
 }
 
 const fn hex(digest: [u8; 20]) -> [u8; 40] {

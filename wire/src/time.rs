@@ -47,8 +47,20 @@ impl UnixTime {
 
     /// This moment moved later; stops at the end of the representable range.
     pub fn saturating_add(self, by: Duration) -> Self {
-        let nanos = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
-        Self { nanos: self.nanos.saturating_add(nanos) }
+        let nanos = i128::from(self.nanos).saturating_add_unsigned(by.as_nanos());
+        Self { nanos: i64::try_from(nanos).unwrap_or(i64::MAX) }
+    }
+
+    /// This moment, moved later to a whole `unit` since 1970; stops at the end of the representable range.
+    ///
+    /// # Panics
+    /// If the unit is zero.
+    #[must_use]
+    pub fn rounded_up_to(self, unit: Duration) -> Self {
+        let unit = i128::try_from(unit.as_nanos()).expect("a Duration has 94 bits of nanoseconds");
+        let below = i128::from(self.nanos).div_euclid(unit) * unit;
+        let nanos = if below == i128::from(self.nanos) { below } else { below + unit };
+        Self { nanos: i64::try_from(nanos).unwrap_or(i64::MAX) }
     }
 
     /// How long after `earlier` this moment is; zero if it is not after it.

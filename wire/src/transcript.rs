@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::phrase::Phrase;
 use crate::{Command, Fault, Pending, Reading, Reply, Turn, UnixTime};
 
 /// One question of a protocol and its answer.
@@ -52,16 +53,22 @@ impl Transcript {
     /// # Panics
     /// If an earlier run asked something else here: the protocol is not a function of its transcript.
     pub fn send(&mut self, command: Command) -> Turn<Reply> {
+        self.reply_to(&command).map(|(_, reply)| reply.clone())
+    }
+
+    /// As [`send`](Self::send), for those who only look at the command and its reply.
+    pub(crate) fn reply_to(&mut self, phrase: &impl Phrase) -> Turn<(&Command, &Reply)> {
         match self.entries.get(self.next) {
             None => {
+                let command = phrase.command();
                 self.asked = Some(command.clone());
                 Err(Pending::Send(command))
             }
-            Some(Entry::Exchange(asked, reply)) if *asked == command => {
+            Some(Entry::Exchange(asked, reply)) if phrase.is(asked) => {
                 self.next += 1;
-                Ok(reply.clone())
+                Ok((asked, reply))
             }
-            Some(other) => panic!("the protocol asked {other:?} before and {command:?} now"),
+            Some(other) => panic!("the protocol asked {other:?} before and {:?} now", phrase.command()),
         }
     }
 

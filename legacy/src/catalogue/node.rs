@@ -68,7 +68,7 @@ pub const NPM_REDIS_LOCK: Dialect = Dialect {
 };
 
 /// Before it knew of a missing value: `NaN`, which is not above now and equals nothing. Its GETSET makes a lock that
-/// nobody holds, the phantom of its issue 3.
+/// nobody holds, the phantom of errorception/redis-lock issue 3.
 pub const NPM_REDIS_LOCK_2012: Dialect = Dialect {
     name: "npm-redis-lock-2012",
     source: "errorception/redis-lock (npm redis-lock), index.js, before 2012-10",

@@ -99,7 +99,7 @@ pub const REDIS_MUTEX: Dialect = Dialect {
     ..OHM_LOCK
 };
 
-/// Before that, a missing value was an expired one: the phantom lock of its issue 5.
+/// Before that, a missing value was an expired one: the phantom lock of kenn/redis-mutex issue 5.
 pub const REDIS_MUTEX_2_0: Dialect = Dialect {
     name: "redis-mutex-2.0",
     also: &["redis-mutex-1.0"],

@@ -141,7 +141,7 @@ impl Stamp {
     pub fn moment_of(&self, number: Number) -> UnixTime {
         let unit = self.unit.nanos();
         let nanos = match number {
-            Number::Int(count) => (count - self.unit.count_in_1970()).saturating_mul(unit),
+            Number::Int(count) => count.saturating_sub(self.unit.count_in_1970()).saturating_mul(unit),
             Number::Float(count) => (count * unit as f64) as i128,
         };
         let clamped = nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX));

@@ -9,8 +9,7 @@ use lockshift_wire::{Pending, Reading, Transcript, Turn};
 use super::Lock;
 use super::acquire::raised;
 use super::bid::Bid;
-use crate::dialect::look::Looks;
-use crate::{Comparison, Judged, Live, Look, Missing, Number, OnError, Takeover, Watch};
+use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Takeover, Watch};
 
 /// What a look at the key has come to.
 pub(super) enum Sight {

@@ -7,8 +7,7 @@ use lockshift_lock::{Hold, Released};
 use lockshift_wire::{Command, Key, Reply, Transcript, Ttl, Turn};
 
 use super::Lock;
-use crate::dialect::look::Looks;
-use crate::{Check, Comparison, Number, Release, Script, scripts};
+use crate::{Check, Comparison, Looks, Number, Release, Script, scripts};
 
 impl Lock {
     pub(super) fn release_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {

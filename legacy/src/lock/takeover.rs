@@ -9,8 +9,7 @@ use super::Lock;
 use super::acquire::raised;
 use super::bid::Bid;
 use super::look::Answer;
-use crate::dialect::look::Looks;
-use crate::{Candidate, Comparison, Lifetime, Loser, Number, OldNil, Rule, Takeover, Verdict};
+use crate::{Candidate, Comparison, Lifetime, Looks, Loser, Number, OldNil, Rule, Takeover, Verdict};
 
 /// How a takeover ended.
 enum Outcome {

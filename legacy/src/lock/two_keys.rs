@@ -8,8 +8,7 @@ use lockshift_wire::{Command, Key, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use crate::dialect::look::Looks;
-use crate::{Comparison, Number};
+use crate::{Comparison, Looks, Number};
 
 const OWNER: &[u8] = b"lock:owner:";
 const EXPIRE: &[u8] = b"lock:expire:";

@@ -250,3 +250,28 @@ fn l2met_wins_by_raising_the_stamp() {
     ",
     );
 }
+
+#[test]
+fn seconds_on_the_first_day_and_ticks() {
+    acquire(
+        "servicestack-2012-seconds",
+        10_000,
+        "
+        clock 1700000000.9
+        SETNX k 1700000011 -> 1
+        won 1700000011
+        ",
+    );
+    acquire(
+        "stackexchange-ticks",
+        10_000,
+        r#"
+        clock 1700000000.0000001
+        SETNX k 638355968100000001 -> 0
+        GET k -> "638355968000000001"
+        clock 1700000000.0000001
+        GETSET k 638355968100000001 -> "638355968000000001"
+        won 638355968100000001
+        "#,
+    );
+}

@@ -172,3 +172,18 @@ fn node_resque_rounds_its_clock_and_overwrites() {
         "#,
     );
 }
+
+#[test]
+fn faye_in_ruby_reads_and_writes_the_same() {
+    acquire(
+        "faye-redis-ruby",
+        120_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000120001 -> 0
+        GET k -> "1700000000000"
+        GETSET k 1700000120001 -> "1700000000000"
+        won 1700000120001
+        "#,
+    );
+}

@@ -286,3 +286,36 @@ fn without_a_cast_python_2_never_sees_a_lock_expire() {
         "#,
     );
 }
+
+#[test]
+fn redisco_claims_again_and_wins_what_vanishes() {
+    acquire(
+        "redisco",
+        1_000,
+        r#"
+        clock 1700000000
+        SETNX k 1700000001.000000 -> 0
+        GET k -> ""
+        clock 1700000000.5
+        SETNX k 1700000001.500000 -> 0
+        GET k -> "1700000000.000000"
+        clock 1700000000.5
+        clock 1700000000.5
+        GETSET k 1700000001.500000 -> nil
+        won 1700000001.500000
+        "#,
+    );
+}
+
+#[test]
+fn chris_lambs_recipe_over_a_later_redis_py_keeps_all_digits() {
+    acquire(
+        "chris-lamb-repr",
+        10_000,
+        "
+        clock 1700000000.126
+        SETNX k 1700000011.126 -> 1
+        won 1700000011.126
+        ",
+    );
+}

@@ -1,11 +1,12 @@
 //! The rows as a whole.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use lockshift_legacy::catalogue::{catalogue, find};
 use lockshift_legacy::{Family, Lock};
 use lockshift_lock::{Lease, Locker};
-use lockshift_wire::Key;
+use lockshift_wire::{Key, UnixTime};
 
 #[test]
 fn every_name_leads_to_one_row() {
@@ -105,6 +106,48 @@ fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
 }
 
 #[test]
+fn a_row_recognises_its_own_hand_and_says_when_the_lock_is_over() {
+    let over = UnixTime::from_millis(1_700_000_011_500);
+    let values = [
+        ("redis-objects", "1700000011.5", true, over),
+        ("redis-objects", "1700000011", false, None),
+        ("jedis-lock", "1700000011500", true, over),
+        ("jedis-lock-2015", "11111111-1111-4111-9111-111111111111:1700000011500", true, over),
+        ("jedis-lock-2015", "1700000011500", false, None),
+        ("gorlock", "1700000011500000000", true, over),
+        ("stackexchange-ticks", "638355968115000000", true, over),
+        ("newlife-2017", "2023-11-14 22:13:31.500", true, over),
+        ("redis-lock-gem-0.1", "1700000011-77", true, UnixTime::from_secs(1_700_000_011)),
+        ("redis-lock-gem-0.1", "1700000011-77-3", false, None),
+        ("java-token", "11111111-1111-4111-9111-111111111111.1700000011500", true, None),
+        ("java-setnx-expire", "1", true, None),
+        ("java-setnx-expire", "2", false, None),
+        ("redis-objects-1.4.3", "", true, None),
+    ];
+    for (name, value, matches, over_at) in values {
+        let row = find(name).expect(name);
+        assert_eq!(row.form.matches(value.as_bytes()), matches, "{name}: {value}");
+        assert_eq!(row.over_at(value.as_bytes()), over_at, "{name}: {value}");
+    }
+}
+
+#[test]
+fn the_sleeps_of_the_originals() {
+    let ms = Duration::from_millis;
+    let sleeps = [
+        ("php-getset", 1, (ms(2_000), ms(2_000))),
+        ("kdyby-redis", 1, (Duration::from_micros(7_500), Duration::from_micros(7_500))),
+        ("kdyby-redis", 3, (Duration::from_micros(12_500), Duration::from_micros(12_500))),
+        ("servicestack", 5, (ms(25), ms(36))),
+        ("resque-concurrent-restriction", 9, (ms(0), ms(100))),
+        ("faye-redis", 1, (ms(0), ms(0))),
+    ];
+    for (name, tries, bounds) in sleeps {
+        assert_eq!(find(name).expect(name).retry.pause.bounds(tries), bounds, "{name} after {tries} tries");
+    }
+}
+
+#[test]
 fn leases_are_rounded_up_to_what_the_callers_of_a_dialect_can_say() {
     let leases = [
         ("php-getset", 1_500, 2_000),
@@ -113,7 +156,7 @@ fn leases_are_rounded_up_to_what_the_callers_of_a_dialect_can_say() {
         ("java-lua", 1, 1_000),
     ];
     for (name, given_ms, taken_ms) in leases {
-        let given = Lease::new(std::time::Duration::from_millis(given_ms)).expect("a lease");
+        let given = Lease::new(Duration::from_millis(given_ms)).expect("a lease");
         let lock = Lock::new(find(name).expect(name), Key::from("k"), given);
         assert_eq!(lock.lease().length().as_millis(), taken_ms, "{name}");
     }

@@ -4,22 +4,27 @@
 //! - `stamps`: values against what the originals' own expressions write
 //! - `properties`: what every row writes, it reads itself; nothing overflows
 //! - `walk`: how the steps below are written and checked
-//! - `articles`, `by_php`, `by_java`, ...: the steps of a try and of a release, line by line
+//! - `redis_page`, `php_article`, `by_php`, ...: the steps of a try and of a release, line by line
 //! - `own`: extension, standing, and a try whose reply was lost
 //! - `clients`: the articles' classes
 //! - `scripts`: the articles' Lua, byte for byte
 
-mod articles;
 mod by_csharp_and_go;
 mod by_java;
 mod by_node;
 mod by_php;
+mod by_php_json;
 mod by_python;
+mod by_resque;
 mod by_ruby;
 mod catalogue;
 mod clients;
+mod java_article;
+mod jedis_article;
 mod own;
+mod php_article;
 mod properties;
+mod redis_page;
 mod scripts;
 mod stamps;
 mod two_keys;

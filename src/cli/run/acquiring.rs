@@ -78,7 +78,8 @@ impl Acquiring<'_> {
                 ),
             ));
         }
-        let left = held.retry_in.map(|left| format!(", for another {}", humantime::format_duration(left)));
+        // Whole seconds: the stamps of most dialects say no more.
+        let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
         warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
         Ok(Ended::Held)
     }

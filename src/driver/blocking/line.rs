@@ -4,12 +4,11 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Locker, Owner};
-use lockshift_wire::{Command, Transcript, Turn};
+use lockshift_wire::{Transcript, Turn};
 use redis::{Client, ConnectionLike};
 
 use super::run::run;
 use crate::driver::LOG;
-use crate::driver::connection::cmd;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
@@ -66,7 +65,7 @@ impl<C: ConnectionLike + 'static> Line<C> {
 /// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
 fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
     for command in ["DISCARD", "UNWATCH"] {
-        if let Ok(redis::Value::Okay) = connection.req_command(&cmd(&Command::new(command))) {
+        if let Ok(redis::Value::Okay) = connection.req_command(&redis::cmd(command)) {
             return;
         }
     }

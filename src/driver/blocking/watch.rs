@@ -26,53 +26,66 @@ pub struct Watch(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    term: Mutex<Term>,
+    watched: Mutex<Watched>,
     changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Watched {
+    term: Term,
+    /// How many threads wait. Most locks are given back without any, and waking nobody would still be a system call.
+    waiting: usize,
 }
 
 impl Watch {
     pub(super) fn new(hold: Hold) -> Self {
-        Self(Arc::new(Shared { term: Mutex::new(Term::new(hold)), changed: Condvar::new() }))
+        let watched = Mutex::new(Watched { term: Term::new(hold), waiting: 0 });
+        Self(Arc::new(Shared { watched, changed: Condvar::new() }))
     }
 
     /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        loss(self.term().over(host::mono()))
+        loss(self.watched().term.over(host::mono()))
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost or given back.
     pub fn left(&self) -> Duration {
-        self.term().left(host::mono())
+        self.watched().term.left(host::mono())
     }
 
     /// Waits until the lock is lost, and says how, or until it is given back: `None`.
     pub fn wait(&self) -> Option<Loss> {
-        let mut term = self.term();
+        let mut watched = self.watched();
         loop {
             let now = host::mono();
-            if let over @ Some(_) = term.over(now) {
+            if let over @ Some(_) = watched.term.over(now) {
                 return loss(over);
             }
-            let left = term.left(now);
-            term = self.0.changed.wait_timeout(term, left).unwrap_or_else(PoisonError::into_inner).0;
+            let left = watched.term.left(now);
+            watched.waiting += 1;
+            watched = self.0.changed.wait_timeout(watched, left).unwrap_or_else(PoisonError::into_inner).0;
+            watched.waiting -= 1;
         }
     }
 
     /// What is held, as of the last confirmation.
     pub(super) fn hold(&self) -> Hold {
-        self.term().hold().clone()
+        self.watched().term.hold().clone()
     }
 
     /// Changes the term, and wakes those who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Term) -> T) -> T {
-        let outcome = change(&mut self.term());
-        self.0.changed.notify_all();
+        let mut watched = self.watched();
+        let outcome = change(&mut watched.term);
+        if watched.waiting > 0 {
+            self.0.changed.notify_all();
+        }
         outcome
     }
 
-    fn term(&self) -> MutexGuard<'_, Term> {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
         // A term is changed in one step and so is sound even if somebody panicked.
-        self.0.term.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

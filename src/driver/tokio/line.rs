@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use lockshift_lock::{Locker, Owner};
-use lockshift_wire::{Command, Transcript, Turn};
+use lockshift_wire::{Transcript, Turn};
 use redis::aio::ConnectionLike;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::run::run;
 use crate::driver::LOG;
-use crate::driver::connection::cmd;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
@@ -52,7 +51,7 @@ impl<C: ConnectionLike + Send + 'static> Line<C> {
 /// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
 async fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
     for command in ["DISCARD", "UNWATCH"] {
-        if let Ok(redis::Value::Okay) = connection.req_packed_command(&cmd(&Command::new(command))).await {
+        if let Ok(redis::Value::Okay) = connection.req_packed_command(&redis::cmd(command)).await {
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! The loop: a procedure, run over a connection.
 
-use lockshift_wire::{Command, Pending, Procedure, Reply, Transcript};
+use lockshift_wire::{Command, Fault, Node, Pending, Procedure, Reply, Transcript};
 use redis::aio::ConnectionLike;
 
 use crate::driver::connection::{Unanswered, cmd, never_left, reply};
@@ -21,6 +21,10 @@ where
         match procedure.turn(redis.rewind()) {
             Ok(outcome) => return Ok(outcome),
             Err(Pending::Clock) => redis.record_clock(host::reading()),
+            Err(Pending::Send(command)) if command.node() != Node::default() => {
+                let refusal = Reply::Error("ERR this lock is on several servers, and there is one connection".into());
+                return Err(Interrupted::by(Fault::new(command, refusal), &redis));
+            }
             Err(Pending::Send(command)) => match send(connection, &command).await {
                 Ok(reply) => redis.record_reply(reply),
                 Err(unanswered) => return Err(Interrupted::at(command, unanswered, &redis)),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use crate::wire::{Command, Key, Printable, Reply};
+use crate::wire::{Command, Key, Node, Printable, Reply};
 
 /// Bytes as `redis-cli` shows them: `\x00`, `\n`, `\"`.
 struct Text(Vec<u8>);
@@ -47,17 +47,33 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// A command: the list of its words.
+/// A command: the list of its words; for any server but the first, beside the server's place.
 pub(super) mod command {
     use super::*;
 
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Spoken {
+        First(Vec<Text>),
+        Further { server: u8, words: Vec<Text> },
+    }
+
     pub(in super::super) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(command.words().iter().map(|word| Text(word.clone())))
+        let words = command.words().iter().map(|word| Text(word.clone())).collect();
+        let spoken = match command.node() {
+            Node(0) => Spoken::First(words),
+            Node(server) => Spoken::Further { server, words },
+        };
+        spoken.serialize(serializer)
     }
 
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
-        let words = Vec::<Text>::deserialize(deserializer)?.into_iter().map(|word| word.0).collect();
-        Command::from_words(words).ok_or_else(|| D::Error::custom("a command has a name"))
+        let (server, words) = match Spoken::deserialize(deserializer)? {
+            Spoken::First(words) => (0, words),
+            Spoken::Further { server, words } => (server, words),
+        };
+        let command = Command::from_words(words.into_iter().map(|word| word.0).collect());
+        Ok(command.ok_or_else(|| D::Error::custom("a command has a name"))?.on(Node(server)))
     }
 }
 

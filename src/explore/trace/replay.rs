@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::super::world::Action;
 use super::{Exchange, Trace};
 use crate::sim::{Server, Session};
-use crate::wire::{Command, Reply, UnixTime};
+use crate::wire::{Command, Node, Reply, UnixTime};
 
 /// Where a replay went another way.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,6 +21,14 @@ pub enum Mismatch {
         expected: Reply,
         /// The reply now.
         actual: Reply,
+    },
+    /// The trace speaks to another server than the first.
+    #[error("{}: {command} is for another server", place(*.step))]
+    OtherServer {
+        /// The place of the step; `None` for a command before the first.
+        step: Option<usize>,
+        /// What would have to be sent.
+        command: Command,
     },
     /// The trace has a failover, which no command brings about.
     #[error("step {0} replaces the server by its replica")]
@@ -62,6 +70,9 @@ impl Trace {
         (command, expected): (&Command, &Reply),
         step: Option<usize>,
     ) -> Result<(), Mismatch> {
+        if command.node() != Node::default() {
+            return Err(Mismatch::OtherServer { step, command: command.clone() });
+        }
         let end = UnixTime::from_nanos(i64::MAX);
         let now = UnixTime::from_millis(self.begin_ms.saturating_add(at_ms)).unwrap_or(end);
         let actual = server.call(session, command, now);

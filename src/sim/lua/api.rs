@@ -4,13 +4,14 @@ use mlua::{Lua, Table, Value, Variadic};
 use sha1_smol::Sha1;
 
 use super::super::call::Call;
+use super::super::flavour::Flavour;
 use super::super::number;
 use super::raised::{Raised, error_table};
 use crate::wire::Reply;
 
 /// Runs a command for a script: the reply, or the text of the error.
 pub(super) fn send(call: &mut Call<'_>, words: &[Value]) -> Result<Reply, String> {
-    let words = words.iter().map(word).collect::<Option<Vec<_>>>();
+    let words = words.iter().map(|value| word(value, call.state.flavour)).collect::<Option<Vec<_>>>();
     let words = words.ok_or("ERR Lua redis lib command arguments must be strings or integers")?;
     if words.is_empty() {
         return Err("ERR Please specify at least one argument for this redis lib call".to_owned());
@@ -25,11 +26,11 @@ pub(super) fn send(call: &mut Call<'_>, words: &[Value]) -> Result<Reply, String
 }
 
 /// A word of a command: a string, or a number in as many digits as it needs.
-fn word(value: &Value) -> Option<Vec<u8>> {
+fn word(value: &Value, flavour: Flavour) -> Option<Vec<u8>> {
     match value {
         Value::String(text) => Some(text.as_bytes().to_vec()),
-        Value::Integer(number) => Some(number::print_17g(*number as f64).into_bytes()),
-        Value::Number(number) => Some(number::print_17g(*number).into_bytes()),
+        Value::Integer(number) => Some(number::print(flavour, *number as f64).into_bytes()),
+        Value::Number(number) => Some(number::print(flavour, *number).into_bytes()),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use mlua::{Lua, Table, Value};
 
+use super::super::flavour::Flavour;
 use super::super::number;
 use super::raised::error_table;
 use crate::wire::Reply;
@@ -30,23 +31,23 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
 
 /// The reply for what a script returns: `true` becomes 1, `false` nil, a number loses its fraction, a table ends before
 /// its first nil.
-pub(super) fn to_reply(value: Value) -> Reply {
-    nested(value, 0)
+pub(super) fn to_reply(value: Value, flavour: Flavour) -> Reply {
+    nested(value, flavour, 0)
 }
 
-fn nested(value: Value, depth: usize) -> Reply {
+fn nested(value: Value, flavour: Flavour, depth: usize) -> Reply {
     match value {
         Value::String(text) => Reply::Bulk(text.as_bytes().to_vec()),
         Value::Boolean(true) => Reply::Int(1),
         Value::Integer(number) => Reply::Int(number),
         Value::Number(number) => Reply::Int(truncated(number)),
         Value::Table(_) if depth == DEEPEST => Reply::Error("ERR reached lua stack limit".to_owned()),
-        Value::Table(table) => from_table(&table, depth),
+        Value::Table(table) => from_table(&table, flavour, depth),
         _ => Reply::Nil,
     }
 }
 
-fn from_table(table: &Table, depth: usize) -> Reply {
+fn from_table(table: &Table, flavour: Flavour, depth: usize) -> Reply {
     let field = |name: &str| match table.raw_get::<Value>(name) {
         Ok(Value::String(text)) => Some(on_one_line(&text.to_string_lossy())),
         _ => None,
@@ -58,12 +59,12 @@ fn from_table(table: &Table, depth: usize) -> Reply {
         return Reply::Status(text);
     }
     match table.raw_get::<Value>("double") {
-        Ok(Value::Number(number)) => return Reply::bulk(number::print_17g(number)),
+        Ok(Value::Number(number)) => return Reply::bulk(number::print(flavour, number)),
         Ok(Value::Integer(number)) => return Reply::bulk(number.to_string()),
         _ => {}
     }
     let items = (1..).map(|index| table.raw_get::<Value>(index).unwrap_or(Value::Nil));
-    Reply::Array(items.take_while(|item| !item.is_nil()).map(|item| nested(item, depth + 1)).collect())
+    Reply::Array(items.take_while(|item| !item.is_nil()).map(|item| nested(item, flavour, depth + 1)).collect())
 }
 
 /// What C makes of a double that is converted to 64 bits: too large a number becomes the smallest one.

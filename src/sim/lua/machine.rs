@@ -16,6 +16,8 @@ use super::raised::{self, Raised, SCRIPT};
 /// After so many instructions a script is stopped.
 const MOST_INSTRUCTIONS: u32 = 100_000_000;
 const INSTRUCTIONS_BETWEEN_CHECKS: u32 = 100_000;
+/// So much memory a script and what is kept from one run to the next may take.
+const MOST_BYTES: usize = 64 << 20;
 /// So many compiled scripts are kept before all are dropped.
 const MOST_CHUNKS: usize = 1000;
 
@@ -39,11 +41,12 @@ impl Machine {
         let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let redis = api::table(&lua)?;
-        let plain = lua.create_function(raised::plain)?;
-        let sandbox = lua.load(include_str!("sandbox.lua")).set_name("=sandbox");
-        let (environment, globals) = sandbox.call((redis.clone(), plain))?;
         let instructions_left = Rc::new(Cell::new(0));
+        let sandbox = lua.load(include_str!("sandbox.lua")).set_name("=sandbox");
+        let catch = lua.create_function(catch_unless_spent(Rc::clone(&instructions_left)))?;
+        let (environment, globals) = sandbox.call((redis.clone(), catch))?;
         stop_when_spent(&lua, Rc::clone(&instructions_left))?;
+        lua.set_memory_limit(MOST_BYTES)?;
         Ok(Self {
             environment,
             globals,
@@ -91,7 +94,7 @@ impl Machine {
             .call(chunk, keys, args, call)
             .map_err(|error| Refusal::err(format_args!("Error running script {sha1}, {error}")))?;
         match ended {
-            Ok(value) => Ok(convert::to_reply(value)),
+            Ok(value) => Ok(convert::to_reply(value, call.state.flavour)),
             Err(raised) => Err(Refusal::Other(raised::error_text(&raised, sha1))),
         }
     }
@@ -138,14 +141,21 @@ impl Machine {
     }
 }
 
-/// Stops a script that runs for too long. It cannot catch that: the next check stops it again.
+/// Stops a script that runs for too long.
 fn stop_when_spent(lua: &Lua, instructions_left: Rc<Cell<u32>>) -> mlua::Result<()> {
     let checks = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_BETWEEN_CHECKS);
-    lua.set_global_hook(checks, move |_, _| match instructions_left.get().checked_sub(INSTRUCTIONS_BETWEEN_CHECKS) {
-        Some(left) => {
-            instructions_left.set(left);
-            Ok(VmState::Continue)
-        }
-        None => Err(Raised("ERR Error running script: it does not come to an end".to_owned()).into()),
+    lua.set_global_hook(checks, move |_, _| {
+        let left = instructions_left.get().saturating_sub(INSTRUCTIONS_BETWEEN_CHECKS);
+        instructions_left.set(left);
+        if left > 0 { Ok(VmState::Continue) } else { Err(spent()) }
     })
+}
+
+/// What a script may see of what it caught. It cannot catch that it was stopped: that is raised again.
+fn catch_unless_spent(instructions_left: Rc<Cell<u32>>) -> impl Fn(&Lua, Value) -> mlua::Result<Value> {
+    move |lua, raised| if instructions_left.get() > 0 { raised::plain(lua, raised) } else { Err(spent()) }
+}
+
+fn spent() -> mlua::Error {
+    Raised("ERR the script does not come to an end and was stopped".to_owned()).into()
 }

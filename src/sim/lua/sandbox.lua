@@ -1,6 +1,7 @@
--- Called once per machine with the table `redis` and a function that makes of a caught error what a script may see.
+-- Called once per machine with the table `redis` and a function that makes of a caught error what a script may see, or
+-- raises it again.
 -- Returns the environment of scripts, sealed, and the globals behind the seal.
-local redis, plain = ...
+local redis, caught = ...
 
 local getmetatable, setmetatable, type, select, error = getmetatable, setmetatable, type, select, error
 local rawget, rawset, next, pairs = rawget, rawset, next, pairs
@@ -20,7 +21,7 @@ local function seal(original)
   return sealed
 end
 
--- The results of a protected call, errors made plain by `show`.
+-- The results of a protected call, a caught error as `show` shows it.
 local function settle(show, succeeded, ...)
   if succeeded then
     return true, ...
@@ -30,7 +31,7 @@ end
 
 -- Redis' own pcall returns the text alone.
 local function text_of(raised)
-  raised = plain(raised)
+  raised = caught(raised)
   if type(raised) == 'table' then
     local text = raised.err
     if type(text) == 'string' or type(text) == 'number' then
@@ -74,9 +75,9 @@ local globals = {
     return settle(text_of, raw_pcall(...))
   end,
   xpcall = function(body, handler)
-    return raw_xpcall(body, function(raised)
-      return handler(plain(raised))
-    end)
+    return settle(caught, raw_xpcall(body, function(raised)
+      return handler(caught(raised))
+    end))
   end,
 }
 
@@ -90,7 +91,7 @@ end
 
 local coroutines, maths = copy(coroutine), copy(math)
 coroutines.resume = function(...)
-  return settle(plain, raw_resume(...))
+  return settle(caught, raw_resume(...))
 end
 maths.random, maths.randomseed = nil, nil
 

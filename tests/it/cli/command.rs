@@ -11,7 +11,7 @@ use crate::patience::{PATIENCE, until};
 use crate::server::Server;
 
 /// The command, with nothing in its environment that could lead it astray.
-pub(super) fn lockshift() -> Command {
+pub(crate) fn lockshift() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
     for name in ["REDIS_URL", "RUST_LOG", "RUST_BACKTRACE", "NO_COLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
@@ -29,15 +29,15 @@ pub(super) fn lockshift_at(server: &Server) -> Command {
 
 /// How a command came to its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Done {
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Done {
     /// Its standard output, read as JSON.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
@@ -58,7 +58,7 @@ impl From<Output> for Done {
 }
 
 /// Runs it with these arguments to its end.
-pub(super) fn done<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Done {
+pub(crate) fn done<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Done {
     assert_cmd::Command::from_std({
         command.args(args);
         command

@@ -79,8 +79,8 @@ fn a_takeover_by_del_lets_two_in() {
 #[test]
 fn who_deletes_whatever_is_there_deletes_what_others_rely_on() {
     let server = Server::start();
-    let overrun = ["--clients", "4", "--seconds", "4", "--lease", "1s", "--overrun", "50", "--json"];
-    let args = [&["compare", "naive-set-ex-nx", "token"][..], &overrun].concat();
+    let workload = ["--clients", "4", "--seconds", "4", "--hold-ms", "40", "--lease", "1s", "--overrun", "50"];
+    let args = [&["compare", "naive-set-ex-nx", "token", "--json"][..], &workload].concat();
     let json = done(lockshift_at(&server), args).json();
     let wrong_releases = [0, 1].map(|index| json[index]["wrong_releases"].as_u64().unwrap());
     assert!(wrong_releases[0] > 0, "DEL, whoever's it is: {json}");

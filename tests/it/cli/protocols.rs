@@ -2,7 +2,9 @@
 
 use std::process::Stdio;
 
-use super::command::{done, lockshift};
+use super::command::{done, lockshift, lockshift_at};
+use crate::monitor::Monitor;
+use crate::server::Server;
 
 #[test]
 fn every_protocol_is_listed_and_can_be_chosen() {
@@ -22,8 +24,30 @@ fn every_protocol_is_listed_and_can_be_chosen() {
     assert_eq!(chosen, json, "each by its name");
 
     let text = done(lockshift(), ["protocols"]).stdout;
-    assert_eq!(text.lines().count(), 1 + names.len(), "a head, and a line each");
-    assert!(names.iter().zip(text.lines().skip(1)).all(|(name, line)| line.starts_with(name)), "{text}");
+    assert!(text.starts_with("LEGACY ") && text.contains("\nMODERN "), "{text}");
+    for name in names {
+        assert!(text.lines().any(|line| line.split_whitespace().next() == Some(name)), "no line for {name} in\n{text}");
+    }
+}
+
+#[test]
+fn what_is_named_is_told_in_full() {
+    let card = done(lockshift(), ["protocols", "php-getset", "token,expiry=exat"]).stdout;
+    assert!(card.starts_with("php-getset\n  world     legacy\n"), "{card}");
+    assert!(card.contains("\n  takeover  GETSET") && card.contains("\ntoken\n  world   modern\n"), "{card}");
+    assert!(card.contains("  option  expiry=px|ex|pxat|exat\n"), "{card}");
+}
+
+#[test]
+fn an_option_says_how_to_lock() {
+    let server = Server::start();
+    for (protocol, said) in [("token", "PX"), ("token,expiry=ex", "EX"), ("token,expiry=pxat", "PXAT")] {
+        let mut monitor = Monitor::on(&server);
+        let ran = done(lockshift_at(&server), ["run", "k", "--lease", "1500ms", "--protocol", protocol, "--", "true"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let set = monitor.take().into_iter().find(|line| line.words[0] == b"SET").expect("it acquires by SET");
+        assert_eq!(set.words[4], said.as_bytes(), "{protocol}");
+    }
 }
 
 #[test]

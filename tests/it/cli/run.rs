@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use redis::{Connection, cmd};
 use rustix::process::Signal;
@@ -284,4 +285,31 @@ fn a_lost_reply_is_neither_yes_nor_no() {
     assert!(ended.note()["acquired"].is_null(), "{ended:?}");
     assert!(!scene.note("never").exists());
     assert_eq!(value(&mut scene.connect()), None, "what it may have won it has given back");
+}
+
+#[test]
+fn a_server_that_hangs_does_not_keep_a_command_running_without_its_lock() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "1s", "--json"], "exec sleep 60");
+    scene.server.pause();
+    let ended = running.done();
+    scene.server.resume();
+    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    assert!(ended.stderr.contains("`stock` is lost, its lease ran out before it was renewed"), "{ended:?}");
+    assert_eq!(ended.note()["lost"], true);
+}
+
+#[test]
+fn a_signal_that_is_to_be_ignored_stays_ignored() {
+    let scene = Scene::new();
+    let mut shell = Command::new("sh");
+    // As nohup does it.
+    let script = r#"trap '' HUP; exec "$0" run stock -- sh -c 'touch started; while [ ! -e go ]; do sleep 0.01; done'"#;
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]);
+    shell.current_dir(scene.notes.path()).env("REDIS_URL", scene.server.url());
+    let running = Running::start(shell, [""; 0]);
+    appears(&scene.note("started"));
+    running.signal(Signal::HUP);
+    scene.leave("go");
+    assert_eq!(running.done().code, Some(0));
 }

@@ -41,8 +41,8 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
 #[test]
 fn addresses_that_are_none_are_refused_and_their_passwords_kept() {
     let table: [(&[&str], &str); 4] = [
-        (&["http://:sesame@localhost"], "it must begin with redis://, rediss:// or redis+unix://"),
-        (&["redis://:sesame@localhost:notaport"], "redis://"),
+        (&["http://:sesame@localhost"], "http://***@localhost is no address of a Redis: it begins with redis://"),
+        (&["redis://:sesame@localhost:notaport"], "redis://***@localhost:notaport is no address of a Redis"),
         (&["redis://:sesame@localhost/notadb"], "Invalid database number"),
         (
             &["redis://:sesame@localhost", "redis+unix:///run/redis.sock"],
@@ -53,7 +53,15 @@ fn addresses_that_are_none_are_refused_and_their_passwords_kept() {
         let refused = done(lockshift(), ["run", "k", "--redis", &urls.join(","), "--", "true"]);
         assert_eq!(refused.code, Some(2), "{urls:?}: {refused:?}");
         assert!(refused.stderr.contains(expected), "{urls:?}: {}", refused.stderr);
+        assert!(!refused.stderr.contains("sesame"), "{urls:?}: {}", refused.stderr);
     }
+}
+
+#[test]
+fn who_needs_no_server_asks_for_none() {
+    let mut command = lockshift();
+    command.env("REDIS_URL", "http://not.redis.example");
+    assert_eq!(done(command, ["protocols"]).code, Some(0));
 }
 
 #[test]

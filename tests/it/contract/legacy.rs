@@ -1,6 +1,5 @@
 //! The old locks: a table for each chapter of the catalogue.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +11,10 @@ use super::stage::Clock;
 use super::table::Table;
 use super::{alike, holds};
 
-/// A test for each table, and all tables for the test that none is missing.
+/// A test for each table, and the tables for the test that none is missing.
 macro_rules! chapters {
     ($($chapter:ident),* $(,)?) => {
-        const TABLES: &[&str] = &[$(include_str!(concat!("legacy/", stringify!($chapter), ".txt"))),*];
+        pub(super) const TABLES: &[&str] = &[$(include_str!(concat!("legacy/", stringify!($chapter), ".txt"))),*];
         $(
             #[test]
             fn $chapter() {
@@ -27,14 +26,6 @@ macro_rules! chapters {
 
 chapters! {
     redis_page, php_article, java_article, jedis_article, php, java, ruby, ruby_resque, python, node, csharp, go,
-}
-
-#[test]
-fn every_row_of_the_catalogue_has_its_expectations() {
-    let tables: Vec<_> = TABLES.iter().map(|text| Table::read(text)).collect();
-    let told: BTreeSet<_> = tables.iter().flat_map(Table::names).collect();
-    let rows: BTreeSet<_> = catalogue::catalogue().map(|dialect| dialect.name).collect();
-    assert_eq!(told, rows);
 }
 
 fn says_what_its_originals_say(table: &str) {

@@ -3,12 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockshift::driver;
 use lockshift::lock::{Lease, Mode};
-use lockshift::modern::{PairLock, ReadWriteLock, StampHashLock, TokenLock};
+use lockshift::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
 use lockshift::wire::Key;
 
 use super::stage::Clock;
 use super::{alike, holds, two_sided};
+use crate::server::Server;
+
+/// The tables, for the test that none is missing.
+pub(super) const TABLES: &[&str] = &[
+    include_str!("modern/token.txt"),
+    include_str!("modern/pair.txt"),
+    include_str!("modern/stamps.txt"),
+    include_str!("modern/read_write.txt"),
+];
 
 fn key() -> Key {
     Key::from("k")
@@ -18,10 +28,35 @@ fn seconds(seconds: u64) -> Lease {
     Lease::new(Duration::from_secs(seconds)).expect("some seconds are a lease")
 }
 
+fn token() -> TokenLock {
+    TokenLock::new(key(), seconds(10))
+}
+
 #[test]
 fn the_token_lock() {
-    let lock = Arc::new(TokenLock::new(key(), seconds(10)));
-    holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, lock)]);
+    holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, Arc::new(token()))]);
+}
+
+#[test]
+fn the_token_lock_by_other_clocks() {
+    let timed = |name, timing| alike(name, Clock::Set, Arc::new(token().timed(timing)));
+    let rows = [timed("token, ex", Timing::Ex), timed("token, pxat", Timing::PxAt), timed("token, exat", Timing::ExAt)];
+    holds(include_str!("modern/token_timed.txt"), &rows);
+}
+
+/// The server's own commands where it has them, the scripts where it refuses.
+#[test]
+fn the_token_lock_by_native_commands() {
+    let found = driver::blocking::run(&mut Server::start().connect(), &Native::detect).expect("the server answers");
+    let table = match found {
+        Native::NONE => include_str!("modern/token_refused.txt"),
+        Native::VALKEY_8_1 => include_str!("modern/token_valkey_8_1.txt"),
+        Native::VALKEY_9_0 => include_str!("modern/token_valkey_9_0.txt"),
+        Native::REDIS_8_4 => include_str!("modern/token_redis_8_4.txt"),
+        other => panic!("no table tells of a server with {other:?}"),
+    };
+    let hopeful = if found == Native::NONE { Native::REDIS_8_4 } else { found };
+    holds(table, &[alike("token", Clock::Runs, Arc::new(token().native(hopeful)))]);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Every kind of connection that the `redis` crate has carries a lock.
 
-mod cluster;
 #[cfg(feature = "tokio")]
 mod tasks;
 
@@ -16,8 +15,7 @@ use redis::ConnectionLike;
 use super::lockers::Watched;
 use super::world::{AN_HOUR, ms, token};
 use crate::patience::pause;
-use crate::server::Server;
-use cluster::Cluster;
+use crate::server::{Cluster, Server};
 
 /// Acquires, is refused, looks, extends, renews, releases, and does it once more from another thread.
 fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
@@ -103,19 +101,20 @@ fn a_cluster_whose_nodes_all_hold_locks() {
             }
         })
         .collect();
-    assert!(cluster.keys_per_node().iter().all(|keys| *keys > 0), "{:?}", cluster.keys_per_node());
+    assert!(cluster.keys().iter().all(|keys| *keys > 0), "{:?}", cluster.keys());
     drop(guards);
-    assert_eq!(cluster.keys_per_node(), [0, 0]);
+    assert_eq!(cluster.keys(), [0, 0, 0]);
 }
 
 #[test]
 fn a_cluster_spoken_to_as_one_server() {
     let cluster = Cluster::start();
-    let troubles = cluster.nodes().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
-        Ok(Attempt::Won(_)) => None,
-        Ok(other) => panic!("nobody has it, but: {other:?}"),
-        Err(error) => Some(error.trouble()),
-    });
-    // `k` is in slot 7629, which the first of the two nodes serves.
-    assert_eq!(troubles, [None, Some(Trouble::OtherNode)]);
+    let troubles =
+        cluster.masters().each_ref().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
+            Ok(Attempt::Won(_)) => None,
+            Ok(other) => panic!("nobody has it, but: {other:?}"),
+            Err(error) => Some(error.trouble()),
+        });
+    // `k` is in slot 7629, which the second of the three serves.
+    assert_eq!(troubles, [Some(Trouble::OtherNode), None, Some(Trouble::OtherNode)]);
 }

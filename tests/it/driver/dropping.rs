@@ -3,13 +3,10 @@
 use std::thread;
 
 use lockshift::driver::Renewal;
-use lockshift::lock::Lease;
-use lockshift::modern::TokenLock;
-use lockshift::wire::Key;
 use redis::cmd;
 
 use super::logbook;
-use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
 use crate::patience::until;
 use crate::server::Server;
 
@@ -26,10 +23,6 @@ fn until_free(server: &Server, key: &str) {
         let exists: bool = cmd("EXISTS").arg(key).query(&mut operator).unwrap();
         (!exists).then_some(())
     });
-}
-
-fn lock_on(key: &str) -> TokenLock {
-    TokenLock::new(Key::from(key), Lease::new(AN_HOUR).unwrap())
 }
 
 fn a_dropped_guard_gives_its_lock_back<W: World>() {
@@ -53,7 +46,7 @@ fn a_guard_that_cannot_be_given_back_says_so_in_the_log<W: World>() {
     logbook::open();
     let mut server = Server::start();
     let key = format!("gone {}", std::any::type_name::<W>());
-    let world = W::open(&server, lock_on(&key));
+    let world = W::open(&server, token_on(&key, AN_HOUR));
     let guard = world.win();
     server.kill();
     drop(guard);
@@ -66,7 +59,7 @@ fn a_guard_whose_lock_was_taken_says_so_in_the_log<W: World>() {
     logbook::open();
     let server = Server::start();
     let key = format!("taken {}", std::any::type_name::<W>());
-    let world = W::open(&server, lock_on(&key));
+    let world = W::open(&server, token_on(&key, AN_HOUR));
     let guard = world.win();
     cmd("SET").arg(&key).arg("stolen").exec(&mut server.connect()).unwrap();
     drop(guard);
@@ -95,7 +88,7 @@ mod without_a_runtime {
             let runtime = builder.enable_all().build().unwrap();
             let guard = runtime.block_on(async {
                 let connection = server.client().get_multiplexed_async_connection().await.unwrap();
-                match Lock::new(connection, lock_on(&key)).try_acquire().await {
+                match Lock::new(connection, token_on(&key, AN_HOUR)).try_acquire().await {
                     Ok(Attempt::Won(mut guard)) => {
                         guard.renew(Renewal::every(ms(1))).await;
                         guard

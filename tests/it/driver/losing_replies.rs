@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use lockshift::driver::{Answer, Attempt, Trouble};
 use lockshift::lock::Released;
 use lockshift::wire::Key;
-use redis::{Cmd, ConnectionLike, RedisResult, Value};
+use redis::{ConnectionLike, RedisResult, Value};
 
 use super::lockers::{SetnxExpire, Watched};
 use super::world::{AN_HOUR, World, in_both_worlds, token};
@@ -38,9 +38,9 @@ impl Plan {
         Arc::strong_count(&self.0) == 1
     }
 
-    /// Whether the connection is to break at this command, and how.
-    fn meets(&self, cmd: &Cmd) -> Option<Break> {
-        let redis::Arg::Simple(name) = cmd.args_iter().next()? else { return None };
+    /// Whether the connection is to break at this command, as it is packed for the wire, and how.
+    fn meets(&self, packed: &[u8]) -> Option<Break> {
+        let name = packed.split(|byte| *byte == b'\n').nth(2)?.strip_suffix(b"\r")?;
         let mut next = self.0.lock().unwrap();
         next.take_if(|next| match next {
             Break::Reply(command) | Break::Command(command) => name == command.as_bytes(),
@@ -70,16 +70,12 @@ fn refused<T>() -> RedisResult<T> {
 }
 
 impl<C: ConnectionLike> ConnectionLike for Lossy<C> {
-    fn req_command(&mut self, cmd: &Cmd) -> RedisResult<Value> {
-        match self.plan.meets(cmd) {
-            None => self.inner.req_command(cmd),
+    fn req_packed_command(&mut self, packed: &[u8]) -> RedisResult<Value> {
+        match self.plan.meets(packed) {
+            None => self.inner.req_packed_command(packed),
             Some(Break::Command(_)) => refused(),
-            Some(Break::Reply(_)) => self.inner.req_command(cmd).and_then(|_| broken()),
+            Some(Break::Reply(_)) => self.inner.req_packed_command(packed).and_then(|_| broken()),
         }
-    }
-
-    fn req_packed_command(&mut self, _: &[u8]) -> RedisResult<Value> {
-        unreachable!("the drivers send no packed bytes, which a cluster could not route")
     }
 
     fn req_packed_commands(&mut self, _: &[u8], _: usize, _: usize) -> RedisResult<Vec<Value>> {
@@ -102,14 +98,14 @@ impl<C: ConnectionLike> ConnectionLike for Lossy<C> {
 #[cfg(feature = "tokio")]
 mod tasks_connection {
     use redis::aio::ConnectionLike;
-    use redis::{Pipeline, RedisFuture};
+    use redis::{Cmd, Pipeline, RedisFuture};
 
     use super::*;
 
     impl<C: ConnectionLike + Send> ConnectionLike for Lossy<C> {
         fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
             Box::pin(async move {
-                match self.plan.meets(cmd) {
+                match self.plan.meets(&cmd.get_packed_command()) {
                     None => self.inner.req_packed_command(cmd).await,
                     Some(Break::Command(_)) => refused(),
                     Some(Break::Reply(_)) => self.inner.req_packed_command(cmd).await.and_then(|_| broken()),

@@ -46,7 +46,12 @@ pub(super) trait World: Send + Sized {
 
 /// A token lock on `k`.
 pub(super) fn token(lease: Duration) -> TokenLock {
-    TokenLock::new(Key::from("k"), Lease::new(lease).unwrap())
+    token_on("k", lease)
+}
+
+/// A token lock on `key`.
+pub(super) fn token_on(key: &str, lease: Duration) -> TokenLock {
+    TokenLock::new(Key::from(key), Lease::new(lease).unwrap())
 }
 
 /// Longer than any test.

@@ -1,5 +1,7 @@
 //! Leases at the ends of what there is.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use lockshift::driver::Attempt;
@@ -37,9 +39,10 @@ fn the_longest_lease_overflows_nothing<D: Driver>() {
     let server = Server::start();
     let mut operator = server.connect();
     let driver = D::default();
-    for (name, locker) in every(&key(), Lease::new(Lease::MAX).unwrap()) {
+    for protocol in every(&key(), Lease::new(Lease::MAX).unwrap()) {
+        let (name, locker) = &protocol;
         cmd("FLUSHALL").exec(&mut operator).unwrap();
-        let guard = match driver.try_acquire(&driver.lock(&server.client(), locker)) {
+        let guard = match driver.try_acquire(&driver.lock(&server.client(), Arc::clone(locker))) {
             Ok(Attempt::Won(guard)) => guard,
             other => panic!("{name}: nobody has it, but: {other:?}"),
         };
@@ -53,9 +56,10 @@ fn the_shortest_lease_is_over_or_given_back<D: Driver>() {
     let server = Server::start();
     let mut operator = server.connect();
     let driver = D::default();
-    for (name, locker) in every(&key(), Lease::new(Lease::MIN).unwrap()) {
+    for protocol in every(&key(), Lease::new(Lease::MIN).unwrap()) {
+        let (name, locker) = &protocol;
         cmd("FLUSHALL").exec(&mut operator).unwrap();
-        match driver.try_acquire(&driver.lock(&server.client(), locker)) {
+        match driver.try_acquire(&driver.lock(&server.client(), Arc::clone(locker))) {
             Ok(Attempt::Won(guard)) => {
                 driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"))
             }

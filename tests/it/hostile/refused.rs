@@ -1,12 +1,14 @@
 //! Redis refuses.
 
+use std::sync::Arc;
+
 use lockshift::driver::{Attempt, Error, Trouble};
 use redis::{Client, Connection, cmd};
 
-use super::{assert_helps, key, lease, through_every_driver};
+use super::{assert_helps, assert_names, key, lease, through_every_driver};
 use crate::drivers::Driver;
 use crate::patience::until;
-use crate::protocols::every;
+use crate::protocols::{Named, every};
 use crate::server::{Options, Server, contents};
 
 through_every_driver! {
@@ -18,11 +20,47 @@ through_every_driver! {
     a_server_that_died,
 }
 
+/// Those that find no lock where another client would find an error, as their originals do: to phpredis the error is
+/// `false`, and `false` is an expired lock; and SET overwrites what it does not look at.
+const BLIND: [&str; 10] = [
+    "php-del-takeover",
+    "php7-del-takeover",
+    "php-getset",
+    "php7-getset",
+    "php-getset-absolute-expire",
+    "php7-getset-absolute-expire",
+    "yii-redis",
+    "yii-redis-unwritten",
+    "thinkphp-lockup",
+    "pair, reader",
+];
+
 fn a_key_of_another_type<D: Driver>() {
     let server = Server::start();
     let mut operator = server.connect();
-    cmd("RPUSH").arg("lock:7").arg("a job").exec(&mut operator).unwrap();
-    nobody_wins::<D>(&mut operator, &server.client(), Trouble::WrongType);
+    let driver = D::default();
+    for protocol in every(&key(), lease()) {
+        let (name, locker) = &protocol;
+        cmd("FLUSHALL").exec(&mut operator).unwrap();
+        cmd("RPUSH").arg(locker.key().as_bytes()).arg("a job").exec(&mut operator).unwrap();
+        let before = contents(&mut operator);
+        let attempt = driver.try_acquire(&driver.lock(&server.client(), Arc::clone(locker)));
+        if BLIND.contains(&name.as_str()) {
+            let Ok(Attempt::Won(guard)) = attempt else { panic!("{name} is not blind: {attempt:?}") };
+            // Some of them look when they release.
+            drop(driver.release(guard));
+            continue;
+        }
+        match attempt {
+            Ok(Attempt::Held(_)) => {}
+            Ok(other) => panic!("{name}: it holds a list, but: {other:?}"),
+            Err(error) => {
+                assert_eq!(error.trouble(), Trouble::WrongType, "{name}: {error}");
+                assert_helps(&protocol, &error);
+            }
+        }
+        assert_eq!(contents(&mut operator), before, "{name} leaves everything as it was");
+    }
 }
 
 fn a_replica<D: Driver>() {
@@ -50,7 +88,7 @@ fn a_server_that_wants_a_password<D: Driver>() {
     let refusal = wrong.get_connection().err().expect("the password is wrong");
     let error = Error::connection(&key(), refusal);
     assert_eq!(error.trouble(), Trouble::NotAuthenticated);
-    assert_helps("wrong password", &error);
+    assert_helps(&every(&key(), lease())[0], &error);
 }
 
 /// Whoever needs a script to acquire is told at once; whoever needs one to release is told then.
@@ -62,9 +100,10 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
     let clerk = Client::open(format!("redis://clerk:quill@{}/", server.address())).unwrap();
     let driver = D::default();
     let mut failed = 0;
-    for (name, locker) in every(&key(), lease()) {
+    for protocol in every(&key(), lease()) {
+        let (name, locker) = &protocol;
         cmd("FLUSHALL").exec(&mut operator).unwrap();
-        let error = match driver.try_acquire(&driver.lock(&clerk, locker)) {
+        let error = match driver.try_acquire(&driver.lock(&clerk, Arc::clone(locker))) {
             Ok(Attempt::Won(guard)) => driver.release(guard).err(),
             Ok(other) => panic!("{name}: nobody has it, but: {other:?}"),
             Err(error) => {
@@ -74,7 +113,7 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
         };
         if let Some(error) = error {
             assert_eq!(error.trouble(), Trouble::NoPermission, "{name}: {error}");
-            assert_helps(&name, &error);
+            assert_helps(&protocol, &error);
             failed += 1;
         }
     }
@@ -84,14 +123,15 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
 /// Whether the command got there cannot be known, but the key is named.
 fn a_server_that_died<D: Driver>() {
     let driver = D::default();
-    for (name, locker) in every(&key(), lease()) {
-        let mut server = Server::start();
-        let lock = driver.lock(&server.client(), locker);
-        server.kill();
+    let mut server = Server::start();
+    let connected = |protocol: Named| (driver.lock(&server.client(), Arc::clone(&protocol.1)), protocol);
+    let locks: Vec<_> = every(&key(), lease()).into_iter().map(connected).collect();
+    server.kill();
+    for (lock, protocol) in locks {
         match driver.try_acquire(&lock) {
-            Ok(Attempt::Unknown(unknown)) => assert!(unknown.to_string().starts_with("lock key `lock:7`: "), "{name}"),
-            Ok(other) => panic!("{name}: there is no server, but: {other:?}"),
-            Err(error) => assert_helps(&name, &error),
+            Ok(Attempt::Unknown(unknown)) => assert_names(&protocol, &unknown),
+            Ok(other) => panic!("{}: there is no server, but: {other:?}", protocol.0),
+            Err(error) => assert_helps(&protocol, &error),
         }
     }
 }
@@ -101,18 +141,20 @@ fn a_server_that_died<D: Driver>() {
 fn nobody_wins<D: Driver>(operator: &mut Connection, client: &Client, trouble: Trouble) {
     let driver = D::default();
     let before = contents(operator);
-    let mut failed = 0;
-    for (name, locker) in every(&key(), lease()) {
-        match driver.try_acquire(&driver.lock(client, locker)) {
-            Ok(Attempt::Held(_)) => {}
+    for protocol in every(&key(), lease()) {
+        let (name, locker) = &protocol;
+        match driver.try_acquire(&driver.lock(client, Arc::clone(locker))) {
+            // A script that has begun to write may go on, so these two win in the last bytes; their lock is real.
+            Ok(Attempt::Won(guard)) if trouble == Trouble::OutOfMemory && name.starts_with("read-write, ") => {
+                assert_ne!(contents(operator), before, "{name} has written its lock");
+                driver.release(guard).map(drop).expect("a release needs no memory");
+            }
             Ok(other) => panic!("{name}: {trouble:?}, but: {other:?}"),
             Err(error) => {
                 assert_eq!(error.trouble(), trouble, "{name}: {error}");
-                assert_helps(&name, &error);
-                failed += 1;
+                assert_helps(&protocol, &error);
             }
         }
         assert_eq!(contents(operator), before, "{name} leaves everything as it was");
     }
-    assert!(failed > 0, "some protocol meets {trouble:?}");
 }

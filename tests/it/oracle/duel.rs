@@ -142,7 +142,8 @@ impl Duel {
             let mut simulated: Vec<_> = messages.unwrap_or_default().into_iter().map(frame).collect();
             let mut real: Vec<_> = simulated.iter().map(|_| self.peers[session].next()).collect();
             // A message that matches several patterns comes once for each, in no order.
-            [&mut simulated, &mut real].map(|frames| frames.sort_by_key(Reply::to_string));
+            simulated.sort_by_key(Reply::to_string);
+            real.sort_by_key(Reply::to_string);
             if real != simulated {
                 self.log.push(format!("{session} received {real:?}\nsimulated: {simulated:?}"));
                 return Err(Disagreement { log: std::mem::take(&mut self.log) });

@@ -24,7 +24,7 @@ const DATA: &str = "
     ZRANGE key bound bound BYSCORE zrangeopt | ZREVRANGE key index index WITHSCORES | ZRANGEBYSCORE key bound bound |
     ZRANGEBYSCORE key bound bound zrangeopt | ZCOUNT key bound bound | ZREMRANGEBYSCORE key bound bound |
     LPUSH key value | RPUSH key value | RPUSH key value value | LPOP key | RPOP key | LPOP key int | RPOP key int |
-    LINDEX key index | LREM key index value | LLEN key | LRANGE key index index
+    LINDEX key index | LREM key amount value | LLEN key | LRANGE key index index
 ";
 
 const EXPIRY: &str = "
@@ -41,6 +41,12 @@ const MEETING_EXPIRY: &str = "
     RPUSH key value | LPOP key | KEYS pattern | WATCH key | MULTI | EXEC
 ";
 
+/// One key only, so that what is watched is what expires.
+const WATCHING: &str = "
+    SET a value PX short | SET a value PX short | PEXPIRE a short | SET a value | GET a | PTTL a | WATCH a | WATCH a |
+    WATCH a | MULTI | MULTI | EXEC | EXEC | UNWATCH
+";
+
 const SET_IF_EQUAL: &str = "SET key int IFEQ int | SET key int IFEQ int setopt | SET key int setopt IFEQ int";
 const DELIFEQ: &str = "DELIFEQ key int";
 const DELEX: &str = "
@@ -55,7 +61,7 @@ const TRANSACTIONS: &str = "
 
 const CONNECTION: &str = "
     PING | PING value | ECHO value | SELECT database | AUTH name | AUTH name name | CLIENT SETNAME name |
-    CLIENT GETNAME | CLIENT name | SCRIPT name | COMMAND name name | WAIT 0 int | NOSUCH name name |
+    CLIENT GETNAME | CLIENT name | SCRIPT name | COMMAND name name | WAIT 0 amount | NOSUCH name name |
     HELLO 2 name name | HELLO wrong_version
 ";
 
@@ -71,6 +77,11 @@ const LISTENING: &str = "
 ";
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Transactions on keys that come and go.
+pub(super) fn watching() -> impl Strategy<Value = Phrase> {
+    right(WATCHING)
+}
 
 /// The native compare commands, as far as this server has them or is known to refuse them.
 pub(super) fn comparing(terms: Terms) -> impl Strategy<Value = Phrase> {
@@ -163,6 +174,7 @@ fn words(placeholder: &str) -> BoxedStrategy<Vec<Word>> {
         "field" => of(&["a", "b", "1", "2", "x"]),
         "name" => of(&NAMES),
         "int" => of(&["1", "2", "0", "-1", "5", "9223372036854775807", "-9223372036854775808", "x", "1.5", "+1"]),
+        "amount" => of(&["0", "1", "-1", "2", "x"]),
         "index" => of(&["0", "1", "-1", "2", "-2", "100", "-100", "9223372036854775807", "-9223372036854775808", "x"]),
         "score" => of(&["1", "2", "-1", "0", "1.5", "0.1", "1e20", "-inf", "inf", "+5", "x", "1e-5", "-0"]),
         "bound" => of(&["-inf", "+inf", "1", "(1", "2", "(2.5", "0", "x", "(x"]),
@@ -173,6 +185,7 @@ fn words(placeholder: &str) -> BoxedStrategy<Vec<Word>> {
         "pattern" => of(&["*", "a*", "[ab]", "?", "[^a]", "c", "\\*"]),
         "secs" => of(&["1", "100", "0", "-1", "9223372036854775", "9223372036854776", "x"]),
         "millis" => of(&["1", "5", "10", "20", "40", "100000", "0", "-1", "9223372036854775807", "x"]),
+        "short" => of(&["1", "2", "5", "10"]),
         "at_millis" => (-20..40i64).prop_map(|millis| vec![Word::AtMillis(millis)]).boxed(),
         "at_secs" => (-1..3i64).prop_map(|secs| vec![Word::AtSecs(secs)]).boxed(),
         "expireopt" => of(&["NX", "XX", "GT", "LT", "gt"]),

@@ -65,9 +65,25 @@ pub(super) fn of(
     phrases: impl Strategy<Value = Phrase> + 'static,
     length: Range<usize>,
 ) -> impl Strategy<Value = Vec<Step>> {
-    let send = (0..SESSIONS, phrases).prop_map(|(session, phrase)| Step::Send(session, phrase));
-    let wait = (1..30u64).prop_map(|millis| Step::Wait(Duration::from_millis(millis)));
-    vec(prop_oneof![25 => send, 1 => wait], length)
+    vec(prop_oneof![25 => send(phrases), 1 => wait(1..30)], length)
+}
+
+/// Sequences on one connection, mostly, in which a short expiry is likely to pass between two commands.
+pub(super) fn slowly(
+    phrases: impl Strategy<Value = Phrase> + 'static,
+    length: Range<usize>,
+) -> impl Strategy<Value = Vec<Step>> {
+    let step =
+        (prop_oneof![4 => Just(0), 1 => Just(1)], phrases).prop_map(|(session, phrase)| Step::Send(session, phrase));
+    vec(prop_oneof![4 => step, 1 => wait(1..15)], length)
+}
+
+fn send(phrases: impl Strategy<Value = Phrase> + 'static) -> impl Strategy<Value = Step> {
+    (0..SESSIONS, phrases).prop_map(|(session, phrase)| Step::Send(session, phrase))
+}
+
+fn wait(millis: Range<u64>) -> impl Strategy<Value = Step> {
+    millis.prop_map(|millis| Step::Wait(Duration::from_millis(millis)))
 }
 
 /// Sequences in which the last connection does the listening, and the others the publishing.

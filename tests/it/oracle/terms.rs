@@ -12,7 +12,7 @@ pub(super) struct Terms {
     pub(super) flavour: Flavour,
     /// Whether it is the very version whose texts are simulated. Of another version only the code of an error counts,
     /// and the value of a score.
-    exact: bool,
+    pub(super) exact: bool,
     /// Whether it has the native compare commands of its flavour.
     pub(super) compares: bool,
 }
@@ -58,6 +58,8 @@ fn in_order(command: &Command, reply: Reply) -> Reply {
     match command.name().to_ascii_uppercase().as_slice() {
         b"SMEMBERS" | b"HKEYS" | b"HVALS" | b"KEYS" | b"PUBSUB" => sorted(items, 1),
         b"HGETALL" => sorted(items, 2),
+        // After its name comes what each server has for itself: version, number of the connection, modules.
+        b"HELLO" => Reply::Array(items.into_iter().take(2).collect()),
         b"SCAN" => Reply::Array(items.into_iter().map(|part| in_order(&Command::new("KEYS"), part)).collect()),
         _ => Reply::Array(items),
     }

@@ -1,10 +1,8 @@
-//! A Redis Cluster of three masters. It takes a second to agree on itself, so the tests that run at the same time share
-//! one; the last of them to end stops it. Keys are for each test to choose.
+//! A Redis Cluster of three masters. They take some seconds to agree on being one.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use redis::cluster::{ClusterClient, ClusterConnection};
+use redis::cluster::ClusterClient;
 use redis::cmd;
 
 use super::{Options, Server};
@@ -12,35 +10,23 @@ use crate::patience::until;
 
 /// Three masters that share the 16384 slots.
 pub(crate) struct Cluster {
-    masters: Vec<Server>,
+    masters: [Server; 3],
 }
 
 const SLOTS: [RangeInclusive<u16>; 3] = [0..=5460, 5461..=10922, 10923..=16383];
 
 impl Cluster {
-    /// A cluster that other tests may be using as well.
-    pub(crate) fn shared() -> Arc<Self> {
-        static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.upgrade().unwrap_or_else(|| {
-            let cluster = Arc::new(Self::start());
-            *shared = Arc::downgrade(&cluster);
-            cluster
-        })
-    }
-
-    fn start() -> Self {
-        let options = Options::new().line("cluster-enabled yes").line("cluster-require-full-coverage yes");
-        let masters: Vec<_> = SLOTS.iter().map(|_| Server::with(&options)).collect();
-        for (epoch, (master, slots)) in masters.iter().zip(SLOTS).enumerate() {
-            let mut connection = master.connect();
-            let mut tell =
-                |words: &[String]| cmd("CLUSTER").arg(words).exec(&mut connection).expect("a new cluster node");
-            tell(&["SET-CONFIG-EPOCH".to_owned(), (epoch + 1).to_string()]);
-            tell(&[vec!["ADDSLOTS".to_owned()], slots.map(|slot| slot.to_string()).collect()].concat());
-            tell(&["MEET".to_owned(), "127.0.0.1".to_owned(), masters[0].address().port().to_string()]);
+    /// Three masters, none of them with a key.
+    pub(crate) fn start() -> Self {
+        let cluster = Self { masters: SLOTS.map(|_| Server::with(&Options::new().line("cluster-enabled yes"))) };
+        let first = cluster.masters[0].address();
+        for (epoch, (master, slots)) in (1..).zip(cluster.masters.iter().zip(SLOTS)) {
+            let mut operator = master.connect();
+            cmd("CLUSTER").arg("SET-CONFIG-EPOCH").arg(epoch).exec(&mut operator).expect("a new node has none");
+            cmd("CLUSTER").arg("ADDSLOTS").arg(slots.collect::<Vec<_>>()).exec(&mut operator).expect("they are free");
+            let meet = cmd("CLUSTER").arg("MEET").arg(first.ip().to_string()).arg(first.port()).exec(&mut operator);
+            meet.expect("the first is there");
         }
-        let cluster = Self { masters };
         cluster
             .masters
             .iter()
@@ -48,19 +34,19 @@ impl Cluster {
         cluster
     }
 
-    /// A client that knows all masters.
+    /// A client that has to find the others by itself.
     pub(crate) fn client(&self) -> ClusterClient {
-        ClusterClient::new(self.masters.iter().map(Server::url)).expect("the urls are well formed")
+        ClusterClient::new(vec![self.masters[0].url()]).expect("the url is well formed")
     }
 
-    /// A new blocking connection to the cluster.
-    pub(crate) fn connect(&self) -> ClusterConnection {
-        self.client().get_connection().expect("the cluster is up")
-    }
-
-    /// Its servers.
-    pub(crate) fn masters(&self) -> &[Server] {
+    /// Its servers, in the order of their slots.
+    pub(crate) fn masters(&self) -> &[Server; 3] {
         &self.masters
+    }
+
+    /// How many keys each master has.
+    pub(crate) fn keys(&self) -> [u64; 3] {
+        self.masters.each_ref().map(|master| cmd("DBSIZE").query(&mut master.connect()).expect("it counts them"))
     }
 }
 
@@ -72,15 +58,11 @@ fn agrees(master: &Server) -> Option<()> {
 
 #[test]
 fn keys_of_all_masters_are_reached_through_one_connection() {
-    let cluster = Cluster::shared();
-    let mut connection = cluster.connect();
+    let cluster = Cluster::start();
+    let mut connection = cluster.client().get_connection().unwrap();
     for number in 0..30 {
-        let key = format!("keys_of_all_masters {number}");
-        cmd("SET").arg(&key).arg(number).exec(&mut connection).unwrap();
-        assert_eq!(cmd("GET").arg(&key).query(&mut connection), Ok(number));
+        cmd("SET").arg(format!("key {number}")).arg(number).exec(&mut connection).unwrap();
     }
-    for master in cluster.masters() {
-        let keys: u64 = cmd("DBSIZE").query(&mut master.connect()).unwrap();
-        assert!(keys > 0, "each master has some of them");
-    }
+    assert!(cluster.keys().iter().all(|keys| *keys > 0), "{:?}", cluster.keys());
+    assert_eq!(cluster.keys().iter().sum::<u64>(), 30);
 }

@@ -1,7 +1,9 @@
 //! What may be special about a server: lines of its configuration.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use super::Server;
 use crate::patience::until;
@@ -10,6 +12,7 @@ use crate::patience::until;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(super) password: Option<String>,
+    program: Option<PathBuf>,
     lines: Vec<String>,
 }
 
@@ -17,6 +20,11 @@ impl Options {
     /// Nothing.
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// It is this program, and not the redis-server in PATH.
+    pub(crate) fn program(self, program: PathBuf) -> Self {
+        Self { program: Some(program), ..self }
     }
 
     /// It wants a password: `requirepass`.
@@ -38,6 +46,16 @@ impl Options {
     pub(crate) fn line(mut self, line: impl ToString) -> Self {
         self.lines.push(line.to_string());
         self
+    }
+
+    /// Starts it, where `command` would start the redis-server in PATH.
+    pub(super) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        match &self.program {
+            None => command.spawn(),
+            Some(program) => {
+                Command::new(program).args(command.get_args()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+            }
+        }
     }
 
     /// The text of `redis.conf` for a server that lives in `directory`.

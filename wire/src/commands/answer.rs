@@ -2,26 +2,27 @@
 
 use alloc::vec::Vec;
 
-use crate::{Command, Reply, Transcript, Turn};
+use crate::phrase::Phrase;
+use crate::{Reply, Transcript, Turn};
 
 impl Transcript {
     /// Sends a command whose answer is read by `read`; what `read` does not accept is a fault.
-    fn ask<T>(&mut self, command: Command, read: impl FnOnce(&Reply) -> Option<T>) -> Turn<T> {
-        let reply = self.send(command.clone())?;
-        match read(&reply) {
+    fn ask<T>(&mut self, phrase: &impl Phrase, read: impl FnOnce(&Reply) -> Option<T>) -> Turn<T> {
+        let (command, reply) = self.reply_to(phrase)?;
+        match read(reply) {
             Some(answer) => Ok(answer),
-            None => Self::fault(command, reply),
+            None => Self::fault(command.clone(), reply.clone()),
         }
     }
 
     /// A number.
-    pub(super) fn ask_int(&mut self, command: Command) -> Turn<i64> {
-        self.ask(command, |reply| if let Reply::Int(number) = reply { Some(*number) } else { None })
+    pub(super) fn ask_int(&mut self, command: impl Phrase) -> Turn<i64> {
+        self.ask(&command, |reply| if let Reply::Int(number) = reply { Some(*number) } else { None })
     }
 
     /// 1 for yes, 0 for no.
-    pub(super) fn ask_flag(&mut self, command: Command) -> Turn<bool> {
-        self.ask(command, |reply| match reply {
+    pub(super) fn ask_flag(&mut self, command: impl Phrase) -> Turn<bool> {
+        self.ask(&command, |reply| match reply {
             Reply::Int(1) => Some(true),
             Reply::Int(0) => Some(false),
             _ => None,
@@ -29,8 +30,8 @@ impl Transcript {
     }
 
     /// `OK` for yes, nil for no.
-    pub(super) fn ask_ok(&mut self, command: Command) -> Turn<bool> {
-        self.ask(command, |reply| match reply {
+    pub(super) fn ask_ok(&mut self, command: impl Phrase) -> Turn<bool> {
+        self.ask(&command, |reply| match reply {
             Reply::Status(text) if text == "OK" => Some(true),
             Reply::Nil => Some(false),
             _ => None,
@@ -38,13 +39,13 @@ impl Transcript {
     }
 
     /// A status word.
-    pub(super) fn ask_status(&mut self, command: Command, expected: &str) -> Turn<()> {
-        self.ask(command, |reply| matches!(reply, Reply::Status(text) if text == expected).then_some(()))
+    pub(super) fn ask_status(&mut self, command: impl Phrase, expected: &str) -> Turn<()> {
+        self.ask(&command, |reply| matches!(reply, Reply::Status(text) if text == expected).then_some(()))
     }
 
     /// A string, or nothing.
-    pub(super) fn ask_bulk(&mut self, command: Command) -> Turn<Option<Vec<u8>>> {
-        self.ask(command, |reply| match reply {
+    pub(super) fn ask_bulk(&mut self, command: impl Phrase) -> Turn<Option<Vec<u8>>> {
+        self.ask(&command, |reply| match reply {
             Reply::Bulk(bytes) => Some(Some(bytes.clone())),
             Reply::Nil => Some(None),
             _ => None,
@@ -52,8 +53,8 @@ impl Transcript {
     }
 
     /// Several replies, or nothing.
-    pub(super) fn ask_array(&mut self, command: Command) -> Turn<Option<Vec<Reply>>> {
-        self.ask(command, |reply| match reply {
+    pub(super) fn ask_array(&mut self, command: impl Phrase) -> Turn<Option<Vec<Reply>>> {
+        self.ask(&command, |reply| match reply {
             Reply::Array(items) => Some(Some(items.clone())),
             Reply::Nil => Some(None),
             _ => None,

@@ -5,6 +5,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::phrase::{Listener, Phrase};
 use crate::{Command, Key, Transcript, Turn, UnixTime};
 
 /// How long the key shall live.
@@ -73,31 +74,37 @@ impl<'a> Set<'a> {
 
     /// The command. The order of the options is that of Jedis: condition, then expiry.
     pub fn command(&self) -> Command {
-        let command = Command::new("SET").arg(self.key).arg(self.value);
-        if self.expiry_first {
-            self.with_condition(self.with_expiry(command))
-        } else {
-            self.with_expiry(self.with_condition(command))
-        }
+        Phrase::command(self)
     }
 
-    fn with_condition(&self, command: Command) -> Command {
+    fn say_condition<L: Listener>(&self, listener: L) -> L {
         match self.only {
-            None => command,
-            Some(Only::IfMissing) => command.arg("NX"),
-            Some(Only::IfExists) => command.arg("XX"),
-            Some(Only::IfEquals(old)) => command.arg("IFEQ").arg(old),
+            None => listener,
+            Some(Only::IfMissing) => listener.arg("NX"),
+            Some(Only::IfExists) => listener.arg("XX"),
+            Some(Only::IfEquals(old)) => listener.arg("IFEQ").arg(old),
         }
     }
 
-    fn with_expiry(&self, command: Command) -> Command {
+    fn say_expiry<L: Listener>(&self, listener: L) -> L {
         match self.expiry {
-            None => command,
-            Some(Expiry::Ex(lease)) => command.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
-            Some(Expiry::Px(lease)) => command.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
-            Some(Expiry::ExAt(until)) => command.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
-            Some(Expiry::PxAt(until)) => command.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
-            Some(Expiry::KeepTtl) => command.arg("KEEPTTL"),
+            None => listener,
+            Some(Expiry::Ex(lease)) => listener.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
+            Some(Expiry::Px(lease)) => listener.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
+            Some(Expiry::ExAt(until)) => listener.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
+            Some(Expiry::PxAt(until)) => listener.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
+            Some(Expiry::KeepTtl) => listener.arg("KEEPTTL"),
+        }
+    }
+}
+
+impl Phrase for Set<'_> {
+    fn say<L: Listener>(&self, listener: L) -> L {
+        let listener = listener.arg("SET").arg(self.key).arg(self.value);
+        if self.expiry_first {
+            self.say_condition(self.say_expiry(listener))
+        } else {
+            self.say_expiry(self.say_condition(listener))
         }
     }
 }
@@ -108,7 +115,7 @@ impl Transcript {
     /// # Errors
     /// [`Pending`](crate::Pending): the reply is still to come, or Redis refused.
     pub fn set(&mut self, set: &Set<'_>) -> Turn<bool> {
-        self.ask_ok(set.command())
+        self.ask_ok(set)
     }
 
     /// Sends a SET with `GET` (Redis 6.2; with NX, Redis 7.0): the value before, written or not.

@@ -9,8 +9,7 @@ use redis::aio::ConnectionLike;
 use super::super::lockers::Watched;
 use super::super::losing_replies::{Lossy, Plan};
 use super::super::world::{AN_HOUR, ms, token};
-use super::cluster::Cluster;
-use crate::server::Server;
+use crate::server::{Cluster, Server};
 
 /// Acquires, is refused, looks, extends, renews, releases, and does it once more.
 async fn carries_a_lock<C: ConnectionLike + Clone + Send + Sync + 'static>(connection: C) {

@@ -1,0 +1,66 @@
+//! The token lock with a fence: a number that grows with every acquisition, for a resource that refuses whoever comes
+//! with a lower one than it has seen.
+//!
+//! Source: Martin Kleppmann, "How to do distributed locking", 2016. The counter is in the same Redis as the lock, without
+//! a time to live: a failover that loses the one may lose the other.
+
+use alloc::string::ToString;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use crate::TokenLock;
+
+const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
+
+/// A [`TokenLock`] whose holds carry a [`fence`](Hold::fence). It keeps the token lock's bytes in the key, so that both
+/// can share it; only those who come through here get a number.
+#[derive(Clone, Debug)]
+pub struct FencedTokenLock {
+    lock: TokenLock,
+    counter: Key,
+}
+
+impl FencedTokenLock {
+    /// A fenced token lock on `key`, for `lease` at a time; it counts in the sibling `fence` of that key.
+    pub fn new(key: Key, lease: Lease) -> Self {
+        Self { counter: key.sibling("fence"), lock: TokenLock::new(key, lease) }
+    }
+}
+
+impl Locker for FencedTokenLock {
+    fn key(&self) -> &Key {
+        self.lock.key()
+    }
+
+    fn lease(&self) -> Lease {
+        self.lock.lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let token = owner.token.hex().into_bytes();
+        let since = redis.clock()?;
+        let lease_ms = self.lease().length().as_millis().to_string();
+        let count = redis.script_int(&ACQUIRE, &[self.key(), &self.counter], &[&token, lease_ms.as_bytes()])?;
+        Ok(match u64::try_from(count) {
+            Ok(fence @ 1..) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence: Some(fence) }),
+            _ => Acquired::Held(Held::because(Why::Live)),
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        self.lock.release(hold, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        self.lock.extend(hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        self.lock.standing(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.lock.disclaim(owner, redis)
+    }
+}

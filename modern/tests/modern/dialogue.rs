@@ -1,0 +1,103 @@
+//! A protocol played against a written dialogue, a line for every question and its answer:
+//!
+//! ```text
+//! clock -> 0
+//! SET k <token> NX PX 10000 -> OK
+//! ```
+//!
+//! The clock is told in milliseconds since [`START`]. Replies are written as `redis-cli` shows them. `<token>` stands for
+//! the token of [`owner`], `<release>` for the hash of that script, and `<release.lua>` for its text.
+
+use std::time::Duration;
+
+use lockshift_lock::{Hold, Lease, Owner, Token};
+use lockshift_wire::{MonoTime, Pending, Printable, Reading, Reply, Script, Transcript, Turn, UnixTime};
+
+/// The wall clock when the monotonic clock says zero: a Tuesday in November 2023, 22:13:20.
+const START: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
+
+const SCRIPTS: [(&str, Script); 3] = [
+    ("release", Script::new(include_str!("../../src/lua/release.lua"))),
+    ("extend", Script::new(include_str!("../../src/lua/extend.lua"))),
+    ("extend_until", Script::new(include_str!("../../src/lua/extend_until.lua"))),
+];
+
+/// Whoever asks.
+pub(crate) fn owner() -> Owner {
+    Owner { token: Token::new([0xab; 16]), pid: 7, thread: 1 }
+}
+
+/// What the owner holds, by a lease that began at this millisecond.
+pub(crate) fn hold(since_ms: u64, lease_ms: u64) -> Hold {
+    Hold { value: owner().token.hex().into_bytes(), since: reading(since_ms), lease: lease(lease_ms), fence: None }
+}
+
+/// A lease of that many milliseconds.
+pub(crate) fn lease(millis: u64) -> Lease {
+    Lease::new(Duration::from_millis(millis)).unwrap()
+}
+
+/// Plays the dialogue to its end: what the protocol ends with, or the text of its fault.
+pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn<T>) -> Result<T, String> {
+    let mut redis = Transcript::new();
+    let mut lines = dialogue.lines().map(str::trim).filter(|line| !line.is_empty());
+    loop {
+        let question = match protocol(redis.rewind()) {
+            Ok(outcome) => return all_said(lines).map(|()| outcome),
+            Err(Pending::Fault(fault)) => return all_said(lines).and(Err(fault.to_string())),
+            Err(Pending::Clock) => "clock".to_owned(),
+            Err(Pending::Send(ref command)) => {
+                command.words().iter().map(|word| told(word)).collect::<Vec<_>>().join(" ")
+            }
+        };
+        let line = lines.next().unwrap_or("nothing -> any more");
+        let (expected, answer) = line.split_once(" -> ").expect("a line is `question -> answer`");
+        assert_eq!(question, expected);
+        match answer.parse() {
+            Ok(millis) if question == "clock" => redis.record_clock(reading(millis)),
+            _ => redis.record_reply(reply(answer)),
+        }
+    }
+}
+
+fn all_said<'a>(mut lines: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    lines.next().map_or(Ok(()), |line| panic!("it ended before `{line}`"))
+}
+
+fn reading(millis: u64) -> Reading {
+    let since = Duration::from_millis(millis);
+    Reading { wall: START.saturating_add(since), mono: MonoTime::since_origin(since) }
+}
+
+fn told(word: &[u8]) -> String {
+    let text = String::from_utf8(word.to_vec()).expect("these locks write text");
+    if text == owner().token.hex() {
+        return "<token>".to_owned();
+    }
+    for (name, script) in SCRIPTS {
+        if text == script.sha1_hex() {
+            return format!("<{name}>");
+        }
+        if text == script.text() {
+            return format!("<{name}.lua>");
+        }
+    }
+    Printable(word).to_string()
+}
+
+fn reply(text: &str) -> Reply {
+    if let Ok(number) = text.parse() {
+        return Reply::Int(number);
+    }
+    if let Some(error) = text.strip_prefix("(error) ") {
+        return Reply::Error(error.to_owned());
+    }
+    match text {
+        "(nil)" => Reply::Nil,
+        "\"<token>\"" => Reply::bulk(owner().token.hex()),
+        _ => text.strip_prefix('"').map_or_else(
+            || Reply::Status(text.to_owned()),
+            |rest| Reply::bulk(rest.strip_suffix('"').expect("a string ends with a quote")),
+        ),
+    }
+}

@@ -1,0 +1,13 @@
+//! The modern locks, driven by hand: every command that they say, every reply that they may get.
+//!
+//! - [`dialogue`]: a protocol played against a written dialogue.
+//! - [`token`]: the token lock, its lease in four forms, its clocks.
+//! - [`compare`]: release and extension, by script and by native command.
+//! - [`detection`]: what a server can compare, by its own account.
+//! - [`fenced`]: the token lock that counts its winners.
+
+mod compare;
+mod detection;
+mod dialogue;
+mod fenced;
+mod token;

@@ -1,0 +1,150 @@
+//! The token lock: acquiring, the lease in four forms, whose clock counts, looking, disclaiming.
+
+use std::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Standing, Why};
+use lockshift_modern::{Native, Timing, TokenLock};
+use lockshift_wire::MonoTime;
+
+use crate::dialogue::{hold, lease, owner, play};
+
+fn token_lock() -> TokenLock {
+    TokenLock::new("k".into(), lease(10_000))
+}
+
+fn acquire(lock: &TokenLock, dialogue: &str) -> Result<Acquired, String> {
+    play(dialogue, |redis| lock.acquire(&owner(), redis))
+}
+
+#[test]
+fn a_free_key_is_won_from_before_the_command_was_sent() {
+    let ended = acquire(
+        &token_lock(),
+        "
+        clock -> 5
+        SET k <token> NX PX 10000 -> OK
+        ",
+    );
+    assert_eq!(ended, Ok(Acquired::Won(hold(5, 10_000))));
+}
+
+#[test]
+fn a_held_key_is_left_alone() {
+    let ended = acquire(
+        &token_lock(),
+        "
+        clock -> 5
+        SET k <token> NX PX 10000 -> (nil)
+        ",
+    );
+    assert_eq!(ended, Ok(Acquired::Held(Held::because(Why::Live))));
+}
+
+#[test]
+fn a_refusal_and_a_reply_that_no_redis_gives_are_faults() {
+    let refused = "
+        clock -> 0
+        SET k <token> NX PX 10000 -> (error) OOM command not allowed
+        ";
+    assert!(acquire(&token_lock(), refused).unwrap_err().ends_with("NX PX 10000: OOM command not allowed"));
+    let nonsense = "
+        clock -> 0
+        SET k <token> NX PX 10000 -> 1
+        ";
+    assert!(acquire(&token_lock(), nonsense).unwrap_err().ends_with("NX PX 10000: unexpected reply 1"));
+}
+
+#[test]
+fn a_holder_relies_on_the_lease_less_the_drift() {
+    assert_eq!(hold(5, 10_000).valid_until(), MonoTime::since_origin(Duration::from_millis(5 + 10_000 - 102)));
+}
+
+/// The lease in milliseconds as asked for, the option, its words, the lease that is had.
+#[test]
+fn a_lease_is_rounded_up_to_what_the_option_can_say() {
+    let table = [
+        (10_000_000, Timing::Px, "PX 10000", 10_000),
+        (1_500_000, Timing::Px, "PX 1500", 1_500),
+        (1_500_001, Timing::Px, "PX 1501", 1_501),
+        (10_000_000, Timing::Ex, "EX 10", 10_000),
+        (1_500_000, Timing::Ex, "EX 2", 2_000),
+        (1_000, Timing::Ex, "EX 1", 1_000),
+    ];
+    for (asked_us, timing, option, had_ms) in table {
+        let lease = lockshift_lock::Lease::new(Duration::from_micros(asked_us)).unwrap();
+        let lock = TokenLock::new("k".into(), lease).timed(timing);
+        let dialogue = format!("clock -> 0\nSET k <token> NX {option} -> OK");
+        assert_eq!(acquire(&lock, &dialogue), Ok(Acquired::Won(hold(0, had_ms))), "{option}");
+        assert_eq!(lock.lease().length(), Duration::from_millis(had_ms), "{option}");
+    }
+}
+
+/// When the lease begins, for how long it is wanted, the option, its words.
+#[test]
+fn an_absolute_end_is_reckoned_from_the_wall_clock_and_rounded_up() {
+    let table = [
+        (0, 10_000, Timing::PxAt, "PXAT 1700000010000"),
+        (7, 1_500, Timing::PxAt, "PXAT 1700000001507"),
+        (0, 10_000, Timing::ExAt, "EXAT 1700000010"),
+        (7, 10_000, Timing::ExAt, "EXAT 1700000011"),
+        (700, 1_500, Timing::ExAt, "EXAT 1700000003"),
+    ];
+    for (now_ms, lease_ms, timing, option) in table {
+        let lock = TokenLock::new("k".into(), lease(lease_ms)).timed(timing);
+        let dialogue = format!("clock -> {now_ms}\nSET k <token> NX {option} -> (nil)");
+        assert_eq!(acquire(&lock, &dialogue), Ok(Acquired::Held(Held::because(Why::Live))), "{option}");
+        assert_eq!(lock.lease(), lease(lease_ms));
+    }
+}
+
+/// What the server says at 3 ms of a lease of 10 s that began at 0 ms, and what is left of it.
+#[test]
+fn an_absolute_end_is_as_the_server_counts_it() {
+    let table = [
+        ("the clocks agree", "9998", "\"<token>\"", Some(hold(0, 10_000))),
+        ("the server's is 4 s ahead", "5998", "\"<token>\"", Some(hold(3, 5_998))),
+        ("the server's is 4 s behind", "13998", "\"<token>\"", Some(hold(0, 10_000))),
+        ("the server's is a century behind", "4000000000000", "\"<token>\"", Some(hold(0, 10_000))),
+        ("somebody removed the expiry", "-1", "\"<token>\"", Some(hold(0, 10_000))),
+        ("it is about to end", "0", "\"<token>\"", None),
+        ("it was over when it began", "-2", "(nil)", None),
+        ("and somebody else has it", "9998", "\"theirs\"", None),
+    ];
+    for (case, pttl, value, left) in table {
+        let told = |option| {
+            let answer = format!("-> OK\nclock -> 3\nPTTL k -> {pttl}\nGET k -> {value}");
+            format!("clock -> 0\nSET k <token> {option} 1700000010000 {answer}")
+        };
+        let lock = token_lock().timed(Timing::PxAt).native(Native::VALKEY_9_0);
+        let won = Acquired::Won(left.clone().unwrap_or(over_at_once()));
+        assert_eq!(acquire(&lock, &told("NX PXAT")), Ok(won), "{case}");
+        let extended = play(&told("IFEQ <token> PXAT"), |redis| lock.extend(&hold(0, 10_000), redis));
+        assert_eq!(extended, Ok(left.map_or(Extended::Lost, Extended::Until)), "{case}");
+    }
+}
+
+/// The shortest lease there is, all of it drift: its holder has lost it before it can rely on it.
+fn over_at_once() -> Hold {
+    assert_eq!(lease(1).validity(), Duration::ZERO);
+    hold(0, 1)
+}
+
+#[test]
+fn a_look_asks_for_how_long_before_it_asks_whose() {
+    let ours = |left| Standing::Ours { left };
+    let table = [
+        ("9500", "\"<token>\"", ours(Some(Duration::from_millis(9_500)))),
+        ("-1", "\"<token>\"", ours(None)),
+        ("9500", "\"theirs\"", Standing::Theirs),
+        ("12", "(nil)", Standing::Free),
+        ("-2", "(nil)", Standing::Free),
+    ];
+    for (pttl, value, expected) in table {
+        let dialogue = format!("PTTL k -> {pttl}\nGET k -> {value}");
+        let looked = play(&dialogue, |redis| token_lock().standing(&hold(0, 10_000), redis));
+        assert_eq!(looked, Ok(expected), "{dialogue}");
+    }
+    let hash = "PTTL k -> 9500\nGET k -> (error) WRONGTYPE Operation against a key";
+    let looked = play(hash, |redis| token_lock().standing(&hold(0, 10_000), redis));
+    assert_eq!(looked, Err("GET k: WRONGTYPE Operation against a key".to_owned()));
+}

@@ -1,0 +1,62 @@
+//! `lockshift matrix`: who may share a key with whom.
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::{page, words};
+use crate::driver::host;
+use crate::lock::Lease;
+use crate::matrix::matrix;
+use crate::protocols::{Choice, Protocol, catalogue};
+use crate::report::Matrix;
+
+/// Show who may share a key with whom, and the value that breaks it
+///
+/// For every pair, a holder of one protocol writes its value into an embedded server and a newcomer of the other comes:
+/// in the middle of the lease, and long after the holder has died. Nothing is looked up; both protocols run.
+///
+/// Exit status 1 means that some pair is not safe.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The fleet: names from `lockshift protocols`; if none is given, one for each way to write a value
+    #[arg(value_name = "PROTOCOL")]
+    protocols: Vec<Choice>,
+    /// Every protocol there is
+    #[arg(long, conflicts_with = "protocols")]
+    all: bool,
+    /// For how long each of them holds
+    #[arg(long, value_name = "D", default_value = "30s", value_parser = words::lease)]
+    lease: Lease,
+}
+
+/// Computes it.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let protocols = match args.protocols.as_slice() {
+        [] if args.all => catalogue().map(chosen).collect(),
+        [] => one_of_each().map(chosen).collect(),
+        named => named.to_vec(),
+    };
+    let matrix = Matrix::of(&matrix(&protocols, args.lease, host::wall()));
+    page::print(&matrix, everywhere)?;
+    Ok(if matrix.is_safe() { Exit::Yes } else { Exit::No })
+}
+
+/// The first protocol of every family of dialects, and the modern ones.
+fn one_of_each() -> impl Iterator<Item = Protocol> {
+    let mut seen = Vec::new();
+    catalogue().filter(move |protocol| {
+        let family = protocol.dialect().map(|dialect| dialect.family);
+        let is_new = family.is_none() || !seen.contains(&family);
+        seen.push(family);
+        is_new
+    })
+}
+
+fn chosen(protocol: Protocol) -> Choice {
+    protocol.name().parse().expect("a name of the catalogue")
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift matrix php-getset java-getset token
+  lockshift matrix redis-py-2.8 redis-mutex
+  lockshift matrix --json | jq -r '.[] | select(.verdict != \"safe\") | .holder + \" \" + .newcomer'";

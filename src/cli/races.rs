@@ -1,0 +1,148 @@
+//! `lockshift races`: the documented races, reproduced.
+
+mod rehearse;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::states::States;
+use super::{file, page};
+use crate::races::{Account, Race, catalogue, find};
+use crate::report::{Races, Told, mermaid, race_page};
+use rehearse::Rehearsal;
+
+/// Reproduce the documented races of Redis locks, and show what prevents them
+///
+/// Each race is found by exploring every interleaving on an embedded server, on a shortest schedule; then each remedy is
+/// explored to the end within the same bounds. Nothing is looked up: the protocols themselves run.
+///
+/// Nothing but this program is needed. With --redis or REDIS_URL every schedule that was found is replayed on that server
+/// as well, command by command, one connection for each client, on a key of its own that is gone afterwards; the column
+/// REPLAYED says whether it answered the same. (A schedule that loses the server itself cannot be replayed: `-`.)
+///
+/// Exit status 1 means that something is not as described: a race was not reproduced, a remedy not clean, or the server
+/// answered otherwise.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The races; all, if none is named
+    #[arg(value_name = "ID", value_parser = race)]
+    races: Vec<&'static Race>,
+    /// Tell this race: its story, its schedule as a timeline, what prevents it
+    #[arg(long, value_name = "ID", value_parser = race, conflicts_with = "races")]
+    show: Option<&'static Race>,
+    /// Print the schedule of this race as a Mermaid sequence diagram, for a wiki
+    #[arg(long, value_name = "ID", value_parser = race, conflicts_with_all = ["races", "show", "json", "html"])]
+    mermaid: Option<&'static Race>,
+    /// Write a page that one can step through: one race into this file, or several into DIR/, each by its name
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Reproduces them.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let chosen: Vec<&'static Race> = match (args.show.or(args.mermaid), args.races.as_slice()) {
+        (Some(one), _) => vec![one],
+        (None, []) => catalogue().collect(),
+        (None, some) => some.to_vec(),
+    };
+    let pages = args.html.as_deref().map(|path| Pages::new(path, chosen.len())).transpose()?;
+    let rehearsal = Rehearsal::on(everywhere)?;
+    let mut races = Races::default();
+    let states = States::new();
+    for (number, race) in chosen.iter().enumerate() {
+        states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
+        let account = race.account(threads(), &mut |what, progress| states.tell_of(what, progress));
+        let replayed = rehearsal.as_ref().map(|rehearsal| rehearsal.replay(&account)).transpose()?.flatten();
+        if let Some(pages) = &pages {
+            pages.write(&account)?;
+        }
+        if args.mermaid.is_some() {
+            drop(states);
+            return draw(&account);
+        }
+        if args.show.is_some() {
+            drop(states);
+            return tell(&account, replayed, everywhere);
+        }
+        races.add(&account, replayed);
+    }
+    drop(states);
+    page::print(&races, everywhere)?;
+    Ok(verdict(races.are_as_described()))
+}
+
+fn draw(account: &Account) -> Result<Exit, Failure> {
+    if let Some(diagram) = mermaid(account) {
+        page::text(&diagram)?;
+    }
+    Ok(verdict(account.is_as_described()))
+}
+
+fn tell(account: &Account, replayed: Option<bool>, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let told = Told::of(account, replayed);
+    page::print(&told, everywhere)?;
+    Ok(verdict(told.is_as_described()))
+}
+
+fn verdict(is_as_described: bool) -> Exit {
+    if is_as_described { Exit::Yes } else { Exit::No }
+}
+
+/// Where pages go.
+enum Pages<'a> {
+    /// The one page.
+    File(&'a Path),
+    /// One for each race, by its name.
+    Directory(&'a Path),
+}
+
+impl<'a> Pages<'a> {
+    fn new(path: &'a Path, races: usize) -> Result<Self, Failure> {
+        let names_a_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if names_a_directory {
+            let made = std::fs::create_dir_all(path);
+            made.map_err(|error| Failure::new(Exit::Unusable, format_args!("{}: {error}", path.display())))?;
+            return Ok(Self::Directory(path));
+        }
+        if races == 1 {
+            return Ok(Self::File(path));
+        }
+        let shown = path.display();
+        Err(Failure::new(
+            Exit::Usage,
+            format_args!("--html {shown}: one file holds one race; name the race, or a directory: --html {shown}/"),
+        ))
+    }
+
+    fn write(&self, account: &Account) -> Result<(), Failure> {
+        let Some(page) = race_page(account) else { return Ok(()) };
+        match self {
+            Self::File(path) => file::write(path, &page),
+            Self::Directory(path) => file::write(&path.join(format!("{}.html", account.race.id)), &page),
+        }
+    }
+}
+
+fn threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+fn race(typed: &str) -> Result<&'static Race, String> {
+    find(typed).ok_or_else(|| {
+        let known = catalogue().map(|race| (race.id, strsim::jaro_winkler(&typed.to_lowercase(), race.id)));
+        let nearest = known.filter(|(_, score)| *score > 0.8).max_by(|one, other| one.1.total_cmp(&other.1));
+        let hint = nearest.map_or_else(String::new, |(id, _)| format!(": did you mean `{id}`?"));
+        format!("there is no race `{typed}`{hint}")
+    })
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift races                                  all of them
+  lockshift races --show late-unlock               one of them, step by step
+  lockshift races late-unlock --html race.html     a page to step through
+  lockshift races --html pages/                    a page for each
+  lockshift races --json | jq -r '.[] | select(.violates == \"mutual exclusion\") | .id'
+  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server";

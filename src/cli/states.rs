@@ -1,0 +1,42 @@
+//! A line on standard error that says how many states were seen, where somebody sits in front of it.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::explore::Progress;
+
+/// How far a search is.
+pub(super) struct States(ProgressBar);
+
+impl States {
+    /// Nothing is shown unless standard error is a terminal.
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{spinner} {prefix} {human_pos} states, {per_sec}, {msg}");
+        bar.set_style(style.expect("a template of ours"));
+        Self(bar)
+    }
+
+    /// This is explored next.
+    pub(super) fn begin(&self, name: String) {
+        self.0.set_prefix(name);
+    }
+
+    /// The exploration of this is so far.
+    pub(super) fn tell_of(&self, what: &str, progress: &Progress) {
+        self.0.set_position(progress.worlds as u64);
+        self.0.set_message(what.to_owned());
+    }
+
+    /// It is so far.
+    pub(super) fn tell(&self, progress: &Progress) {
+        self.0.set_position(progress.worlds as u64);
+        self.0.set_message(format!("{} steps deep, {} MiB", progress.depth, progress.bytes >> 20));
+    }
+}
+
+impl Drop for States {
+    /// Takes the line away: what follows stands alone.
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,144 @@
+//! A schedule of one scene, gone along with by the clients of another: the same delays, mishaps and ticks, but other
+//! protocols.
+
+use super::property::Property;
+use super::rules::apply;
+use super::scene::Scene;
+use super::scribe::{Heard, Scribe};
+use super::trace::Trace;
+use super::whole::Whole;
+use super::world::{Action, World};
+
+/// A schedule that goes along with another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// The schedule, told step by step. It violates nothing: nobody is to blame.
+    pub trace: Trace,
+    /// For each of its steps, the place of the leader's step during which it is taken.
+    pub during: Vec<usize>,
+}
+
+/// What a step is within its client's operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Others of the same operation follow.
+    Earlier,
+    /// The one on which the outcome hangs: the last command, or the end of what needs none.
+    Decisive,
+    /// What comes after that: the reply arrives.
+    Later,
+}
+
+/// More steps than any operation has.
+const MOST_STEPS: usize = 64;
+
+impl Scene {
+    /// Plays the schedule of another scene with this one's clients. Clients are matched by place, operations by moment: a
+    /// step of an operation is taken where the leader takes one, and the step that decides its outcome waits for the
+    /// moment at which the leader's was decided. What the leader's schedule demands and cannot happen here is left out.
+    ///
+    /// The followers' steps are round trips, whatever the leader's are.
+    pub fn follow(&self, leader: &Self, actions: &[Action], property: Property) -> Followed {
+        let scene = self.clone().grain(super::Grain::Coarse);
+        let mut follower = Follower { scene: &scene, world: scene.world(), taken: Vec::new(), during: Vec::new() };
+        for (place, (action, part)) in actions.iter().zip(leader.parts_of(actions)).enumerate() {
+            match (*action, part) {
+                (Action::Step(who), Part::Earlier) => follower.step(place, who),
+                (Action::Step(who), Part::Decisive) => follower.decide(place, who, Action::Step(who)),
+                (Action::LoseReply(who), _) => follower.decide(place, who, Action::LoseReply(who)),
+                (Action::Step(_), Part::Later) => {}
+                (action @ (Action::Crash(_) | Action::FailOver(_) | Action::Tick | Action::Leap), _) => {
+                    follower.take(place, action);
+                }
+            }
+        }
+        let trace = Trace { blame: None, says: String::new(), ..scene.narrate(property, &follower.taken) };
+        Followed { trace, during: follower.during }
+    }
+
+    /// What each step of a schedule is within its operation.
+    fn parts_of(&self, actions: &[Action]) -> Vec<Part> {
+        let mut world = self.world();
+        let mut parts = vec![Part::Earlier; actions.len()];
+        // Each client's latest step with an exchange, in the operation under way.
+        let mut decisive: Vec<Option<usize>> = vec![None; self.clients.len()];
+        for (place, action) in actions.iter().enumerate() {
+            let heard = self.hear(&mut world, *action);
+            let Some(who) = action.client() else { continue };
+            if heard.exchange.is_some() {
+                decisive[who] = Some(place);
+            } else if decisive[who].is_some() {
+                parts[place] = Part::Later;
+            }
+            if let Action::LoseReply(_) = action {
+                decisive[who] = None;
+            } else if heard.ended.is_some() || heard.wrote.is_some() || matches!(action, Action::Crash(_)) {
+                parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;
+            }
+        }
+        for place in decisive.into_iter().flatten() {
+            parts[place] = Part::Decisive;
+        }
+        parts
+    }
+
+    /// Lets an action happen: what was said.
+    fn hear(&self, world: &mut World, action: Action) -> Heard {
+        let scribe = Scribe { whole: Whole(self), heard: Heard::default().into() };
+        let Ok(_) = apply(self, &scribe, world, action);
+        scribe.heard.into_inner()
+    }
+}
+
+/// Somebody who goes along.
+struct Follower<'a> {
+    scene: &'a Scene,
+    world: World,
+    taken: Vec<Action>,
+    during: Vec<usize>,
+}
+
+impl Follower<'_> {
+    /// Takes the client's next step, unless that would decide its operation.
+    fn step(&mut self, place: usize, who: u8) {
+        if !self.would_end(Action::Step(who)) {
+            self.take(place, Action::Step(who));
+        }
+    }
+
+    /// Lets the client take its steps until its operation is decided, the last one in this way.
+    fn decide(&mut self, place: usize, who: u8, last: Action) {
+        for _ in 0..MOST_STEPS {
+            if self.would_end(Action::Step(who)) {
+                self.take(place, last);
+                return;
+            }
+            if !self.take(place, Action::Step(who)) {
+                return;
+            }
+        }
+    }
+
+    fn would_end(&self, action: Action) -> bool {
+        let heard = |mut world| self.scene.hear(&mut world, action);
+        self.is_possible(action) && {
+            let heard = heard(self.world.clone());
+            heard.ended.is_some() || heard.wrote.is_some()
+        }
+    }
+
+    /// Lets an action happen, if it can: whether it did.
+    fn take(&mut self, place: usize, action: Action) -> bool {
+        let can = self.is_possible(action);
+        if can {
+            self.world = self.scene.apply(&self.world, action);
+            self.taken.push(action);
+            self.during.push(place);
+        }
+        can
+    }
+
+    fn is_possible(&self, action: Action) -> bool {
+        self.scene.actions(&self.world).contains(&action)
+    }
+}

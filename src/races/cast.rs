@@ -1,0 +1,137 @@
+//! Who takes part in a race, where it starts and how much may go wrong: data from which a scene is made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::player::Player;
+use super::protocol::Protocol;
+use super::quorum::SERVERS;
+use super::rehearsal;
+use crate::explore::{Bounds, Grain, Scene};
+use crate::legacy::Dialect;
+use crate::lock::Locker;
+use crate::wire::{Command, Key, UnixTime};
+
+/// Who takes part, where it starts, how much may go wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Cast {
+    /// The clients.
+    pub players: &'static [Player],
+    /// What was before them.
+    pub start: Start,
+    /// How far, and how much may go wrong.
+    pub bounds: Bounds,
+    /// How finely the clients' steps are cut.
+    pub grain: Grain,
+    /// How long a tick is.
+    pub tick: Duration,
+    /// By how much the first moment is later than a whole second.
+    pub offset: Duration,
+    /// Whether there is a resource that clients write to, and whether it refuses a fence older than one it has seen.
+    pub guard: Option<Guarding>,
+}
+
+/// What stands on the server at the beginning.
+#[derive(Clone, Copy, Debug)]
+pub enum Start {
+    /// Nothing.
+    Empty,
+    /// What somebody left who has sent so many commands of a try and died.
+    Died {
+        /// Which protocol he spoke.
+        protocol: Protocol,
+        /// For how long he would have held.
+        lease: Duration,
+        /// How many ticks before the beginning.
+        ticks_ago: u16,
+        /// How many commands he sent that changed something.
+        writes: usize,
+    },
+}
+
+/// What the guarded resource does with a fence that is older than one it has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarding {
+    /// It does not look.
+    AcceptsAll,
+    /// It refuses.
+    ChecksFence,
+}
+
+impl Cast {
+    /// Nobody, on an empty server, in ticks of a second; a round trip is one step.
+    pub const NOBODY: Self = Self {
+        players: &[],
+        start: Start::Empty,
+        bounds: Bounds::ticks(0),
+        grain: Grain::Coarse,
+        tick: Duration::from_secs(1),
+        offset: Duration::ZERO,
+        guard: None,
+    };
+
+    /// The scene of these players, who may be others than the cast's own, contending for this key, from this whole second
+    /// on. The server knows every script that they may run.
+    pub(super) fn scene_at(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
+        let mut scene = Scene::new(self.bounds).grain(self.grain);
+        scene.tick = self.tick;
+        if players.iter().any(|player| matches!(player.protocol, Protocol::Quorum(_))) {
+            scene = scene.servers(SERVERS);
+        }
+        scene.begin = begin.saturating_add(self.offset);
+        if let Some(guarding) = self.guard {
+            scene = scene.guarded(guarding == Guarding::ChecksFence);
+        }
+        let lockers = lockers(players, key);
+        for text in lockers.iter().flat_map(|locker| rehearsal::scripts(&**locker)) {
+            let load = Command::new("SCRIPT").arg("LOAD").arg(text);
+            scene = scene.after_command(0, &load);
+        }
+        scene = self.start.prepare(scene, key);
+        players.iter().zip(lockers).fold(scene, |scene, (player, locker)| scene.client(player.client(locker)))
+    }
+}
+
+impl Start {
+    /// Somebody sent the SETNX of this dialect and died. Seven seconds ago, its stamp was over.
+    pub const fn left_behind(dialect: &'static Dialect) -> Self {
+        let protocol = Protocol::Dialect(dialect);
+        Self::Died { protocol, lease: Duration::from_secs(2), ticks_ago: 9, writes: 1 }
+    }
+
+    /// The same, but that the dead spoke this.
+    pub(super) fn by(self, protocol: Protocol) -> Self {
+        match self {
+            Self::Empty => Self::Empty,
+            Self::Died { lease, ticks_ago, writes, .. } => Self::Died { protocol, lease, ticks_ago, writes },
+        }
+    }
+
+    fn prepare(self, scene: Scene, key: &Key) -> Scene {
+        match self {
+            Self::Empty => scene,
+            Self::Died { protocol, lease, ticks_ago, writes } => {
+                let locker = Player::new(protocol, lease).locker(key);
+                let died = before(scene.begin, scene.tick * u32::from(ticks_ago));
+                let commands = rehearsal::commands_of_a_try(&*locker, died);
+                let writes = commands.iter().filter(|command| !command.only_reads()).take(writes);
+                writes.fold(scene, |scene, command| scene.after_command(ticks_ago, command))
+            }
+        }
+    }
+}
+
+fn before(moment: UnixTime, ago: Duration) -> UnixTime {
+    UnixTime::from_nanos(moment.as_nanos().saturating_sub(i64::try_from(ago.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+/// A lock for each player; those who can share one do.
+fn lockers(players: &[Player], key: &Key) -> Vec<Arc<dyn Locker>> {
+    let mut lockers: Vec<Arc<dyn Locker>> = Vec::new();
+    for (place, player) in players.iter().enumerate() {
+        let earlier = players[..place].iter().position(|earlier| earlier.speaks_like(player));
+        let locker = earlier.map_or_else(|| player.locker(key), |earlier| Arc::clone(&lockers[earlier]));
+        lockers.push(locker);
+    }
+    lockers
+}

@@ -1,0 +1,44 @@
+//! Whether a remedy helps: explored to the end.
+
+use std::num::NonZeroUsize;
+
+use super::race::Race;
+use super::remedy::Remedy;
+use crate::explore::{End, Progress, Scene, Search};
+
+/// What exploring a remedy has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether the rule is broken all the same.
+    pub reproduced: bool,
+    /// Whether every world within the bounds was seen.
+    pub exhausted: bool,
+    /// How many there are.
+    pub states: usize,
+}
+
+impl Race {
+    /// Explores one of its remedies within the bounds of the race.
+    pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
+        let scene = self.scene_with(remedy);
+        let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
+        Checked {
+            reproduced: !findings.violations.is_empty(),
+            exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),
+            states: findings.worlds,
+        }
+    }
+
+    /// Its scene with a remedy.
+    pub fn scene_with(&self, remedy: &Remedy) -> Scene {
+        let (cast, players) = remedy.apply(&self.cast);
+        cast.scene_of(&players)
+    }
+}
+
+impl Checked {
+    /// Whether the rule cannot be broken within the bounds.
+    pub fn prevents(&self) -> bool {
+        self.exhausted && !self.reproduced
+    }
+}

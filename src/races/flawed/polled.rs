@@ -1,0 +1,57 @@
+//! A caller that polls as the Java article does.
+
+use std::time::Duration;
+
+use crate::legacy::Lock;
+use crate::legacy::clients::{Polling, Step};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use crate::wire::{Key, Transcript, Turn};
+
+/// A lock inside the article's polling: one try here is all that the polling comes to. Its sleeps are left out.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Polled {
+    lock: Lock,
+    tries: i32,
+}
+
+impl Polled {
+    /// This lock, polled by somebody who asks for so many tries.
+    pub(in super::super) fn new(lock: Lock, tries: i32) -> Self {
+        Self { lock, tries }
+    }
+}
+
+impl Locker for Polled {
+    fn key(&self) -> &Key {
+        self.lock.key()
+    }
+
+    fn lease(&self) -> Lease {
+        self.lock.lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let mut last = Acquired::Held(Held::because(Why::Live));
+        for step in Polling::new(Duration::ZERO, self.tries) {
+            if step == Step::Try {
+                last = self.lock.acquire(owner, redis)?;
+            }
+            if let Acquired::Won(_) = last {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        self.lock.release(hold, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        self.lock.extend(hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        self.lock.standing(hold, redis)
+    }
+}

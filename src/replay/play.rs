@@ -1,0 +1,159 @@
+//! The replay itself.
+
+use redis::{ConnectionLike, RedisResult};
+
+use super::divergence::Divergence;
+use super::mirror::{Mirror, STAGEHAND};
+use super::wires::Wires;
+use crate::explore::{Action, Step, Trace};
+use crate::wire::{Command, Key, Node, Reply, Ttl};
+
+/// Real time passes too: every time to live is this much longer than it should be, which is less than TTL's rounding
+/// notices.
+const SLACK_MS: i64 = 400;
+/// How far a time to live may be off, right after it was given.
+const DELAY_MS: i64 = 900;
+
+/// Sends the commands of a trace to a real Redis, in its order, and demands the same replies. The keys that it makes must
+/// not be there before, and are gone afterwards.
+///
+/// # Errors
+/// [`Divergence`]: the server did something else, cannot be used, or is not asked because the schedule needs a fault of its
+/// own.
+pub fn replay<C: ConnectionLike>(trace: &Trace, connect: &mut dyn FnMut() -> RedisResult<C>) -> Result<(), Divergence> {
+    if let Some(step) = trace.steps.iter().position(|step| matches!(step.action, Action::FailOver(_))) {
+        return Err(Divergence::ServerFault { step });
+    }
+    if let Some(step) = trace.steps.iter().position(speaks_to_another_server) {
+        return Err(Divergence::SeveralServers { step });
+    }
+    let keys = Mirror::keys_of(trace);
+    let mut wires = Wires::new(connect)?;
+    for key in &keys {
+        if wires.ask(&Command::new("EXISTS").arg(key))? != Reply::Int(0) {
+            return Err(Divergence::KeyInUse(key.clone()));
+        }
+    }
+    let mut play = Play { mirror: Mirror::new(trace), wires, keys };
+    let played = play.all(trace);
+    let cleaned = play.clean_up();
+    played.and(cleaned)
+}
+
+fn speaks_to_another_server(step: &Step) -> bool {
+    step.exchange.as_ref().is_some_and(|exchange| exchange.command.node() != Node::default())
+}
+
+/// A replay under way.
+struct Play<'a, C> {
+    mirror: Mirror,
+    wires: Wires<'a, C>,
+    keys: Vec<Key>,
+}
+
+impl<C: ConnectionLike> Play<'_, C> {
+    fn all(&mut self, trace: &Trace) -> Result<(), Divergence> {
+        for opening in &trace.prelude {
+            self.pass_time(-signed(opening.ms_before))?;
+            self.exchange(STAGEHAND, &opening.command, &opening.reply)?;
+        }
+        for step in &trace.steps {
+            self.pass_time(signed(step.at_ms))?;
+            let Some(actor) = step.actor else { continue };
+            if let Some(exchange) = &step.exchange {
+                self.exchange(actor, &exchange.command, &exchange.reply)?;
+            }
+            if let Action::Crash(_) | Action::LoseReply(_) = step.action {
+                self.wires.cut(actor);
+                self.mirror.forget(actor);
+            }
+        }
+        self.compare_contents()
+    }
+
+    /// Sends a command, and compares the reply and the times to live after it.
+    fn exchange(&mut self, place: usize, command: &Command, expected: &Reply) -> Result<(), Divergence> {
+        let actual = self.wires.send(place, command)?;
+        if actual != *expected {
+            return Err(Divergence::Reply { command: command.clone(), expected: expected.clone(), actual });
+        }
+        self.mirror.hear(place, command);
+        for key in self.keys.clone() {
+            let (expected, actual) = (self.mirror.pttl(&key), self.wires.pttl(&key)?);
+            if !agree(expected, actual) {
+                return Err(Divergence::TimeToLive { command: command.clone(), key, expected, actual });
+            }
+        }
+        self.move_deadlines()
+    }
+
+    /// It is now so many milliseconds after the start.
+    fn pass_time(&mut self, now_ms: i64) -> Result<(), Divergence> {
+        self.mirror.set_clock(now_ms);
+        self.move_deadlines()
+    }
+
+    /// Moves the times to live to what they should be.
+    fn move_deadlines(&mut self) -> Result<(), Divergence> {
+        for key in &self.keys {
+            match self.mirror.pttl(key) {
+                Ttl::NO_EXPIRY => {}
+                Ttl::NO_KEY => {
+                    self.wires.ask(&Command::new("DEL").arg(key))?;
+                }
+                Ttl(left_ms) => {
+                    let left_ms = left_ms.saturating_add(SLACK_MS);
+                    self.wires.ask(&Command::new("PEXPIRE").arg(key).arg_int(left_ms))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what is in the keys now.
+    fn compare_contents(&mut self) -> Result<(), Divergence> {
+        for key in self.keys.clone() {
+            let mut questions = vec![Command::new("TYPE").arg(&key)];
+            match self.mirror.ask(&questions[0]) {
+                Reply::Status(kind) if kind == "string" => questions.push(Command::new("GET").arg(&key)),
+                Reply::Status(kind) if kind == "hash" => questions.push(Command::new("HGETALL").arg(&key)),
+                _ => {}
+            }
+            for command in questions {
+                let (expected, actual) = (self.mirror.ask(&command), self.wires.ask(&command)?);
+                if in_any_order(&expected) != in_any_order(&actual) {
+                    return Err(Divergence::Contents { command, expected, actual });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn clean_up(&mut self) -> Result<(), Divergence> {
+        for key in &self.keys {
+            self.wires.ask(&Command::new("DEL").arg(key))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the two are the same, but for the real time that has passed.
+fn agree(expected: Ttl, actual: Ttl) -> bool {
+    if expected.0 < 0 || actual.0 < 0 {
+        return expected == actual;
+    }
+    (expected.0 - DELAY_MS..=expected.0 + SLACK_MS).contains(&actual.0)
+}
+
+/// The pairs of a hash have no order.
+fn in_any_order(reply: &Reply) -> Vec<String> {
+    let Reply::Array(items) = reply else { return vec![reply.to_string()] };
+    let mut pairs: Vec<String> =
+        items.chunks(2).map(|pair| pair.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")).collect();
+    pairs.sort();
+    pairs
+}
+
+fn signed(millis: u64) -> i64 {
+    i64::try_from(millis).unwrap_or(i64::MAX)
+}

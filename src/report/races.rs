@@ -1,0 +1,172 @@
+//! The documented races: what exploring them has come to.
+
+mod page;
+mod told;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Attribute, Cell, Color};
+use serde::Serialize;
+
+use super::exploration::{Event, events, grouped};
+use super::{Report, table};
+use crate::races::Account;
+
+pub use page::race_page;
+pub use told::{Told, mermaid};
+
+/// What exploring the races has come to: in JSON an array of races.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Races(Vec<Race>);
+
+/// One race: the fields are those of its JSON.
+#[derive(Clone, Debug, Serialize)]
+struct Race {
+    id: &'static str,
+    title: &'static str,
+    sources: &'static [&'static str],
+    protocol: String,
+    violates: String,
+    reproduced: bool,
+    steps: usize,
+    states: usize,
+    trace: Vec<Event>,
+    prevented_by: Vec<Prevented>,
+    replayed: Option<bool>,
+    /// What is not as the catalogue says.
+    #[serde(skip)]
+    amiss: Vec<String>,
+}
+
+/// What is said to prevent it, explored.
+#[derive(Clone, Debug, Serialize)]
+struct Prevented {
+    protocol: String,
+    reproduced: bool,
+    exhausted: bool,
+    states: usize,
+}
+
+impl Races {
+    /// One more: what exploring it has come to, and whether a real server answered its schedules in the same way, if one
+    /// was asked.
+    pub fn add(&mut self, account: &Account, replayed: Option<bool>) {
+        self.0.push(Race::of(account, replayed));
+    }
+
+    /// Whether every race was reproduced, every remedy is clean, and no server answered otherwise.
+    pub fn are_as_described(&self) -> bool {
+        self.0.iter().all(|race| race.amiss.is_empty())
+    }
+}
+
+impl Race {
+    fn of(account: &Account, replayed: Option<bool>) -> Self {
+        let race = account.race;
+        let found = account.found.as_ref();
+        let prevented = |(remedy, checked): &(&crate::races::Remedy, crate::races::Checked)| Prevented {
+            protocol: remedy.name(&race.cast),
+            reproduced: checked.reproduced,
+            exhausted: checked.exhausted,
+            states: checked.states,
+        };
+        Self {
+            id: race.id,
+            title: race.title,
+            sources: race.sources,
+            protocol: race.protocol(),
+            violates: race.violates.to_string(),
+            reproduced: found.is_some_and(|found| found.is_it),
+            steps: found.map_or(0, |found| found.trace.steps.len()),
+            states: found.map_or(0, |found| found.states),
+            trace: found.map_or_else(Vec::new, |found| events(&found.trace)),
+            prevented_by: account.prevented_by.iter().map(prevented).collect(),
+            replayed,
+            amiss: amiss(account, replayed),
+        }
+    }
+
+    fn row(&self, with_replay: bool) -> Vec<Cell> {
+        let prevented = |one: &Prevented| format!("{} ({})", one.protocol, grouped(one.states));
+        let prevented: Vec<String> = self.prevented_by.iter().map(prevented).collect();
+        let name = Cell::new(self.id).add_attribute(Attribute::Bold);
+        let mut row = vec![
+            if self.amiss.is_empty() { name } else { name.fg(Color::Red) },
+            Cell::new(&self.protocol),
+            Cell::new(self.steps),
+            Cell::new(grouped(self.states)),
+            Cell::new(prevented.join("\n")),
+        ];
+        if with_replay {
+            row.push(match self.replayed {
+                None => Cell::new("-"),
+                Some(true) => Cell::new("yes").fg(Color::Green),
+                Some(false) => Cell::new("no").fg(Color::Red),
+            });
+        }
+        row
+    }
+}
+
+/// What is not as the catalogue says.
+fn amiss(account: &Account, replayed: Option<bool>) -> Vec<String> {
+    let id = account.race.id;
+    let mut amiss = Vec::new();
+    match &account.found {
+        None => amiss.push(format!("{id} was not reproduced")),
+        Some(found) if !found.is_it => amiss.push(format!("{id}: the rule is broken, but in another way")),
+        Some(_) => {}
+    }
+    for (variation, found) in &account.variations {
+        if !found.as_ref().is_some_and(|found| found.is_it) {
+            amiss.push(format!("{id}, {}: was not reproduced", variation.what));
+        }
+    }
+    for (remedy, checked) in &account.prevented_by {
+        if !checked.prevents() {
+            let what = if checked.reproduced { "does not prevent it" } else { "was not explored to the end" };
+            amiss.push(format!("{id}: {} {what}", remedy.name(&account.race.cast)));
+        }
+    }
+    if replayed == Some(false) {
+        amiss.push(format!("{id}: the server answered otherwise than the simulated one"));
+    }
+    amiss
+}
+
+impl Report for Races {
+    fn text(&self, width: Option<u16>) -> String {
+        let with_replay = self.0.iter().any(|race| race.replayed.is_some());
+        let mut head = vec!["RACE", "PROTOCOL", "STEPS", "STATES", "PREVENTED BY (STATES)"];
+        if with_replay {
+            head.push("REPLAYED");
+        }
+        let mut table = table::table(&head, width);
+        table::flush_right(&mut table, 2..4);
+        for race in &self.0 {
+            table.add_row(race.row(with_replay));
+        }
+        let mut text = table::text(table) + "\n";
+        for line in self.0.iter().flat_map(|race| &race.amiss) {
+            let style: Style = AnsiColor::Red.on_default();
+            text += &format!("{style}{line}{style:#}\n");
+        }
+        text + &self.summary() + "\n"
+    }
+}
+
+impl Races {
+    fn summary(&self) -> String {
+        let reproduced = self.0.iter().filter(|race| race.reproduced).count();
+        let remedies: Vec<&Prevented> = self.0.iter().flat_map(|race| &race.prevented_by).collect();
+        let clean = remedies.iter().filter(|one| one.exhausted && !one.reproduced).count();
+        let states = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states)).sum();
+        format!(
+            "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean. \
+             {} states in all.",
+            self.0.len(),
+            remedies.len(),
+            grouped(states)
+        )
+    }
+}

@@ -1,0 +1,31 @@
+//! One race as an HTML page that needs nothing else.
+
+use super::super::exploration::grouped;
+use super::super::timeline::{Page, Prevented};
+use crate::races::{Account, Checked, Protocol, Remedy, Speaks};
+
+/// The page of a race, what prevents it beside it; nothing if it was not found.
+pub fn race_page(account: &Account) -> Option<String> {
+    let race = account.race;
+    let found = account.found.as_ref()?;
+    let facts = [
+        ("Race", race.id.to_owned()),
+        ("Protocol", race.protocol()),
+        ("Breaks", race.violates.to_string()),
+        ("Steps", found.trace.steps.len().to_string()),
+        ("States seen", grouped(found.states)),
+        ("Sources", race.sources.join("; ")),
+    ];
+    let best = best(account).map(|(remedy, checked)| {
+        (remedy.name(&race.cast), remedy.because, grouped(checked.states), race.under(remedy, found))
+    });
+    let prevented =
+        best.as_ref().map(|(remedy, because, states, followed)| Prevented { remedy, because, states, followed });
+    Some(Page { title: race.title, story: race.story, facts: &facts, trace: &found.trace, prevented }.html())
+}
+
+/// The remedy that says most beside the race: the token lock where that helps, or else the first that does.
+fn best(account: &Account) -> Option<&(&'static Remedy, Checked)> {
+    let helps = || account.prevented_by.iter().filter(|(_, checked)| checked.prevents());
+    helps().find(|(remedy, _)| remedy.speaks == Speaks::All(Protocol::Token)).or_else(|| helps().next())
+}

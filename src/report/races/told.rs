@@ -1,0 +1,63 @@
+//! One race, told: its story, its schedule, what prevents it.
+
+use anstyle::Style;
+use serde::Serialize;
+
+use super::super::exploration::grouped;
+use super::super::{Report, timeline};
+use super::Races;
+use crate::races::Account;
+
+/// One race, told. In JSON an array with this race alone.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Told<'a> {
+    races: Races,
+    #[serde(skip)]
+    account: &'a Account,
+}
+
+impl<'a> Told<'a> {
+    /// What exploring this race has come to.
+    pub fn of(account: &'a Account, replayed: Option<bool>) -> Self {
+        let mut races = Races::default();
+        races.add(account, replayed);
+        Self { races, account }
+    }
+
+    /// Whether it was reproduced, every remedy is clean, and no server answered otherwise.
+    pub fn is_as_described(&self) -> bool {
+        self.races.are_as_described()
+    }
+}
+
+impl Report for Told<'_> {
+    fn text(&self, width: Option<u16>) -> String {
+        let Account { race, found, prevented_by, .. } = self.account;
+        let strong = Style::new().bold();
+        let mut text = format!("{strong}{}{strong:#}\n", race.title);
+        text += &timeline::paragraph(race.story, width);
+        text.push('\n');
+        match found {
+            Some(found) => text += &timeline::text(&found.trace, width),
+            None => text += "It was not reproduced.\n",
+        }
+        text.push('\n');
+        for (remedy, checked) in prevented_by {
+            let verdict = if checked.prevents() { "Prevented by" } else { "NOT prevented by" };
+            let states = grouped(checked.states);
+            let name = remedy.name(&race.cast);
+            text += &timeline::paragraph(&format!("{verdict} {name} ({states} states): {}.", remedy.because), width);
+        }
+        if let Some(remark) = race.remark {
+            text.push('\n');
+            text += &timeline::paragraph(remark, width);
+        }
+        text
+    }
+}
+
+/// The schedule of a race as a Mermaid sequence diagram; nothing if it was not found.
+pub fn mermaid(account: &Account) -> Option<String> {
+    Some(timeline::mermaid(&account.found.as_ref()?.trace))
+}

@@ -1,0 +1,211 @@
+//! One schedule as a picture: a lane for every client, the keys beside them. What is drawn is decided here; how, in the
+//! files below.
+
+mod abridged;
+mod html;
+mod mermaid;
+mod text;
+
+use crate::explore::{Action, Content, Opening, Step, Trace};
+use abridged::Abridged;
+
+pub(super) use html::{Page, Prevented};
+pub(super) use mermaid::mermaid;
+pub(super) use text::{paragraph, text};
+
+/// What the picture shows.
+struct Picture<'a> {
+    trace: &'a Trace,
+    /// What had happened before the first step, each with the moment: `-7 s`.
+    before: Vec<(String, String)>,
+    /// What follows, row by row.
+    rows: Vec<Row>,
+}
+
+/// One line of the picture: one step of the schedule, or several ticks of the clock in which nothing else changes.
+struct Row {
+    /// The places of its first and its last step.
+    steps: (usize, usize),
+    /// When, in milliseconds since the start.
+    at_ms: u64,
+    /// Who acts: the place among the clients.
+    actor: Option<usize>,
+    /// What the keys hold after it.
+    keys: Vec<Cell>,
+    /// One cell for every client.
+    lanes: Vec<Lane>,
+    /// What happens to the clock or the server; a client's step has its words in its lane.
+    aside: Option<String>,
+    /// Whether this step broke the rule.
+    is_blamed: bool,
+}
+
+/// What a key holds.
+struct Cell {
+    /// The value, short enough for a lane; `None`: there is no such key.
+    value: Option<String>,
+    /// How long it still lives.
+    ttl_ms: Option<u64>,
+    /// Whether this row has changed the value.
+    is_new: bool,
+}
+
+/// One client in one row.
+struct Lane {
+    /// The command that the server ran for it, and the reply.
+    exchange: Option<(String, String)>,
+    /// What that means to it.
+    note: Option<String>,
+    /// What it believes afterwards.
+    belief: Standing,
+}
+
+/// What a client believes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Not to hold.
+    Outside,
+    /// To hold.
+    Holds,
+    /// To hold what another believes to hold.
+    Clashes,
+}
+
+impl<'a> Picture<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let mut rows: Vec<Row> = Vec::new();
+        for (index, step) in trace.steps.iter().enumerate() {
+            let row = Row::of(trace, index, step);
+            match rows.last_mut() {
+                Some(last) if last.is_continued_by(&row, trace) => last.extend_to(row, trace),
+                _ => rows.push(row),
+            }
+        }
+        let before = trace.prelude.iter().filter(|opening| !is_furniture(opening));
+        let before = before.map(|opening| {
+            let moment =
+                if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
+            let said = Abridged { command: &opening.command, keys: &trace.keys }.to_string();
+            (moment, format!("{said} → {}", abridged::reply(&opening.reply)))
+        });
+        Self { trace, before: before.collect(), rows }
+    }
+
+    /// The row that shows this step.
+    fn row_of(&self, step: usize) -> usize {
+        self.rows.iter().position(|row| row.steps.1 >= step).unwrap_or(0)
+    }
+
+    /// What is wrong in the end, if anything is: `broken: mutual exclusion (A and B both hold)`.
+    fn verdict(&self) -> Option<String> {
+        self.trace.blame?;
+        let last = self.trace.steps.last()?;
+        let names: Vec<&str> =
+            self.trace.clashing(&last.after).iter().map(|who| self.trace.actors[*who].name.as_str()).collect();
+        let how = match names.as_slice() {
+            [] | [_] => String::new(),
+            [one, other] => format!(" ({one} and {other} both hold)"),
+            [firsts @ .., last] => format!(" ({} and {last} all hold)", firsts.join(", ")),
+        };
+        Some(format!("broken: {}{how}", self.trace.property))
+    }
+}
+
+/// Whether it only makes a script known: what a fleet has done long ago.
+fn is_furniture(opening: &&Opening) -> bool {
+    opening.command.is("SCRIPT")
+}
+
+impl Row {
+    fn of(trace: &Trace, index: usize, step: &Step) -> Self {
+        let was = |key: usize| step.before.keys.get(key).and_then(Option::as_ref).map(|content| &content.value);
+        let cell = |(key, content): (usize, &Option<Content>)| Cell {
+            value: content.as_ref().map(|content| abridged::word(&content.value)),
+            ttl_ms: content.as_ref().and_then(|content| content.ttl_ms),
+            is_new: was(key) != content.as_ref().map(|content| &content.value),
+        };
+        let clashing = trace.clashing(&step.after);
+        Self {
+            steps: (index, index),
+            at_ms: step.at_ms,
+            actor: step.actor,
+            keys: step.after.keys.iter().enumerate().map(cell).collect(),
+            lanes: (0..trace.actors.len()).map(|who| Lane::of(trace, step, who, &clashing)).collect(),
+            aside: step.actor.is_none().then(|| aside(trace, step.action, 1)),
+            is_blamed: trace.blame == Some(index),
+        }
+    }
+
+    /// Whether the next row is but one more tick.
+    fn is_continued_by(&self, next: &Self, trace: &Trace) -> bool {
+        let ticks = |row: &Self| trace.steps[row.steps.0].action == Action::Tick;
+        let quiet =
+            |row: &Self| row.lanes.iter().all(|lane| lane.note.is_none()) && !row.keys.iter().any(|key| key.is_new);
+        ticks(self) && ticks(next) && !self.is_blamed && !next.is_blamed && quiet(self) && quiet(next)
+    }
+
+    fn extend_to(&mut self, next: Self, trace: &Trace) {
+        let ticks = next.steps.1 - self.steps.0 + 1;
+        let aside = aside(trace, Action::Tick, u64::try_from(ticks).unwrap_or(u64::MAX));
+        *self = Self { steps: (self.steps.0, next.steps.1), aside: Some(aside), ..next };
+    }
+}
+
+impl Lane {
+    fn of(trace: &Trace, step: &Step, who: usize, clashing: &[usize]) -> Self {
+        let belief = match step.after.beliefs[who] {
+            None => Standing::Outside,
+            Some(_) if clashing.contains(&who) => Standing::Clashes,
+            Some(_) => Standing::Holds,
+        };
+        if step.actor != Some(who) {
+            let is_over = step.actor.is_none() && belief == Standing::Outside && step.before.beliefs[who].is_some();
+            return Self { exchange: None, note: is_over.then(|| "its lease is over".to_owned()), belief };
+        }
+        let said = |exchange: &crate::explore::Exchange| {
+            let command = Abridged { command: &exchange.command, keys: &trace.keys }.to_string();
+            (command, abridged::reply(&exchange.reply))
+        };
+        let note = match step.action {
+            Action::LoseReply(_) => "the reply is lost",
+            Action::Crash(_) => "dies",
+            Action::Step(_) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
+        };
+        let note = Some(note.to_owned()).filter(|note| !note.is_empty());
+        Self { exchange: step.exchange.as_ref().map(said), note, belief }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.exchange.is_none() && self.note.is_none()
+    }
+}
+
+fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
+    match action {
+        Action::Tick => {
+            format!("{} pass{}", seconds(trace.tick_ms * ticks), if trace.tick_ms * ticks <= 1000 { "es" } else { "" })
+        }
+        Action::Leap => "so much time passes that every lease is over".to_owned(),
+        Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
+        Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
+        // Steps of clients, which have their words in their lanes.
+        Action::Step(_) | Action::LoseReply(_) | Action::Crash(_) => String::new(),
+    }
+}
+
+/// A client as its lane is headed: `A php-getset`, and how far its clock is off.
+fn heading(role: &crate::explore::Role) -> String {
+    match role.skew_ms {
+        0 => format!("{} {}", role.name, role.protocol),
+        ahead_ms if ahead_ms > 0 => {
+            format!("{} {} (clock {} fast)", role.name, role.protocol, seconds(ahead_ms.unsigned_abs()))
+        }
+        behind_ms => format!("{} {} (clock {} slow)", role.name, role.protocol, seconds(behind_ms.unsigned_abs())),
+    }
+}
+
+/// Milliseconds as a person reads them: `4 s`, `1.5 s`.
+fn seconds(millis: u64) -> String {
+    let text = format!("{}.{:03}", millis / 1000, millis % 1000);
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}

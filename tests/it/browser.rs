@@ -1,0 +1,155 @@
+//! A race's page in a real browser, without a window: what a visitor sees and can do.
+
+mod chromium;
+mod page;
+
+use chromium::{Chromium, Look};
+use page::page_of;
+use serde_json::{Value, json};
+
+/// As page.css has them, in the light.
+const RED: [u8; 3] = [0xcf, 0x22, 0x2e];
+const GREEN: [u8; 3] = [0x1a, 0x7f, 0x37];
+/// The same in the dark, and the ground there.
+const DARK_RED: [u8; 3] = [0xf8, 0x51, 0x49];
+const DARK_GROUND: [u8; 3] = [0x0d, 0x11, 0x17];
+
+/// What a visitor's script finds of rows: the numbers of those lit, and how many are pale.
+const STATE: &str = "
+    const numbers = (rows) => [...rows].map((row) => row.id || row.className.split(' ')[0]);
+    const state = () => ({
+        now: numbers(document.querySelectorAll('tr.now')),
+        pale: document.querySelectorAll('#found tr.later').length,
+        says: document.querySelector('output').textContent,
+    });
+    const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    const click = (name) => document.querySelector(`[data-go=${name}]`).click();
+";
+
+#[test]
+fn there_is_a_lane_for_every_client_and_one_for_the_key() {
+    let seen = Chromium::start().visit(
+        &page_of("double-takeover"),
+        "
+        const text = (all) => [...document.querySelectorAll(all)].map((one) => one.innerText.replace(/\\s+/g, ' ').trim());
+        return {
+            lanes: text('#found thead th.lane'),
+            key: text('#found thead th.key'),
+            values: text('#found td.key'),
+            blamed: text('#found tr.blamed td.lane .words'),
+            violation: text('#found tr.violation'),
+            clashing: [...document.querySelectorAll('#found td.clashes')].map((cell) => cell.parentElement.id),
+            aloud: text('#found td.clashes .sr'),
+            titles: text('h1, h2'),
+            refused: text('#prevented tr.refused .words'),
+            prevented: text('#prevented thead th.lane'),
+        };",
+    );
+    assert_eq!(seen["lanes"], json!(["A setnx-page-del", "B setnx-page-del", "C setnx-page-del"]));
+    assert_eq!(seen["key"], json!(["lock"]));
+    assert_eq!(seen["values"][1], "1699999994", "what the dead owner left: {seen:#}");
+    assert_eq!(seen["blamed"], json!(["DEL → 1 this step broke the rule"]));
+    assert_eq!(seen["violation"], json!(["✗ broken: mutual exclusion (A and B both hold)"]));
+    assert_eq!(seen["clashing"], json!(["found-8", "found-8"]), "both lanes of the last step");
+    assert_eq!(seen["aloud"], json!(["believes to hold, and is not alone", "believes to hold, and is not alone"]));
+    assert_eq!(
+        seen["titles"],
+        json!(["Two clients each delete the other's lock", "As found", "The same schedule under token"])
+    );
+    assert_eq!(seen["prevented"], json!(["A token", "B token", "C token"]));
+    let refused = seen["refused"][0].as_str().unwrap_or_else(|| panic!("{seen:#}"));
+    assert!(refused.contains("→ nil is refused: the lock is held ✓ changes nothing here"), "{refused}");
+}
+
+#[test]
+fn one_steps_through_it_by_keys_and_by_buttons() {
+    let script = format!(
+        "{STATE}
+        const told = {{ before: state() }};
+        press('ArrowRight'); told.first = state();
+        press('ArrowRight'); told.second = state();
+        click('back'); told.back = state();
+        press('ArrowLeft'); told.stays = state();
+        press('v'); told.violation = state();
+        press('ArrowRight'); told.end = state();
+        press('Home'); told.home = state();
+        click('violation'); told.jump = state();
+        press('Escape'); told.all = state();
+        told.nav = !document.getElementById('steps').hidden;
+        return told;"
+    );
+    let told = Chromium::start().visit(&page_of("late-unlock"), &script);
+    let at = |now: Value, pale: u32, says: &str| json!({"now": now, "pale": pale, "says": says});
+    let everything = at(json!([]), 0, "");
+    let first = at(json!(["found-1", "prevented-1"]), 5, "1 of 5");
+    let last = at(json!(["found-5", "violation", "prevented-5"]), 0, "5 of 5");
+    assert_eq!(told["nav"], true);
+    assert_eq!(told["before"], everything, "the whole picture, before anything is pressed");
+    assert_eq!(told["first"], first);
+    assert_eq!(told["second"], at(json!(["found-2", "prevented-2"]), 4, "2 of 5"));
+    for place in ["back", "stays", "home"] {
+        assert_eq!(told[place], first, "{place}");
+    }
+    for place in ["violation", "end", "jump"] {
+        assert_eq!(told[place], last, "{place}");
+    }
+    assert_eq!(told["all"], everything);
+}
+
+#[test]
+fn the_overlap_is_red_at_every_width_by_day_and_by_night() {
+    let chromium = Chromium::start();
+    let page = page_of("stale-stamp-shortens-lease");
+    for (width, height) in [(1200, 1200), (400, 2200)] {
+        let look = Look { width, height, ..Look::default() };
+        let picture = chromium.picture(&page, look);
+        assert_eq!((picture.width, picture.height), (width, height));
+        assert!(picture.count([255; 3]) > picture.pixels() / 2, "a white page");
+        assert!(picture.count(RED) > 300, "{} red of {} at {width}", picture.count(RED), picture.pixels());
+        assert!(picture.count(GREEN) > 600, "{} green at {width}", picture.count(GREEN));
+
+        let night = chromium.picture(&page, Look { is_dark: true, ..look });
+        assert!(night.count(DARK_GROUND) > night.pixels() / 2, "a dark page");
+        assert!(night.count(DARK_RED) > 300, "{} red in the dark at {width}", night.count(DARK_RED));
+    }
+}
+
+#[test]
+fn it_is_whole_without_javascript() {
+    let look = Look { height: 1200, without_script: true, ..Look::default() };
+    let picture = Chromium::start().picture(&page_of("stale-stamp-shortens-lease"), look);
+    assert!(picture.count(RED) > 300 && picture.count(GREEN) > 600, "{} red", picture.count(RED));
+}
+
+#[test]
+fn every_page_fits_a_desk_and_a_hand_and_fetches_nothing() {
+    let pages = page::all();
+    assert!(pages.len() > 40, "{}", pages.len());
+    let frames: Vec<Value> = pages.iter().map(|(id, html)| json!({"id": id, "html": html})).collect();
+    let script = format!(
+        "const pages = {};
+        const troubles = [];
+        for (const width of [1200, 400]) for (const page of pages) {{
+            const frame = document.createElement('iframe');
+            frame.style.cssText = `width: ${{width}}px; height: 900px; border: 0`;
+            const loaded = new Promise((done) => frame.addEventListener('load', done));
+            frame.srcdoc = page.html;
+            document.body.append(frame);
+            await loaded;
+            const inside = frame.contentDocument;
+            const trouble = (what) => troubles.push(`${{page.id}} at ${{width}}: ${{what}}`);
+            const over = (all) => [...inside.querySelectorAll(all)].filter((one) => one.scrollWidth > one.clientWidth + 1);
+            if (over('html').length) trouble(`${{inside.documentElement.scrollWidth}} wide`);
+            for (const cell of over('#found td:not(.lane), #prevented td:not(.lane), .words')) trouble(`cut: ${{cell.innerText}}`);
+            if (!inside.querySelector('#found tr.violation')?.getClientRects().length) trouble('no violation');
+            if (!inside.querySelector('#found tr.blamed')) trouble('no blame');
+            if (inside.querySelectorAll('[src], [href]').length) trouble('fetches something');
+            if (frame.contentWindow.performance.getEntriesByType('resource').length) trouble('has fetched something');
+            frame.remove();
+        }}
+        return {{ troubles }};",
+        serde_json::to_string(&frames).unwrap().replace("</", "<\\/")
+    );
+    let seen = Chromium::start().visit("<!doctype html><title>frames</title><body></body>", &script);
+    assert_eq!(seen["troubles"], json!([]), "{seen:#}");
+}

@@ -1,0 +1,25 @@
+//! The pages, as the command writes them.
+
+use std::fs;
+
+use crate::cli::{done, lockshift};
+
+/// The page of one race.
+pub(super) fn page_of(id: &str) -> String {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("race.html");
+    let written = done(lockshift(), ["races", id, "--html", file.to_str().expect("a path of ours")]);
+    assert_eq!((written.code, written.stderr.as_str()), (Some(0), ""), "{written:?}");
+    fs::read_to_string(file).expect("the command has written it")
+}
+
+/// The page of every race, by its name.
+pub(super) fn all() -> Vec<(String, String)> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let pages = directory.path().join("pages/");
+    let written = done(lockshift(), ["races", "--html", pages.to_str().expect("a path of ours")]);
+    assert_eq!((written.code, written.stderr.as_str()), (Some(0), ""), "{written:?}");
+    let files = fs::read_dir(pages).expect("the command has made it").map(|entry| entry.expect("an entry").path());
+    let name = |file: &std::path::Path| file.file_stem().expect("a name").to_string_lossy().into_owned();
+    files.map(|file| (name(&file), fs::read_to_string(&file).expect("a page is text"))).collect()
+}

@@ -1,0 +1,77 @@
+//! The ways to a server: plain, encrypted, by a socket of the machine, to a cluster.
+
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use redis_test::utils::get_random_available_port;
+use tempfile::TempDir;
+
+use super::command::{Done, done, lockshift};
+use crate::server::{Cluster, Options, Server};
+
+/// What `run` comes to with this server, which the environment or the command line names.
+fn run(urls: &[&str], trusted: Option<&Path>) -> Done {
+    let mut command = lockshift();
+    command.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
+    if let Some(certificates) = trusted {
+        command.env("SSL_CERT_FILE", certificates);
+    }
+    let redis = urls.iter().flat_map(|url| ["--redis", url]);
+    done(command, ["run", "stock", "--wait", "5s"].into_iter().chain(redis).chain(["--", "echo", "reached"]))
+}
+
+/// Writes an authority's certificate, and one that it has given to this machine, with its key.
+fn certify(directory: &Path) {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+    for (name, pem) in [("ca.pem", authority.pem()), ("redis.pem", certificate.pem()), ("key.pem", key.serialize_pem())]
+    {
+        std::fs::write(directory.join(name), pem).unwrap();
+    }
+}
+
+#[test]
+fn an_encrypted_connection_trusts_whom_it_is_told_to() {
+    let directory = TempDir::new().unwrap();
+    certify(directory.path());
+    let (home, port) = (directory.path().display(), get_random_available_port());
+    let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients no");
+    for (option, file) in [("cert", "redis.pem"), ("key", "key.pem"), ("ca-cert", "ca.pem")] {
+        options = options.line(format_args!("tls-{option}-file {home}/{file}"));
+    }
+    let _server = Server::with(&options);
+    for host in ["localhost", "127.0.0.1"] {
+        let url = format!("rediss://{host}:{port}/");
+        let reached = run(&[&url], Some(&directory.path().join("ca.pem")));
+        assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
+
+        let refused = run(&[&url], None);
+        assert_eq!(refused.code, Some(3), "{refused:?}");
+        assert!(refused.stderr.contains(&url) && refused.stderr.contains("SSL_CERT_FILE"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_socket_of_the_machine() {
+    let directory = TempDir::new().unwrap();
+    let socket = directory.path().join("redis.sock");
+    let _server = Server::with(&Options::new().line(format_args!("unixsocket {}", socket.display())));
+    let reached = run(&[&format!("redis+unix://{}", socket.display())], None);
+    assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
+}
+
+#[test]
+fn a_cluster_by_one_node_or_by_all() {
+    let cluster = Cluster::start();
+    let urls: Vec<_> = cluster.masters().iter().map(Server::url).collect();
+    let all: Vec<_> = urls.iter().map(String::as_str).collect();
+    let one = format!("{}?cluster=true", urls[0]);
+    for (named, urls) in [("all", all.as_slice()), ("one", &[one.as_str()]), ("in one word", &[&urls.join(",")])] {
+        let reached = run(urls, None);
+        assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{named}: {reached:?}");
+    }
+}

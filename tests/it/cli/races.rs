@@ -1,0 +1,150 @@
+//! `lockshift races`: what can go wrong, and what prevents it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::command::{done, lockshift, lockshift_at};
+use crate::golden::golden;
+use crate::server::Server;
+
+#[test]
+fn every_race_is_reproduced_and_every_remedy_is_clean() {
+    let ended = done(lockshift(), ["races", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stderr);
+    let json = ended.json();
+    let races = json.as_array().unwrap();
+    assert!(races.len() >= 33, "{}", races.len());
+    for race in races {
+        assert_eq!(
+            fields(race),
+            [
+                "id",
+                "prevented_by",
+                "protocol",
+                "replayed",
+                "reproduced",
+                "sources",
+                "states",
+                "steps",
+                "title",
+                "trace",
+                "violates"
+            ]
+        );
+        assert_eq!((&race["reproduced"], &race["replayed"]), (&json!(true), &json!(null)), "{race}");
+        assert_eq!(race["steps"].as_u64().unwrap(), race["trace"].as_array().unwrap().len() as u64, "{race}");
+        assert!(race["states"].as_u64().unwrap() > 0 && !race["sources"].as_array().unwrap().is_empty(), "{race}");
+        for event in race["trace"].as_array().unwrap() {
+            assert_eq!(fields(event), ["action", "at_ms", "client", "command", "reply"]);
+        }
+        for remedy in race["prevented_by"].as_array().unwrap() {
+            assert_eq!(fields(remedy), ["exhausted", "protocol", "reproduced", "states"]);
+            assert_eq!((&remedy["reproduced"], &remedy["exhausted"]), (&json!(false), &json!(true)), "{race}");
+        }
+    }
+}
+
+fn fields(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn a_line_for_each_and_a_sum() {
+    let ended = done(lockshift(), ["races", "double-takeover", "late-unlock"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let expected = "\
+RACE             PROTOCOL       STEPS  STATES  PREVENTED BY (STATES)
+double-takeover  setnx-page-del     8      66  setnx-page (30)
+                                               servicestack (201)
+                                               token (7)
+late-unlock      java-lua           5      38  java-token (86)
+                                               token (86)
+
+2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 514 states in all.
+";
+    assert_eq!(ended.stdout, expected);
+}
+
+#[test]
+fn one_race_is_told() {
+    let ended = done(lockshift(), ["races", "--show", "late-unlock"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    for expected in [
+        "A late release frees somebody else's lock\nA client works past its lease",
+        " 5 ▶  2 s  -         DEL → 1 ",
+        "✗ broken: removes only one's own\n",
+        "A's DEL lock, decided at 0 s, ran at 2 s and was answered 1.\n",
+        "Prevented by token (86 states): Redis itself ends the lease",
+    ] {
+        assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
+    }
+    let widest = ended.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?}:\n{}", ended.stdout);
+}
+
+#[test]
+fn one_race_as_a_sequence_diagram() {
+    let ended = done(lockshift(), ["races", "--mermaid", "double-takeover"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    golden("tests/it/cli/double-takeover.mmd", &ended.stdout);
+}
+
+#[test]
+fn a_page_is_whole_or_not_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("race.html");
+    fs::write(&file, "old").unwrap();
+    let ended = done(lockshift(), ["races", "late-unlock", "--html", file.to_str().unwrap()]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let page = fs::read_to_string(&file).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left beside it");
+
+    let nowhere = directory.path().join("nowhere/race.html");
+    let refused = done(lockshift(), ["races", "late-unlock", "--html", nowhere.to_str().unwrap()]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(3), ""));
+    assert!(refused.stderr.contains(&format!("{}: No such file or directory", nowhere.display())), "{refused:?}");
+
+    let under_a_file = format!("{}/", file.display());
+    let refused = done(lockshift(), ["races", "--html", &under_a_file]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains(&under_a_file), "{refused:?}");
+}
+
+#[test]
+fn a_real_server_answers_the_same() {
+    let server = Server::start();
+    let ended = done(lockshift_at(&server), ["races", "double-takeover", "failover-loses-lock", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let replayed = ended.json().as_array().unwrap().iter().map(|race| race["replayed"].clone()).collect::<Vec<_>>();
+    assert_eq!(replayed, [json!(true), json!(null)], "no command replaces a server by its replica");
+    let ended = done(lockshift(), ["races", "late-unlock", "--redis", &server.url()]);
+    assert!(ended.stdout.starts_with("RACE") && ended.stdout.contains("REPLAYED"), "{ended:?}");
+    let keys: u64 = redis::cmd("DBSIZE").query(&mut server.connect()).unwrap();
+    assert_eq!(keys, 0, "nothing stays behind");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_so() {
+    let ended = done(lockshift(), ["races", "late-unlock", "--redis", "redis://127.0.0.1:1"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), ""));
+    assert!(ended.stderr.contains("redis://127.0.0.1:1"), "{ended:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let table: [(&[&str], &str); 6] = [
+        (&["late-unlok"], "there is no race `late-unlok`: did you mean `late-unlock`?"),
+        (&["--show", "late-unlok"], "did you mean `late-unlock`?"),
+        (&["--mermaid", "xyzzy"], "there is no race `xyzzy`\n"),
+        (&["late-unlock", "--show", "overrun"], "cannot be used with"),
+        (&["--mermaid", "overrun", "--json"], "cannot be used with"),
+        (&["late-unlock", "overrun", "--html", "race.html"], "one file holds one race"),
+    ];
+    for (args, expected) in table {
+        let refused = done(lockshift(), [&["races"], args].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{args:?}: {expected} not in {}", refused.stderr);
+    }
+}

@@ -1,0 +1,18 @@
+//! Texts that are kept in files. `LOCKSHIFT_BLESS=1 cargo test` writes what is now, to be read in the diff before it is
+//! committed.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+/// Panics unless the file, by its path from the root, holds exactly this; or writes it, where that was asked for.
+pub(crate) fn golden(file: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if env::var_os("LOCKSHIFT_BLESS").is_some() {
+        fs::write(&path, actual).expect("the file can be written");
+        return;
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let hint = "if the new text is better, run the test with LOCKSHIFT_BLESS=1";
+    assert!(kept == actual, "{file} is not what it was ({hint}):\n{actual}\n--- in the file:\n{kept}");
+}

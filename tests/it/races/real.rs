@@ -1,0 +1,85 @@
+//! Every schedule that was found, on a real Redis.
+
+use lockshift::explore::Exchange;
+use lockshift::races::{self, Found};
+use lockshift::replay::{Divergence, replay};
+use lockshift::wire::{Key, Reply, UnixTime};
+
+use super::found::{ONE_THREAD, find};
+use crate::server::Server;
+
+#[test]
+fn a_real_redis_answers_every_found_schedule_as_the_simulated_one() {
+    let server = Server::start();
+    let (mut need_a_fault, mut need_several) = (Vec::new(), Vec::new());
+    for race in races::catalogue() {
+        for (what, cast, found) in find(race) {
+            let found = found.unwrap_or_else(|| panic!("{} ({what}) is found", race.id));
+            match on(&server, &cast, &found) {
+                Ok(()) => {}
+                Err(Divergence::ServerFault { .. }) => need_a_fault.push(race.id),
+                Err(Divergence::SeveralServers { .. }) => need_several.push(race.id),
+                Err(divergence) => panic!("{} ({what}): {divergence}", race.id),
+            }
+        }
+    }
+    assert_eq!(need_a_fault, ["failover-loses-lock", "failover-loses-fence"]);
+    assert_eq!(need_several, ["partial-quorum-stays"], "replayed below");
+    let left: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut server.connect()).unwrap();
+    assert_eq!(left, [""; 0], "what a replay has made is gone afterwards");
+}
+
+fn on(server: &Server, cast: &races::Cast, found: &Found) -> Result<(), Divergence> {
+    let key = Key::from("lockshift:replay");
+    let trace = cast.retell(found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    replay(&trace, &mut || server.client().get_connection())
+}
+
+/// The one race on several servers: no time passes in it, and nothing expires.
+#[test]
+fn three_real_servers_answer_the_minorities_as_simulated_ones_do() {
+    let servers = [(); 3].map(|()| Server::start());
+    let race = races::find("partial-quorum-stays").unwrap();
+    let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
+    let trace = race.cast.retell(&found, &Key::from("lock"), UnixTime::from_secs(1_800_000_000).unwrap());
+    let commands: Vec<_> = trace.steps.iter().filter_map(|step| step.exchange.as_ref()).collect();
+    assert_eq!(commands.iter().filter(|exchange| exchange.reply == Reply::ok()).count(), 3, "each has one");
+    for Exchange { command, reply } in commands {
+        let mut connection = servers[usize::from(command.node().0)].connect();
+        let sent = command.words()[1..].iter().fold(redis::cmd("SET"), |mut sent, word| sent.arg(word).to_owned());
+        let answered: Option<String> = sent.query(&mut connection).unwrap();
+        assert_eq!(answered.is_some(), *reply == Reply::ok(), "{command}");
+    }
+}
+
+#[test]
+fn a_key_in_use_is_left_alone() {
+    let server = Server::start();
+    redis::cmd("SET").arg("lockshift:replay").arg("precious").exec(&mut server.connect()).unwrap();
+    let race = races::find("late-unlock").unwrap();
+    let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
+    let refused = on(&server, &race.cast, &found).unwrap_err();
+    assert!(matches!(&refused, Divergence::KeyInUse(key) if key.as_bytes() == b"lockshift:replay"), "{refused}");
+    assert_eq!(redis::cmd("GET").arg("lockshift:replay").query(&mut server.connect()), Ok("precious".to_owned()));
+}
+
+#[test]
+fn a_schedule_that_is_not_so_is_told_apart() {
+    let server = Server::start();
+    let race = races::find("late-unlock").unwrap();
+    let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
+    let key = Key::from("lockshift:replay");
+    let honest = race.cast.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+
+    let mut liar = honest.clone();
+    let release = liar.steps.last_mut().unwrap().exchange.as_mut().unwrap();
+    release.reply = lockshift::wire::Reply::Int(0);
+    let caught = replay(&liar, &mut || server.client().get_connection()).unwrap_err();
+    assert_eq!(caught.to_string(), "DEL lockshift:replay was answered 1, and 0 in the trace");
+
+    let mut timeless = honest.clone();
+    timeless.steps.retain(|step| step.actor.is_some());
+    timeless.steps.iter_mut().for_each(|step| step.at_ms = 0);
+    let caught = replay(&timeless, &mut || server.client().get_connection()).unwrap_err();
+    assert!(matches!(caught, Divergence::Reply { .. }), "without its ticks the lock is still held: {caught}");
+}

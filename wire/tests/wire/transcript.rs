@@ -1,0 +1,89 @@
+//! What is recorded, in which order, and what is a broken contract.
+
+use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lockshift_wire::{Command, Entry, Key, MonoTime, Pending, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
+
+fn reading(millis: i64) -> Reading {
+    let mono = MonoTime::since_origin(Duration::from_millis(millis.unsigned_abs()));
+    Reading { wall: UnixTime::from_millis(millis).unwrap(), mono }
+}
+
+/// Writes the time if there is none, and tells the value that is there then.
+fn first_to_stamp(redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
+    let key = Key::from("k");
+    let stamp = redis.now()?.as_millis().to_string();
+    if redis.setnx(&key, stamp.as_bytes())? {
+        return Ok(Some(stamp.into_bytes()));
+    }
+    redis.get(&key)
+}
+
+#[test]
+fn questions_and_answers_are_kept_side_by_side_oldest_first() {
+    let setnx = Command::new("SETNX").arg("k").arg("5");
+    let get = Command::new("GET").arg("k");
+    let mut redis = Transcript::new();
+
+    assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Clock));
+    redis.record_clock(reading(5));
+    assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Send(setnx.clone())));
+    redis.record_reply(Reply::Int(0));
+    assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Send(get.clone())));
+    redis.record_reply(Reply::bulk("4"));
+    assert_eq!(first_to_stamp.turn(redis.rewind()), Ok(Some(b"4".to_vec())));
+
+    let told =
+        [Entry::Clock(reading(5)), Entry::Exchange(setnx, Reply::Int(0)), Entry::Exchange(get, Reply::bulk("4"))];
+    assert_eq!(redis.entries(), told);
+    assert_eq!(first_to_stamp(&mut told.into_iter().collect()), Ok(Some(b"4".to_vec())), "it is all there is to know");
+}
+
+#[test]
+fn a_question_may_be_asked_again_before_it_is_answered() {
+    let mut redis = Transcript::new();
+    redis.record_clock(reading(5));
+    let asked = first_to_stamp(redis.rewind());
+    let mut other = redis.clone();
+    assert_eq!(first_to_stamp(other.rewind()), asked);
+    assert_eq!(other.entries(), redis.entries());
+    redis.record_reply(Reply::Int(1));
+    other.record_reply(Reply::Int(0));
+    assert_ne!(other, redis, "two answers are two ways to go on");
+}
+
+/// What stands in the transcript, what the protocol asks, and what the panic says.
+#[test]
+fn a_protocol_that_asks_something_else_on_a_rerun_is_a_bug() {
+    let get = || Command::new("GET").arg("k");
+    let answered = || Entry::Exchange(get(), Reply::Nil);
+    let send = |command: Command| move |redis: &mut Transcript| redis.send(command.clone()).map(drop);
+    let clock = |redis: &mut Transcript| redis.clock().map(drop);
+
+    let other_key = panic_of(answered(), send(Command::new("GET").arg("other")));
+    assert!(other_key.contains("asked Exchange(`GET k`, Nil) before and `GET other` now"), "{other_key}");
+    let one_word_more = panic_of(answered(), send(get().arg("more")));
+    assert!(one_word_more.contains("before and `GET k more` now"), "{one_word_more}");
+    let time_instead = panic_of(answered(), clock);
+    assert!(time_instead.contains("`GET k`, Nil) before and the time now"), "{time_instead}");
+    let command_instead = panic_of(Entry::Clock(reading(5)), send(get()));
+    assert!(command_instead.contains("asked Clock(Reading") && command_instead.contains("and `GET k` now"));
+}
+
+#[test]
+fn an_answer_without_a_question_is_a_bug() {
+    let unasked = || Transcript::new().record_reply(Reply::ok());
+    assert!(catch_unwind(unasked).is_err());
+
+    let mut redis = Transcript::new();
+    let _ = redis.exists(&Key::from("k"));
+    redis.record_reply(Reply::Int(1));
+    assert!(catch_unwind(AssertUnwindSafe(|| redis.record_reply(Reply::Int(1)))).is_err(), "one question, one answer");
+}
+
+fn panic_of(told: Entry, protocol: impl Fn(&mut Transcript) -> Turn<()>) -> String {
+    let mut redis = Transcript::from_iter([told]);
+    let panic = catch_unwind(AssertUnwindSafe(|| protocol(&mut redis))).expect_err("it asked something else");
+    *panic.downcast::<String>().expect("the panic has a text")
+}
