@@ -7,13 +7,13 @@ use redis::ConnectionLike;
 
 use super::course::Track;
 use super::figures::Tally;
-use super::ledger::Entered;
+use super::ledger::{Deletion, Entered};
 use super::trouble::Trouble;
 use super::witness::Witness;
 use super::workload::Ending;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Answer, Attempt, host};
-use crate::lock::{Locker, Mode, Released, Why};
+use crate::lock::{Locker, Mode, Why};
 use crate::wire::MonoTime;
 
 /// How far a holder that overruns goes past its lease, where nobody takes the lock from it: longer than any dialect's
@@ -27,6 +27,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) struct Client<'a, C: ConnectionLike + 'static> {
     track: &'a Track<'a>,
     lock: Lock<Entered<C>>,
+    deletion: Deletion,
     witness: Witness<C>,
     /// Readers may be inside together, and each takes only its own entry out.
     is_exclusive: bool,
@@ -36,7 +37,8 @@ pub(super) struct Client<'a, C: ConnectionLike + 'static> {
 impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     pub(super) fn new(track: &'a Track<'a>, own: Entered<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
         let is_exclusive = locker.mode() == Mode::Exclusive;
-        Self { track, lock: Lock::new(own, locker), witness, is_exclusive, tally: Tally::default() }
+        let deletion = own.deletion();
+        Self { track, lock: Lock::new(own, locker), deletion, witness, is_exclusive, tally: Tally::default() }
     }
 
     /// Competes until the run is over.
@@ -70,15 +72,14 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         let ending = self.track.endings.next(self.track.workload);
         self.work(ending, &guard, entered)?;
         let is_overtaken = self.witness.leave(entered)?;
-        let freed = match ending {
-            Ending::InTime | Ending::Overrun => release(guard)? == Released::Freed,
-            Ending::Crash => {
-                guard.abandon();
-                false
-            }
-        };
-        self.tally.wrong_releases += u64::from(freed && is_overtaken && self.is_exclusive);
         self.tally.held += self.track.within(won, host::mono());
+        self.deletion.forget();
+        match ending {
+            Ending::InTime | Ending::Overrun => release(guard)?,
+            Ending::Crash => guard.abandon(),
+        }
+        let is_wrong = is_overtaken && self.deletion.has_happened();
+        self.tally.wrong_releases += u64::from(is_wrong && self.is_exclusive);
         Ok(())
     }
 
@@ -123,9 +124,10 @@ fn is_unreadable<G>(attempt: &Attempt<G>) -> bool {
     matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
 }
 
-fn release<C: ConnectionLike + 'static>(guard: Guard<C>) -> Result<Released, Trouble> {
+/// How it ended is the client's opinion: the ledger has what Redis said.
+fn release<C: ConnectionLike + 'static>(guard: Guard<C>) -> Result<(), Trouble> {
     match guard.release()? {
-        Answer::Known(released) => Ok(released),
+        Answer::Known(_) => Ok(()),
         Answer::Unknown(unknown) => Err(unknown.into()),
     }
 }

@@ -9,9 +9,10 @@
 //! **Wrong releases.** On going in, a holder leaves the moment at which its winning try *began*; the witness keeps the
 //! latest of them. A holder that leaves reads it. If it is later than the moment at which this holder had gone in, then
 //! somebody else has begun a try after that, won it and gone in: it has taken the lock over, and what is in the key now
-//! is not this holder's. A release that deletes a key all the same deletes what others rely on. The order in which
-//! holders go in would not be enough: one that won long ago can be late to go in, and would make the rightful release of
-//! its successor look wrong. Whoever goes in between the reading and the release is missed; nothing is made up.
+//! is not this holder's. A release to which Redis answers that it has deleted something then has deleted what others
+//! rely on. The order in which holders go in would not be enough: one that won long ago can be late to go in, and would
+//! make the rightful release of its successor look wrong. Whoever goes in between the reading and the release is missed;
+//! nothing is made up.
 //!
 //! All moments are readings of one monotonic clock, because all clients of a run live in one process.
 

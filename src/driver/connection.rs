@@ -1,11 +1,11 @@
-//! Between our words and those of the `redis` crate: commands out, replies back, and what a broken connection tells.
+//! Between the words of the `redis` crate and ours: what came back, and what a broken connection tells.
 
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use lockshift_wire::{Command, Reply};
-use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value};
+use lockshift_wire::Reply;
+use redis::{ErrorKind, RedisError, RedisResult, Value};
 
 /// A command on which no reply came.
 pub(super) struct Unanswered {
@@ -13,16 +13,6 @@ pub(super) struct Unanswered {
     pub(super) source: RedisError,
     /// Whether the server may have run it all the same.
     pub(super) may_have_run: bool,
-}
-
-/// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
-pub(super) fn cmd(command: &Command) -> Cmd {
-    let bytes = command.words().iter().map(Vec::len).sum();
-    let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
-    for word in command.words() {
-        cmd.arg(word.as_slice());
-    }
-    cmd
 }
 
 /// What came back: a reply, which may be an error reply, or a broken connection.
@@ -40,14 +30,14 @@ pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
     Some(rejoined(error.code()?, error.detail()))
 }
 
-/// Whether the error came before the command could leave this machine.
+/// Whether the error surely came before the command could leave this machine. An async cluster tells only of the last
+/// of its attempts, and nothing shows that it is one: refused there may have been only the second.
 pub(super) fn never_left(error: &RedisError) -> bool {
     error.is_connection_refusal()
         || matches!(
             error.kind(),
             ErrorKind::AuthenticationFailed
                 | ErrorKind::InvalidClientConfig
-                | ErrorKind::Client
                 | ErrorKind::RESP3NotSupported
                 | ErrorKind::EmptySentinelList
                 | ErrorKind::MasterNameNotFoundBySentinel
@@ -99,12 +89,6 @@ mod tests {
     use redis::VerbatimFormat;
 
     use super::*;
-
-    #[test]
-    fn a_cmd_carries_the_same_bytes() {
-        let command = Command::new("SET").arg(b"\xffk").arg("").arg_int(-5);
-        assert_eq!(cmd(&command).get_packed_command(), b"*4\r\n$3\r\nSET\r\n$2\r\n\xffk\r\n$0\r\n\r\n$2\r\n-5\r\n");
-    }
 
     #[test]
     fn a_broken_pipe_is_told_from_other_io_errors() {

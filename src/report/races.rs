@@ -8,7 +8,7 @@ use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::exploration::{Event, events, grouped};
-use super::{Report, table};
+use super::{Report, table, timeline};
 use crate::races::Account;
 
 pub use page::race_page;
@@ -151,7 +151,7 @@ impl Report for Races {
             let style: Style = AnsiColor::Red.on_default();
             text += &format!("{style}{line}{style:#}\n");
         }
-        text + &self.summary() + "\n"
+        text + &timeline::paragraph(&self.summary(), width)
     }
 }
 

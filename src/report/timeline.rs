@@ -86,7 +86,7 @@ impl<'a> Picture<'a> {
             let moment =
                 if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
             let said = Abridged { command: &opening.command, keys: &trace.keys }.to_string();
-            (moment, format!("{said} → {}", abridged::reply(&opening.reply)))
+            (moment, format!("somebody: {said} → {}", abridged::reply(&opening.reply)))
         });
         Self { trace, before: before.collect(), rows }
     }
@@ -160,7 +160,7 @@ impl Lane {
         };
         if step.actor != Some(who) {
             let is_over = step.actor.is_none() && belief == Standing::Outside && step.before.beliefs[who].is_some();
-            return Self { exchange: None, note: is_over.then(|| "its lease is over".to_owned()), belief };
+            return Self { exchange: None, note: is_over.then(|| "lease over".to_owned()), belief };
         }
         let said = |exchange: &crate::explore::Exchange| {
             let command = Abridged { command: &exchange.command, keys: &trace.keys }.to_string();
@@ -169,6 +169,8 @@ impl Lane {
         let note = match step.action {
             Action::LoseReply(_) => "the reply is lost",
             Action::Crash(_) => "dies",
+            // The answer says already what went wrong.
+            Action::Step(_) if step.note.starts_with("fails: ") => "fails",
             Action::Step(_) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
         };
         let note = Some(note.to_owned()).filter(|note| !note.is_empty());

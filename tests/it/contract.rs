@@ -18,6 +18,7 @@ use lockshift::lock::{Locker, Mode};
 use lockshift::protocols::{self, Protocol};
 
 use crate::drivers::{self, Driver};
+use crate::server::Options;
 use scene::SCENES;
 use stage::{Cast, Clock, Stage};
 use table::Table;
@@ -27,17 +28,22 @@ type Row = (String, Cast);
 
 /// Plays every scene of every row through every driver, and panics with all that went otherwise than `table` says.
 fn holds(table: &str, rows: &[Row]) {
+    holds_on(&Options::new(), table, rows);
+}
+
+/// The same on a server with these options.
+fn holds_on(options: &Options, table: &str, rows: &[Row]) {
     let table = Table::read(table);
     table.assert_tells_only_of(rows.iter().map(|(name, _)| name.as_str()));
-    let mut broken = through::<drivers::Blocking>(&table, rows);
+    let mut broken = through::<drivers::Blocking>(options, &table, rows);
     #[cfg(feature = "tokio")]
-    broken.push_str(&through::<drivers::Tokio>(&table, rows));
+    broken.push_str(&through::<drivers::Tokio>(options, &table, rows));
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 
 /// What goes otherwise than the table says through the driver `D`.
-fn through<D: Driver>(table: &Table, rows: &[Row]) -> String {
-    let mut stage = Stage::<D>::open();
+fn through<D: Driver>(options: &Options, table: &Table, rows: &[Row]) -> String {
+    let mut stage = Stage::<D>::open(options);
     let mut broken = String::new();
     for (name, cast) in rows {
         for scene in SCENES.into_iter().filter(|scene| cast.plays(*scene)) {

@@ -2,6 +2,7 @@
 //! and bad, and its results against themselves: with and without symmetry, on one thread and on two, replayed.
 
 mod by_hand;
+mod follow;
 mod known;
 pub(crate) mod locks;
 mod lost;

@@ -99,6 +99,14 @@ impl<C: ConnectionLike + Send + 'static> Guard<C> {
         to_the_end(&self.runtime, self.key(), release).await
     }
 
+    /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
+    pub async fn abandon(mut self) {
+        self.given_back = true;
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop().await;
+        }
+    }
+
     fn give_back(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {
         self.given_back = true;
         let (tenancy, renewing) = (Arc::clone(&self.tenancy), self.renewing.take());

@@ -1,9 +1,10 @@
 //! The loop: a procedure, run over a connection.
 
 use lockshift_wire::{Command, Fault, Node, Pending, Procedure, Reply, Transcript};
+use redis::Cmd;
 use redis::aio::ConnectionLike;
 
-use crate::driver::connection::{Unanswered, cmd, never_left, reply};
+use crate::driver::connection::{Unanswered, never_left, reply};
 use crate::driver::host;
 use crate::driver::interrupted::Interrupted;
 
@@ -38,4 +39,20 @@ async fn send<C: ConnectionLike>(connection: &mut C, command: &Command) -> Resul
     let result = connection.req_packed_command(&cmd(command)).await;
     // A broken pipe, unlike in the blocking world, is also what commands under way end with.
     reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
+}
+
+/// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
+fn cmd(command: &Command) -> Cmd {
+    let bytes = command.words().iter().map(Vec::len).sum();
+    let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
+    for word in command.words() {
+        cmd.arg(word.as_slice());
+    }
+    cmd
+}
+
+#[test]
+fn a_cmd_carries_the_same_bytes() {
+    let command = Command::new("SET").arg(b"\xffk").arg("").arg_int(-5);
+    assert_eq!(cmd(&command).get_packed_command(), b"*4\r\n$3\r\nSET\r\n$2\r\n\xffk\r\n$0\r\n\r\n$2\r\n-5\r\n");
 }

@@ -29,9 +29,8 @@ pub(super) fn reply(reply: &Reply) -> String {
     match reply {
         Reply::Bulk(bytes) => word(&Printable(bytes).to_string()),
         Reply::Nil => "nil".to_owned(),
-        Reply::Int(_) | Reply::Status(_) | Reply::Array(_) | Reply::Error(_) => {
-            reply.to_string().trim_start_matches("(error) ").to_owned()
-        }
+        Reply::Error(text) => text.split(' ').map(word).collect::<Vec<_>>().join(" "),
+        Reply::Int(_) | Reply::Status(_) | Reply::Array(_) => reply.to_string(),
     }
 }
 

@@ -31,13 +31,13 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
         lines.push(format!("{BROKEN}▶{BROKEN:#} {FAINT}the step that broke it   ┃ believes to hold{FAINT:#}"));
         lines.push(String::new());
     }
-    lines.extend(wrapped(&trace.says, width, ""));
-    lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let picture: String = lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect();
+    picture + &paragraph(&trace.says, u16::try_from(width).ok())
 }
 
-/// A paragraph in lines of at most `width` columns.
+/// A paragraph in lines of at most `width` columns, and no longer than a page is wide: the eye would lose the line.
 pub(in crate::report) fn paragraph(words: &str, width: Option<u16>) -> String {
-    wrapped(words, usize::from(width.unwrap_or(PAGE)), "").join("\n") + "\n"
+    wrapped(words, usize::from(width.unwrap_or(PAGE).min(PAGE)), "").join("\n") + "\n"
 }
 
 /// How wide the columns are.
@@ -86,32 +86,36 @@ impl Grid {
 
     fn head(&self, trace: &Trace) -> Vec<String> {
         let keys: Vec<String> = trace.keys.iter().map(ToString::to_string).collect();
-        let mut head = self.left("", " ", "t", &keys);
+        let head = self.left("", " ", "t", &keys);
         let mut lines = Vec::new();
         match self.lanes {
             Lanes::Apart(width) => {
-                let columns = trace.actors.iter().map(|role| format!("   {:<width$}", heading(role)));
-                head.extend(columns);
+                let titles: Vec<_> = trace.actors.iter().map(|role| wrapped(&heading(role), width, "  ")).collect();
+                let height = titles.iter().map(Vec::len).max().unwrap_or(0).max(1);
+                let title = |title: &Vec<String>, line: usize| title.get(line).cloned().unwrap_or_default();
+                for line in 0..height {
+                    let left = if line == 0 { head.clone() } else { " ".repeat(self.left_columns()) };
+                    let titles = titles.iter().map(|words| format!("   {:<width$}", title(words, line)));
+                    lines.push(left + &titles.collect::<String>());
+                }
             }
             Lanes::Together(_) => {
                 lines.push(trace.actors.iter().map(heading).collect::<Vec<_>>().join("   "));
-                head.push_str("  ");
-                head.extend(self.names.iter().map(|name| format!("{name:<2}")));
+                lines.push(head + "  " + &self.names.iter().map(|name| format!("{name:<2}")).collect::<String>());
             }
         }
-        lines.push(head);
         lines.iter().map(|line| format!("{STRONG}{}{STRONG:#}", line.trim_end())).collect()
     }
 
     fn opening(&self, moment: &str, words: &str) -> String {
         let blank = vec![String::new(); self.keys.len()];
         let left = self.left("", " ", moment, &blank);
-        format!("{FAINT}{}   {words}{FAINT:#}", left.trim_end())
+        format!("{left}   {FAINT}{words}{FAINT:#}")
     }
 
     fn lines(&self, row: &Row) -> Vec<String> {
         let words: Vec<Vec<String>> = match self.lanes {
-            Lanes::Apart(width) => row.lanes.iter().map(|lane| lane_lines(lane, width)).collect(),
+            Lanes::Apart(width) => (0..row.lanes.len()).map(|who| lane_lines(row, who, width)).collect(),
             Lanes::Together(width) => vec![self.words_of_all(row, width)],
         };
         let height = words.iter().map(Vec::len).max().unwrap_or(0).max(1);
@@ -134,10 +138,10 @@ impl Grid {
         match self.lanes {
             Lanes::Apart(width) => {
                 for (lane, words) in row.lanes.iter().zip(words) {
-                    line += &format!(" {} {}", bar(lane), self.cell(row, words, width));
-                }
-                if let Some(aside) = &row.aside {
-                    line = line.replacen(&"╌".repeat(columns(aside) + 3), &format!("╌ {aside} "), 1);
+                    line += &match row.aside {
+                        Some(_) if !words.is_empty() => format!(" {} {FAINT}{words:<width$}{FAINT:#}", bar(lane)),
+                        Some(_) | None => format!(" {} {words:<width$}", bar(lane)),
+                    };
                 }
             }
             Lanes::Together(_) => {
@@ -149,14 +153,6 @@ impl Grid {
         line
     }
 
-    /// What stands in a lane; where time passes, a dashed line.
-    fn cell(&self, row: &Row, words: &str, width: usize) -> String {
-        match (&row.aside, words) {
-            (Some(_), "") => format!("{FAINT}{}{FAINT:#}", "╌".repeat(width)),
-            (_, words) => format!("{words:<width$}"),
-        }
-    }
-
     /// The number of the step, the mark, the time and the keys.
     fn left(&self, number: &str, mark: &str, time: &str, keys: &[String]) -> String {
         let mut left = format!("{FAINT}{number:>0$}{FAINT:#} {mark} {time:>1$}", self.number, self.time);
@@ -164,6 +160,10 @@ impl Grid {
             left += &format!("  {key:<width$}");
         }
         left
+    }
+
+    fn left_columns(&self) -> usize {
+        self.number + 3 + self.time + self.keys.iter().map(|key| key + 2).sum::<usize>()
     }
 
     /// The words of every lane, each with the client's name.
@@ -196,10 +196,24 @@ fn bar(lane: &Lane) -> String {
 }
 
 /// The words of a lane: the command and its reply, and under them what that means.
-fn lane_lines(lane: &Lane, width: usize) -> Vec<String> {
+fn lane_lines(row: &Row, who: usize, width: usize) -> Vec<String> {
+    let lane = &row.lanes[who];
+    if let Some(aside) = &row.aside {
+        let words: Vec<&str> = (who == 0).then_some(aside.as_str()).into_iter().chain(lane.note.as_deref()).collect();
+        return passing(&words.join("; "), width);
+    }
     let exchange = lane.exchange.as_ref().map(|(command, reply)| format!("{command} → {reply}"));
     let words = exchange.iter().chain(&lane.note);
     words.flat_map(|words| wrapped(words, width, "  ")).collect()
+}
+
+/// A dashed line across a lane, with words in it: time passes, or the server changes.
+fn passing(words: &str, width: usize) -> Vec<String> {
+    if words.is_empty() {
+        return vec!["╌".repeat(width)];
+    }
+    let lines = wrapped(words, width.saturating_sub(4), "");
+    lines.iter().map(|line| format!("╌ {line} {}", "╌".repeat(width.saturating_sub(columns(line) + 3)))).collect()
 }
 
 fn sentence(lane: &Lane) -> String {
@@ -207,9 +221,9 @@ fn sentence(lane: &Lane) -> String {
     exchange.iter().chain(&lane.note).cloned().collect::<Vec<_>>().join(", ")
 }
 
-/// The words in lines of at most `width` columns; a word that is longer stands alone.
+/// The words in lines of at most `width` columns.
 fn wrapped(words: &str, width: usize, indent: &str) -> Vec<String> {
-    let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
+    let options = textwrap::Options::new(width).subsequent_indent(indent);
     textwrap::wrap(words, options).into_iter().map(String::from).collect()
 }
 

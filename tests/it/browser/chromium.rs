@@ -37,12 +37,11 @@ pub(super) struct Look {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) is_dark: bool,
-    pub(super) without_script: bool,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Self { width: 1200, height: 900, is_dark: false, without_script: false }
+        Self { width: 1200, height: 900, is_dark: false }
     }
 }
 
@@ -88,12 +87,11 @@ impl Chromium {
         let home = TempDir::with_prefix("lockshift-chromium-").expect("a temporary directory");
         let file = home.path().join("page.html");
         fs::write(&file, page).expect("the directory is ours");
-        let mut settings = format!("preferredColorScheme={}", if look.is_dark { 0 } else { 1 });
-        if look.without_script {
-            settings += ",scriptEnabled=false";
-        }
         let mut command = Command::new(&self.0);
-        command.args(QUIET).args(args).arg(format!("--blink-settings={settings}"));
+        command
+            .args(QUIET)
+            .args(args)
+            .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!look.is_dark)));
         command.arg(format!("--window-size={},{}", look.width, look.height));
         command.arg(format!("--user-data-dir={}", home.path().join("profile").display()));
         command.arg(format!("file://{}", file.display()));

@@ -88,6 +88,16 @@ fn who_deletes_whatever_is_there_deletes_what_others_rely_on() {
 }
 
 #[test]
+fn a_client_that_always_says_it_has_released_is_not_believed() {
+    let server = Server::start();
+    let workload = ["--clients", "4", "--seconds", "3", "--hold-ms", "40", "--lease", "1s", "--overrun", "50"];
+    let args = [&["compare", "redis-distributed-lock", "--json"][..], &workload].concat();
+    let json = done(lockshift_at(&server), args).json();
+    assert!(json[0]["double_holds"].as_u64().unwrap() > 0, "{json}");
+    assert_eq!(json[0]["wrong_releases"], 0, "its script compares, whatever its client says: {json}");
+}
+
+#[test]
 fn keys_of_whatever_name_are_cleaned_up() {
     let server = Server::start();
     let args = ["compare", "mlanett-redis-lock", "--clients", "2", "--seconds", "0.3", "--crash", "100"];

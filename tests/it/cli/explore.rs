@@ -20,7 +20,7 @@ fn mixed_company_breaks_the_rules_on_a_shortest_schedule() {
         " 9 ▶  3 s  -                   DEL → 1               ┃\n",
         "✗ broken: mutual exclusion (B and C both hold)\n",
         "A's DEL k, decided at 0 s, ran at 3 s",
-        "All 134,739 states were seen.\n",
+        "\n21,435 states were seen.\n",
     ] {
         assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
     }
@@ -40,7 +40,10 @@ fn the_fields_of_its_json() {
     assert_eq!(ended.code, Some(1));
     let json = ended.json();
     assert_eq!(fields(&json), ["exhausted", "seconds", "states", "violations"]);
-    assert!(json["exhausted"] == true && json["states"].as_u64().unwrap() > 1000 && json["seconds"].is_f64(), "{json}");
+    assert!(
+        json["exhausted"] == false && json["states"].as_u64().unwrap() > 1000 && json["seconds"].is_f64(),
+        "{json}"
+    );
     let violation = &json["violations"][0];
     assert_eq!(fields(violation), ["property", "steps", "trace"]);
     assert_eq!((&violation["property"], &violation["steps"]), (&"mutual exclusion".into(), &10.into()));

@@ -54,14 +54,15 @@ fn a_line_for_each_and_a_sum() {
     let ended = done(lockshift(), ["races", "double-takeover", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let expected = "\
-RACE             PROTOCOL       STEPS  STATES  PREVENTED BY (STATES)
-double-takeover  setnx-page-del     8      66  setnx-page (30)
-                                               servicestack (201)
-                                               token (7)
-late-unlock      java-lua           5      38  java-token (86)
-                                               token (86)
+RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES)
+double-takeover  setnx-page-del      8      66  setnx-page (30)
+                                                servicestack (201)
+                                                token (7)
+late-unlock      java-lua            5      38  java-token (86)
+                                                token (86)
 
-2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 514 states in all.
+2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean.
+514 states in all.
 ";
     assert_eq!(ended.stdout, expected);
 }

@@ -1,17 +1,16 @@
 //! `lockshift run`: a command under a lock, from both ends of it.
 
+mod losing;
+mod signals;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use redis::{Connection, cmd};
-use rustix::process::Signal;
 use tempfile::TempDir;
 
-use super::command::{Running, appears, done, lockshift, lockshift_at};
-use crate::patience::until;
-use crate::proxy::{Cut, Proxy};
+use super::command::{Running, appears, done, lockshift_at};
 use crate::server::Server;
 
 /// A server, and a directory in which a command under the lock and a test can leave each other notes.
@@ -101,99 +100,6 @@ fn who_waits_comes_next() {
 }
 
 #[test]
-fn the_lock_is_renewed_for_as_long_as_the_command_runs() {
-    let scene = Scene::new();
-    let running = scene.hold(&["--lease", "400ms"], UNTIL_GO);
-    let mut connection = scene.connect();
-    let token = value(&mut connection).expect("it holds");
-    let began = crate::patience::now();
-    until("three leases have passed", || {
-        assert_eq!(value(&mut connection).as_ref(), Some(&token), "nobody else, and never nobody");
-        (began.elapsed().as_millis() > 1200).then_some(())
-    });
-    scene.leave("go");
-    assert_eq!(running.done().code, Some(0));
-}
-
-#[test]
-fn a_lost_lock_ends_the_command() {
-    let scene = Scene::new();
-    let running = scene.hold(&["--lease", "600ms", "--json"], "exec sleep 60");
-    cmd("SET").arg("stock").arg("somebody else").exec(&mut scene.connect()).unwrap();
-    let ended = running.done();
-    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
-    assert!(ended.stderr.contains("`stock` is lost, it is not ours any more: ending the command"), "{ended:?}");
-    assert_eq!((ended.note()["lost"].as_bool(), ended.note()["released"].as_str()), (Some(true), Some("lost")));
-    assert_eq!(value(&mut scene.connect()).as_deref(), Some("somebody else"));
-}
-
-#[test]
-fn a_command_that_does_not_heed_the_loss_is_killed() {
-    let scene = Scene::new();
-    let running = scene.hold(&["--lease", "600ms"], "trap '' TERM; while :; do sleep 0.1; done");
-    cmd("DEL").arg("stock").exec(&mut scene.connect()).unwrap();
-    assert_eq!(running.done().code, Some(128 + 9));
-}
-
-#[test]
-fn a_lost_lock_may_be_no_more_than_a_warning() {
-    let scene = Scene::new();
-    let running = scene.hold(&["--lease", "600ms", "--on-lost", "warn"], &format!("{UNTIL_GO}; exit 7"));
-    let mut connection = scene.connect();
-    cmd("DEL").arg("stock").exec(&mut connection).unwrap();
-    // When the next renewal has found it gone is nobody's to see; that it has not come back is.
-    let began = crate::patience::now();
-    until("a lease has passed", || (began.elapsed().as_millis() > 700).then_some(()));
-    assert_eq!(value(&mut connection), None);
-    scene.leave("go");
-    let ended = running.done();
-    assert_eq!(ended.code, Some(7), "{ended:?}");
-    assert!(ended.stderr.contains("is lost, it is not ours any more: the command goes on without it"), "{ended:?}");
-}
-
-#[test]
-fn signals_are_passed_on() {
-    for (signal, name) in [(Signal::INT, "INT"), (Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::QUIT, "QUIT")] {
-        let scene = Scene::new();
-        let trap = format!("trap 'exit 9' {name}; touch ready; {UNTIL_GO}");
-        let running = scene.start(&[], &trap);
-        appears(&scene.note("ready"));
-        running.signal(signal);
-        assert_eq!(running.done().code, Some(9), "{name}");
-        assert_eq!(value(&mut scene.connect()), None, "{name}");
-    }
-}
-
-#[test]
-fn a_command_ended_by_a_signal_has_the_status_that_a_shell_gives_it() {
-    let scene = Scene::new();
-    assert_eq!(scene.start(&[], "kill -KILL $$").done().code, Some(128 + 9));
-    assert_eq!(value(&mut scene.connect()), None);
-}
-
-#[test]
-fn whoever_is_asked_to_end_while_waiting_leaves_nothing_behind() {
-    let scene = Scene::new();
-    let first = scene.hold(&[], UNTIL_GO);
-    let held = value(&mut scene.connect());
-    let second = scene.start(&[], "touch never");
-    until("the second has tried", || (tries(&scene) > 1).then_some(()));
-    second.signal(Signal::INT);
-    assert_eq!(second.done().code, Some(128 + 2));
-    assert_eq!(value(&mut scene.connect()), held);
-    scene.leave("go");
-    assert_eq!(first.done().code, Some(0));
-    assert!(!scene.note("never").exists());
-}
-
-/// How often a SET has been sent to the server.
-fn tries(scene: &Scene) -> u64 {
-    let stats: String = cmd("INFO").arg("commandstats").query(&mut scene.connect()).unwrap();
-    let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_set:calls=")?.split(',').next());
-    calls.map_or(0, |calls| calls.parse().unwrap())
-}
-
-#[test]
 fn a_command_that_cannot_be_run_leaves_no_lock_behind() {
     let scene = Scene::new();
     for (program, code) in [("./nonesuch", 127), (scene.notes.path().to_str().unwrap(), 126)] {
@@ -256,60 +162,4 @@ fn it_says_in_json_how_it_went() {
         ["acquired", "key", "lost", "protocol", "released", "status"].map(|field| note[field].to_string()),
         ["true", "\"stock\"", "false", "\"token\"", "\"freed\"", "3"]
     );
-}
-
-#[test]
-fn a_server_that_dies_meanwhile_does_not_take_the_result_with_it() {
-    let mut scene = Scene::new();
-    let running = scene.hold(&["--json"], &format!("{UNTIL_GO}; exit 7"));
-    scene.server.kill();
-    scene.leave("go");
-    let ended = running.done();
-    assert_eq!(ended.code, Some(7), "{ended:?}");
-    assert!(ended.stderr.contains("`stock`"), "{ended:?}");
-    assert_eq!(ended.note()["released"], "unknown");
-}
-
-#[test]
-fn a_lost_reply_is_neither_yes_nor_no() {
-    let scene = Scene::new();
-    let proxy = Proxy::before(&scene.server);
-    let mut command = lockshift();
-    command.current_dir(scene.notes.path()).env("REDIS_URL", proxy.url());
-    // The first message is the connection's own greeting, the second the SET.
-    proxy.cut(1, Cut::After);
-    let ended = done(command, ["run", "stock", "--json", "--", "touch", "never"]);
-    assert!(!proxy.spare(), "the wire was cut");
-    assert_eq!(ended.code, Some(4), "{ended:?}");
-    assert!(ended.stderr.contains("`stock`") && ended.stderr.contains("SET"), "{ended:?}");
-    assert!(ended.note()["acquired"].is_null(), "{ended:?}");
-    assert!(!scene.note("never").exists());
-    assert_eq!(value(&mut scene.connect()), None, "what it may have won it has given back");
-}
-
-#[test]
-fn a_server_that_hangs_does_not_keep_a_command_running_without_its_lock() {
-    let scene = Scene::new();
-    let running = scene.hold(&["--lease", "1s", "--json"], "exec sleep 60");
-    scene.server.pause();
-    let ended = running.done();
-    scene.server.resume();
-    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
-    assert!(ended.stderr.contains("`stock` is lost, its lease ran out before it was renewed"), "{ended:?}");
-    assert_eq!(ended.note()["lost"], true);
-}
-
-#[test]
-fn a_signal_that_is_to_be_ignored_stays_ignored() {
-    let scene = Scene::new();
-    let mut shell = Command::new("sh");
-    // As nohup does it.
-    let script = r#"trap '' HUP; exec "$0" run stock -- sh -c 'touch started; while [ ! -e go ]; do sleep 0.01; done'"#;
-    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]);
-    shell.current_dir(scene.notes.path()).env("REDIS_URL", scene.server.url());
-    let running = Running::start(shell, [""; 0]);
-    appears(&scene.note("started"));
-    running.signal(Signal::HUP);
-    scene.leave("go");
-    assert_eq!(running.done().code, Some(0));
 }

@@ -9,14 +9,14 @@ use lockshift::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, 
 use lockshift::wire::Key;
 
 use super::stage::Clock;
-use super::{alike, holds, two_sided};
-use crate::server::Server;
+use super::{alike, holds, holds_on, two_sided};
+use crate::server::{Options, Server, fetched};
 
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
-    include_str!("modern/pair.txt"),
-    include_str!("modern/stamps.txt"),
+    include_str!("modern/rw_pair.txt"),
+    include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
 ];
 
@@ -44,31 +44,51 @@ fn the_token_lock_by_other_clocks() {
     holds(include_str!("modern/token_timed.txt"), &rows);
 }
 
-/// The server's own commands where it has them, the scripts where it refuses.
+/// The server's own commands where it has them, and the scripts where it refuses.
 #[test]
 fn the_token_lock_by_native_commands() {
     let found = driver::blocking::run(&mut Server::start().connect(), &Native::detect).expect("the server answers");
-    let table = match found {
-        Native::NONE => include_str!("modern/token_refused.txt"),
-        Native::VALKEY_8_1 => include_str!("modern/token_valkey_8_1.txt"),
-        Native::VALKEY_9_0 => include_str!("modern/token_valkey_9_0.txt"),
-        Native::REDIS_8_4 => include_str!("modern/token_redis_8_4.txt"),
+    match found {
+        Native::NONE => natively(&Options::new(), Native::REDIS_8_4, include_str!("modern/token_refused.txt")),
+        Native::VALKEY_8_1 => natively(&Options::new(), found, include_str!("modern/token_valkey_8_1.txt")),
+        Native::VALKEY_9_0 => natively(&Options::new(), found, include_str!("modern/token_valkey_9_0.txt")),
+        Native::REDIS_8_4 => natively(&Options::new(), found, include_str!("modern/token_redis_8_4.txt")),
         other => panic!("no table tells of a server with {other:?}"),
-    };
-    let hopeful = if found == Native::NONE { Native::REDIS_8_4 } else { found };
-    holds(table, &[alike("token", Clock::Runs, Arc::new(token().native(hopeful)))]);
+    }
+}
+
+#[test]
+fn the_token_lock_on_valkey_8_1() {
+    let server = Options::new().program(fetched("valkey-8.1"));
+    natively(&server, Native::VALKEY_8_1, include_str!("modern/token_valkey_8_1.txt"));
+}
+
+#[test]
+fn the_token_lock_on_valkey_9_0() {
+    let server = Options::new().program(fetched("valkey-9.0"));
+    natively(&server, Native::VALKEY_9_0, include_str!("modern/token_valkey_9_0.txt"));
+}
+
+#[test]
+fn the_token_lock_on_redis_8_4() {
+    let server = Options::new().program(fetched("redis-8.4"));
+    natively(&server, Native::REDIS_8_4, include_str!("modern/token_redis_8_4.txt"));
+}
+
+fn natively(server: &Options, native: Native, table: &str) {
+    holds_on(server, table, &[alike("token", Clock::Runs, Arc::new(token().native(native)))]);
 }
 
 #[test]
 fn the_read_write_lock_of_two_keys() {
-    let rows = two_sided("pair", |mode| Arc::new(PairLock::new(Key::from("r"), Key::from("w"), mode, seconds(10))));
-    holds(include_str!("modern/pair.txt"), &rows);
+    let rows = two_sided("rw-pair", |mode| Arc::new(PairLock::new(Key::from("r"), Key::from("w"), mode, seconds(10))));
+    holds(include_str!("modern/rw_pair.txt"), &rows);
 }
 
 #[test]
 fn the_read_write_lock_of_stamps_in_a_hash() {
-    let rows = two_sided("stamps", |mode| Arc::new(StampHashLock::new(key(), mode, seconds(1), seconds(3))));
-    holds(include_str!("modern/stamps.txt"), &rows);
+    let rows = two_sided("rw-stamps", |mode| Arc::new(StampHashLock::new(key(), mode, seconds(1), seconds(3))));
+    holds(include_str!("modern/rw_stamps.txt"), &rows);
 }
 
 #[test]

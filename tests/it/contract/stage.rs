@@ -13,7 +13,7 @@ use super::telling;
 use crate::drivers::Driver;
 use crate::monitor::Monitor;
 use crate::patience::pause;
-use crate::server::{Server, contents};
+use crate::server::{Options, Server, contents};
 
 pub(super) const ALICE: Owner = Owner { token: Token::new([0xaa; 16]), pid: 4711, thread: 7 };
 pub(super) const BOB: Owner = Owner { token: Token::new([0xbb; 16]), pid: 4712, thread: 8 };
@@ -59,8 +59,8 @@ struct Players<D: Driver> {
 }
 
 impl<D: Driver> Stage<D> {
-    pub(super) fn open() -> Self {
-        let server = Server::start();
+    pub(super) fn open(options: &Options) -> Self {
+        let server = Server::with(options);
         Self { driver: D::default(), monitor: Monitor::on(&server), operator: server.connect(), server }
     }
 

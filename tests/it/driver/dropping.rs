@@ -2,17 +2,19 @@
 
 use std::thread;
 
-use lockshift::driver::Renewal;
+use lockshift::driver::{Attempt, Renewal, Wait};
 use redis::cmd;
 
 use super::logbook;
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
-use crate::patience::until;
+use crate::monitor::Monitor;
+use crate::patience::{pause, until};
 use crate::server::Server;
 
 in_both_worlds! {
     a_dropped_guard_gives_its_lock_back,
     a_guard_may_be_dropped_by_any_thread,
+    an_abandoned_lock_stays_until_its_lease_is_over,
     a_guard_that_cannot_be_given_back_says_so_in_the_log,
     a_guard_whose_lock_was_taken_says_so_in_the_log,
 }
@@ -40,6 +42,23 @@ fn a_guard_may_be_dropped_by_any_thread<W: World>() {
     world.renew(&mut guard, Renewal::every(ms(1)));
     thread::spawn(move || drop(guard)).join().unwrap();
     until_free(&server, "k");
+}
+
+fn an_abandoned_lock_stays_until_its_lease_is_over<W: World>() {
+    let server = Server::start();
+    let world = W::open(&server, token(ms(300)));
+    let mut guard = world.win();
+    world.renew(&mut guard, Renewal::every(ms(1)));
+    pause(ms(5));
+    let mut monitor = Monitor::on(&server);
+
+    world.abandon(guard);
+    monitor.skip();
+
+    let attempt = world.acquire(&Wait::every(ms(20)));
+    assert!(matches!(attempt, Ok(Attempt::Won(_))));
+    let said: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
+    assert!(said.len() > 2 && said.iter().all(|name| name == b"SET"), "nothing but tries until then: {said:?}");
 }
 
 fn a_guard_that_cannot_be_given_back_says_so_in_the_log<W: World>() {

@@ -26,6 +26,7 @@ pub(super) trait World: Send + Sized {
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
     fn renew(&self, guard: &mut Self::Guard, renewal: Renewal);
     fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
+    fn abandon(&self, guard: Self::Guard);
     fn lost(guard: &Self::Guard) -> Option<Loss>;
     fn left(guard: &Self::Guard) -> Duration;
     fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss>;
@@ -96,6 +97,10 @@ impl World for Threads {
         guard.release()
     }
 
+    fn abandon(&self, guard: Self::Guard) {
+        guard.abandon();
+    }
+
     fn lost(guard: &Self::Guard) -> Option<Loss> {
         guard.lost()
     }
@@ -160,6 +165,10 @@ mod tasks {
 
         fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error> {
             self.runtime.block_on(guard.release())
+        }
+
+        fn abandon(&self, guard: Self::Guard) {
+            self.runtime.block_on(guard.abandon());
         }
 
         fn lost(guard: &Self::Guard) -> Option<Loss> {

@@ -1,10 +1,9 @@
 //! One connection to the real server: words out, replies back, byte for byte.
 
-use std::time::Duration;
-
 use lockshift::wire::{Command, Reply};
 use redis::{Cmd, Connection, RedisResult, Value};
 
+use crate::patience::PATIENCE;
 use crate::server::Server;
 
 /// One connection to the real server.
@@ -15,7 +14,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn of(server: &Server) -> Self {
         let connection = server.connect();
-        connection.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout above zero is accepted");
+        connection.set_read_timeout(Some(PATIENCE)).expect("a timeout above zero is accepted");
         Self { connection }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn shipped() -> impl Strategy<Value = Phrase> {
         lua_files(&root()).iter().map(|path| fs::read_to_string(path).expect("it is there")).collect();
     assert!(!texts.is_empty(), "the scripts were not found");
     prop_oneof![
-        3 => (select(texts), vec(select(&["a", "b", "c"][..]), 0..5), vec(argument(), 0..5)).prop_map(call),
+        3 => (select(texts), vec(select(&["a", "b", "c"][..]), 0..7), vec(argument(), 0..8)).prop_map(call),
         1 => phrases::data(),
     ]
 }
@@ -39,7 +39,7 @@ fn root() -> PathBuf {
 /// The Lua files of the crates: not what lies in `target` or is no script of Redis.
 fn lua_files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![root.join("modern/src"), root.join("src")];
+    let mut folders: Vec<_> = ["legacy/src", "modern/src", "src"].map(|folder| root.join(folder)).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("it can be read")) {
             let path = entry.path();

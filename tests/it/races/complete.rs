@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lockshift::races::{self, Race};
 
 /// The races that articles and reports describe.
-const DOCUMENTED: [&str; 32] = [
+const DOCUMENTED: [&str; 33] = [
     "check-then-set",
     "no-lease-crash",
     "crash-before-expire",
@@ -34,6 +34,7 @@ const DOCUMENTED: [&str; 32] = [
     "last-reader-speaks-for-all",
     "same-millisecond",
     "failover-loses-lock",
+    "partial-quorum-stays",
     "token-read-as-stamp",
     "binary-read-as-stamp",
     "seconds-read-as-millis",

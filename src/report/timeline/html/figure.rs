@@ -55,7 +55,7 @@ impl Figure<'_> {
                 td.no role="cell" {}
                 td.t role="cell" { (moment) }
                 @for _ in &self.picture.trace.keys { td.key role="cell" {} }
-                td.words role="cell" colspan=(lanes) { (words) " " small { "(before the start)" } }
+                td.words role="cell" colspan=(lanes) { (words) }
             }
         }
     }

@@ -1,0 +1,117 @@
+//! A lock that is renewed, and one that is lost all the same: by others, by a server that hangs or dies, by a reply that
+//! never comes.
+
+use redis::cmd;
+
+use super::{Scene, UNTIL_GO, value};
+use crate::cli::command::{done, lockshift};
+use crate::patience::{now, until};
+use crate::proxy::{Cut, Proxy};
+
+#[test]
+fn the_lock_is_renewed_for_as_long_as_the_command_runs() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "400ms"], UNTIL_GO);
+    let mut connection = scene.connect();
+    let token = value(&mut connection).expect("it holds");
+    let began = now();
+    until("three leases have passed", || {
+        assert_eq!(value(&mut connection).as_ref(), Some(&token), "nobody else, and never nobody");
+        (began.elapsed().as_millis() > 1200).then_some(())
+    });
+    scene.leave("go");
+    assert_eq!(running.done().code, Some(0));
+}
+
+#[test]
+fn a_lost_lock_ends_the_command() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "600ms", "--json"], "exec sleep 60");
+    cmd("SET").arg("stock").arg("somebody else").exec(&mut scene.connect()).unwrap();
+    let ended = running.done();
+    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    assert!(ended.stderr.contains("`stock` is lost, it is not ours any more: ending the command"), "{ended:?}");
+    assert_eq!((ended.note()["lost"].as_bool(), ended.note()["released"].as_str()), (Some(true), Some("lost")));
+    assert_eq!(value(&mut scene.connect()).as_deref(), Some("somebody else"));
+}
+
+#[test]
+fn a_command_that_does_not_heed_the_loss_is_killed() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "600ms"], "trap '' TERM; while :; do sleep 0.1; done");
+    cmd("DEL").arg("stock").exec(&mut scene.connect()).unwrap();
+    assert_eq!(running.done().code, Some(128 + 9));
+}
+
+#[test]
+fn a_lost_lock_may_be_no_more_than_a_warning() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "600ms", "--on-lost", "warn"], &format!("{UNTIL_GO}; exit 7"));
+    let mut connection = scene.connect();
+    cmd("DEL").arg("stock").exec(&mut connection).unwrap();
+    // When the next renewal has found it gone is nobody's to see; that it has not come back is.
+    let began = now();
+    until("a lease has passed", || (began.elapsed().as_millis() > 700).then_some(()));
+    assert_eq!(value(&mut connection), None);
+    scene.leave("go");
+    let ended = running.done();
+    assert_eq!(ended.code, Some(7), "{ended:?}");
+    assert!(ended.stderr.contains("is lost, it is not ours any more: the command goes on without it"), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_dies_meanwhile_does_not_take_the_result_with_it() {
+    let mut scene = Scene::new();
+    let running = scene.hold(&["--json"], &format!("{UNTIL_GO}; exit 7"));
+    scene.server.kill();
+    scene.leave("go");
+    let ended = running.done();
+    assert_eq!(ended.code, Some(7), "{ended:?}");
+    assert!(ended.stderr.contains("`stock`"), "{ended:?}");
+    assert_eq!(ended.note()["released"], "unknown");
+}
+
+#[test]
+fn a_lost_reply_is_neither_yes_nor_no() {
+    let scene = Scene::new();
+    let proxy = Proxy::before(&scene.server);
+    let mut command = lockshift();
+    command.current_dir(scene.notes.path()).env("REDIS_URL", proxy.url());
+    // The first message is the connection's own greeting, the second the SET.
+    proxy.cut(1, Cut::After);
+    let ended = done(command, ["run", "stock", "--json", "--", "touch", "never"]);
+    assert!(!proxy.spare(), "the wire was cut");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stderr.contains("`stock`") && ended.stderr.contains("SET"), "{ended:?}");
+    assert!(ended.note()["acquired"].is_null(), "{ended:?}");
+    assert!(!scene.note("never").exists());
+    assert_eq!(value(&mut scene.connect()), None, "what it may have won it has given back");
+}
+
+#[test]
+fn a_server_that_hangs_does_not_keep_a_command_running_without_its_lock() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--lease", "1s", "--json"], "exec sleep 60");
+    scene.server.pause();
+    let ended = running.done();
+    scene.server.resume();
+    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    assert!(ended.stderr.contains("`stock` is lost, its lease ran out before it was renewed"), "{ended:?}");
+    assert_eq!(ended.note()["lost"], true);
+}
+
+#[test]
+fn a_lock_that_cannot_be_renewed_is_held_for_its_lease() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--protocol", "java-setnx-expire", "--lease", "1s"], "exec sleep 60");
+    let ended = running.done();
+    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    let said: Vec<_> = ended.stderr.lines().collect();
+    assert_eq!(
+        said,
+        [
+            "lockshift: this protocol cannot extend a lock: the command has 1s",
+            "lockshift: lock key `stock` is lost, its lease ran out before it was renewed: ending the command"
+        ]
+    );
+}

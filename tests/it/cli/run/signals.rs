@@ -1,0 +1,67 @@
+//! Signals: passed on to the command, heeded while waiting, ignored where they are to be.
+
+use std::process::Command;
+
+use redis::cmd;
+use rustix::process::Signal;
+
+use super::{Scene, UNTIL_GO, value};
+use crate::cli::command::{Running, appears};
+use crate::patience::until;
+
+#[test]
+fn signals_are_passed_on() {
+    for (signal, name) in [(Signal::INT, "INT"), (Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::QUIT, "QUIT")] {
+        let scene = Scene::new();
+        let trap = format!("trap 'exit 9' {name}; touch ready; {UNTIL_GO}");
+        let running = scene.start(&[], &trap);
+        appears(&scene.note("ready"));
+        running.signal(signal);
+        assert_eq!(running.done().code, Some(9), "{name}");
+        assert_eq!(value(&mut scene.connect()), None, "{name}");
+    }
+}
+
+#[test]
+fn a_command_ended_by_a_signal_has_the_status_that_a_shell_gives_it() {
+    let scene = Scene::new();
+    assert_eq!(scene.start(&[], "kill -KILL $$").done().code, Some(128 + 9));
+    assert_eq!(value(&mut scene.connect()), None);
+}
+
+#[test]
+fn whoever_is_asked_to_end_while_waiting_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let first = scene.hold(&[], UNTIL_GO);
+    let held = value(&mut scene.connect());
+    let second = scene.start(&[], "touch never");
+    until("the second has tried", || (tries(&scene) > 1).then_some(()));
+    second.signal(Signal::INT);
+    assert_eq!(second.done().code, Some(128 + 2));
+    assert_eq!(value(&mut scene.connect()), held);
+    scene.leave("go");
+    assert_eq!(first.done().code, Some(0));
+    assert!(!scene.note("never").exists());
+}
+
+/// How often a SET has been sent to the server.
+fn tries(scene: &Scene) -> u64 {
+    let stats: String = cmd("INFO").arg("commandstats").query(&mut scene.connect()).unwrap();
+    let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_set:calls=")?.split(',').next());
+    calls.map_or(0, |calls| calls.parse().unwrap())
+}
+
+#[test]
+fn a_signal_that_is_to_be_ignored_stays_ignored() {
+    let scene = Scene::new();
+    let mut shell = Command::new("sh");
+    // As nohup does it.
+    let script = r#"trap '' HUP; exec "$0" run stock -- sh -c 'touch started; while [ ! -e go ]; do sleep 0.01; done'"#;
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]);
+    shell.current_dir(scene.notes.path()).env("REDIS_URL", scene.server.url());
+    let running = Running::start(shell, [""; 0]);
+    appears(&scene.note("started"));
+    running.signal(Signal::HUP);
+    scene.leave("go");
+    assert_eq!(running.done().code, Some(0));
+}
