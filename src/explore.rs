@@ -18,6 +18,7 @@ mod parts;
 mod rules;
 mod whole;
 
+mod eternity;
 mod intern;
 mod memo;
 mod visited;
@@ -25,7 +26,8 @@ mod visited;
 mod judge;
 mod places;
 mod property;
-mod renaming;
+mod rewriting;
+mod stamps;
 mod symmetry;
 
 mod expand;
@@ -42,6 +44,7 @@ mod trace;
 
 pub use actor::{Actor, Doing, Talk, Work};
 pub use client::{Client, Times};
+pub use eternity::NotForAllTime;
 pub use follow::Followed;
 pub use node::{Guard, Node};
 pub use property::{Properties, Property};

@@ -82,7 +82,7 @@ impl Future<'_> {
     fn is_lost(&self, at: Index, property: Property) -> bool {
         // After the leap the clock stands still: what is begun then would be over later, but there is no later. Before it,
         // everybody can end what they are doing, let the leap pass and try anew, so that no way is missed.
-        if tick_of(self.atlas.visited.words(at)) > self.atlas.scene.bounds.ticks {
+        if self.atlas.scene.has_leapt(tick_of(self.atlas.visited.words(at))) {
             return false;
         }
         let waiting = self.those(at, |look| look.wants_for_ever);

@@ -5,6 +5,15 @@ use std::hash::{BuildHasher, Hash};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use super::actor::Actor;
+use super::node::Node;
+
+/// One part of a world.
+pub(super) enum Part {
+    Actor(Actor),
+    Node(Box<Node>),
+}
+
 /// Values by id and ids by value. Ids count up from 0 in the order of first meeting.
 #[derive(Debug)]
 pub(super) struct Interner<T> {

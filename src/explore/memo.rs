@@ -2,15 +2,19 @@
 //! per distinct question.
 
 mod exchanges;
+mod keys;
+mod retimings;
 
 use rustc_hash::FxHashMap;
 
+use exchanges::{Exchanged, Exchanges};
+use keys::{ask_key, at, pair, small, tell_key};
+use retimings::{Retimed, Retimings};
+
 use super::actor::Actor;
-use super::intern::Interner;
-use super::names::Renaming;
+use super::intern::{Interner, Part};
 use super::node::Node;
 use super::parts::{Asked, Glance, Look, Parts, Told};
-use super::places::Places;
 use super::scene::Scene;
 use super::whole::Whole;
 use super::world::World;
@@ -35,15 +39,12 @@ pub(super) struct Memo<'a> {
     stands: FxHashMap<(u64, u32), bool>,
     touches: FxHashMap<(u64, u32), bool>,
     refuses: FxHashMap<u64, bool>,
-    named_actors: Vec<bool>,
-    named_nodes: Vec<bool>,
-    without_names: FxHashMap<u64, u32>,
-    exchanged_actors: FxHashMap<u64, u32>,
-    exchanged_nodes: FxHashMap<u64, u32>,
+    exchanges: Exchanges,
+    retimings: Option<Retimings>,
 }
 
 /// A question not asked before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Question {
     Look { who: usize, actor: u32 },
     Tell { who: usize, actor: u32, told: Told<u32> },
@@ -52,9 +53,20 @@ pub(super) enum Question {
     Stands { who: usize, actor: u32, node: u32, tick: u16 },
     Touches { who: usize, before: u32, after: u32, tick: u16 },
     RefusesNewcomers { node: u32, tick: u16 },
-    WithoutNames { who: usize, actor: u32 },
-    ExchangedActor { actor: u32, number: usize, exchange: Places },
-    ExchangedNode { node: u32, number: usize, exchange: Places },
+    Exchanged(Exchanged),
+    Retimed(Retimed),
+}
+
+impl From<Exchanged> for Question {
+    fn from(question: Exchanged) -> Self {
+        Self::Exchanged(question)
+    }
+}
+
+impl From<Retimed> for Question {
+    fn from(question: Retimed) -> Self {
+        Self::Retimed(question)
+    }
 }
 
 impl<'a> Memo<'a> {
@@ -73,11 +85,8 @@ impl<'a> Memo<'a> {
             stands: FxHashMap::default(),
             touches: FxHashMap::default(),
             refuses: FxHashMap::default(),
-            named_actors: Vec::new(),
-            named_nodes: Vec::new(),
-            without_names: FxHashMap::default(),
-            exchanged_actors: FxHashMap::default(),
-            exchanged_nodes: FxHashMap::default(),
+            exchanges: Exchanges::default(),
+            retimings: scene.horizon.map(|horizon| Retimings::new(scene, horizon)),
         }
     }
 
@@ -86,6 +95,16 @@ impl<'a> Memo<'a> {
         let node = self.node(world.node);
         let actors = world.actors.into_iter().map(|actor| self.actor(actor)).collect();
         World { node, actors, left: world.left }
+    }
+
+    /// What is known of exchanges of clients.
+    pub(super) fn exchanges(&self) -> &Exchanges {
+        &self.exchanges
+    }
+
+    /// What is known of moves in time, if the clock never ends.
+    pub(super) fn retimings(&self) -> Option<&Retimings> {
+        self.retimings.as_ref()
     }
 
     /// How often a protocol ran, and the server.
@@ -127,21 +146,20 @@ impl<'a> Memo<'a> {
                 let Ok(refuses) = whole.refuses_newcomers(self.nodes.get(node), tick);
                 self.refuses.insert(pair(node, tick.into()), refuses);
             }
-            Question::WithoutNames { who, actor } => {
-                let nobody = |place: u8| if usize::from(place) == who { u8::MAX } else { u8::MAX - 1 };
-                let after = Renaming { place: &nobody }.actor(self.actors.get(actor));
-                let after = self.actor(after);
-                self.without_names.insert(pair(actor, small(who)), after);
+            Question::Exchanged(question) => {
+                let after = match question.part(&self.actors, &self.nodes) {
+                    Part::Actor(actor) => self.actor(actor),
+                    Part::Node(node) => self.node(*node),
+                };
+                self.exchanges.learn(question, after);
             }
-            Question::ExchangedActor { actor, number, exchange } => {
-                let after = Renaming { place: &|place| there(&exchange, place) }.actor(self.actors.get(actor));
-                let after = self.actor(after);
-                self.exchanged_actors.insert(pair(actor, small(number)), after);
-            }
-            Question::ExchangedNode { node, number, exchange } => {
-                let after = Renaming { place: &|place| there(&exchange, place) }.node(self.nodes.get(node));
-                let after = self.node(after);
-                self.exchanged_nodes.insert(pair(node, small(number)), after);
+            Question::Retimed(question) => {
+                let Some(retiming) = self.retimings.as_ref().map(Retimings::retiming) else { return };
+                let after = match question.part(retiming, &self.actors, &self.nodes) {
+                    Part::Actor(actor) => self.actor(actor),
+                    Part::Node(node) => self.node(*node),
+                };
+                self.retimings.iter_mut().for_each(|retimings| retimings.learn(&question, after));
             }
         }
     }
@@ -162,30 +180,27 @@ impl<'a> Memo<'a> {
     }
 
     fn node(&mut self, node: Node) -> u32 {
-        let Ok(glance) = Whole(self.scene).glance(&node);
-        let nobody = Renaming { place: &|_| u8::MAX }.node(&node);
-        let is_named = nobody != node;
         let id = self.nodes.id(node);
         if self.glances.len() < self.nodes.len() {
+            let node = self.nodes.get(id);
+            let Ok(glance) = Whole(self.scene).glance(node);
             self.glances.push(glance);
-            self.named_nodes.push(is_named);
+            self.exchanges.met_node(node);
+            self.retimings.iter_mut().for_each(|retimings| retimings.met_node(node));
         }
         id
     }
 
     fn actor(&mut self, actor: Actor) -> u32 {
-        let nobody = Renaming { place: &|_| u8::MAX }.actor(&actor);
-        let is_named = nobody != actor;
+        let known = self.actors.len();
         let id = self.actors.id(actor);
-        if self.named_actors.len() < self.actors.len() {
-            self.named_actors.push(is_named);
+        if known < self.actors.len() {
+            let actor = self.actors.get(id);
+            self.exchanges.met_actor(actor);
+            self.retimings.iter_mut().for_each(|retimings| retimings.met_actor(actor));
         }
         id
     }
-}
-
-fn there(exchange: &Places, place: u8) -> u8 {
-    u8::try_from(exchange.of(place.into())).unwrap_or(place)
 }
 
 impl Parts for Memo<'_> {
@@ -233,43 +248,4 @@ impl Parts for Memo<'_> {
     fn glance(&self, node: &u32) -> Result<Glance, Question> {
         Ok(self.glances[*node as usize])
     }
-}
-
-/// What was told, in 96 bits.
-fn tell_key(who: usize, actor: u32, told: Told<u32>) -> (u64, u32) {
-    let (tag, what) = match told {
-        Told::Clock(tick) => (0, tick.into()),
-        Told::Reply(reply) => (1, reply),
-        Told::Proceed(tick) => (2, tick.into()),
-        Told::ReplyLost(tick) => (3, tick.into()),
-        Told::Written => (4, 0),
-        Told::RenewalEnded => (5, 0),
-        Told::Crash => (6, 0),
-    };
-    (pair(actor, what), small(who) << 3 | tag)
-}
-
-/// What was asked, in 96 bits.
-fn ask_key(node: u32, asked: Asked<u32>) -> (u64, u32) {
-    let (tag, who, tick, what) = match asked {
-        Asked::Command(who, command, tick) => (0, who, tick, command),
-        Asked::Disconnect(who) => (1, who, 0, 0),
-        Asked::Won(who) => (2, who, 0, 0),
-        Asked::Elapse(tick) => (3, 0, tick, 0),
-        Asked::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
-    };
-    (pair(node, what), at(tick, who) << 3 | tag)
-}
-
-fn pair(high: u32, low: u32) -> u64 {
-    u64::from(high) << 32 | u64::from(low)
-}
-
-fn at(tick: u16, who: usize) -> u32 {
-    u32::from(tick) << 8 | small(who)
-}
-
-/// A client's place, of which a scene has at most [`MOST_CLIENTS`](super::scene::MOST_CLIENTS).
-fn small(who: usize) -> u32 {
-    who as u32
 }

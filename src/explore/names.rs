@@ -26,6 +26,7 @@ pub(super) struct Renaming<'a> {
 }
 
 impl Renaming<'_> {
+    /// The text with every name in it exchanged.
     pub(super) fn text(&self, text: &[u8]) -> Vec<u8> {
         let mut renamed = text.to_vec();
         for at in 0..text.len() {

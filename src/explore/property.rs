@@ -88,6 +88,12 @@ impl Properties {
         Self(self.0 | 1 << property as u16)
     }
 
+    /// These without one.
+    #[must_use]
+    pub const fn without(self, property: Property) -> Self {
+        Self(self.0 & !(1 << property as u16))
+    }
+
     /// Whether it is among them.
     pub const fn has(self, property: Property) -> bool {
         self.0 & 1 << property as u16 != 0

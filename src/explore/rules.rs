@@ -12,7 +12,7 @@ pub(super) fn actions<P: Parts>(
     actions: &mut Vec<Action>,
 ) -> Result<(), P::Miss> {
     let mut left = world.left;
-    if left.tick > scene.bounds.ticks {
+    if scene.has_leapt(left.tick) {
         (left.crashes, left.lost_replies, left.failovers) = (0, 0, 0);
     }
     let mut clock_waits = false;
@@ -36,15 +36,21 @@ pub(super) fn actions<P: Parts>(
     if left.failovers > 0 {
         actions.extend((1..=parts.glance(&world.node)?.lagging).map(Action::FailOver));
     }
-    if left.tick < scene.bounds.ticks && !clock_waits {
-        actions.push(Action::Tick);
-    } else if left.tick < scene.last_tick() && !clock_waits {
-        actions.push(Action::Leap);
+    if !clock_waits {
+        actions.extend(scene.next_of_clock(left.tick));
     }
     Ok(())
 }
 
 impl Scene {
+    /// What the clock does next.
+    fn next_of_clock(&self, tick: u16) -> Option<Action> {
+        if self.horizon.is_some() || tick < self.bounds.ticks {
+            return Some(Action::Tick);
+        }
+        Some(Action::Leap).filter(|_| self.bounds.afterwards.is_some() && !self.has_leapt(tick))
+    }
+
     fn can_lose_reply<C>(&self, look: &Look<C>) -> bool {
         match self.grain {
             Grain::Fine => matches!(look.next, Next::Receive),

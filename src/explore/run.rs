@@ -5,7 +5,7 @@ use std::{panic, thread};
 use super::expand::{Expander, Hit, Outbox};
 use super::memo::Memo;
 use super::places::Places;
-use super::property::Property;
+use super::property::{Properties, Property};
 use super::route::Atlas;
 use super::search::{End, Findings, Progress, Search, Stop, Violation};
 use super::symmetry::Symmetry;
@@ -28,6 +28,8 @@ impl Search<'_> {
 /// A search that is running.
 pub(super) struct Run<'a> {
     search: Search<'a>,
+    /// All properties asked for; the search has those of them that can be judged.
+    asked: Properties,
     symmetry: Symmetry,
     memo: Memo<'a>,
     visited: Visited,
@@ -46,7 +48,11 @@ struct Met {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(search: Search<'a>) -> Self {
+    pub(super) fn new(mut search: Search<'a>) -> Self {
+        let asked = search.properties;
+        if search.scene.forgets_when_it_began() {
+            search.properties = asked.without(Property::NoPhantom);
+        }
         let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
         let mut memo = Memo::new(search.scene);
         let mut first = memo.intern(search.scene.world());
@@ -63,7 +69,7 @@ impl<'a> Run<'a> {
         let shard = shard_of(hash);
         visited.shards_mut()[shard].add(hash, &words);
         let first = (visited.find(&words).unwrap_or_default(), places);
-        Self { search, symmetry, memo, visited, levels: Levels::default(), first, steps: 0, met: Vec::new() }
+        Self { search, asked, symmetry, memo, visited, levels: Levels::default(), first, steps: 0, met: Vec::new() }
     }
 
     /// Runs to the end.
@@ -86,12 +92,14 @@ impl<'a> Run<'a> {
     /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
     fn judge_the_future(&mut self, end: End) -> Vec<Property> {
         let Search { scene, properties, .. } = self.search;
+        let unjudged = self.asked.iter().filter(|property| !properties.has(*property));
         if end != End::Exhausted || !scene.has_a_future() {
-            return properties.iter().filter(|property| property.is_about_the_future()).collect();
+            return unjudged.chain(properties.iter().filter(|property| property.is_about_the_future())).collect();
         }
+        let unjudged = unjudged.collect();
         let lost = self.atlas().lost_for_ever(properties);
         self.met.extend(lost.into_iter().map(|(property, length, hits)| Met { property, length, hits }));
-        Vec::new()
+        unjudged
     }
 
     fn atlas(&self) -> Atlas<'_> {
@@ -240,4 +248,56 @@ fn store(shards: &mut [Shard], first: usize, outboxes: &[Outbox], width: usize) 
 /// What a thread has found; its panic, if it panicked.
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::client::Client;
+    use super::super::scene::{Bounds, Scene};
+    use super::super::visited::unpack;
+    use super::super::world::{Left, World};
+    use super::*;
+    use crate::lock::{Lease, Locker};
+    use crate::modern::TokenLock;
+    use crate::wire::Key;
+
+    /// The worlds that are kept are exactly those that stand for some world: none is missed, none is kept twice.
+    #[test]
+    fn each_world_has_one_that_is_kept_for_it() {
+        let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease));
+        let client = Client::new("token", locker);
+        let nobody = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(1) });
+        let scene = (0..3).fold(nobody, |scene, _| scene.client(client.clone()));
+
+        let mut all = Run::new(Search::new(&scene));
+        all.go_on(&mut |_| ());
+        let mut kept = Run::new(Search::new(&scene).symmetry(true));
+        kept.go_on(&mut |_| ());
+
+        let symmetry = Symmetry::of(&scene);
+        let mut stand_for_some = HashSet::new();
+        for at in (0..all.levels.count()).flat_map(|depth| all.levels.worlds(depth)) {
+            let mut world = scene_world(&all, at);
+            while let Err(question) = symmetry.settle(&all.memo, &mut world) {
+                all.memo.answer(question);
+                world = scene_world(&all, at);
+            }
+            let mut words = Vec::new();
+            pack(&world, &mut words);
+            stand_for_some.insert(words);
+        }
+        assert_eq!(stand_for_some.len(), kept.visited.len());
+    }
+
+    fn scene_world(run: &Run<'_>, at: Index) -> World<u32, u32> {
+        let left = Left { tick: 0, crashes: 0, lost_replies: 0, failovers: 0 };
+        let mut world = World { node: 0, actors: Vec::new(), left };
+        unpack(run.visited.words(at), &mut world);
+        world
+    }
 }

@@ -49,7 +49,7 @@ impl Bounds {
 /// What is explored.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// Who takes part; a client's place here is its name in actions.
+    /// Who takes part, at most 255; a client's place here is its name in actions.
     pub clients: Vec<Client>,
     /// How far.
     pub bounds: Bounds,
@@ -61,6 +61,8 @@ pub struct Scene {
     pub begin: UnixTime,
     /// The server at tick 0, and the guarded resource if there is one.
     pub(super) start: Node,
+    /// Beyond how many ticks moments need not be told apart, if the clock never ends.
+    pub(super) horizon: Option<u16>,
     /// Until which tick the lock that a dead owner left behind is its own.
     pub(super) left_behind_until: u16,
     /// What made the start state, for traces: when (in ticks before 0) and what.
@@ -80,6 +82,7 @@ impl Scene {
             tick: Duration::from_secs(1),
             begin: UnixTime::from_nanos(1_700_000_000_000_000_000),
             start: Node::new(Server::new(Flavour::Redis70)),
+            horizon: None,
             left_behind_until: 0,
             prelude: Vec::new(),
         }
@@ -167,14 +170,20 @@ impl Scene {
         Reading { wall, mono: MonoTime::since_origin(self.tick * u32::from(tick)) }
     }
 
-    /// The last tick there can be.
-    pub(super) fn last_tick(&self) -> u16 {
-        self.bounds.ticks.saturating_add(self.bounds.afterwards.unwrap_or(0))
+    /// Whether the clock has leapt over the rest of time.
+    pub(super) fn has_leapt(&self, tick: u16) -> bool {
+        self.horizon.is_none() && tick > self.bounds.ticks
+    }
+
+    /// Whether a lock from before the start cannot be told from a phantom: all moments are told from the present.
+    pub(super) fn forgets_when_it_began(&self) -> bool {
+        self.horizon.is_some() && self.left_behind_until > 0
     }
 
     /// Whether every lease is over some time, and somebody tries until then.
     pub(super) fn has_a_future(&self) -> bool {
-        self.bounds.afterwards.is_some() && self.clients.iter().any(|client| client.tries == Times::Forever)
+        (self.horizon.is_some() || self.bounds.afterwards.is_some())
+            && self.clients.iter().any(|client| client.tries == Times::Forever)
     }
 
     /// A lease in ticks, rounded up: the first tick at which it is over, if it began at tick 0.

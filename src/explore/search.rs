@@ -70,8 +70,9 @@ pub struct Findings {
     pub runs: (usize, usize),
     /// How it ended.
     pub end: End,
-    /// Properties about the future that could not be judged: the search was not exhausted, time stands still at the end
-    /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or nobody tries without end.
+    /// Properties that could not be judged. About the future: the search was not exhausted, time stands still at the end
+    /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or nobody tries without end. Phantoms: a dead owner's lock is
+    /// still running at the start of a clock that never ends.
     pub unjudged: Vec<Property>,
     /// The violations, one for each property that does not hold, in the order of [`Property::ALL`].
     pub violations: Vec<Violation>,

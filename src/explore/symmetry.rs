@@ -36,23 +36,27 @@ impl Symmetry {
 
     /// Replaces a world by the one that is kept for it, and says where each client went.
     ///
-    /// Clients are put in the order of what they do, their names left aside; where that leaves a choice, the least world
+    /// It is drawn up to the present, if its clock never ends. Clients are put in the order of what they do, their names left aside; where that leaves a choice, the least world
     /// is kept.
     pub(super) fn settle(&self, memo: &Memo<'_>, world: &mut World<u32, u32>) -> Result<Places, Question> {
+        if let Some(retimings) = memo.retimings() {
+            retimings.draw_up(world)?;
+        }
         if self.classes.is_empty() {
             return Ok(Places::same());
         }
-        if memo.is_nameless(world) {
+        let exchanges = memo.exchanges();
+        if exchanges.is_nameless(world) {
             return Ok(self.sort(world));
         }
         let mut ranks = [0; Places::MOST];
         for &place in self.classes.iter().flatten() {
-            ranks[place] = memo.without_names(place, world.actors[place])?;
+            ranks[place] = exchanges.without_names(place, world.actors[place])?;
         }
         let mut best: Option<(World<u32, u32>, Places)> = None;
         for (number, exchange) in self.exchanges.iter().enumerate().filter(|(_, exchange)| self.sorts(exchange, &ranks))
         {
-            let exchanged = memo.exchanged(world, number, exchange)?;
+            let exchanged = exchanges.exchanged(world, number, *exchange)?;
             if best.as_ref().is_none_or(|(best, _)| (exchanged.node, &exchanged.actors) < (best.node, &best.actors)) {
                 best = Some((exchanged, *exchange));
             }

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod follow;
+mod for_all_time;
 mod known;
 pub(crate) mod locks;
 mod lost;

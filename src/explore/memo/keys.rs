@@ -1,0 +1,42 @@
+//! Questions as keys of a few words.
+
+use crate::explore::parts::{Asked, Told};
+
+/// What was told, in 96 bits.
+pub(super) fn tell_key(who: usize, actor: u32, told: Told<u32>) -> (u64, u32) {
+    let (tag, what) = match told {
+        Told::Clock(tick) => (0, tick.into()),
+        Told::Reply(reply) => (1, reply),
+        Told::Proceed(tick) => (2, tick.into()),
+        Told::ReplyLost(tick) => (3, tick.into()),
+        Told::Written => (4, 0),
+        Told::RenewalEnded => (5, 0),
+        Told::Crash => (6, 0),
+    };
+    (pair(actor, what), small(who) << 3 | tag)
+}
+
+/// What was asked, in 96 bits.
+pub(super) fn ask_key(node: u32, asked: Asked<u32>) -> (u64, u32) {
+    let (tag, who, tick, what) = match asked {
+        Asked::Command(who, command, tick) => (0, who, tick, command),
+        Asked::Disconnect(who) => (1, who, 0, 0),
+        Asked::Won(who) => (2, who, 0, 0),
+        Asked::Elapse(tick) => (3, 0, tick, 0),
+        Asked::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
+    };
+    (pair(node, what), at(tick, who) << 3 | tag)
+}
+
+pub(super) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+pub(super) fn at(tick: u16, who: usize) -> u32 {
+    u32::from(tick) << 8 | small(who)
+}
+
+/// A client's place; an [`Action`](crate::explore::Action) has a byte for it.
+pub(super) fn small(who: usize) -> u32 {
+    who as u32
+}

@@ -1,0 +1,97 @@
+//! The parts of a world written anew: with other names in them, or at another time.
+
+use super::actor::{Actor, Doing, Talk, Work};
+use super::node::{Guard, Node};
+use crate::lock::Hold;
+use crate::sim::{Rewrite, Session};
+use crate::wire::{Command, Entry, Reading, Reply};
+
+/// What is written anew, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Rewriting<'a> {
+    /// Every text that crosses the wire or stands on the server.
+    pub(super) text: &'a dyn Fn(&[u8]) -> Vec<u8>,
+    /// The place of every client.
+    pub(super) place: &'a dyn Fn(u8) -> u8,
+    /// Every reading of a client's clocks.
+    pub(super) reading: &'a dyn Fn(Reading) -> Reading,
+    /// Every tick before which something does not happen.
+    pub(super) until: &'a dyn Fn(u16) -> u16,
+    /// Every deadline on the server, in milliseconds since 1970.
+    pub(super) deadline_ms: &'a dyn Fn(i64) -> i64,
+}
+
+impl Rewriting<'_> {
+    /// Nothing changes.
+    pub(super) const NOTHING: Rewriting<'static> = Rewriting {
+        text: &|text| text.to_vec(),
+        place: &|place| place,
+        reading: &|reading| reading,
+        until: &|until| until,
+        deadline_ms: &|deadline_ms| deadline_ms,
+    };
+
+    /// A client.
+    pub(super) fn actor(&self, actor: &Actor) -> Actor {
+        let doing = match &actor.doing {
+            Doing::Resting { until } => Doing::Resting { until: (self.until)(*until) },
+            Doing::Acquiring(talk) => Doing::Acquiring(self.talk(talk)),
+            Doing::Holding(hold, work) => Doing::Holding(self.hold(hold), self.work(*work)),
+            Doing::Extending(hold, work, talk) => Doing::Extending(self.hold(hold), self.work(*work), self.talk(talk)),
+            Doing::Releasing(hold, talk) => Doing::Releasing(self.hold(hold), self.talk(talk)),
+            Doing::Disclaiming(talk) => Doing::Disclaiming(self.talk(talk)),
+            Doing::Done => Doing::Done,
+            Doing::Crashed => Doing::Crashed,
+        };
+        Actor { doing, ..*actor }
+    }
+
+    fn hold(&self, hold: &Hold) -> Hold {
+        Hold { value: (self.text)(&hold.value), since: (self.reading)(hold.since), ..*hold }
+    }
+
+    fn work(&self, work: Work) -> Work {
+        Work { until: (self.until)(work.until), ..work }
+    }
+
+    fn talk(&self, talk: &Talk) -> Talk {
+        let rewritten = |entry: &Entry| match entry {
+            Entry::Clock(reading) => Entry::Clock((self.reading)(*reading)),
+            Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
+        };
+        Talk { said: talk.said.entries().iter().map(rewritten).collect(), in_flight: talk.in_flight }
+    }
+
+    fn command(&self, command: &Command) -> Command {
+        let words = command.words().iter().map(|word| (self.text)(word)).collect();
+        Command::from_words(words).map_or_else(|| command.clone(), |rewritten| rewritten.on(command.node()))
+    }
+
+    fn reply(&self, reply: &Reply) -> Reply {
+        match reply {
+            Reply::Bulk(text) => Reply::Bulk((self.text)(text)),
+            Reply::Array(items) => Reply::Array(items.iter().map(|item| self.reply(item)).collect()),
+            Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => reply.clone(),
+        }
+    }
+
+    /// The server's side.
+    pub(super) fn node(&self, node: &Node) -> Node {
+        let place = |place: usize| u8::try_from(place).map_or(place, |place| usize::from((self.place)(place)));
+        let session =
+            |session: Session| u8::try_from(session.0).map_or(session, |place| Session(u32::from((self.place)(place))));
+        let rewrite = Rewrite { text: self.text, session: &session, deadline_ms: self.deadline_ms };
+        let guard = node.guard.as_ref().map(|guard| {
+            let mut outdated: Vec<usize> = guard.outdated.iter().map(|who| place(*who)).collect();
+            outdated.sort_unstable();
+            Guard { winners: guard.winners.iter().map(|who| place(*who)).collect(), outdated, ..guard.clone() }
+        });
+        Node {
+            server: node.server.rewritten(rewrite),
+            others: node.others.iter().map(|server| server.rewritten(rewrite)).collect(),
+            lagging: node.lagging.iter().map(|server| server.rewritten(rewrite)).collect(),
+            lag: node.lag,
+            guard,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A clock that never ends: the same verdicts on the same shortest schedules as with one that ends late enough.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::explore::{Bounds, End, Grain, NotForAllTime, Property, Search};
+use lockshift::legacy::{Lock, catalogue};
+use lockshift::lock::{Lease, Locker};
+use lockshift::wire::Key;
+
+use super::locks::{Mistake, Mistaken, getset, token};
+use super::{crowd, search, violated};
+
+fn dialect(name: &str) -> Arc<dyn Locker> {
+    let lease = Lease::new(Duration::from_secs(1)).unwrap();
+    Arc::new(Lock::new(catalogue::find(name).unwrap(), Key::from("k"), lease))
+}
+
+const WATCHED: [Property; 5] = [
+    Property::MutualExclusion,
+    Property::LeaseHonoured,
+    Property::ReleasesOnlyOwn,
+    Property::TruthfulOutcome,
+    Property::NoPhantom,
+];
+
+#[test]
+fn the_token_lock_is_safe_for_all_time() {
+    let scene = crowd(&token(1), 3, Bounds { crashes: 1, ..Bounds::ticks(0) }).for_all_time().unwrap();
+    let all = [&WATCHED[..], &[Property::CanBeTakenAgain, Property::NobodyShutOut]].concat();
+    let found = search(&scene, &all);
+    assert_eq!((violated(&found), found.end, found.unjudged), (vec![], End::Exhausted, vec![]));
+    assert_eq!(found.worlds, 71_003);
+}
+
+#[test]
+fn nothing_is_found_later_that_is_not_found_soon_enough() {
+    let coarse = [
+        getset(1),
+        token(2),
+        Mistaken::shared(Mistake::PlainDel, 1),
+        Mistaken::shared(Mistake::NoLease, 1),
+        dialect("redis-py-2.8"),
+        dialect("jedis-lock"),
+        dialect("java-getset"),
+        dialect("servicestack-2012"),
+        dialect("stackexchange-ticks"),
+        dialect("php-json-first"),
+    ];
+    for locker in coarse {
+        let scene = crowd(&locker, 2, Bounds { crashes: 1, ..Bounds::ticks(6) }).grain(Grain::Coarse);
+        let bounded = search(&scene, &WATCHED);
+        let unbounded = search(&scene.for_all_time().unwrap(), &WATCHED);
+        assert_eq!((bounded.end, unbounded.end), (End::Exhausted, End::Exhausted));
+        assert_eq!(violated(&bounded), violated(&unbounded));
+        let traces = bounded.violations.iter().zip(&unbounded.violations);
+        traces.for_each(|(bounded, unbounded)| assert_eq!(bounded.trace.says, unbounded.trace.says));
+    }
+}
+
+#[test]
+fn with_symmetry_or_without_on_one_thread_or_two() {
+    let scene = crowd(&getset(1), 2, Bounds { crashes: 1, ..Bounds::ticks(0) }).for_all_time().unwrap();
+    let run = |threads: usize, symmetry| {
+        let search = Search::new(&scene).properties(&WATCHED).symmetry(symmetry);
+        search.threads(threads.try_into().unwrap()).run(&mut |_| ())
+    };
+    let (one, two, all) = (run(1, true), run(2, true), run(2, false));
+    assert_eq!((one.worlds, &one.violations), (two.worlds, &two.violations));
+    assert_eq!(violated(&one), violated(&all));
+    assert!(one.worlds < all.worlds && all.worlds <= 2 * one.worlds, "{} of {}", one.worlds, all.worlds);
+}
+
+#[test]
+fn what_does_not_move_with_the_clock_is_refused() {
+    let refused = |name| crowd(&dialect(name), 2, Bounds::ticks(0)).for_all_time().map(|_| ());
+    assert_eq!(refused("newlife"), Err(NotForAllTime::Unmovable(0)));
+    assert_eq!(refused("php-getset-absolute-expire"), Err(NotForAllTime::Unmovable(0)));
+    assert_eq!(refused("resque-concurrent-restriction"), Err(NotForAllTime::TooFarAhead(0)));
+}
+
+#[test]
+fn a_lock_without_a_lease_is_lost_for_all_time() {
+    let scene = crowd(&Mistaken::shared(Mistake::NoLease, 1), 2, Bounds { crashes: 1, ..Bounds::ticks(0) });
+    let found = search(&scene.for_all_time().unwrap(), &[Property::CanBeTakenAgain]);
+    assert_eq!(violated(&found), [(Property::CanBeTakenAgain, 3)]);
+}
