@@ -54,6 +54,9 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// Ours is given back, and the lock is still held: by the same owner, who had entered more than once, or by others
+    /// who share it.
+    StillHeld,
 }
 
 /// How an extension ended.

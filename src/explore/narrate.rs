@@ -103,6 +103,7 @@ impl Scene {
             Ended::Released(Released::Freed) => "has freed the lock".to_owned(),
             Ended::Released(Released::Lost) => "had lost the lock".to_owned(),
             Ended::Released(Released::LeftAlone) => "leaves the key alone".to_owned(),
+            Ended::Released(Released::StillHeld) => "gives its own back, and the lock is still held".to_owned(),
             Ended::Disclaimed => "has made sure that nothing stays behind".to_owned(),
             Ended::Failed(fault) => format!("fails: {fault}"),
         }

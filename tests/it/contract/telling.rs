@@ -78,6 +78,7 @@ pub(super) fn released(ended: Result<Answer<Released>, Error>) -> String {
         Released::Freed => "freed",
         Released::Lost => "lost",
         Released::LeftAlone => "left alone",
+        Released::StillHeld => "still held",
     })
 }
 
