@@ -35,6 +35,8 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// What was ours was given back; somebody else had written into the key meanwhile.
+    Intruded,
     /// The server could not be reached, or its reply was lost: the lease ends the lock.
     Unknown,
 }
