@@ -17,7 +17,7 @@ mod timeline;
 use serde::Serialize;
 
 pub use comparison::{Compared, Comparison};
-pub use exploration::Exploration;
+pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};

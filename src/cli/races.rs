@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::page;
+use super::pages::Pages;
 use super::states::States;
-use super::{file, page};
 use crate::races::{Account, Race, catalogue, find};
 use crate::report::{Races, Told, mermaid, race_page};
 use rehearse::Rehearsal;
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         (None, []) => catalogue().collect(),
         (None, some) => some.to_vec(),
     };
-    let pages = args.html.as_deref().map(|path| Pages::new(path, chosen.len())).transpose()?;
+    let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
     let rehearsal = Rehearsal::on(everywhere)?;
     let mut races = Races::default();
     let states = States::new();
@@ -56,8 +57,8 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
         let account = race.account(threads(), &mut |what, progress| states.tell_of(what, progress));
         let replayed = rehearsal.as_ref().map(|rehearsal| rehearsal.replay(&account)).transpose()?.flatten();
-        if let Some(pages) = &pages {
-            pages.write(&account)?;
+        if let (Some(pages), Some(page)) = (&pages, race_page(&account)) {
+            pages.write(race.id, &page)?;
         }
         if args.mermaid.is_some() {
             drop(states);
@@ -91,38 +92,17 @@ fn verdict(is_as_described: bool) -> Exit {
     if is_as_described { Exit::Yes } else { Exit::No }
 }
 
-/// Where pages go.
-enum Pages<'a> {
-    /// The one page.
-    File(&'a Path),
-    /// One for each race, by its name.
-    Directory(&'a Path),
-}
-
-impl<'a> Pages<'a> {
-    fn new(path: &'a Path, races: usize) -> Result<Self, Failure> {
-        let names_a_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        if names_a_directory {
-            let made = std::fs::create_dir_all(path);
-            made.map_err(|error| Failure::new(Exit::Unusable, format_args!("{}: {error}", path.display())))?;
-            return Ok(Self::Directory(path));
+/// Where pages go: several need a directory.
+fn pages(path: &Path, races: usize) -> Result<Pages<'_>, Failure> {
+    match Pages::at(path)? {
+        Pages::File(_) if races > 1 => {
+            let shown = path.display();
+            Err(Failure::new(
+                Exit::Usage,
+                format_args!("--html {shown}: one file holds one race; name the race, or a directory: --html {shown}/"),
+            ))
         }
-        if races == 1 {
-            return Ok(Self::File(path));
-        }
-        let shown = path.display();
-        Err(Failure::new(
-            Exit::Usage,
-            format_args!("--html {shown}: one file holds one race; name the race, or a directory: --html {shown}/"),
-        ))
-    }
-
-    fn write(&self, account: &Account) -> Result<(), Failure> {
-        let Some(page) = race_page(account) else { return Ok(()) };
-        match self {
-            Self::File(path) => file::write(path, &page),
-            Self::Directory(path) => file::write(&path.join(format!("{}.html", account.race.id)), &page),
-        }
+        pages => Ok(pages),
     }
 }
 
