@@ -2,7 +2,12 @@
 //!
 //! Three clients of a GETSET lock, every clock reading, command and reply a step of its own, ticks and one crash. Each
 //! engine sees every world. `stateright` is given the very same scene and has to run protocol and server at every step;
-//! SPIN, where it is installed, gets a model of it by hand (`benches/spin/getset.pml`) and runs neither.
+//! SPIN, where it is installed, gets a model of it by hand (`benches/spin/getset.pml`) and runs neither. All of them must
+//! count the same worlds and come to the same verdict.
+//!
+//! What to expect, as ratios within one run, seen on two cores that others used too: 25 to 50 times the worlds a second of
+//! `stateright` on as many threads, with symmetry done 150 to 280 times sooner, 26 to 31 bytes a world; 1.2 to 2.7 times
+//! the worlds a second of SPIN, which takes 56 bytes.
 //!
 //! ```text
 //! cargo bench --bench explore            # four ticks

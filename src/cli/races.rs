@@ -11,7 +11,7 @@ use super::page;
 use super::pages::Pages;
 use super::states::States;
 use crate::races::{Account, Race, catalogue, find};
-use crate::report::{Races, Told, mermaid, race_page};
+use crate::report::{Races, Replayed, Told, mermaid, race_page};
 use rehearse::Rehearsal;
 
 /// Reproduce the documented races of Redis locks, and show what prevents them
@@ -21,7 +21,8 @@ use rehearse::Rehearsal;
 ///
 /// Nothing but this program is needed. With --redis or REDIS_URL every schedule that was found is replayed on that server
 /// as well, command by command, one connection for each client, on a key of its own that is gone afterwards; the column
-/// REPLAYED says whether it answered the same. (A schedule that loses the server itself cannot be replayed: `-`.)
+/// REPLAYED says whether it answered the same. A schedule that loses the server itself cannot be replayed. One on several
+/// independent servers needs as many addresses: several are several servers here, unless one of them says ?cluster=true.
 ///
 /// Exit status 1 means that something is not as described: a race was not reproduced, a remedy not clean, or the server
 /// answered otherwise.
@@ -82,7 +83,7 @@ fn draw(account: &Account) -> Result<Exit, Failure> {
     Ok(verdict(account.is_as_described()))
 }
 
-fn tell(account: &Account, replayed: Option<bool>, everywhere: &Everywhere) -> Result<Exit, Failure> {
+fn tell(account: &Account, replayed: Option<Replayed>, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let told = Told::of(account, replayed);
     page::print(&told, everywhere)?;
     Ok(verdict(told.is_as_described()))
@@ -125,4 +126,5 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift races late-unlock --html race.html     a page to step through
   lockshift races --html pages/                    a page for each
   lockshift races --json | jq -r '.[] | select(.violates == \"mutual exclusion\") | .id'
-  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server";
+  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server
+  lockshift races partial-quorum-stays --redis redis://a,redis://b,redis://c   and one on three";
