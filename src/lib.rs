@@ -17,6 +17,8 @@ pub mod explore;
 pub mod inspect;
 #[cfg(feature = "sim")]
 pub mod matrix;
+#[cfg(feature = "sim")]
+pub mod plan;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;

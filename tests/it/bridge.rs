@@ -2,6 +2,8 @@
 //! and what remains possible beside them.
 
 mod fleets;
+#[cfg(feature = "sim")]
+mod residual;
 
 use std::time::Duration;
 
