@@ -8,7 +8,7 @@ use super::phase::Phase;
 use crate::bridge::{Bridge, Unbridgeable, new_key};
 use crate::explore::{Bounds, Client, Grain, Scene};
 use crate::legacy::{self, Dialect};
-use crate::lock::{Lease, Locker};
+use crate::lock::Lease;
 use crate::protocols::Choice;
 use crate::races::{commands_of_a_try, scripts};
 use crate::wire::{Command, Key, UnixTime};
