@@ -77,6 +77,9 @@ pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>)
         Ok(Answer::Known(Released::Lost)) => {
             log::warn!(target: LOG, "lock key `{key}`: had been lost when it was to be given back");
         }
+        Ok(Answer::Known(Released::Intruded)) => {
+            log::warn!(target: LOG, "lock key `{key}`: given back, but somebody else had written into it");
+        }
         Ok(Answer::Unknown(unknown)) => {
             log::warn!(target: LOG, "not known to be given back, its lease will end it: {unknown}");
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use self::said::Said;
 use super::maker::Maker;
 use super::setting::Setting;
+use crate::bridge::new_key;
 use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
 use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, ReentrantLock, StampHashLock, TokenLock};
 
@@ -44,6 +45,7 @@ pub(super) const ROWS: &[Modern] = &[
         encoding: "<hex>",
         settings: &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
+            Setting { name: "key", words: &["same", "sibling"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
         ],
         kind: Kind::Token,
@@ -106,8 +108,11 @@ impl Modern {
         let (mode, publish) = (said.mode(), said.publish());
         match self.kind {
             Kind::Token => {
-                let (timing, native) = (said.timing(), said.native());
-                Arc::new(move |key, lease| Arc::new(TokenLock::new(key, lease).timed(timing).native(native)))
+                let (timing, native, beside) = (said.timing(), said.native(), said.is("key", "sibling"));
+                Arc::new(move |key, lease| {
+                    let key = if beside { new_key(&key) } else { key };
+                    Arc::new(TokenLock::new(key, lease).timed(timing).native(native))
+                })
             }
             Kind::FencedToken => Arc::new(|key, lease| Arc::new(FencedTokenLock::new(key, lease))),
             Kind::Reentrant if said.is("fence", "yes") => {
@@ -134,6 +139,14 @@ impl Modern {
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
+        }
+    }
+
+    /// Whether the string that it writes names its owner.
+    pub(super) fn names_owner(&self) -> bool {
+        match self.kind {
+            Kind::Token | Kind::FencedToken | Kind::ReadWrite => true,
+            Kind::Pair | Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
+mod bridge;
 mod clients;
 mod elsewhen;
 mod legacy;
@@ -62,7 +63,7 @@ fn through<D: Driver>(options: &Options, table: &Table, rows: &[Row]) -> String 
 
 #[test]
 fn every_protocol_has_its_expectations() {
-    let tables = [legacy::TABLES, modern::TABLES].concat();
+    let tables = [legacy::TABLES, modern::TABLES, bridge::TABLES].concat();
     let tables: Vec<_> = tables.into_iter().map(Table::read).collect();
     let told = |name: &str| tables.iter().flat_map(Table::names).any(|row| row.split(',').next() == Some(name));
     let untold: Vec<_> = protocols::catalogue().map(Protocol::name).filter(|name| !told(name)).collect();

@@ -91,6 +91,12 @@ impl Holding<'_> {
                 }
                 report::Released::Lost
             }
+            Ok(Answer::Known(Released::Intruded)) => {
+                if !was_lost {
+                    warn(format_args!("lock key `{key}`: somebody else wrote into it while the command ran"));
+                }
+                report::Released::Intruded
+            }
             Ok(Answer::Unknown(unknown)) => {
                 warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
                 report::Released::Unknown
