@@ -1,15 +1,19 @@
 //! The modern locks as rows: what they are called, what may be said about them, and what that makes.
 
+mod holder;
 mod said;
 
 use std::sync::Arc;
 
+use self::holder::Layout;
 use self::said::Said;
 use super::maker::Maker;
 use super::setting::Setting;
 use crate::bridge::new_key;
 use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
 use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, ReentrantLock, StampHashLock, TokenLock};
+
+pub use self::holder::Holder;
 
 /// A modern lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -139,6 +143,17 @@ impl Modern {
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
+        }
+    }
+
+    /// Who holds, if it could have written this hash.
+    pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
+        match self.kind {
+            Kind::Reentrant | Kind::Redisson => Layout::Owner.holders(fields),
+            Kind::RedissonReadWrite => Layout::ModeAndOwners.holders(fields),
+            Kind::Stamps => Layout::Stamps.holders(fields),
+            // A string.
+            Kind::Token | Kind::FencedToken | Kind::ReadWrite | Kind::Pair => None,
         }
     }
 
