@@ -16,6 +16,7 @@
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
@@ -32,6 +33,7 @@ mod cli;
 mod contract;
 mod driver;
 mod drivers;
+mod examples;
 mod explore;
 mod golden;
 mod hostile;
