@@ -39,10 +39,8 @@ mod golden;
 mod hostile;
 mod monitor;
 mod native;
-#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
-#[cfg(feature = "cli")]
 mod prose;
 mod protocols;
 mod proxy;
@@ -50,6 +48,5 @@ mod races;
 mod readme;
 mod server;
 mod set;
-#[cfg(feature = "sim")]
 mod sim;
 mod tidy;
