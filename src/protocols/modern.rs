@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::maker::Maker;
 use super::setting::Setting;
+use crate::bridge::new_key;
 use crate::lock::{Lease, Locker, Mode};
 use crate::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
 use crate::wire::Key;
@@ -37,6 +38,7 @@ pub(super) const ROWS: &[Modern] = &[
         encoding: "<hex>",
         settings: &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
+            Setting { name: "key", words: &["same", "sibling"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
         ],
         kind: Kind::Token,
@@ -70,7 +72,11 @@ impl Modern {
         let word = |setting: &str| said.iter().find(|(name, _)| name == setting).map(|(_, word)| word.as_str());
         let (timing, native) = (timing(word("expiry")), native(word("native")));
         let mode = if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive };
-        Arc::new(move |key, lease| self.lock(key, lease, mode, timing, native))
+        let beside = word("key") == Some("sibling");
+        Arc::new(move |key, lease| {
+            let key = if beside { new_key(&key) } else { key };
+            self.lock(key, lease, mode, timing, native)
+        })
     }
 
     /// Whether it could have written this string.

@@ -12,6 +12,7 @@
 //!
 //! What they hold:
 //!
+//! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
@@ -28,6 +29,7 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod bridge;
 mod browser;
 mod cli;
 mod contract;
