@@ -10,6 +10,7 @@ mod lockers;
 mod logbook;
 mod losing_replies;
 mod renewing;
+mod shadowing;
 mod troubles;
 mod waiting;
 mod world;
