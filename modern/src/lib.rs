@@ -30,6 +30,7 @@ extern crate alloc;
 
 mod fenced;
 mod native;
+mod redlock;
 mod rw;
 mod rw_hash;
 mod rw_pair;
@@ -38,6 +39,7 @@ mod token;
 
 pub use fenced::FencedTokenLock;
 pub use native::{CompareDelete, Native};
+pub use redlock::Redlock;
 pub use rw::ReadWriteLock;
 pub use rw_hash::StampHashLock;
 pub use rw_pair::PairLock;

@@ -8,6 +8,7 @@ mod known;
 pub(crate) mod locks;
 mod lost;
 mod planted;
+mod redlock;
 mod sameness;
 mod second_opinion;
 mod traces;

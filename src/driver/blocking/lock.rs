@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lockshift_lock::{Acquired, Locker};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::LOG;
@@ -28,7 +28,7 @@ impl<C> Clone for Lock<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> Lock<C> {
+impl<C: Carrier + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`: a `redis::Connection`, one from a pool, a
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
@@ -99,7 +99,7 @@ impl<C: ConnectionLike + 'static> Lock<C> {
     }
 }
 
-fn won<C: ConnectionLike + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
+fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
     if guard.lost().is_some() {
         let key = guard.key().clone();
         log_unasked(&key, &guard.release());
