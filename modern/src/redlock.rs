@@ -4,6 +4,9 @@
 //! a holder, whose lease counts from before the first command was sent, less the drift. A try that fails, and every
 //! release, is taken back on all servers, also on those that refused it or never answered: the command may have run.
 //!
+//! Scripts are sent by their text: a server that answers too late that it does not know a script by its name would not be
+//! told a second time.
+//!
 //! The servers must be independent masters. One that forgets, because it was restarted empty or replaced by a replica
 //! that lacks the last writes, can make a second majority: it has to stay away for a lease.
 //!
@@ -17,7 +20,7 @@ use core::time::Duration;
 
 use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Vote, Votes, Why};
 use lockshift_wire::{
-    Command, Expiry, Fault, Heard, Key, Node, Only, Pending, Reply, Script, Set, Silence, Transcript, Ttl, Turn,
+    Command, Expiry, Fault, Heard, Key, Node, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
 };
 
 use crate::token::{EXTEND, RELEASE};
@@ -82,7 +85,7 @@ impl Locker for Redlock {
         match self.decided(&heard) {
             Some(true) => Ok(Released::Freed),
             Some(false) => Ok(Released::Lost),
-            None => self.too_few_answers(RELEASE.evalsha(&[&self.key], &[&hold.value]), heard),
+            None => self.too_few_answers(RELEASE.eval(&[&self.key], &[&hold.value]), heard),
         }
     }
 
@@ -90,11 +93,12 @@ impl Locker for Redlock {
         let since = redis.clock()?;
         let lease_ms = self.lease.length().as_millis().to_string();
         let args = [hold.value.as_slice(), lease_ms.as_bytes()];
-        let heard = self.run_everywhere(&EXTEND, &args, redis)?;
+        let extend = EXTEND.eval(&[&self.key], &args);
+        let heard = self.ask_all(&extend, redis)?;
         match self.decided(&heard) {
             Some(true) => Ok(Extended::Until(Hold { since, lease: self.lease, ..hold.clone() })),
             Some(false) => Ok(Extended::Lost),
-            None => self.too_few_answers(EXTEND.evalsha(&[&self.key], &args), heard),
+            None => self.too_few_answers(extend, heard),
         }
     }
 
@@ -151,19 +155,7 @@ impl Redlock {
 
     /// Deletes the token wherever it is, and asks those too that should not have it.
     fn delete_everywhere(&self, token: &[u8], redis: &mut Transcript) -> Turn<Vec<Heard>> {
-        self.run_everywhere(&RELEASE, &[token], redis)
-    }
-
-    /// Runs a script on all servers; once more by its text where it is not known.
-    fn run_everywhere(&self, script: &Script, args: &[&[u8]], redis: &mut Transcript) -> Turn<Vec<Heard>> {
-        let mut heard = self.ask_all(&script.evalsha(&[&self.key], args), redis)?;
-        let is_unknown = |heard: &Heard| heard.reply().and_then(Reply::error_code) == Some("NOSCRIPT");
-        let unknown = self.nodes().zip(&heard).filter(|(_, heard)| is_unknown(heard));
-        let again: Vec<Command> = unknown.map(|(node, _)| script.eval(&[&self.key], args).on(node)).collect();
-        for (command, said) in again.iter().zip(redis.round(&again)?) {
-            heard[usize::from(command.node().0)] = said;
-        }
-        Ok(heard)
+        self.ask_all(&RELEASE.eval(&[&self.key], &[token]), redis)
     }
 
     /// Sends this to all servers at once: what each of them said.

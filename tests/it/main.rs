@@ -22,6 +22,7 @@
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`prose`]: the readme and the guide do what they say.
 //! - [`readme`]: what the README shows is what the command prints.
@@ -46,6 +47,7 @@ mod protocols;
 mod proxy;
 mod races;
 mod readme;
+mod redlock;
 mod server;
 mod set;
 #[cfg(feature = "sim")]
