@@ -11,6 +11,7 @@ mod masters;
 mod renewing;
 mod run;
 mod tenancy;
+mod together;
 mod watch;
 
 pub use carrier::Carrier;
@@ -18,4 +19,5 @@ pub use guard::Guard;
 pub use lock::Lock;
 pub use masters::Masters;
 pub use run::run;
+pub use together::run_together;
 pub use watch::Watch;
