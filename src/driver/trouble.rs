@@ -85,7 +85,7 @@ impl fmt::Display for Trouble {
             Self::Unusable => "the connection cannot be used: see the cause",
             Self::TooFewServers => "too few of the servers answered: see the cause for each of them, then try again",
             Self::SharedConnection => {
-                "this protocol uses WATCH and MULTI and cannot share a connection: give it one of its own"
+                "this protocol uses WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
             }
             Self::NoRandomness => "the system gives no random bits, without which owners cannot be told apart",
             Self::NoThread => "the system gives no thread to renew it from: lower the number of threads",

@@ -1,11 +1,12 @@
 //! The modern locks as rows: what they are called, what may be said about them, and what that makes.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use super::maker::Maker;
 use super::setting::Setting;
 use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
+use crate::modern::{Native, PairLock, ReadWriteLock, Redlock, StampHashLock, Timing, TokenLock};
 use crate::wire::Key;
 
 /// A modern lock.
@@ -22,10 +23,14 @@ pub(super) struct Modern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Token,
+    Redlock,
     ReadWrite,
     Pair,
     Stamps,
 }
+
+/// On how many independent servers a lock is.
+pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 
@@ -40,6 +45,13 @@ pub(super) const ROWS: &[Modern] = &[
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
         ],
         kind: Kind::Token,
+    },
+    Modern {
+        name: "redlock",
+        source: "Redis documentation, \"Distributed Locks with Redis\", \"The Redlock Algorithm\"",
+        encoding: "<hex>, on most of several servers",
+        settings: &[SERVERS],
+        kind: Kind::Redlock,
     },
     Modern {
         name: "read-write",
@@ -68,15 +80,19 @@ impl Modern {
     /// What these options make of it. Words that were not said are the first of their setting.
     pub(super) fn maker(&'static self, said: &[(String, String)]) -> Maker {
         let word = |setting: &str| said.iter().find(|(name, _)| name == setting).map(|(_, word)| word.as_str());
-        let (timing, native) = (timing(word("expiry")), native(word("native")));
-        let mode = if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive };
-        Arc::new(move |key, lease| self.lock(key, lease, mode, timing, native))
+        let said = Said {
+            timing: timing(word("expiry")),
+            native: native(word("native")),
+            servers: word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN),
+            mode: if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive },
+        };
+        Arc::new(move |key, lease| self.lock(key, lease, said))
     }
 
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.kind {
-            Kind::Token | Kind::ReadWrite => is_token(value),
+            Kind::Token | Kind::Redlock | Kind::ReadWrite => is_token(value),
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps => false,
@@ -86,14 +102,16 @@ impl Modern {
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
         match self.kind {
-            Kind::Token | Kind::ReadWrite => true,
+            Kind::Token | Kind::Redlock | Kind::ReadWrite => true,
             Kind::Pair | Kind::Stamps => false,
         }
     }
 
-    fn lock(&self, key: Key, lease: Lease, mode: Mode, timing: Timing, native: Native) -> Arc<dyn Locker> {
+    fn lock(&self, key: Key, lease: Lease, said: Said) -> Arc<dyn Locker> {
+        let Said { timing, native, servers, mode } = said;
         match self.kind {
             Kind::Token => Arc::new(TokenLock::new(key, lease).timed(timing).native(native)),
+            Kind::Redlock => Arc::new(Redlock::new(key, lease, servers)),
             Kind::ReadWrite => Arc::new(ReadWriteLock::new(key, mode, lease)),
             Kind::Pair => {
                 let writer = key.sibling("writer");
@@ -102,6 +120,15 @@ impl Modern {
             Kind::Stamps => Arc::new(StampHashLock::new(key, mode, lease, lease)),
         }
     }
+}
+
+/// What was said about a lock, behind its name.
+#[derive(Clone, Copy)]
+struct Said {
+    timing: Timing,
+    native: Native,
+    servers: NonZeroU8,
+    mode: Mode,
 }
 
 fn timing(word: Option<&str>) -> Timing {

@@ -8,6 +8,7 @@ mod inspect;
 mod matrix;
 mod protocols;
 mod races;
+mod redlock;
 mod run;
 mod scan;
 mod troubles;

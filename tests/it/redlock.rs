@@ -7,7 +7,7 @@ use lockshift::driver::{Answer, Loss, Trouble};
 use lockshift::lock::{Extended, Held, Released, Standing, Vote, Why};
 
 use crate::patience::now;
-use fleet::Fleet;
+pub(crate) use fleet::Fleet;
 use sides::{PATIENCE, Side, on_both_sides};
 
 on_both_sides!(

@@ -1,11 +1,12 @@
 //! The modern locks.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver;
 use lockshift::lock::{Lease, Mode};
-use lockshift::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
+use lockshift::modern::{Native, PairLock, ReadWriteLock, Redlock, StampHashLock, Timing, TokenLock};
 use lockshift::wire::Key;
 
 use super::stage::Clock;
@@ -15,6 +16,7 @@ use crate::server::{Options, Server, fetched};
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
+    include_str!("modern/redlock.txt"),
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
@@ -35,6 +37,12 @@ fn token() -> TokenLock {
 #[test]
 fn the_token_lock() {
     holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, Arc::new(token()))]);
+}
+
+#[test]
+fn redlock_on_one_server() {
+    let redlock = Redlock::new(key(), seconds(10), NonZeroU8::MIN);
+    holds(include_str!("modern/redlock.txt"), &[alike("redlock", Clock::Runs, Arc::new(redlock))]);
 }
 
 #[test]

@@ -24,6 +24,11 @@ impl Fleet {
         self.servers.iter().map(Server::client).collect()
     }
 
+    /// How to reach each.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.servers.iter().map(Server::url).collect()
+    }
+
     /// Ends these at once.
     pub(crate) fn kill(&mut self, places: &[usize]) {
         places.iter().for_each(|place| self.servers[*place].kill());
