@@ -68,8 +68,9 @@ impl Watched {
             (named == port).then_some(())
         });
         until("the old master follows the new one", || {
-            let (role, ..): (String, Value, Value, Value, Value) =
-                cmd("ROLE").query(&mut self.master.connect()).ok()?;
+            // Whoever is demoted hangs up on everybody.
+            let mut master = self.master.client().get_connection().ok()?;
+            let (role, ..): (String, Value, Value, Value, Value) = cmd("ROLE").query(&mut master).ok()?;
             (role == "slave").then_some(())
         });
     }
