@@ -25,6 +25,7 @@ mod scan;
 mod server;
 mod signals;
 mod states;
+mod wires;
 mod words;
 
 use std::process::ExitCode;

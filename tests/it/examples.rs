@@ -48,9 +48,21 @@ fn with_tokio() {
 }
 
 #[test]
+fn with_a_resource_that_knows_fences() {
+    let told = [
+        "the second holder writes: accepted",
+        "the first holder writes: refused, its fence is stale",
+        "the report is by the second holder",
+        "the first holder gives the lock back: it had lost it",
+        "the second holder gives the lock back: it was its own",
+    ];
+    assert_eq!(seen("fenced", &Server::start()).lines().collect::<Vec<_>>(), told);
+}
+
+#[test]
 fn every_example_is_among_these() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["blocking.rs", "tokio.rs"], "one without a test?");
+    assert_eq!(names, ["blocking.rs", "fenced.rs", "tokio.rs"], "one without a test?");
 }
