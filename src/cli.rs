@@ -10,6 +10,7 @@ mod explore;
 mod failure;
 mod file;
 mod inspect;
+mod keys;
 mod link;
 mod man;
 mod matrix;
@@ -18,6 +19,7 @@ mod progress;
 mod protocols;
 mod races;
 mod run;
+mod scan;
 mod server;
 mod signals;
 mod states;
@@ -46,6 +48,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Scan(args) => scan::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),

@@ -11,6 +11,7 @@ mod moment;
 mod protocols;
 mod races;
 mod run;
+mod scanned;
 mod table;
 mod timeline;
 
@@ -23,6 +24,7 @@ pub use matrix::Matrix;
 pub use protocols::{Listed, Protocols};
 pub use races::{Races, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};
+pub use scanned::Scanned;
 
 /// A result that can be shown.
 pub trait Report: Serialize {

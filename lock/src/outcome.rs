@@ -54,6 +54,12 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// Ours is given back, and the lock is still held: by the same owner, who had entered more than once, or by others
+    /// who share it.
+    StillHeld,
+    /// Given back; but of several keys that were held at once one was not as we had left it, and was left alone: somebody
+    /// may have worked beside us.
+    Intruded,
 }
 
 /// How an extension ended.
@@ -61,6 +67,9 @@ pub enum Released {
 pub enum Extended {
     /// Still ours, for a whole lease from now.
     Until(Hold),
+    /// Still ours, for a whole lease from now, and no longer ours alone: of several keys that are held at once one was not
+    /// as we had left it. An *intrusion*: somebody who knows only that key may be working beside us.
+    Intruded(Hold),
     /// No longer ours.
     Lost,
     /// This protocol cannot tell its own lock from another's and so has no safe extension.
@@ -73,6 +82,11 @@ pub enum Standing {
     /// Ours; the key's TTL, where it has one.
     Ours {
         /// How long the key still lives.
+        left: Option<Duration>,
+    },
+    /// Ours, but perhaps not alone: of several keys that are held at once one is not as we left it.
+    Intruded {
+        /// How long the key that is ours still lives.
         left: Option<Duration>,
     },
     /// Somebody else's.

@@ -9,9 +9,11 @@ mod lock;
 mod renewing;
 mod run;
 mod tenancy;
+mod together;
 mod watch;
 
 pub use guard::Guard;
 pub use lock::Lock;
 pub use run::run;
+pub use together::run_together;
 pub use watch::Watch;

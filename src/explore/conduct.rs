@@ -95,7 +95,8 @@ impl Scene {
             Some(Ended::Released(Released::Freed)) if has_acted_before(actor) => Verdict::FreedBefore,
             Some(Ended::Released(Released::Freed)) => Verdict::Freed,
             Some(Ended::Released(Released::Lost)) => Verdict::Lost,
-            Some(Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(Released::LeftAlone)) => Verdict::NotOurs,
+            Some(Ended::Acquired(_) | Ended::Extended(_)) => Verdict::NotOurs,
+            Some(Ended::Released(Released::LeftAlone | Released::StillHeld | Released::Intruded)) => Verdict::NotOurs,
         }
     }
 
@@ -202,6 +203,8 @@ impl Scene {
             (Ended::Extended(Extended::Until(hold)), Doing::Extending(_, work, _)) => {
                 actor.now(Doing::Holding(hold, *work))
             }
+            // As a driver has it: whoever learns of an intrusion stops, and gives back what is its own.
+            (Ended::Extended(Extended::Intruded(hold)), _) => actor.now(Doing::Releasing(hold, Talk::default())),
             (Ended::Extended(Extended::NotSpoken) | Ended::Failed(_), Doing::Extending(hold, work, _)) => {
                 actor.now(Doing::Holding(hold.clone(), Work { renews: false, ..*work }))
             }

@@ -130,6 +130,14 @@ impl Protocol {
         }
     }
 
+    /// Whether its value names the owner, so that it cannot be anything but a lock's.
+    pub fn names_owner(self) -> bool {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.form.names_token(),
+            Row::Modern(modern) => modern.names_owner(),
+        }
+    }
+
     /// What it makes, with these words said about it, all of them known to its settings.
     pub(super) fn maker(self, said: &[(String, String)]) -> Maker {
         match self.0 {

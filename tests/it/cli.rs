@@ -9,6 +9,7 @@ mod matrix;
 mod protocols;
 mod races;
 mod run;
+mod scan;
 mod troubles;
 mod usage;
 

@@ -41,6 +41,7 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
         |redis| lock.extend(&hold, redis),
         |extended| match extended {
             Extended::Until(hold) => format!("until {} {:?}", Printable(&hold.value), hold.lease.length()),
+            Extended::Intruded(_) => "Intruded".to_string(),
             Extended::Lost => "Lost".to_string(),
             Extended::NotSpoken => "NotSpoken".to_string(),
         },

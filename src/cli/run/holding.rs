@@ -84,11 +84,18 @@ impl Holding<'_> {
         match guard.release() {
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,
             Ok(Answer::Known(Released::LeftAlone)) => report::Released::LeftAlone,
+            Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
                 if !was_lost {
                     warn(format_args!("lock key `{key}` had been lost before the command ended"));
                 }
                 report::Released::Lost
+            }
+            Ok(Answer::Known(Released::Intruded)) => {
+                if !was_lost {
+                    warn(format_args!("lock key `{key}`: somebody else wrote into it while the command ran"));
+                }
+                report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {
                 warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));

@@ -123,6 +123,7 @@ impl Locker for Elsewhen {
         let extended = self.run(redis, |inner| self.lock.extend(&inside(hold), inner))?;
         Ok(match extended {
             Extended::Until(hold) => Extended::Until(outside(hold, began)),
+            Extended::Intruded(hold) => Extended::Intruded(outside(hold, began)),
             other @ (Extended::Lost | Extended::NotSpoken) => other,
         })
     }

@@ -78,12 +78,15 @@ pub(super) fn released(ended: Result<Answer<Released>, Error>) -> String {
         Released::Freed => "freed",
         Released::Lost => "lost",
         Released::LeftAlone => "left alone",
+        Released::StillHeld => "still held",
+        Released::Intruded => "freed, intruded",
     })
 }
 
 pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
     answer(ended, |extended| match extended {
         Extended::Until(_) => "extended",
+        Extended::Intruded(_) => "extended, intruded",
         Extended::Lost => "lost",
         Extended::NotSpoken => "not spoken",
     })
@@ -92,6 +95,7 @@ pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
 pub(super) fn standing(ended: Result<Standing, Error>) -> String {
     match ended {
         Ok(Standing::Ours { left }) => format!("ours{}", for_seconds(left)),
+        Ok(Standing::Intruded { left }) => format!("intruded{}", for_seconds(left)),
         Ok(Standing::Theirs) => "theirs".to_owned(),
         Ok(Standing::Free) => "free".to_owned(),
         Ok(Standing::Indistinct { left }) => format!("indistinct{}", for_seconds(left)),
