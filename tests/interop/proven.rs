@@ -1,0 +1,6 @@
+//! soon
+use libtest_mimic::Trial;
+use crate::stand::Stand;
+use std::process::ExitCode;
+pub(crate) fn trial() -> Trial { Trial::test("soon", || Ok(())) }
+pub(crate) fn compare(_: &Stand) -> ExitCode { ExitCode::SUCCESS }
