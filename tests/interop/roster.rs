@@ -63,7 +63,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     },
     Client { name: "jedis", speaks: &[Spoken::of("redis-distributed-lock")], serves_many: true },
     Client { name: "jedis-lock", speaks: &[Spoken::of("jedis-lock")], serves_many: true },
-    Client { name: "redis-py-2.9", speaks: &[Spoken::of("redis-py-2.8")], serves_many: false },
+    Client { name: "redis-py-2.9", speaks: &[Spoken::of("redis-py-2.8-python3")], serves_many: false },
     Client { name: "redis-py", speaks: &[Spoken::of("token")], serves_many: false },
     Client { name: "npm-redis-lock", speaks: &[Spoken::of("npm-redis-lock")], serves_many: false },
     Client { name: "redlock", speaks: &[Spoken::of("token")], serves_many: false },
