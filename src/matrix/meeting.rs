@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::situation::{Coming, left_by};
-use crate::lock::Locker;
+use crate::lock::{Locker, Mode};
 use crate::wire::UnixTime;
 
 /// What happens when a newcomer of one protocol meets what a holder of another wrote.
@@ -38,8 +38,11 @@ impl Verdict {
 /// Lets the newcomer come in the middle of the lease, and long after the holder's death.
 pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime) -> Verdict {
     let mut verdict = Verdict::default();
+    let may_share = holder.mode() == Mode::Shared && newcomer.mode() == Mode::Shared;
     for left in left_by(holder, now) {
-        verdict.living(left.living.come(&**newcomer));
+        if !may_share {
+            verdict.living(left.living.come(&**newcomer));
+        }
         for dead in left.dead {
             verdict.dead(dead.come(&**newcomer));
         }
@@ -47,10 +50,13 @@ pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime)
     verdict
 }
 
+/// What a newcomer found that looks for the lock under another name than its holder.
+const NO_KEY: &str = "(no key)";
+
 impl Verdict {
     fn living(&mut self, coming: Coming) {
         if coming.wins {
-            self.steals = self.steals.take().or(coming.found);
+            self.steals = self.steals.take().or(coming.found).or_else(|| Some(NO_KEY.to_owned()));
         } else if coming.changes {
             self.clobbers = self.clobbers.take().or(coming.found);
         }

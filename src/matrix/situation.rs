@@ -75,12 +75,11 @@ pub(super) fn left_by(holder: &Arc<dyn Locker>, begin: UnixTime) -> impl Iterato
     owners().map_while(move |owner| {
         let mut won = Stage::new(begin);
         let has_won = matches!(won.try_acquire(&**holder, &owner, Until::End), Some(Acquired::Won(_)));
-        let written = won.content(holder.key());
-        if !has_won || written == last {
-            // Nothing of the owner is in the value: all others write the same.
+        if !has_won || last.as_ref() == Some(won.server()) {
+            // Nothing of the owner is in what it writes: all others write the same.
             return None;
         }
-        last = written;
+        last = Some(won.server().clone());
         let mut died = Stage::new(begin);
         died.try_acquire(&**holder, &owner, Until::FirstWrite);
         let living = Situation { stage: won.at(lease / 2) };

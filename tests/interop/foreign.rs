@@ -23,6 +23,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use lockshift::matrix::LAPS;
+
 use crate::roster::Client;
 
 /// Longer than any question takes on a busy machine.
@@ -116,6 +118,15 @@ impl Session {
     /// Gives back what it holds.
     pub(crate) fn release(&self, key: &str) {
         assert_eq!(self.ask(&format!("release {key}")), "released", "{} gives {key} back", self.client);
+    }
+
+    /// As many tries as the matrix allows a newcomer; what it wins it gives back.
+    pub(crate) fn comes(&self, protocol: &str, key: &str, lease: Duration) -> bool {
+        let wins = (0..LAPS).any(|_| self.acquires(protocol, key, lease));
+        if wins {
+            self.ask(&format!("release {key}"));
+        }
+        wins
     }
 
     /// Ends the client as a power failure would, and with it all sessions with it.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lockshift::lock::{Acquired, Locker, Owner, Token};
+use lockshift::matrix::LAPS;
 use lockshift::sim::{Flavour, Server, Session};
 use lockshift::wire::{MonoTime, Pending, Reading, Transcript, UnixTime};
 
@@ -33,6 +34,34 @@ pub(crate) fn ends(locker: &dyn Locker, contents: &Contents, after: UnixTime) ->
         if wins(middle) { won = middle } else { refused = middle }
     }
     UnixTime::from_millis(won)
+}
+
+/// What comes of a newcomer's tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Wins,
+    /// It does not win, and the key holds something else now.
+    Clobbers,
+    IsRefused,
+}
+
+impl Outcome {
+    pub(crate) fn of(wins: bool, changes: bool) -> Self {
+        match (wins, changes) {
+            (true, _) => Self::Wins,
+            (false, true) => Self::Clobbers,
+            (false, false) => Self::IsRefused,
+        }
+    }
+}
+
+/// What comes of it when our protocol meets this content now.
+pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> Outcome {
+    let mut at = At { server: Server::new(Flavour::Redis70), now };
+    contents.put(&mut at);
+    let before = Contents::of(&mut at, "");
+    let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_))));
+    Outcome::of(wins, Contents::of(&mut at, "").written() != before.written())
 }
 
 /// Whether our protocol, winning at a moment between these, writes just this, to end when this ends.

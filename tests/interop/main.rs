@@ -8,23 +8,24 @@
 //! - [`stand`]: the one server and the clients that are running.
 //! - [`ours`]: our side of a scene.
 //! - [`content`]: what a key holds, read from a server and written to another.
+//! - [`gallery`]: what every client writes, kept for the others to find.
 //! - [`foresight`]: what our protocol makes of a content at a moment, run on a simulated server.
 //! - [`wire`]: any command on a real server or a simulated one.
 //! - [`clock`]: the wall clock, and how far a reading of it can be trusted.
 //!
 //! What they hold:
 //!
-//! - [`scenes`]: held by one is refused to the other; freed, expired or left by a crash it can be had; bytes; contention.
-//! - [`fleets`]: every pair of the matrix of which a real client exists.
+//! - [`scenes`]: held by one is refused to the other; freed, expired or left by a crash it can be had; bytes; contention;
+//!   values of other protocols, as the matrix has them and as their real clients write them.
 //! - [`proven`]: the table in the README says what has been proven here.
 //!
 //! `tests/interop/prepare` makes the clients ready; `./test` calls it. A client that is not ready fails its tests.
 
 mod clock;
 mod content;
-mod fleets;
 mod foreign;
 mod foresight;
+mod gallery;
 mod ours;
 mod proven;
 mod roster;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     // They wait more than they work.
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let stand = Arc::new(Stand::new());
-    let trials = scenes::trials(&stand).chain(fleets::trials(&stand)).chain([proven::trial()]).collect();
+    let trials = scenes::trials(&stand).collect();
     let conclusion = run(&arguments, trials);
     if conclusion.has_failed() || arguments.list || conclusion.num_filtered_out > 0 {
         return conclusion.exit_code();

@@ -4,6 +4,8 @@ mod bytes;
 mod contention;
 mod crash;
 mod expiry;
+mod matrix;
+mod mixed;
 mod release;
 
 use std::sync::Arc;
@@ -40,6 +42,8 @@ pub(crate) const SCENES: &[Scene] = &[
     Scene { name: "taken_after_a_crash", applies: |_| true, play: crash::taken_after_a_crash },
     Scene { name: "a_thousand_cycles", applies: |_| true, play: contention::a_thousand_cycles },
     Scene { name: "same_bytes", applies: |spoken| spoken.same_bytes, play: bytes::same_bytes },
+    Scene { name: "as_the_matrix_says", applies: |_| true, play: matrix::as_the_matrix_says },
+    Scene { name: "among_foreign_values", applies: |_| true, play: mixed::among_foreign_values },
 ];
 
 /// Every scene with every client in every protocol that it speaks.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use redis::Connection;
 
 use crate::foreign::{Process, Session};
+use crate::gallery::{self, Written};
 use crate::roster::Client;
 use crate::server::Server;
 
@@ -18,6 +19,7 @@ pub(crate) struct Stand {
     server: OnceLock<Server>,
     sessions: AtomicU32,
     proofs: Mutex<BTreeSet<Proof>>,
+    gallery: OnceLock<Vec<Written>>,
 }
 
 /// A scene that was played to its end as it should.
@@ -52,6 +54,11 @@ impl Stand {
     /// A connection to the server.
     pub(crate) fn connect(&self) -> Connection {
         self.server().connect()
+    }
+
+    /// What every client that is ready writes, written when first asked for.
+    pub(crate) fn gallery(&self) -> &[Written] {
+        self.gallery.get_or_init(|| gallery::written(self))
     }
 
     /// Notes that a scene went as it should.
