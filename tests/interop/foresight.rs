@@ -125,9 +125,11 @@ fn moments(locker: &dyn Locker, contents: &Contents, when: Between) -> Box<dyn I
         let began = stamp - locker.lease().length().as_secs_f64();
         #[expect(clippy::cast_possible_truncation, reason = "nanoseconds of this century fit")]
         let nanos = (began * 1e9) as i64;
-        return Box::new((-2000..2000).map(move |off| UnixTime::from_nanos(nanos + off)).filter(move |moment| {
-            (when.from.as_nanos()..=when.to.as_nanos()).contains(&moment.as_nanos())
-        }));
+        return Box::new(
+            (-2000..2000)
+                .map(move |off| UnixTime::from_nanos(nanos + off))
+                .filter(move |moment| (when.from.as_nanos()..=when.to.as_nanos()).contains(&moment.as_nanos())),
+        );
     }
     let millis = when.from.as_millis()..=when.to.as_millis();
     Box::new(millis.filter_map(UnixTime::from_millis))

@@ -1,6 +1,10 @@
 //! soon
-use libtest_mimic::Trial;
 use crate::stand::Stand;
+use libtest_mimic::Trial;
 use std::process::ExitCode;
-pub(crate) fn trial() -> Trial { Trial::test("soon", || Ok(())) }
-pub(crate) fn compare(_: &Stand) -> ExitCode { ExitCode::SUCCESS }
+pub(crate) fn trial() -> Trial {
+    Trial::test("soon", || Ok(()))
+}
+pub(crate) fn compare(_: &Stand) -> ExitCode {
+    ExitCode::SUCCESS
+}

@@ -43,17 +43,23 @@ impl Spoken {
     }
 }
 
-const PHP_8: &[Spoken] =
-    &[Spoken::of("php-setnx"), Spoken::of("php-del-takeover").that_doubles(), Spoken::of("php-getset")];
-const PHP_7: &[Spoken] =
-    &[Spoken::of("php-setnx"), Spoken::of("php7-del-takeover").that_doubles(), Spoken::of("php7-getset")];
+/// The three locks of the PHP article; the second deletes what it does not find.
+macro_rules! php_article {
+    ($by_del:literal, $by_getset:literal) => {
+        &[Spoken::of("php-setnx"), Spoken::of($by_del).that_doubles(), Spoken::of($by_getset)]
+    };
+}
 
 /// All of them.
 pub(crate) const CLIENTS: &[Client] = &[
-    Client { name: "phpredis", speaks: PHP_8, serves_many: false },
-    Client { name: "predis", speaks: PHP_8, serves_many: false },
-    Client { name: "php-7.4-phpredis", speaks: PHP_7, serves_many: false },
-    Client { name: "php-7.4-predis", speaks: PHP_7, serves_many: false },
+    Client { name: "phpredis", speaks: php_article!("php-del-takeover", "php-getset"), serves_many: false },
+    Client { name: "predis", speaks: php_article!("predis-del-takeover", "predis-getset"), serves_many: false },
+    Client { name: "php-7.4-phpredis", speaks: php_article!("php7-del-takeover", "php7-getset"), serves_many: false },
+    Client {
+        name: "php-7.4-predis",
+        speaks: php_article!("predis7-del-takeover", "predis7-getset"),
+        serves_many: false,
+    },
     Client { name: "laravel", speaks: &[Spoken::of("token").with_own_value()], serves_many: false },
     Client { name: "symfony", speaks: &[Spoken::of("token").with_own_value()], serves_many: false },
     Client {

@@ -29,12 +29,8 @@ struct Seen {
 
 pub(super) fn a_thousand_cycles(part: &Part<'_>) {
     let (key, witness) = (part.key("key"), part.key("witness"));
-    let question = format!(
-        "work {} {key} {witness} {CYCLES} {} {}",
-        part.spoken.protocol,
-        HOLD.as_millis(),
-        LEASE.as_millis()
-    );
+    let question =
+        format!("work {} {key} {witness} {CYCLES} {} {}", part.spoken.protocol, HOLD.as_millis(), LEASE.as_millis());
     let theirs = [(); 2].map(|()| part.stand.session(part.client));
     for session in &theirs {
         session.ask("version");

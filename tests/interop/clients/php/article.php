@@ -29,10 +29,14 @@ final class Article implements Locks
                 break;
             case 'php-del-takeover':
             case 'php7-del-takeover':
+            case 'predis-del-takeover':
+            case 'predis7-del-takeover':
                 $won = $this->byDel($key, $lease);
                 break;
             case 'php-getset':
             case 'php7-getset':
+            case 'predis-getset':
+            case 'predis7-getset':
                 $won = $this->byGetset($key, $lease);
                 break;
             default:
