@@ -9,6 +9,25 @@ pub(crate) struct Client {
     pub(crate) speaks: &'static [Spoken],
     /// Whether one process serves many sessions at once: machines that are slow to start.
     pub(crate) serves_many: bool,
+    /// Whether its version is written down here, and not that of the machine's own packages.
+    pub(crate) is_pinned: bool,
+}
+
+impl Client {
+    /// A client in PHP, which comes from the machine's own packages.
+    const fn php(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: false, is_pinned: false }
+    }
+
+    /// A client that is quick to start.
+    const fn quick(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: false, is_pinned: true }
+    }
+
+    /// A client in Java.
+    const fn java(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: true, is_pinned: true }
+    }
 }
 
 /// One of our protocols, spoken by somebody else.
@@ -50,27 +69,23 @@ macro_rules! php_article {
     };
 }
 
+const TOKEN: &[Spoken] = &[Spoken::of("token")];
+const TOKEN_OF_ITS_OWN: &[Spoken] = &[Spoken::of("token").with_own_value()];
+const JAVA_ARTICLE: &[Spoken] = &[Spoken::of("java-getset"), Spoken::of("java-lua"), Spoken::of("java-token")];
+
 /// All of them.
 pub(crate) const CLIENTS: &[Client] = &[
-    Client { name: "phpredis", speaks: php_article!("php-del-takeover", "php-getset"), serves_many: false },
-    Client { name: "predis", speaks: php_article!("predis-del-takeover", "predis-getset"), serves_many: false },
-    Client { name: "php-7.4-phpredis", speaks: php_article!("php7-del-takeover", "php7-getset"), serves_many: false },
-    Client {
-        name: "php-7.4-predis",
-        speaks: php_article!("predis7-del-takeover", "predis7-getset"),
-        serves_many: false,
-    },
-    Client { name: "laravel", speaks: &[Spoken::of("token").with_own_value()], serves_many: false },
-    Client { name: "symfony", speaks: &[Spoken::of("token").with_own_value()], serves_many: false },
-    Client {
-        name: "spring",
-        speaks: &[Spoken::of("java-getset"), Spoken::of("java-lua"), Spoken::of("java-token")],
-        serves_many: true,
-    },
-    Client { name: "jedis", speaks: &[Spoken::of("redis-distributed-lock")], serves_many: true },
-    Client { name: "jedis-lock", speaks: &[Spoken::of("jedis-lock")], serves_many: true },
-    Client { name: "redis-py-2.9", speaks: &[Spoken::of("redis-py-2.8-python3")], serves_many: false },
-    Client { name: "redis-py", speaks: &[Spoken::of("token")], serves_many: false },
-    Client { name: "npm-redis-lock", speaks: &[Spoken::of("npm-redis-lock")], serves_many: false },
-    Client { name: "redlock", speaks: &[Spoken::of("token")], serves_many: false },
+    Client::php("phpredis", php_article!("php-del-takeover", "php-getset")),
+    Client::php("predis", php_article!("predis-del-takeover", "predis-getset")),
+    Client::php("php-7.4-phpredis", php_article!("php7-del-takeover", "php7-getset")),
+    Client::php("php-7.4-predis", php_article!("predis7-del-takeover", "predis7-getset")),
+    Client::php("laravel", TOKEN_OF_ITS_OWN),
+    Client::php("symfony", TOKEN_OF_ITS_OWN),
+    Client::java("spring", JAVA_ARTICLE),
+    Client::java("jedis", &[Spoken::of("redis-distributed-lock")]),
+    Client::java("jedis-lock", &[Spoken::of("jedis-lock")]),
+    Client::quick("redis-py-2.9", &[Spoken::of("redis-py-2.8-python3")]),
+    Client::quick("redis-py", TOKEN),
+    Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),
+    Client::quick("redlock", TOKEN),
 ];

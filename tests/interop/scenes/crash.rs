@@ -1,20 +1,22 @@
-//! A client that ends with the lock in its hands, all connections with it, leaves it to whoever comes after its lease.
+//! Whoever ends with the lock in its hands, all connections with it, leaves it to the other side, after its lease.
 
 use std::time::Duration;
 
 use super::Part;
-use super::expiry::{end_of, we_take_over};
+use super::expiry::{end_of, they_take_over, we_take_over};
 use crate::ours::Ours;
 
+const LEASE: Duration = Duration::from_secs(2);
+
 pub(super) fn taken_after_a_crash(part: &Part<'_>) {
-    let key = part.key("theirs");
+    let (left_by_them, left_by_us) = (part.key("theirs"), part.key("ours"));
     let theirs = part.stand.lone_session(part.client);
-    assert!(theirs.acquires(part.spoken.protocol, &key, Duration::from_secs(2)), "nobody holds it");
-    let end = end_of(part, &key);
+    assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "nobody holds it");
+    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("nobody holds it").abandon();
+    let they_end = end_of(part, &left_by_them);
+    let we_end = end_of(part, &left_by_us);
     theirs.crash();
-    let ours = Ours::new(part.stand, part.spoken, &key, Duration::from_secs(2));
-    if end.is_none() {
-        assert!(ours.acquire().is_none(), "a lock without an end stays, whoever dies");
-    }
-    we_take_over(part, &key, end);
+
+    we_take_over(part, &left_by_them, they_end);
+    they_take_over(part, &part.stand.session(part.client), &left_by_us, we_end);
 }

@@ -41,7 +41,8 @@ pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>) {
     taken_at(end, || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
 }
 
-fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>) {
+/// They get what we have left, when it ends.
+pub(super) fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>) {
     taken_at(end, || theirs.acquires(part.spoken.protocol, key, SHORT));
 }
 

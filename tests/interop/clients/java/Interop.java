@@ -51,7 +51,7 @@ final class Interop {
     private static String answer(Locks.Library library, Locks locks, String verb, String[] args) throws Exception {
         switch (verb) {
             case "version":
-                return "Java " + Runtime.version().feature() + ", " + library.version();
+                return library.version() + ", Java";
             case "acquire":
                 return locks.acquire(args[0], args[1], Long.parseLong(args[2])) ? "won" : "held";
             case "lock":

@@ -88,7 +88,7 @@ const questions = {
   release: locks.release,
   extend: (key, leaseMs) => locks.extend(key, Number(leaseMs)),
   work,
-  version: async () => `Node ${process.versions.node}, ${name} ${require(`${name}/package.json`).version}`,
+  version: async () => `${name} ${require(`${name}/package.json`).version}, Node`,
   crash: () => process.kill(process.pid, 'SIGKILL'),
 };
 

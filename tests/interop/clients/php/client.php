@@ -48,7 +48,7 @@ function answer(Locks $locks, string $verb, array $args): string
 {
     switch ($verb) {
         case 'version':
-            return 'PHP ' . PHP_VERSION . ', ' . $locks->version();
+            return $locks->version() . ', PHP ' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
         case 'acquire':
             return $locks->acquire($args[0], $args[1], (int) $args[2]) ? 'won' : 'held';
         case 'release':

@@ -62,7 +62,7 @@ class Locks:
         return "worked %d %d %d" % (done, doubles, overruns)
 
     def version(self):
-        return "Python %s, redis %s" % (platform.python_version(), redis.__version__)
+        return "redis %s, Python %s" % (redis.__version__, platform.python_version_tuple()[0])
 
     def crash(self):
         os._exit(9)
