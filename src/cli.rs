@@ -15,6 +15,8 @@ mod link;
 mod man;
 mod matrix;
 mod page;
+mod pages;
+mod plan;
 mod progress;
 mod protocols;
 mod races;
@@ -53,6 +55,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
+        Mode::Plan(args) => plan::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

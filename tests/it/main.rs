@@ -12,10 +12,12 @@
 //!
 //! What they hold:
 //!
+//! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
@@ -27,20 +29,20 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod bridge;
 mod browser;
 mod cli;
 mod contract;
 mod driver;
 mod drivers;
+mod examples;
 mod explore;
 mod golden;
 mod hostile;
 mod monitor;
 mod native;
-#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
-#[cfg(feature = "cli")]
 mod prose;
 mod protocols;
 mod proxy;
@@ -48,6 +50,5 @@ mod races;
 mod readme;
 mod server;
 mod set;
-#[cfg(feature = "sim")]
 mod sim;
 mod tidy;

@@ -8,6 +8,7 @@ use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
 use redis::ConnectionLike;
 
+use super::beside::HeldBeside;
 use super::line::Line;
 use super::renewing::Renewing;
 use super::tenancy::Tenancy;
@@ -27,8 +28,8 @@ pub struct Guard<C: ConnectionLike + 'static> {
 }
 
 impl<C: ConnectionLike + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold)), renewing: None, given_back: false }
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -87,6 +88,7 @@ impl<C: ConnectionLike + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
+        self.tenancy.abandon();
     }
 
     fn give_back(&mut self) -> Result<Answer<Released>, Error> {
