@@ -16,6 +16,7 @@ mod man;
 mod matrix;
 mod page;
 mod pages;
+mod plan;
 mod progress;
 mod protocols;
 mod races;
@@ -24,6 +25,7 @@ mod scan;
 mod server;
 mod signals;
 mod states;
+mod wires;
 mod words;
 
 use std::process::ExitCode;
@@ -54,6 +56,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
+        Mode::Plan(args) => plan::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::everywhere::Everywhere;
-use super::{compare, completions, explore, inspect, man, matrix, protocols, races, run, scan};
+use super::{compare, completions, explore, inspect, man, matrix, plan, protocols, races, run, scan};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -25,6 +25,7 @@ pub(super) enum Mode {
     Races(races::Args),
     Explore(explore::Args),
     Matrix(matrix::Args),
+    Plan(plan::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -11,7 +11,7 @@ use super::maker::Maker;
 use super::setting::Setting;
 use crate::bridge::new_key;
 use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
-use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, ReentrantLock, StampHashLock, TokenLock};
+use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock};
 
 pub use self::holder::Holder;
 
@@ -31,12 +31,16 @@ enum Kind {
     Token,
     FencedToken,
     Reentrant,
+    Redlock,
     ReadWrite,
     Pair,
     Stamps,
     Redisson,
     RedissonReadWrite,
 }
+
+/// On how many independent servers a lock is.
+pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };
@@ -67,6 +71,13 @@ pub(super) const ROWS: &[Modern] = &[
         encoding: "hash of <uuid>:<thread>: decimal count",
         settings: &[Setting { name: "fence", words: &["no", "yes"] }],
         kind: Kind::Reentrant,
+    },
+    Modern {
+        name: "redlock",
+        source: "Redis documentation, \"Distributed Locks with Redis\", \"The Redlock Algorithm\"",
+        encoding: "<hex>, on most of several servers",
+        settings: &[SERVERS],
+        kind: Kind::Redlock,
     },
     Modern {
         name: "read-write",
@@ -118,6 +129,10 @@ impl Modern {
                     Arc::new(TokenLock::new(key, lease).timed(timing).native(native))
                 })
             }
+            Kind::Redlock => {
+                let servers = said.servers();
+                Arc::new(move |key, lease| Arc::new(Redlock::new(key, lease, servers)))
+            }
             Kind::FencedToken => Arc::new(|key, lease| Arc::new(FencedTokenLock::new(key, lease))),
             Kind::Reentrant if said.is("fence", "yes") => {
                 Arc::new(|key, lease| Arc::new(ReentrantLock::new(key, lease).fenced()))
@@ -139,7 +154,7 @@ impl Modern {
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.kind {
-            Kind::Token | Kind::FencedToken | Kind::ReadWrite => is_token(value),
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => is_token(value),
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
@@ -153,14 +168,14 @@ impl Modern {
             Kind::RedissonReadWrite => Layout::ModeAndOwners.holders(fields),
             Kind::Stamps => Layout::Stamps.holders(fields),
             // A string.
-            Kind::Token | Kind::FencedToken | Kind::ReadWrite | Kind::Pair => None,
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite | Kind::Pair => None,
         }
     }
 
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
         match self.kind {
-            Kind::Token | Kind::FencedToken | Kind::ReadWrite => true,
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => true,
             Kind::Pair | Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }

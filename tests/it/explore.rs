@@ -9,6 +9,7 @@ pub(crate) mod locks;
 mod lost;
 mod modern;
 mod planted;
+mod redlock;
 mod sameness;
 mod second_opinion;
 mod traces;

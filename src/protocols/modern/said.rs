@@ -1,5 +1,8 @@
 //! What was said about a modern lock, and what the words mean. Those that were not said are the first of their setting.
 
+use std::num::NonZeroU8;
+
+use super::SERVERS;
 use crate::lock::Mode;
 use crate::modern::redisson::{Kind, Publish};
 use crate::modern::{Native, Timing};
@@ -19,6 +22,11 @@ impl<'a> Said<'a> {
     /// Whether this word was said for this setting.
     pub(super) fn is(&self, setting: &str, word: &str) -> bool {
         self.word(setting) == Some(word)
+    }
+
+    /// On how many independent servers the lock is.
+    pub(super) fn servers(&self) -> NonZeroU8 {
+        self.word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN)
     }
 
     /// Which side of a lock with two.
