@@ -7,6 +7,8 @@ pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
 
+#[cfg(feature = "sim")]
+pub mod audit;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;
@@ -16,6 +18,7 @@ pub mod explore;
 pub mod inspect;
 #[cfg(feature = "sim")]
 pub mod matrix;
+pub mod monitor;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;

@@ -12,6 +12,7 @@
 //!
 //! What they hold:
 //!
+//! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
@@ -27,6 +28,8 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+#[cfg(feature = "sim")]
+mod audit;
 mod browser;
 mod cli;
 mod contract;
