@@ -3,6 +3,7 @@
 //!
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
+mod audit;
 mod comparison;
 mod exploration;
 mod inspection;
@@ -16,6 +17,7 @@ mod timeline;
 
 use serde::Serialize;
 
+pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
 pub use exploration::Exploration;
 pub use inspection::Inspection;
