@@ -40,14 +40,58 @@ struct Part<'a> {
 
 /// All of them, in the order of the table in the README.
 pub(crate) const SCENES: &[Scene] = &[
-    Scene { name: "refused_while_held", head: "held", mark: "⇄", applies: |_| true, play: release::refused_while_held },
-    Scene { name: "free_once_released", head: "released", mark: "⇄", applies: |_| true, play: release::free_once_released },
-    Scene { name: "taken_when_expired", head: "expired", mark: "⇄", applies: |_| true, play: expiry::taken_when_expired },
-    Scene { name: "taken_after_a_crash", head: "crashed", mark: "⇄", applies: |_| true, play: crash::taken_after_a_crash },
-    Scene { name: "a_thousand_cycles", head: "1,000 cycles", mark: "⇄", applies: |_| true, play: contention::a_thousand_cycles },
-    Scene { name: "same_bytes", head: "bytes", mark: "=", applies: |spoken| spoken.same_bytes, play: bytes::same_bytes },
-    Scene { name: "as_the_matrix_says", head: "matrix", mark: "✓", applies: |_| true, play: matrix::as_the_matrix_says },
-    Scene { name: "among_foreign_values", head: "mixed", mark: "✓", applies: |_| true, play: mixed::among_foreign_values },
+    Scene {
+        name: "refused_while_held", head: "held", mark: "⇄", applies: |_| true, play: release::refused_while_held
+    },
+    Scene {
+        name: "free_once_released",
+        head: "released",
+        mark: "⇄",
+        applies: |_| true,
+        play: release::free_once_released,
+    },
+    Scene {
+        name: "taken_when_expired",
+        head: "expired",
+        mark: "⇄",
+        applies: |_| true,
+        play: expiry::taken_when_expired,
+    },
+    Scene {
+        name: "taken_after_a_crash",
+        head: "crashed",
+        mark: "⇄",
+        applies: |_| true,
+        play: crash::taken_after_a_crash,
+    },
+    Scene {
+        name: "a_thousand_cycles",
+        head: "1,000 cycles",
+        mark: "⇄",
+        applies: |_| true,
+        play: contention::a_thousand_cycles,
+    },
+    Scene {
+        name: "same_bytes",
+        head: "bytes",
+        mark: "=",
+        applies: |spoken| spoken.same_bytes,
+        play: bytes::same_bytes,
+    },
+    Scene {
+        name: "as_the_matrix_says",
+        head: "matrix",
+        mark: "✓",
+        applies: |_| true,
+        play: matrix::as_the_matrix_says,
+    },
+    Scene {
+        name: "among_foreign_values",
+        head: "mixed",
+        mark: "✓",
+        applies: |_| true,
+        play: mixed::among_foreign_values,
+    },
 ];
 
 /// Every scene with every client in every protocol that it speaks.
