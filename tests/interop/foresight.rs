@@ -94,7 +94,7 @@ fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquir
                 redis.record_clock(Reading { wall: at.now, mono: MonoTime::since_origin(Duration::ZERO) });
             }
             Err(Pending::Send(command)) => redis.record_reply(at.server.call(Session(owner.pid), &command, at.now)),
-            Err(Pending::Fault(_)) => return None,
+            Err(Pending::Fault(_) | Pending::Round(_)) => return None,
         }
     }
     None

@@ -14,6 +14,7 @@
 //! What they hold:
 //!
 //! - [`bridge`]: the bridge lock, and what remains possible beside it.
+//! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
@@ -33,6 +34,8 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+#[cfg(feature = "sim")]
+mod audit;
 mod bridge;
 mod browser;
 mod cli;
