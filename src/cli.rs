@@ -15,6 +15,7 @@ mod link;
 mod man;
 mod matrix;
 mod page;
+mod pages;
 mod progress;
 mod protocols;
 mod races;

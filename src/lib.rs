@@ -7,6 +7,7 @@ pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
 
+pub mod bridge;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;
@@ -16,6 +17,8 @@ pub mod explore;
 pub mod inspect;
 #[cfg(feature = "sim")]
 pub mod matrix;
+#[cfg(feature = "sim")]
+pub mod plan;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;

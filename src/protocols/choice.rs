@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::maker::Maker;
 use super::modern::SERVERS;
-use super::protocol::{Protocol, find};
+use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
 use crate::lock::{Lease, Locker};
@@ -24,7 +24,7 @@ impl Choice {
     /// What this means.
     ///
     /// # Errors
-    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that.
+    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that; a fleet that cannot be bridged.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let protocol = find(&spec.name)?;
         let settings = protocol.settings();
@@ -37,7 +37,9 @@ impl Choice {
             });
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
-        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker: protocol.maker(spec.options()) })
+        let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
+        let maker = protocol.maker(name, spec.options())?;
+        Ok(Self { protocol, written: format!("{name}{options}"), maker })
     }
 
     /// The protocol.

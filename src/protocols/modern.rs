@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::maker::Maker;
 use super::setting::Setting;
+use crate::bridge::new_key;
 use crate::lock::{Lease, Locker, Mode};
 use crate::modern::{Native, PairLock, ReadWriteLock, Redlock, StampHashLock, Timing, TokenLock};
 use crate::wire::Key;
@@ -42,6 +43,7 @@ pub(super) const ROWS: &[Modern] = &[
         encoding: "<hex>",
         settings: &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
+            Setting { name: "key", words: &["same", "sibling"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
         ],
         kind: Kind::Token,
@@ -84,9 +86,13 @@ impl Modern {
             timing: timing(word("expiry")),
             native: native(word("native")),
             servers: word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN),
+            beside: word("key") == Some("sibling"),
             mode: if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive },
         };
-        Arc::new(move |key, lease| self.lock(key, lease, said))
+        Arc::new(move |key, lease| {
+            let key = if said.beside { new_key(&key) } else { key };
+            self.lock(key, lease, said)
+        })
     }
 
     /// Whether it could have written this string.
@@ -108,7 +114,7 @@ impl Modern {
     }
 
     fn lock(&self, key: Key, lease: Lease, said: Said) -> Arc<dyn Locker> {
-        let Said { timing, native, servers, mode } = said;
+        let Said { timing, native, servers, mode, .. } = said;
         match self.kind {
             Kind::Token => Arc::new(TokenLock::new(key, lease).timed(timing).native(native)),
             Kind::Redlock => Arc::new(Redlock::new(key, lease, servers)),
@@ -129,6 +135,8 @@ struct Said {
     native: Native,
     servers: NonZeroU8,
     mode: Mode,
+    /// On a key beside the one that is named.
+    beside: bool,
 }
 
 fn timing(word: Option<&str>) -> Timing {

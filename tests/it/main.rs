@@ -13,6 +13,7 @@
 //!
 //! What they hold:
 //!
+//! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
@@ -32,6 +33,7 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+mod bridge;
 mod browser;
 mod cli;
 mod cluster;
