@@ -125,7 +125,9 @@ impl Scene {
     /// # Panics
     /// If there is none.
     pub(super) fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Command {
-        let Err(Pending::Round(open)) = self.run(who, actor) else { panic!("client {who} asks several servers") };
+        let Err(Pending::Round(open)) = self.run(who, &self.begun(who, actor)) else {
+            panic!("client {who} asks several servers")
+        };
         open.into_iter().find(|command| command.node() == Node(server)).expect("this server is to hear of it")
     }
 
