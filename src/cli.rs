@@ -2,6 +2,7 @@
 //! looks as text and JSON is in [`report`](crate::report); here is only what was typed, and what that means.
 
 mod args;
+mod audit;
 mod compare;
 mod completions;
 mod everywhere;
@@ -16,14 +17,17 @@ mod man;
 mod matrix;
 mod page;
 mod pages;
+mod plan;
 mod progress;
 mod protocols;
 mod races;
+mod record;
 mod run;
 mod scan;
 mod server;
 mod signals;
 mod states;
+mod trace;
 mod wires;
 mod words;
 
@@ -55,6 +59,9 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
+        Mode::Plan(args) => plan::run(&args, everywhere),
+        Mode::Record(args) => record::run(&args, everywhere),
+        Mode::Audit(args) => audit::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -6,12 +6,14 @@
 //! bridges, on the [`new_key`](crate::bridge::new_key), until they are alone. Old clients and clients that only speak the
 //! new protocol are never in one phase.
 
+mod advice;
 mod outlook;
 mod phase;
 mod residual;
 mod rule;
 mod scenes;
 
+pub use advice::Advice;
 pub use outlook::{Outlook, Plan, plan};
 pub use phase::Phase;
 pub use residual::Residual;

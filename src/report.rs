@@ -3,11 +3,13 @@
 //!
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
+mod audit;
 mod comparison;
 mod exploration;
 mod inspection;
 mod matrix;
 mod moment;
+mod plan;
 mod protocols;
 mod races;
 mod run;
@@ -17,10 +19,12 @@ mod timeline;
 
 use serde::Serialize;
 
+pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
 pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;
+pub use plan::Planned;
 pub use protocols::{Listed, Protocols};
 pub use races::{Races, Replayed, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};

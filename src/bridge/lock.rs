@@ -188,8 +188,7 @@ impl Bridge {
                 Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(why) }
             }
             Bidden::OldHolds(value) => {
-                let retry_in = self.fleet.left_of(&value, clocks);
-                Held { retry_in, seen: Some(value), ..Held::because(why) }
+                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(why) }
             }
         }
     }

@@ -18,9 +18,10 @@ pub(super) fn respects(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
     for _ in 0..MOST_QUESTIONS {
         match member.acquire(&stranger, redis.rewind()) {
             Ok(Acquired::Won(_)) => return false,
-            // No old client asks several servers at once.
-            Ok(Acquired::Held(_)) | Err(Pending::Round(_) | Pending::Fault(_)) => return true,
+            Ok(Acquired::Held(_)) | Err(Pending::Fault(_)) => return true,
             Err(Pending::Clock) => redis.record_clock(clocks),
+            // No old client asks several servers.
+            Err(Pending::Round(_)) => return false,
             Err(Pending::Send(command)) => match answer(&command, value, clocks.wall) {
                 Some(reply) => redis.record_reply(reply),
                 None => return false,

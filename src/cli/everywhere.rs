@@ -33,6 +33,10 @@ impl Everywhere {
         }
     }
 
+    fn nodes(&self) -> Result<Vec<Node>, Failure> {
+        self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)
+    }
+
     /// The Redis that was chosen.
     pub(super) fn server(&self) -> Result<Server, Failure> {
         let nodes = self.nodes()?;
@@ -57,10 +61,6 @@ impl Everywhere {
             return Ok(vec![self.server()?]);
         }
         Ok(nodes.into_iter().map(|node| Server::Single(Box::new(node))).collect())
-    }
-
-    fn nodes(&self) -> Result<Vec<Node>, Failure> {
-        self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Lock`] tries and waits, [`Guard`] holds and gives back, [`Watch`] tells when a lock is lost, and [`run`] is the loop
 //! below them all. There is no async runtime underneath.
 
+mod beside;
 mod carrier;
 mod guard;
 mod line;
@@ -10,10 +11,12 @@ mod lock;
 mod masters;
 mod renewing;
 mod run;
+mod shadow;
 mod tenancy;
 mod together;
 mod watch;
 
+pub use beside::Shadow;
 pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;

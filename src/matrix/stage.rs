@@ -38,6 +38,11 @@ impl Stage {
         Self { elapsed, ..self.clone() }
     }
 
+    /// The server.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// What the key holds, in words; `None` without a key.
     pub(super) fn content(&self, key: &Key) -> Option<String> {
         self.server.peek(key, self.wall()).map(|stored| stored.value.to_string())

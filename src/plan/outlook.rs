@@ -16,6 +16,8 @@ use crate::protocols::Choice;
 pub struct Plan {
     /// The old dialects.
     pub fleet: Vec<&'static Dialect>,
+    /// The one of them in whose form a bridge writes its stamp.
+    pub stamp_of: &'static Dialect,
     /// The new protocol.
     pub to: String,
     /// What each phase has in store, in their order.
@@ -51,30 +53,25 @@ pub fn plan(
 ) -> Result<Plan, Unbridgeable> {
     let cast = Cast::new(fleet, to)?;
     let outlook = |phase: Phase| look(phase, &cast.scenes(phase), threads, &mut |progress| watch(phase, progress));
-    Ok(Plan { fleet: fleet.to_vec(), to: to.to_string(), outlooks: Phase::ALL.into_iter().map(outlook).collect() })
+    let outlooks = Phase::ALL.into_iter().map(outlook).collect();
+    Ok(Plan { fleet: fleet.to_vec(), stamp_of: cast.stamp_of, to: to.to_string(), outlooks })
 }
 
 impl Plan {
-    /// Whether no phase has a race that the old clients do not have among themselves, and those without old clients have
-    /// none; and whether every phase was explored to its end.
+    /// Whether every phase was explored to its end, and none has a race that the old clients do not have among themselves.
     pub fn is_safe(&self) -> bool {
-        let [legacy, others @ ..] = self.outlooks.as_slice() else { return false };
-        legacy.exhausted && others.iter().all(|outlook| outlook.exhausted && outlook.adds_nothing_to(legacy))
-    }
-}
-
-impl Outlook {
-    /// The races that it has and `before` has not.
-    pub fn new_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Residual> {
-        let known = |property: Property| before.residuals.iter().any(|residual| residual.property == property);
-        self.residuals.iter().filter(move |residual| !known(residual.property))
+        self.outlooks.iter().all(|outlook| {
+            let is_known = |residual: &Residual| outlook.phase.has_legacy() && !self.is_new(residual);
+            outlook.exhausted && outlook.residuals.iter().all(is_known)
+        })
     }
 
-    fn adds_nothing_to(&self, legacy: &Self) -> bool {
-        match self.phase.has_legacy() {
-            true => self.new_since(legacy).next().is_none(),
-            false => self.residuals.is_empty(),
-        }
+    /// Whether the old clients do not have this race among themselves: they do not break that rule, or here it is none of
+    /// them whose step breaks it.
+    pub fn is_new(&self, residual: &Residual) -> bool {
+        let is_old = |name: &String| self.fleet.iter().any(|dialect| dialect.name == *name);
+        let before = self.outlooks.first().map(|legacy| legacy.residuals.as_slice()).unwrap_or_default();
+        !residual.by.as_ref().is_none_or(is_old) || before.iter().all(|known| known.property != residual.property)
     }
 }
 
@@ -82,17 +79,22 @@ fn look(phase: Phase, scenes: &[Scene], threads: NonZeroUsize, watch: &mut dyn F
     let mut outlook = Outlook { phase, residuals: Vec::new(), states: 0, exhausted: true };
     let mut found: Vec<Violation> = Vec::new();
     for scene in scenes {
-        let rules: Vec<Property> =
-            RULES.into_iter().filter(|rule| !rule.is_about_the_future() || scene.bounds.afterwards.is_some()).collect();
+        let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
+        let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
         let search = Search::new(scene).properties(&rules).threads(threads).symmetry(true).most_worlds(MOST_STATES);
         let findings = search.run(watch);
         outlook.states += findings.worlds;
         outlook.exhausted &= findings.end == End::Exhausted;
         found.extend(findings.violations);
     }
-    // Of several ways to break one rule the shortest.
-    found.sort_by_key(|violation| (violation.property, violation.actions.len()));
-    found.dedup_by_key(|violation| violation.property);
-    outlook.residuals = found.into_iter().map(Residual::of).collect();
+    // Of several ways to break one rule in one way the shortest.
+    found.sort_by_key(|violation| violation.actions.len());
+    for residual in found.into_iter().map(Residual::of) {
+        let is_known = |known: &Residual| (known.property, known.race) == (residual.property, residual.race);
+        if !outlook.residuals.iter().any(is_known) {
+            outlook.residuals.push(residual);
+        }
+    }
+    outlook.residuals.sort_by_key(|residual| residual.property);
     outlook
 }

@@ -3,8 +3,9 @@
 use crate::explore::Property;
 
 /// The rules that concern those who share a lock, in the order in which a plan names them.
-pub const RULES: [Property; 5] = [
+pub const RULES: [Property; 6] = [
     Property::MutualExclusion,
+    Property::ReaderExcludesWriter,
     Property::LeaseHonoured,
     Property::ReleasesOnlyOwn,
     Property::TruthfulOutcome,

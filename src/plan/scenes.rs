@@ -18,14 +18,16 @@ pub(super) struct Cast {
     legacy: Vec<Client>,
     bridge: Client,
     modern: Client,
+    /// In whose form the bridge writes.
+    pub(super) stamp_of: &'static Dialect,
 }
 
 /// All leases here, in ticks of a second.
 const LEASE: Duration = Duration::from_secs(2);
 /// When somebody died, in ticks before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
-/// Two leases, and a tick between them.
-const TICKS: Bounds = Bounds::ticks(4);
+/// A lease, a tick until the last of the old clients takes it for over, and the lease of another.
+const TICKS: Bounds = Bounds::ticks(3);
 /// Somebody may die; then all leases run out.
 const A_DEATH: Bounds = Bounds { crashes: 1, afterwards: Some(1_000), ..Bounds::ticks(1) };
 
@@ -39,6 +41,7 @@ impl Cast {
         };
         let bridge = Bridge::new(fleet, key.clone(), lease)?;
         Ok(Self {
+            stamp_of: bridge.stamp_of(),
             legacy: fleet.iter().map(old).collect(),
             bridge: renewed(Client::new("bridge", Arc::new(bridge))),
             modern: renewed(Client::new(to.to_string(), to.locker(new_key(&key), lease))),
@@ -56,8 +59,12 @@ impl Cast {
                 scenes.push(scene_after(crowd, &self.legacy[0]));
             }
         }
-        let pairs = crowds.iter().map(|crowd| scene(&crowd[1..], A_DEATH));
-        scenes.extend(pairs);
+        for crowd in &crowds {
+            scenes.push(scene(&crowd[..2], A_DEATH));
+            if crowd[2].protocol != crowd[0].protocol {
+                scenes.push(scene(&crowd[1..], A_DEATH));
+            }
+        }
         scenes
     }
 

@@ -6,6 +6,7 @@ mod compare;
 mod explore;
 mod inspect;
 mod matrix;
+mod plan;
 mod protocols;
 mod races;
 mod redlock;

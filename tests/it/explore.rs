@@ -7,6 +7,7 @@ mod for_all_time;
 mod known;
 pub(crate) mod locks;
 mod lost;
+mod modern;
 mod planted;
 mod redlock;
 mod sameness;

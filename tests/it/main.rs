@@ -14,12 +14,13 @@
 //! What they hold:
 //!
 //! - [`bridge`]: the bridge lock, and what remains possible beside it.
+//! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
-//! - [`examples`]: the examples that tell a story, told.
+//! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
@@ -33,6 +34,8 @@
 //! - [`readme`]: what the README shows is what the command prints.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
+#[cfg(feature = "sim")]
+mod audit;
 mod bridge;
 mod browser;
 mod cli;
@@ -47,10 +50,8 @@ mod hostile;
 mod life;
 mod monitor;
 mod native;
-#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
-#[cfg(feature = "cli")]
 mod prose;
 mod protocols;
 mod proxy;
@@ -60,6 +61,5 @@ mod redlock;
 mod sentinel;
 mod server;
 mod set;
-#[cfg(feature = "sim")]
 mod sim;
 mod tidy;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
 
+use super::beside::HeldBeside;
 use super::carrier::Carrier;
 use super::line::Line;
 use super::renewing::Renewing;
@@ -27,8 +28,8 @@ pub struct Guard<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold)), renewing: None, given_back: false }
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -87,6 +88,7 @@ impl<C: Carrier + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
+        self.tenancy.abandon();
     }
 
     fn give_back(&mut self) -> Result<Answer<Released>, Error> {
