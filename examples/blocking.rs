@@ -31,7 +31,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 println!("step {step}, with {:?} left", guard.left());
             }
             match guard.release()? {
-                Answer::Known(Released::Freed | Released::LeftAlone) => println!("done, and given back"),
+                Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld) => {
+                    println!("done, and given back")
+                }
                 Answer::Known(Released::Lost | Released::Intruded) => println!("done, but perhaps not alone"),
                 Answer::Unknown(unknown) => println!("done; {unknown}"),
             }

@@ -10,15 +10,18 @@ mod explore;
 mod failure;
 mod file;
 mod inspect;
+mod keys;
 mod link;
 mod man;
 mod matrix;
 mod page;
+mod pages;
 mod plan;
 mod progress;
 mod protocols;
 mod races;
 mod run;
+mod scan;
 mod server;
 mod signals;
 mod states;
@@ -47,6 +50,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Scan(args) => scan::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),

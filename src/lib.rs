@@ -26,6 +26,7 @@ pub mod races;
 pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
+pub mod scan;
 #[cfg(feature = "sim")]
 pub mod sim;
 

@@ -54,6 +54,9 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// Ours is given back, and the lock is still held: by the same owner, who had entered more than once, or by others
+    /// who share it.
+    StillHeld,
     /// Given back; but of several keys that were held at once one was not as we had left it, and was left alone: somebody
     /// may have worked beside us.
     Intruded,

@@ -28,8 +28,13 @@
 
 extern crate alloc;
 
+mod fence;
 mod fenced;
+mod field;
+mod multi;
 mod native;
+pub mod redisson;
+mod reentrant;
 mod rw;
 mod rw_hash;
 mod rw_pair;
@@ -37,7 +42,9 @@ mod timing;
 mod token;
 
 pub use fenced::FencedTokenLock;
+pub use multi::{MultiKeyLock, NotTogether};
 pub use native::{CompareDelete, Native};
+pub use reentrant::ReentrantLock;
 pub use rw::ReadWriteLock;
 pub use rw_hash::StampHashLock;
 pub use rw_pair::PairLock;

@@ -22,7 +22,7 @@ impl Everywhere {
 
     /// The Redis that was chosen.
     pub(super) fn server(&self) -> Result<Server, Failure> {
-        let nodes: Vec<Node> = self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)?;
+        let nodes = self.nodes()?;
         match nodes.as_slice() {
             [] => Err(misnamed(
                 "which Redis? Name it with --redis redis://127.0.0.1:6379 or in the environment variable REDIS_URL",
@@ -35,6 +35,19 @@ impl Everywhere {
                 None => Ok(Server::Cluster(nodes)),
             },
         }
+    }
+
+    /// Where several addresses are several independent servers: those. They are one cluster if one of them says so.
+    pub(super) fn servers(&self) -> Result<Vec<Server>, Failure> {
+        let nodes = self.nodes()?;
+        if nodes.iter().any(Node::is_of_cluster) {
+            return Ok(vec![self.server()?]);
+        }
+        Ok(nodes.into_iter().map(|node| Server::Single(Box::new(node))).collect())
+    }
+
+    fn nodes(&self) -> Result<Vec<Node>, Failure> {
+        self.redis.iter().map(|url| url.parse()).collect::<Result<_, _>>().map_err(misnamed)
     }
 }
 

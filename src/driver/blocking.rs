@@ -11,10 +11,12 @@ mod renewing;
 mod run;
 mod shadow;
 mod tenancy;
+mod together;
 mod watch;
 
 pub use beside::Shadow;
 pub use guard::Guard;
 pub use lock::Lock;
 pub use run::run;
+pub use together::run_together;
 pub use watch::Watch;

@@ -71,7 +71,7 @@ impl<T> Answer<T> {
 /// Logs how a lock was given back where nobody asks: its guard was dropped, or came too late.
 pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
     match released {
-        Ok(Answer::Known(Released::Freed | Released::LeftAlone)) => {
+        Ok(Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld)) => {
             log::debug!(target: LOG, "lock key `{key}`: given back");
         }
         Ok(Answer::Known(Released::Lost)) => {

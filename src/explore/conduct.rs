@@ -95,9 +95,8 @@ impl Scene {
             Some(Ended::Released(Released::Freed)) if has_acted_before(actor) => Verdict::FreedBefore,
             Some(Ended::Released(Released::Freed)) => Verdict::Freed,
             Some(Ended::Released(Released::Lost)) => Verdict::Lost,
-            Some(
-                Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(Released::LeftAlone | Released::Intruded),
-            ) => Verdict::NotOurs,
+            Some(Ended::Acquired(_) | Ended::Extended(_)) => Verdict::NotOurs,
+            Some(Ended::Released(Released::LeftAlone | Released::StillHeld | Released::Intruded)) => Verdict::NotOurs,
         }
     }
 

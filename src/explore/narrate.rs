@@ -105,6 +105,7 @@ impl Scene {
             Ended::Released(Released::Lost) => "had lost the lock".to_owned(),
             Ended::Released(Released::Intruded) => "has freed what was its own, and learns of an intrusion".to_owned(),
             Ended::Released(Released::LeftAlone) => "leaves the key alone".to_owned(),
+            Ended::Released(Released::StillHeld) => "gives its own back, and the lock is still held".to_owned(),
             Ended::Disclaimed => "has made sure that nothing stays behind".to_owned(),
             Ended::Failed(fault) => format!("fails: {fault}"),
         }

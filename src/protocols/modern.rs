@@ -89,6 +89,14 @@ impl Modern {
         }
     }
 
+    /// Whether the string that it writes names its owner.
+    pub(super) fn names_owner(&self) -> bool {
+        match self.kind {
+            Kind::Token | Kind::ReadWrite => true,
+            Kind::Pair | Kind::Stamps => false,
+        }
+    }
+
     fn lock(&self, key: Key, lease: Lease, mode: Mode, timing: Timing, native: Native) -> Arc<dyn Locker> {
         match self.kind {
             Kind::Token => Arc::new(TokenLock::new(key, lease).timed(timing).native(native)),

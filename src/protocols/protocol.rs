@@ -142,6 +142,16 @@ impl Protocol {
         }
     }
 
+    /// Whether its value names the owner, so that it cannot be anything but a lock's.
+    pub fn names_owner(self) -> bool {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.form.names_token(),
+            Row::Modern(modern) => modern.names_owner(),
+            // In the new key; in the old one stands what its fleet writes.
+            Row::Bridge => true,
+        }
+    }
+
     /// What it makes under this name, with these words said about it, all of them known to its settings.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod plan;
 mod protocols;
 mod races;
 mod run;
+mod scan;
 mod troubles;
 mod usage;
 

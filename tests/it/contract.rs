@@ -8,6 +8,7 @@ mod clients;
 mod elsewhen;
 mod legacy;
 mod modern;
+mod redisson;
 mod scene;
 mod stage;
 mod table;
@@ -22,7 +23,7 @@ use lockshift::protocols::{self, Protocol};
 use crate::drivers::{self, Driver};
 use crate::server::Options;
 use scene::SCENES;
-use stage::{Cast, Clock, Stage};
+use stage::{Again, Cast, Clock, Stage};
 use table::Table;
 
 /// What the tables call it, and who speaks what.
@@ -71,14 +72,20 @@ fn every_protocol_has_its_expectations() {
 
 /// The row of a protocol that both contenders speak.
 fn alike(name: &str, clock: Clock, locker: Arc<dyn Locker>) -> Row {
-    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock })
+    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock, again: Again::Untold })
+}
+
+/// The same row, in which Alice tries again while she holds.
+fn again(again: Again, (name, cast): Row) -> Row {
+    (name, Cast { again, ..cast })
 }
 
 /// The rows of a lock with two sides: readers among themselves, writers among themselves, and one after the other.
 fn two_sided(name: &str, side: impl Fn(Mode) -> Arc<dyn Locker>) -> [Row; 4] {
     let (reader, writer) = (side(Mode::Shared), side(Mode::Exclusive));
     let row = |who: &str, alice: &Arc<dyn Locker>, bob: &Arc<dyn Locker>| {
-        (format!("{name}, {who}"), Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs })
+        let cast = Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs, again: Again::Untold };
+        (format!("{name}, {who}"), cast)
     };
     [
         row("two readers", &reader, &reader),

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The clock is told in milliseconds since [`START`]. Replies are written as `redis-cli` shows them. `<token>` stands for
-//! the token of [`owner`], `<release>` for the hash of that script, and `<release.lua>` for its text.
+//! the token of [`owner`] and `<me>` for the name of its thread, `<release>` for the hash of that script, and
+//! `<release.lua>` for its text.
 
 use std::time::Duration;
 
@@ -16,10 +17,38 @@ use lockshift_wire::{MonoTime, Pending, Printable, Reading, Reply, Script, Trans
 /// The wall clock when the monotonic clock says zero: a Tuesday in November 2023, 22:13:20.
 const START: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
 
-const SCRIPTS: [(&str, Script); 3] = [
-    ("release", Script::new(include_str!("../../src/lua/release.lua"))),
-    ("extend", Script::new(include_str!("../../src/lua/extend.lua"))),
-    ("extend_until", Script::new(include_str!("../../src/lua/extend_until.lua"))),
+/// These scripts by the names of their files.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, Script::new(include_str!(concat!("../../src/lua/", $name, ".lua"))))),*]
+    };
+}
+
+const SCRIPTS: &[(&str, Script)] = scripts![
+    "release",
+    "extend",
+    "extend_until",
+    "fenced/acquire",
+    "reentrant/acquire",
+    "reentrant/acquire_fenced",
+    "reentrant/release",
+    "reentrant/renew",
+    "multi/acquire",
+    "multi/release",
+    "multi/extend",
+    "redisson/acquire",
+    "redisson/acquire_fenced",
+    "redisson/renew",
+    "redisson/unlock",
+    "redisson/unlock_spin",
+    "redisson/read/acquire",
+    "redisson/read/renew",
+    "redisson/read/unlock",
+    "redisson/write/acquire",
+    "redisson/write/unlock",
+    "redisson/fair/acquire",
+    "redisson/fair/give_up",
+    "redisson/fair/unlock",
 ];
 
 /// Whoever asks.
@@ -71,9 +100,6 @@ fn reading(millis: u64) -> Reading {
 
 fn told(word: &[u8]) -> String {
     let text = String::from_utf8(word.to_vec()).expect("these locks write text");
-    if text == owner().token.hex() {
-        return "<token>".to_owned();
-    }
     for (name, script) in SCRIPTS {
         if text == script.sha1_hex() {
             return format!("<{name}>");
@@ -82,7 +108,8 @@ fn told(word: &[u8]) -> String {
             return format!("<{name}.lua>");
         }
     }
-    Printable(word).to_string()
+    let text = text.replace(&owner().thread_name(), "<me>").replace(&owner().token.hex(), "<token>");
+    Printable(text.as_bytes()).to_string()
 }
 
 fn reply(text: &str) -> Reply {
@@ -91,6 +118,9 @@ fn reply(text: &str) -> Reply {
     }
     if let Some(error) = text.strip_prefix("(error) ") {
         return Reply::Error(error.to_owned());
+    }
+    if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return Reply::Array(items.split(", ").filter(|item| !item.is_empty()).map(reply).collect());
     }
     match text {
         "(nil)" => Reply::Nil,

@@ -5,9 +5,15 @@
 //! - [`compare`]: release and extension, by script and by native command.
 //! - [`detection`]: what a server can compare, by its own account.
 //! - [`fenced`]: the token lock that counts its winners.
+//! - [`reentrant`]: the re-entrant lock, with a fence and without.
+//! - [`multi`]: several keys at once.
+//! - [`redisson`]: the locks of Redisson.
 
 mod compare;
 mod detection;
 mod dialogue;
 mod fenced;
+mod multi;
+mod redisson;
+mod reentrant;
 mod token;

@@ -84,6 +84,7 @@ impl Holding<'_> {
         match guard.release() {
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,
             Ok(Answer::Known(Released::LeftAlone)) => report::Released::LeftAlone,
+            Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
                 if !was_lost {
                     warn(format_args!("lock key `{key}` had been lost before the command ended"));

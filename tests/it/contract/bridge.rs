@@ -8,7 +8,7 @@ use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::{Lease, Locker};
 use lockshift::wire::Key;
 
-use super::stage::{Cast, Clock};
+use super::stage::{Again, Cast, Clock};
 use super::{Row, alike, holds};
 
 /// The tables, for the test that none is missing.
@@ -44,6 +44,7 @@ fn rows(fleet: &str) -> Vec<Row> {
             alice: Arc::clone(alice),
             bob: Arc::clone(bob),
             clock: Clock::Set,
+            again: Again::Untold,
         };
         rows.push((format!("bridge:{fleet}, then {}", dialect.name), cast(&bridge, &old)));
         rows.push((format!("{}, then bridge:{fleet}", dialect.name), cast(&old, &bridge)));

@@ -35,14 +35,17 @@ pub(super) fn wire(lines: &[Line]) -> String {
 }
 
 /// A script's own call. Scripts ask the server for the time, which is not ours to set: `<now+10s>` is ten seconds from
-/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds.
+/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds. So is a score that was
+/// reckoned from a TTL and a clock of ours.
 fn by_its_own_clock(line: &Line) -> Command {
     let word = |word: &Vec<u8>| {
         let Some(number) = str::from_utf8(word).ok().and_then(|text| text.parse::<i64>().ok()) else {
             return word.clone();
         };
         let ahead_ms = number - line.at.as_millis();
-        if ahead_ms.abs() < 3_600_000 {
+        if is(line, "zadd") && number > 3_900_000_000_000 {
+            ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
+        } else if ahead_ms.abs() < 3_600_000 {
             format!("<now{:+}s>", (ahead_ms + 500).div_euclid(1_000)).into_bytes()
         } else if (1_000..3_600_000).contains(&number) {
             ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
@@ -78,6 +81,7 @@ pub(super) fn released(ended: Result<Answer<Released>, Error>) -> String {
         Released::Freed => "freed",
         Released::Lost => "lost",
         Released::LeftAlone => "left alone",
+        Released::StillHeld => "still held",
         Released::Intruded => "freed, intruded",
     })
 }
