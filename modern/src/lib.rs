@@ -28,6 +28,8 @@
 
 extern crate alloc;
 
+mod announce;
+mod fair;
 mod fenced;
 mod native;
 mod rw;
@@ -36,6 +38,8 @@ mod rw_pair;
 mod timing;
 mod token;
 
+pub use announce::Announce;
+pub use fair::FairLock;
 pub use fenced::FencedTokenLock;
 pub use native::{CompareDelete, Native};
 pub use rw::ReadWriteLock;

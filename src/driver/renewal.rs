@@ -5,8 +5,8 @@ use std::time::Duration;
 use lockshift_lock::Extended;
 use lockshift_wire::{Key, MonoTime};
 
-use super::LOG;
 use super::error::Error;
+use super::events::RENEW;
 use super::outcome::Answer;
 
 /// How to renew a lock in the background. Without a limit, until it is given back or lost.
@@ -94,23 +94,23 @@ impl Course<'_> {
         match extended {
             Ok(Answer::Known(Extended::Until(_))) => {
                 self.confirmed = self.confirmed.saturating_add(1);
-                log::debug!(target: LOG, "lock key `{key}`: renewed");
+                log::debug!(target: RENEW, "lock key `{key}`: renewed");
             }
             Ok(Answer::Known(Extended::Lost)) => {
                 self.is_over = true;
-                log::warn!(target: LOG, "lock key `{key}`: lost, and no longer renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: lost, and no longer renewed");
             }
             Ok(Answer::Known(Extended::NotSpoken)) => {
                 self.is_over = true;
-                log::warn!(target: LOG, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
             }
             Ok(Answer::Unknown(unknown)) => {
                 self.last_failed = true;
-                log::warn!(target: LOG, "could not renew, trying again: {unknown}");
+                log::warn!(target: RENEW, "could not renew, trying again: {unknown}");
             }
             Err(error) => {
                 self.last_failed = true;
-                log::warn!(target: LOG, "could not renew, trying again: {error}");
+                log::warn!(target: RENEW, "could not renew, trying again: {error}");
             }
         }
     }

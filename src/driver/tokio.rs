@@ -1,13 +1,17 @@
 //! Locks for tasks of a tokio runtime, on any async connection of the `redis` crate.
 //!
-//! [`Lock`] tries and waits, [`Guard`] holds and gives back, [`Watch`] tells when a lock is lost, and [`run`] is the loop
-//! below them all.
+//! [`Lock`] tries and waits, [`Bells`] hear the releases that it waits for, [`Guard`] holds and gives back, [`Watch`]
+//! tells when a lock is lost, and [`run`] is the loop below them all.
 //!
 //! Every future here may be dropped at any point. What was begun on the server is carried to its end by a task of its
 //! own; a lock that is won when nobody waits for it any more is given back at once.
 
+mod alarm;
+mod asking;
+mod bells;
 mod guard;
 mod line;
+mod listening;
 mod lock;
 mod renewing;
 mod run;
@@ -15,6 +19,7 @@ mod tenancy;
 mod unattended;
 mod watch;
 
+pub use bells::Bells;
 pub use guard::Guard;
 pub use lock::Lock;
 pub use run::run;

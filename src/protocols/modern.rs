@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::maker::Maker;
 use super::setting::Setting;
 use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
+use crate::modern::{Announce, FairLock, Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
 use crate::wire::Key;
 
 /// A modern lock.
@@ -22,12 +22,15 @@ pub(super) struct Modern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Token,
+    Fair,
     ReadWrite,
     Pair,
     Stamps,
 }
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
+
+const ANNOUNCE: Setting = Setting { name: "announce", words: &["none", "publish", "spublish"] };
 
 /// All of them.
 pub(super) const ROWS: &[Modern] = &[
@@ -38,8 +41,16 @@ pub(super) const ROWS: &[Modern] = &[
         settings: &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
+            ANNOUNCE,
         ],
         kind: Kind::Token,
+    },
+    Modern {
+        name: "fair",
+        source: "lockshift: a token lock with a queue, first come, first served",
+        encoding: "<hex>; the queue in {key}:queue and {key}:places",
+        settings: &[Setting { name: "announce", words: &["publish", "spublish"] }],
+        kind: Kind::Fair,
     },
     Modern {
         name: "read-write",
@@ -68,24 +79,35 @@ impl Modern {
     /// What these options make of it. Words that were not said are the first of their setting.
     pub(super) fn maker(&'static self, said: &[(String, String)]) -> Maker {
         let word = |setting: &str| said.iter().find(|(name, _)| name == setting).map(|(_, word)| word.as_str());
-        let (timing, native) = (timing(word("expiry")), native(word("native")));
-        let mode = if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive };
-        Arc::new(move |key, lease| self.lock(key, lease, mode, timing, native))
+        let said = Said {
+            timing: timing(word("expiry")),
+            native: native(word("native")),
+            announce: announce(word("announce")),
+            mode: if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive },
+        };
+        Arc::new(move |key, lease| self.lock(key, lease, said))
     }
 
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.kind {
-            Kind::Token | Kind::ReadWrite => is_token(value),
+            Kind::Token | Kind::Fair | Kind::ReadWrite => is_token(value),
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps => false,
         }
     }
 
-    fn lock(&self, key: Key, lease: Lease, mode: Mode, timing: Timing, native: Native) -> Arc<dyn Locker> {
+    fn lock(&self, key: Key, lease: Lease, Said { timing, native, announce, mode }: Said) -> Arc<dyn Locker> {
         match self.kind {
-            Kind::Token => Arc::new(TokenLock::new(key, lease).timed(timing).native(native)),
+            Kind::Token => {
+                let lock = TokenLock::new(key, lease).timed(timing).native(native);
+                match announce {
+                    Some(announce) => Arc::new(lock.announced(announce)),
+                    None => Arc::new(lock),
+                }
+            }
+            Kind::Fair => Arc::new(FairLock::new(key, lease).announced(announce.unwrap_or(Announce::Publish))),
             Kind::ReadWrite => Arc::new(ReadWriteLock::new(key, mode, lease)),
             Kind::Pair => {
                 let writer = key.sibling("writer");
@@ -93,6 +115,23 @@ impl Modern {
             }
             Kind::Stamps => Arc::new(StampHashLock::new(key, mode, lease, lease)),
         }
+    }
+}
+
+/// What was said about it.
+#[derive(Clone, Copy)]
+struct Said {
+    timing: Timing,
+    native: Native,
+    announce: Option<Announce>,
+    mode: Mode,
+}
+
+fn announce(word: Option<&str>) -> Option<Announce> {
+    match word {
+        Some("publish") => Some(Announce::Publish),
+        Some("spublish") => Some(Announce::SPublish),
+        Some(_) | None => None,
     }
 }
 

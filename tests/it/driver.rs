@@ -4,10 +4,12 @@
 mod connections;
 mod dropping;
 mod gate;
+mod hearing;
 mod holding;
 mod lockers;
 mod logbook;
 mod losing_replies;
+mod queueing;
 mod renewing;
 mod troubles;
 mod waiting;

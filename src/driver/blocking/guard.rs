@@ -87,6 +87,7 @@ impl<C: ConnectionLike + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
+        self.tenancy.let_go();
     }
 
     fn give_back(&mut self) -> Result<Answer<Released>, Error> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockshift::driver;
 use lockshift::lock::{Lease, Mode};
-use lockshift::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
+use lockshift::modern::{Announce, FairLock, Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
 use lockshift::wire::Key;
 
 use super::stage::Clock;
@@ -15,6 +15,7 @@ use crate::server::{Options, Server, fetched};
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
+    include_str!("modern/fair.txt"),
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
@@ -35,6 +36,18 @@ fn token() -> TokenLock {
 #[test]
 fn the_token_lock() {
     holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, Arc::new(token()))]);
+}
+
+#[test]
+fn the_token_lock_that_announces_its_release() {
+    let announced = |name, announce| alike(name, Clock::Runs, Arc::new(token().announced(announce)));
+    let rows = [announced("token, publish", Announce::Publish), announced("token, spublish", Announce::SPublish)];
+    holds(include_str!("modern/token_announced.txt"), &rows);
+}
+
+#[test]
+fn the_token_lock_with_a_queue() {
+    holds(include_str!("modern/fair.txt"), &[alike("fair", Clock::Runs, Arc::new(FairLock::new(key(), seconds(10))))]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the drivers log: every record under `lockshift::driver`, kept for the tests that ask.
+//! What the drivers log: every record under `lockshift::driver::`, kept for the tests that ask.
 
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -10,7 +10,7 @@ struct Logbook;
 
 impl Log for Logbook {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "lockshift::driver"
+        metadata.target().starts_with("lockshift::driver::")
     }
 
     fn log(&self, record: &Record<'_>) {
