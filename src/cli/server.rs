@@ -84,6 +84,18 @@ impl Server {
         nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
     }
 
+    /// The client of its first node. What is published on one node of a cluster is heard on all.
+    pub(super) fn client(&self) -> RedisResult<Client> {
+        let info = match self {
+            Self::Single(node) => node.info.clone(),
+            Self::Cluster(nodes) => nodes
+                .first()
+                .map(|node| node.info.clone())
+                .ok_or((redis::ErrorKind::InvalidClientConfig, "a cluster without nodes"))?,
+        };
+        Client::open(info)
+    }
+
     /// A new connection to one server.
     pub(super) fn connect_single(node: &Node) -> RedisResult<Connection> {
         let connection = Client::open(node.info.clone())?.get_connection_with_timeout(PATIENCE)?;

@@ -2,6 +2,7 @@
 //! both worlds ([`world`]).
 
 mod connections;
+mod counting;
 mod dropping;
 mod gate;
 mod hearing;

@@ -11,6 +11,7 @@ mod planted;
 mod sameness;
 mod second_opinion;
 mod traces;
+mod waiting;
 
 use std::sync::Arc;
 

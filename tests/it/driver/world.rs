@@ -1,9 +1,10 @@
 //! The two worlds behind one face, that of threads: what is told once is played with both drivers.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, Wait, blocking};
+use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Released, Standing};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
@@ -26,6 +27,8 @@ pub(super) trait World: Send + Sized {
     fn bells(server: &Server) -> Self::Bells;
     /// The same lock, with these ears.
     fn hearing(self, bells: &Self::Bells) -> Self;
+    /// The same lock, with these counters.
+    fn counting(self, counters: &Arc<Counters>) -> Self;
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
@@ -87,6 +90,10 @@ impl World for Threads {
 
     fn hearing(self, bells: &Self::Bells) -> Self {
         Self(self.0.hearing(bells))
+    }
+
+    fn counting(self, counters: &Arc<Counters>) -> Self {
+        Self(self.0.counting(counters))
     }
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
@@ -166,6 +173,10 @@ mod tasks {
 
         fn hearing(self, bells: &Self::Bells) -> Self {
             Self { lock: self.lock.hearing(bells), ..self }
+        }
+
+        fn counting(self, counters: &Arc<Counters>) -> Self {
+            Self { lock: self.lock.counting(counters), ..self }
         }
 
         fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
