@@ -2,6 +2,7 @@
 //! looks as text and JSON is in [`report`](crate::report); here is only what was typed, and what that means.
 
 mod args;
+mod audit;
 mod compare;
 mod completions;
 mod everywhere;
@@ -10,17 +11,24 @@ mod explore;
 mod failure;
 mod file;
 mod inspect;
+mod keys;
 mod link;
 mod man;
 mod matrix;
 mod page;
+mod pages;
+mod plan;
 mod progress;
 mod protocols;
 mod races;
+mod record;
 mod run;
+mod scan;
 mod server;
 mod signals;
 mod states;
+mod trace;
+mod wires;
 mod words;
 
 use std::process::ExitCode;
@@ -46,10 +54,14 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Scan(args) => scan::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
+        Mode::Plan(args) => plan::run(&args, everywhere),
+        Mode::Record(args) => record::run(&args, everywhere),
+        Mode::Audit(args) => audit::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -50,6 +50,8 @@
 //! | `lockshift::driver::acquire` | acquired; not acquired; a try that broke off; a place in a queue that was not left |
 //! | `lockshift::driver::renew` | renewed; could not renew; lost |
 //! | `lockshift::driver::release` | given back; lost before; not given back |
+//! | `lockshift::driver::connect` | one of several servers could not be asked |
+//! | `lockshift::driver::shadow` | where a lock and its shadow disagree |
 //! | `lockshift::driver::listen` | connected to hear releases; not any more; refused |
 //!
 //! # Counting
@@ -64,6 +66,7 @@ pub mod tokio;
 mod bells;
 mod connection;
 mod counters;
+mod debt;
 mod error;
 mod events;
 pub mod host;
@@ -72,6 +75,7 @@ mod outcome;
 mod pubsub;
 mod refusal;
 mod renewal;
+mod shadow;
 mod stay;
 mod term;
 mod trouble;
@@ -79,9 +83,10 @@ mod wait;
 
 pub use counters::{Counted, Counters};
 pub use error::Error;
-pub use interrupted::{Cause, Interrupted};
+pub use interrupted::{Cause, Interrupted, Unanswered};
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
+pub use shadow::Tally;
 pub use term::Loss;
 pub use trouble::Trouble;
 pub use wait::Wait;

@@ -25,10 +25,12 @@
 mod finding;
 mod hazard;
 mod reader;
+mod shape;
 mod sight;
 mod writer;
 
 pub use finding::Finding;
-pub use hazard::Hazard;
+pub use hazard::{Gravity, Hazard};
 pub use reader::{Reader, Would};
-pub use sight::{Sight, look};
+pub use shape::Shapes;
+pub use sight::{LONGEST, Sight, look};

@@ -3,26 +3,32 @@
 //!
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
+mod audit;
 mod comparison;
 mod exploration;
 mod inspection;
 mod matrix;
 mod moment;
+mod plan;
 mod protocols;
 mod races;
 mod run;
+mod scanned;
 mod table;
 mod timeline;
 
 use serde::Serialize;
 
+pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
-pub use exploration::Exploration;
+pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;
+pub use plan::Planned;
 pub use protocols::{Listed, Protocols};
-pub use races::{Races, Told, mermaid, race_page};
+pub use races::{Races, Replayed, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};
+pub use scanned::Scanned;
 
 /// A result that can be shown.
 pub trait Report: Serialize {

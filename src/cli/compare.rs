@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let end = End::on_signal()?;
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
-    let client = server.client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
+    let client = server.any_client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
     let bells = Bells::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();

@@ -6,17 +6,26 @@
 mod alarm;
 mod asking;
 mod bells;
+mod beside;
+mod carrier;
 mod guard;
 mod line;
 mod listening;
 mod lock;
+mod masters;
 mod renewing;
 mod run;
+mod shadow;
 mod tenancy;
+mod together;
 mod watch;
 
 pub use bells::Bells;
+pub use beside::Shadow;
+pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;
+pub use masters::Masters;
 pub use run::run;
+pub use together::run_together;
 pub use watch::Watch;

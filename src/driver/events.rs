@@ -8,3 +8,7 @@ pub(super) const RENEW: &str = "lockshift::driver::renew";
 pub(super) const RELEASE: &str = "lockshift::driver::release";
 /// Hearing that others give back.
 pub(super) const LISTEN: &str = "lockshift::driver::listen";
+/// One of several servers.
+pub(super) const CONNECT: &str = "lockshift::driver::connect";
+/// A lock that is taken beside another one.
+pub(super) const SHADOW: &str = "lockshift::driver::shadow";

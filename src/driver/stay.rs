@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lockshift_lock::{Extended, Released};
 use lockshift_wire::MonoTime;
 
 use super::counters::Counters;
@@ -26,6 +27,30 @@ impl Stay {
     pub(super) fn note_lost(&self) {
         if !self.is_lost.swap(true, Ordering::Relaxed) {
             self.counters.note_lost();
+        }
+    }
+
+    /// An extension has ended.
+    pub(super) fn note_extended<E>(&self, extended: &Result<Extended, E>) {
+        match extended {
+            Ok(Extended::Lost) => self.note_lost(),
+            Ok(Extended::Intruded(_)) => {
+                self.counters.note_intrusion();
+                self.note_lost();
+            }
+            Ok(Extended::Until(_) | Extended::NotSpoken) | Err(_) => {}
+        }
+    }
+
+    /// A release has ended.
+    pub(super) fn note_released<E>(&self, released: &Result<Released, E>) {
+        match released {
+            Ok(Released::Lost) => self.note_lost(),
+            Ok(Released::Intruded) => {
+                self.counters.note_intrusion();
+                self.note_lost();
+            }
+            Ok(Released::Freed | Released::LeftAlone | Released::StillHeld) | Err(_) => {}
         }
     }
 

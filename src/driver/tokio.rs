@@ -9,10 +9,12 @@
 mod alarm;
 mod asking;
 mod bells;
+mod carrier;
 mod guard;
 mod line;
 mod listening;
 mod lock;
+mod masters;
 mod renewing;
 mod run;
 mod tenancy;
@@ -20,7 +22,9 @@ mod unattended;
 mod watch;
 
 pub use bells::Bells;
+pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;
+pub use masters::Masters;
 pub use run::run;
 pub use watch::Watch;

@@ -20,7 +20,7 @@ pub struct Sight {
 }
 
 /// No protocol writes longer values than this: a longer one is not fetched.
-const LONGEST: i64 = 512;
+pub const LONGEST: i64 = 512;
 
 /// Looks at a key: TYPE, STRLEN, GET, PTTL, TIME.
 ///

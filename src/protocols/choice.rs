@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::maker::Maker;
-use super::protocol::{Protocol, find};
+use super::modern::SERVERS;
+use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
 use crate::lock::{Lease, Locker};
@@ -23,7 +24,7 @@ impl Choice {
     /// What this means.
     ///
     /// # Errors
-    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that.
+    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that; a fleet that cannot be bridged.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let protocol = find(&spec.name)?;
         let settings = protocol.settings();
@@ -36,12 +37,27 @@ impl Choice {
             });
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
-        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker: protocol.maker(spec.options()) })
+        let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
+        let maker = protocol.maker(name, spec.options())?;
+        Ok(Self { protocol, written: format!("{name}{options}"), maker })
     }
 
     /// The protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// Whether its lock may be on several independent servers.
+    pub fn spans_servers(&self) -> bool {
+        self.protocol.settings().contains(&SERVERS)
+    }
+
+    /// The same protocol on so many independent servers.
+    ///
+    /// # Errors
+    /// [`Unsuitable`]: it has its lock on one server, or not on so many.
+    pub fn on_servers(&self, servers: usize) -> Result<Self, Unsuitable> {
+        format!("{},{}={servers}", self.written, SERVERS.name).parse()
     }
 
     /// This protocol's lock on `key`, for `lease` at a time.

@@ -1,6 +1,7 @@
 //! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is told once and played in
 //! both worlds ([`world`]).
 
+mod bridging;
 mod connections;
 mod counting;
 mod dropping;
@@ -12,6 +13,7 @@ mod logbook;
 mod losing_replies;
 mod queueing;
 mod renewing;
+mod shadowing;
 mod troubles;
 mod waiting;
 mod world;

@@ -2,8 +2,9 @@
 
 use lockshift_lock::{Acquired, Bell, Owner};
 use lockshift_wire::{MonoTime, Transcript};
-use redis::ConnectionLike;
 
+use super::beside::Shadow;
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::error::Error;
@@ -12,19 +13,20 @@ use crate::driver::host;
 use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 
 /// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
-pub(super) struct Asking<C: ConnectionLike + 'static> {
+pub(super) struct Asking<C: Carrier + 'static> {
     line: Line<C>,
+    shadow: Option<Shadow>,
     owner: Owner,
     began: MonoTime,
     /// The last try was refused, and may have left a place in a queue.
     is_refused: bool,
 }
 
-impl<C: ConnectionLike + 'static> Asking<C> {
-    pub(super) fn new(line: Line<C>) -> Result<Self, Error> {
+impl<C: Carrier + 'static> Asking<C> {
+    pub(super) fn new(line: Line<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
         let owner =
             host::owner(host::thread_number()).map_err(|error| Error::no_randomness(line.locker.key(), error))?;
-        Ok(Self { line, owner, began: host::mono(), is_refused: false })
+        Ok(Self { line, shadow, owner, began: host::mono(), is_refused: false })
     }
 
     /// Who asks.
@@ -46,9 +48,12 @@ impl<C: ConnectionLike + 'static> Asking<C> {
         let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&self.owner, redis)) {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
-                return Ok(self.won(Guard::new(self.line.clone(), hold)));
+                let beside = self.shadow.as_ref().and_then(Shadow::take);
+                return Ok(self.won(Guard::new(self.line.clone(), hold, beside)));
             }
             Ok(Acquired::Held(held)) => {
+                drop(connection);
+                self.shadow.iter().for_each(Shadow::look);
                 self.is_refused = true;
                 return Ok(Attempt::Held(held));
             }
@@ -75,7 +80,7 @@ impl<C: ConnectionLike + 'static> Asking<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> Drop for Asking<C> {
+impl<C: Carrier + 'static> Drop for Asking<C> {
     fn drop(&mut self) {
         if !self.is_refused {
             return;

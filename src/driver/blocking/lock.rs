@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Locker};
+use lockshift_lock::{Bell, Hold, Lease, Locker, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
 use super::asking::Asking;
 use super::bells::{Bells, Place};
+use super::beside::Shadow;
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::counters::Counters;
@@ -27,20 +28,28 @@ const SLICE: Duration = Duration::from_millis(50);
 pub struct Lock<C> {
     line: Line<C>,
     bells: Option<Bells>,
+    shadow: Option<Shadow>,
 }
 
 impl<C> Clone for Lock<C> {
     fn clone(&self) -> Self {
-        Self { line: self.line.clone(), bells: self.bells.clone() }
+        Self { line: self.line.clone(), bells: self.bells.clone(), shadow: self.shadow.clone() }
     }
 }
 
-impl<C: ConnectionLike + 'static> Lock<C> {
+impl<C: Carrier + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`: a `redis::Connection`, one from a pool, a
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { line: Line::new(connection, locker), bells: None }
+        Self { line: Line::new(connection, locker), bells: None, shadow: None }
+    }
+
+    /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
+    /// often the two disagree is in the shadow's [`tally`](Shadow::tally).
+    #[must_use]
+    pub fn shadowed(self, shadow: &Shadow) -> Self {
+        Self { shadow: Some(shadow.clone()), ..self }
     }
 
     /// The key that contenders share.
@@ -71,7 +80,19 @@ impl<C: ConnectionLike + 'static> Lock<C> {
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell.
     pub fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        Asking::new(self.line.clone())?.attempt()
+        Asking::new(self.line.clone(), self.shadow.clone())?.attempt()
+    }
+
+    /// Asks the server about a hold that may be nobody's.
+    pub(super) fn standing_of(&self, hold: &Hold) -> Result<Standing, Error> {
+        let mut connection = self.line.connection();
+        let standing = self.line.ask(&mut connection, |locker, redis| locker.standing(hold, redis));
+        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+    }
+
+    /// For how long a winner holds.
+    pub(super) fn lease(&self) -> Lease {
+        self.line.locker.lease()
     }
 
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
@@ -125,7 +146,7 @@ impl<C: ConnectionLike + 'static> Lock<C> {
         wait: &Wait,
         mut pass: impl FnMut(&Attempt<Guard<C>>, Duration, Option<&Place>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Asking::new(self.line.clone())?;
+        let mut asking = Asking::new(self.line.clone(), self.shadow.clone())?;
         let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
         let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), asking.owner().token);
         // Where others listen already a place is taken before the first try, which then misses nothing.

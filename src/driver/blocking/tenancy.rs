@@ -1,11 +1,12 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
+use super::beside::HeldBeside;
+use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
 use crate::driver::error::Error;
@@ -18,12 +19,13 @@ pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
     stay: Stay,
+    beside: Mutex<Option<Box<dyn HeldBeside>>>,
 }
 
-impl<C: ConnectionLike + 'static> Tenancy<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
+impl<C: Carrier + 'static> Tenancy<C> {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
         let stay = Stay::new(Arc::clone(&line.counters), host::mono());
-        Self { line, watch: Watch::new(hold), stay }
+        Self { line, watch: Watch::new(hold), stay, beside: Mutex::new(beside) }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -51,29 +53,45 @@ impl<C: ConnectionLike + 'static> Tenancy<C> {
         let hold = self.watch.hold();
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
-        if matches!(noted, Ok(Extended::Lost)) {
-            self.stay.note_lost();
+        drop(connection);
+        self.stay.note_extended(&noted);
+        if let Some(beside) = &*self.beside() {
+            beside.extend();
         }
         Answer::of(self.key(), noted)
     }
 
     /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
+        if let Some(beside) = self.beside().take() {
+            beside.release();
+        }
         let mut connection = self.line.connection();
         let hold = self.let_go();
         let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
-        if matches!(released, Ok(Released::Lost)) {
-            self.stay.note_lost();
-        }
+        self.stay.note_released(&released);
         Answer::of(self.key(), released)
     }
 
     /// Ends the term, as far as anybody here is concerned, and says what was held until now.
-    pub(super) fn let_go(&self) -> Hold {
+    fn let_go(&self) -> Hold {
         if self.watch.lost().is_some() {
             self.stay.note_lost();
         }
         self.stay.end(host::mono());
         self.watch.end()
+    }
+
+    /// Lets go without a word; what is held beside is left to its lease too.
+    pub(super) fn abandon(&self) {
+        self.let_go();
+        if let Some(beside) = self.beside().take() {
+            beside.abandon();
+        }
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Option<Box<dyn HeldBeside>>> {
+        // What is in it is changed in one step.
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,9 +2,9 @@
 
 use lockshift_lock::{Acquired, Bell, Locker, Owner};
 use lockshift_wire::{MonoTime, Transcript};
-use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
 
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use super::unattended::{alone, to_the_end};
@@ -17,7 +17,7 @@ use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 ///
 /// A try takes it along into the task that carries the try to its end, and hands it back: so nothing is taken back
 /// before the try that may have left it has ended, whoever still waits for that.
-pub(super) struct Asking<C: ConnectionLike + Send + 'static> {
+pub(super) struct Asking<C: Carrier + 'static> {
     line: Line<C>,
     owner: Owner,
     runtime: Handle,
@@ -26,7 +26,7 @@ pub(super) struct Asking<C: ConnectionLike + Send + 'static> {
     is_refused: bool,
 }
 
-impl<C: ConnectionLike + Send + 'static> Asking<C> {
+impl<C: Carrier + 'static> Asking<C> {
     pub(super) fn new(line: Line<C>) -> Result<Self, Error> {
         let key = line.locker.key();
         let runtime = Handle::try_current().map_err(|error| Error::no_runtime(key, error))?;
@@ -115,7 +115,7 @@ impl<C: ConnectionLike + Send + 'static> Asking<C> {
     }
 }
 
-impl<C: ConnectionLike + Send + 'static> Drop for Asking<C> {
+impl<C: Carrier + 'static> Drop for Asking<C> {
     fn drop(&mut self) {
         if let Some(withdrawal) = self.withdrawal() {
             alone(&self.runtime, self.line.locker.key().clone(), withdrawal);
@@ -123,7 +123,7 @@ impl<C: ConnectionLike + Send + 'static> Drop for Asking<C> {
     }
 }
 
-async fn withdraw<C: ConnectionLike + Send + 'static>(line: Line<C>, owner: Owner) {
+async fn withdraw<C: Carrier + 'static>(line: Line<C>, owner: Owner) {
     let mut connection = line.connection().await;
     let withdrawn = line.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
     if let Err(error) = withdrawn {

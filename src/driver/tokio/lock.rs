@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use lockshift_lock::{Bell, Locker};
 use lockshift_wire::Key;
-use redis::aio::ConnectionLike;
 use tokio::sync::Mutex;
 
 use super::asking::Asking;
 use super::bells::{Bells, Place};
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::counters::Counters;
@@ -36,7 +36,7 @@ enum Share<C> {
     Own(Arc<Mutex<C>>),
 }
 
-impl<C: ConnectionLike + Clone + Send + 'static> Lock<C> {
+impl<C: Carrier + Clone + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over clones of `connection`, which others may use as well: a
     /// `MultiplexedConnection` (out of a pool: a clone of it), a `ConnectionManager`, an async `ClusterConnection`.
     ///

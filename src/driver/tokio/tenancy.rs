@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::aio::ConnectionLike;
 
+use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
 use crate::driver::error::Error;
@@ -20,7 +20,7 @@ pub(super) struct Tenancy<C> {
     stay: Stay,
 }
 
-impl<C: ConnectionLike + Send + 'static> Tenancy<C> {
+impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
         let stay = Stay::new(Arc::clone(&line.counters), host::mono());
         Self { line, watch: Watch::new(hold), stay }
@@ -51,9 +51,7 @@ impl<C: ConnectionLike + Send + 'static> Tenancy<C> {
         let hold = self.watch.hold();
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis)).await;
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
-        if matches!(noted, Ok(Extended::Lost)) {
-            self.stay.note_lost();
-        }
+        self.stay.note_extended(&noted);
         Answer::of(self.key(), noted)
     }
 
@@ -62,9 +60,7 @@ impl<C: ConnectionLike + Send + 'static> Tenancy<C> {
         let mut connection = self.line.connection().await;
         let hold = self.let_go();
         let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)).await;
-        if matches!(released, Ok(Released::Lost)) {
-            self.stay.note_lost();
-        }
+        self.stay.note_released(&released);
         Answer::of(self.key(), released)
     }
 

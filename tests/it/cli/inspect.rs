@@ -159,6 +159,15 @@ fn the_text_names_a_few_or_all() {
 }
 
 #[test]
+fn a_fleet_is_asked_instead_of_everybody() {
+    let server = Server::start();
+    set(&server, (now() + 60).to_string());
+    let fleet = done(lockshift_at(&server), ["inspect", "stock", "--fleet", "java-getset,jedis-lock", "--all"]).stdout;
+    assert!(fleet.contains("jedis-lock, who would take it"), "{fleet}");
+    assert!(!fleet.contains("redis-objects-1.4.2"), "who neither wrote it nor shares it: {fleet}");
+}
+
+#[test]
 fn it_only_reads() {
     let server = Server::start();
     set(&server, (now() + 60).to_string());
