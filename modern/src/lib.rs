@@ -30,6 +30,8 @@
 
 extern crate alloc;
 
+mod announce;
+mod fair;
 mod fence;
 mod fenced;
 mod field;
@@ -44,6 +46,8 @@ mod rw_pair;
 mod timing;
 mod token;
 
+pub use announce::Announce;
+pub use fair::FairLock;
 pub use fenced::FencedTokenLock;
 pub use multi::{MultiKeyLock, NotTogether};
 pub use native::{CompareDelete, Native};
