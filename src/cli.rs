@@ -2,6 +2,7 @@
 //! looks as text and JSON is in [`report`](crate::report); here is only what was typed, and what that means.
 
 mod args;
+mod audit;
 mod compare;
 mod completions;
 mod everywhere;
@@ -20,11 +21,14 @@ mod plan;
 mod progress;
 mod protocols;
 mod races;
+mod record;
 mod run;
 mod scan;
 mod server;
 mod signals;
 mod states;
+mod trace;
+mod wires;
 mod words;
 
 use std::process::ExitCode;
@@ -56,6 +60,8 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
         Mode::Plan(args) => plan::run(&args, everywhere),
+        Mode::Record(args) => record::run(&args, everywhere),
+        Mode::Audit(args) => audit::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -50,6 +50,7 @@ pub mod blocking;
 pub mod tokio;
 
 mod connection;
+mod debt;
 mod error;
 pub mod host;
 mod interrupted;
@@ -62,7 +63,7 @@ mod trouble;
 mod wait;
 
 pub use error::Error;
-pub use interrupted::{Cause, Interrupted};
+pub use interrupted::{Cause, Interrupted, Unanswered};
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
 pub use shadow::Tally;

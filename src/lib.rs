@@ -7,6 +7,8 @@ pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
 
+#[cfg(feature = "sim")]
+pub mod audit;
 pub mod bridge;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -17,6 +19,7 @@ pub mod explore;
 pub mod inspect;
 #[cfg(feature = "sim")]
 pub mod matrix;
+pub mod monitor;
 #[cfg(feature = "sim")]
 pub mod plan;
 pub mod protocols;

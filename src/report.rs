@@ -3,6 +3,7 @@
 //!
 //! Text comes with colours: whoever prints it takes them out where nobody would see them.
 
+mod audit;
 mod comparison;
 mod exploration;
 mod inspection;
@@ -18,6 +19,7 @@ mod timeline;
 
 use serde::Serialize;
 
+pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
 pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::Hold;
+use crate::{Hold, Votes};
 
 /// How one try to acquire ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,12 +23,14 @@ pub struct Held {
     pub seen: Option<Vec<u8>>,
     /// How long the present holder's lease still runs, where the protocol can tell.
     pub retry_in: Option<Duration>,
+    /// What each server said, where the protocol needs most of several.
+    pub votes: Votes,
 }
 
 impl Held {
     /// Refused for this reason, nothing more known.
     pub const fn because(why: Why) -> Self {
-        Self { why, seen: None, retry_in: None }
+        Self { why, seen: None, retry_in: None, votes: Votes::NONE }
     }
 }
 
@@ -43,6 +45,8 @@ pub enum Why {
     Vanished,
     /// The value, or the type of the key, is none that this dialect can read; its client gives up with an error.
     Unreadable,
+    /// Too few of several servers granted it: [`Held::votes`] has what each of them said.
+    NoMajority,
 }
 
 /// How a release ended.

@@ -185,9 +185,11 @@ impl Bridge {
         match refused {
             Bidden::Won(_) | Bidden::OldIsOdd => Held::because(Why::Unreadable),
             Bidden::NewHeld(left_ms) => {
-                Held { why, seen: None, retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis) }
+                Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(why) }
             }
-            Bidden::OldHolds(value) => Held { why, retry_in: self.fleet.left_of(&value, clocks), seen: Some(value) },
+            Bidden::OldHolds(value) => {
+                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(why) }
+            }
         }
     }
 }

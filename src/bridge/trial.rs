@@ -20,6 +20,8 @@ pub(super) fn respects(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
             Ok(Acquired::Won(_)) => return false,
             Ok(Acquired::Held(_)) | Err(Pending::Fault(_)) => return true,
             Err(Pending::Clock) => redis.record_clock(clocks),
+            // No old client asks several servers.
+            Err(Pending::Round(_)) => return false,
             Err(Pending::Send(command)) => match answer(&command, value, clocks.wall) {
                 Some(reply) => redis.record_reply(reply),
                 None => return false,

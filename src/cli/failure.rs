@@ -66,7 +66,7 @@ pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure 
 fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
     match error.trouble() {
-        Trouble::Refused | Trouble::NotRedis | Trouble::Unusable => {
+        Trouble::Refused | Trouble::NotRedis | Trouble::TooFewServers | Trouble::Unusable => {
             source.map_or_else(String::new, |source| format!(" ({source})"))
         }
         _ => String::new(),

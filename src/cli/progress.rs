@@ -42,3 +42,32 @@ impl Drop for Progress {
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// How much of something is read.
+pub(super) struct Share {
+    bar: ProgressBar,
+}
+
+impl Share {
+    /// So many bytes of this name; 0 if nobody knows how many.
+    pub(super) fn of(bytes: u64, name: String) -> Self {
+        let bar = if bytes == 0 { ProgressBar::hidden() } else { ProgressBar::new(bytes) };
+        let template = "{prefix:<20} {bar:40.cyan/dim} {bytes} of {total_bytes}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("a template of ours");
+        bar.set_style(style.progress_chars("━╸─"));
+        bar.set_prefix(name);
+        Self { bar }
+    }
+
+    /// What is read from `source` counts.
+    pub(super) fn watching<R: std::io::Read>(&self, source: R) -> impl std::io::Read + use<R> {
+        self.bar.wrap_read(source)
+    }
+}
+
+impl Drop for Share {
+    /// Takes the line away.
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -92,6 +92,8 @@ pub(super) enum Server {
     Single(Box<Node>),
     /// A cluster, by some of its nodes.
     Cluster(Vec<Node>),
+    /// Several masters that know nothing of each other.
+    Masters(Vec<Node>),
 }
 
 impl Server {
@@ -99,9 +101,14 @@ impl Server {
     pub(super) fn is_encrypted(&self) -> bool {
         let nodes = match self {
             Self::Single(node) => std::slice::from_ref(&**node),
-            Self::Cluster(nodes) => nodes,
+            Self::Cluster(nodes) | Self::Masters(nodes) => nodes,
         };
         nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
+    }
+
+    /// A client for one server.
+    pub(super) fn client(node: &Node) -> RedisResult<Client> {
+        Client::open(node.info.clone())
     }
 
     /// A new connection to one server.
@@ -129,7 +136,7 @@ impl Server {
     pub(super) fn masters(&self) -> RedisResult<Vec<Node>> {
         let nodes = match self {
             Self::Single(node) => return Ok(vec![(**node).clone()]),
-            Self::Cluster(nodes) => nodes,
+            Self::Cluster(nodes) | Self::Masters(nodes) => nodes,
         };
         let mut refusal = None;
         for node in nodes {
@@ -158,7 +165,7 @@ impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Single(node) => node.fmt(f),
-            Self::Cluster(nodes) => {
+            Self::Cluster(nodes) | Self::Masters(nodes) => {
                 let shown: Vec<_> = nodes.iter().map(|node| node.shown.as_str()).collect();
                 f.write_str(&shown.join(","))
             }

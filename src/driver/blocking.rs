@@ -4,9 +4,11 @@
 //! below them all. There is no async runtime underneath.
 
 mod beside;
+mod carrier;
 mod guard;
 mod line;
 mod lock;
+mod masters;
 mod renewing;
 mod run;
 mod shadow;
@@ -15,8 +17,10 @@ mod together;
 mod watch;
 
 pub use beside::Shadow;
+pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;
+pub use masters::Masters;
 pub use run::run;
 pub use together::run_together;
 pub use watch::Watch;

@@ -1,6 +1,8 @@
 //! What a world is made of, seen so that its rules can be written once: for whole values, and for small ids with a memory
 //! of every step taken before.
 
+use crate::wire::Command;
+
 /// The parts of a world and what can happen to each of them.
 ///
 /// Every method is a function of its arguments alone. That is what lets [`Memo`](super::memo) run the protocols and the
@@ -42,6 +44,10 @@ pub(super) enum Told<R> {
     Clock(u16),
     /// What its command was answered; it is on its way.
     Reply(R),
+    /// What this server answered, one of several that were asked at once.
+    ReplyOn(u8, R),
+    /// This server will never answer, one of several that were asked at once.
+    SilenceOn(u8),
     /// At this tick: go on, the reply is here, or none is needed.
     Proceed(u16),
     /// At this tick: the reply will never come.
@@ -83,6 +89,8 @@ pub(super) enum Next<C> {
     ReadClock,
     /// Send this.
     Send(C),
+    /// Have one of these commands arrive, which are on their way to several servers.
+    Round(Round<C>),
     /// Receive a reply.
     Receive,
     /// End an operation that needs nobody's answer.
@@ -90,6 +98,13 @@ pub(super) enum Next<C> {
     /// Write to the guarded resource.
     Write,
 }
+
+/// The commands of a round that have not arrived yet, by the place of their server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Round<C>([Option<C>; MOST_SERVERS]);
+
+/// More servers than anybody asks for one lock.
+const MOST_SERVERS: usize = 9;
 
 /// What a client is about to do and what it believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,6 +186,8 @@ impl<R> Told<R> {
         match self {
             Self::Clock(tick) => Told::Clock(tick),
             Self::Reply(said) => Told::Reply(reply(said)),
+            Self::ReplyOn(node, said) => Told::ReplyOn(node, reply(said)),
+            Self::SilenceOn(node) => Told::SilenceOn(node),
             Self::Proceed(tick) => Told::Proceed(tick),
             Self::ReplyLost(tick) => Told::ReplyLost(tick),
             Self::Written => Told::Written,
@@ -195,14 +212,43 @@ impl<C> Asked<C> {
 
 impl<C> Next<C> {
     /// The same, about something else.
-    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Next<D> {
+    pub(super) fn map<D>(self, mut command: impl FnMut(C) -> D) -> Next<D> {
         match self {
             Self::Nothing => Next::Nothing,
             Self::ReadClock => Next::ReadClock,
             Self::Send(sent) => Next::Send(command(sent)),
+            Self::Round(Round(open)) => Next::Round(Round(open.map(|sent| sent.map(&mut command)))),
             Self::Receive => Next::Receive,
             Self::Conclude => Next::Conclude,
             Self::Write => Next::Write,
         }
+    }
+}
+
+impl<C> Round<C> {
+    /// The command for this server.
+    pub(super) fn command_on(self, node: u8) -> Option<C> {
+        self.0.into_iter().nth(node.into()).flatten()
+    }
+
+    /// The servers at which nothing has arrived yet.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = u8> {
+        (0..).zip(&self.0).filter(|(_, command)| command.is_some()).map(|(node, _)| node)
+    }
+}
+
+impl Round<Command> {
+    /// The round of these commands.
+    ///
+    /// # Panics
+    /// If it goes to more servers than can be explored.
+    pub(super) fn of(commands: Vec<Command>) -> Self {
+        let mut open = [const { None }; MOST_SERVERS];
+        for command in commands {
+            let node = usize::from(command.node().0);
+            assert!(node < MOST_SERVERS, "at most {MOST_SERVERS} servers can be explored: {command}");
+            open[node] = Some(command);
+        }
+        Self(open)
     }
 }

@@ -13,7 +13,7 @@ use super::scene::Scene;
 use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::Session;
-use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
+use crate::wire::{Command, Heard, Pending, Reading, Reply, Transcript, Turn};
 
 /// Whole values, by the rules of a scene.
 #[derive(Clone, Copy)]
@@ -153,6 +153,12 @@ impl Probe<'_> {
                 Err(Pending::Clock) => said.record_clock(self.at),
                 Err(Pending::Send(command)) => {
                     said.record_reply(self.node.call(PROBE, &command, self.scene.wall(self.tick)));
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let reply = self.node.call(PROBE, &command, self.scene.wall(self.tick));
+                        said.record_heard(command.node(), Heard::Reply(reply));
+                    }
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::maker::Maker;
+use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
@@ -44,6 +45,19 @@ impl Choice {
     /// The protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// Whether its lock may be on several independent servers.
+    pub fn spans_servers(&self) -> bool {
+        self.protocol.settings().contains(&SERVERS)
+    }
+
+    /// The same protocol on so many independent servers.
+    ///
+    /// # Errors
+    /// [`Unsuitable`]: it has its lock on one server, or not on so many.
+    pub fn on_servers(&self, servers: usize) -> Result<Self, Unsuitable> {
+        format!("{},{}={servers}", self.written, SERVERS.name).parse()
     }
 
     /// This protocol's lock on `key`, for `lease` at a time.

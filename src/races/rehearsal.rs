@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::lock::{Acquired, Locker, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
 
 /// The commands of one try on an empty server at this moment, by somebody who is nobody else.
 pub(crate) fn commands_of_a_try(locker: &dyn Locker, at: UnixTime) -> Vec<Command> {
@@ -56,6 +56,13 @@ impl Stage {
                 Err(Pending::Send(command)) => {
                     said.record_reply(self.server.call(SESSION, &command, self.at));
                     self.sent.push(command);
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let reply = self.server.call(SESSION, &command, self.at);
+                        said.record_heard(command.node(), Heard::Reply(reply));
+                        self.sent.push(command);
+                    }
                 }
             }
         }

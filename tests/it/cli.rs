@@ -9,6 +9,7 @@ mod matrix;
 mod plan;
 mod protocols;
 mod races;
+mod redlock;
 mod run;
 mod scan;
 mod troubles;

@@ -38,9 +38,12 @@ fn holds(table: &str, rows: &[Row]) {
 fn holds_on(options: &Options, table: &str, rows: &[Row]) {
     let table = Table::read(table);
     table.assert_tells_only_of(rows.iter().map(|(name, _)| name.as_str()));
-    let mut broken = through::<drivers::Blocking>(options, &table, rows);
-    #[cfg(feature = "tokio")]
-    broken.push_str(&through::<drivers::Tokio>(options, &table, rows));
+    let broken = [
+        through::<drivers::Blocking>(options, &table, rows),
+        #[cfg(feature = "tokio")]
+        through::<drivers::Tokio>(options, &table, rows),
+    ];
+    let broken = broken.concat();
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 

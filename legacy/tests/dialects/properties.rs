@@ -51,6 +51,7 @@ fn try_at(lock: &Lock, owner: &Owner, wall: UnixTime, value: &[u8]) -> Option<Ac
             Ok(acquired) => return Some(acquired),
             Err(Pending::Clock) => redis.record_clock(Reading { wall, mono }),
             Err(Pending::Send(command)) => redis.record_reply(server.answer(&command)),
+            Err(Pending::Round(commands)) => panic!("{} is on one server: {commands:?}", lock.dialect().name),
             Err(Pending::Fault(fault)) => panic!("{}: {fault}", lock.dialect().name),
         }
     }

@@ -90,6 +90,7 @@ pub(crate) fn walk<T>(
                 assert_eq!(by_name(&command.to_string()), expected, "{name}: the command");
                 redis.record_reply(told_reply(reply));
             }
+            Err(Pending::Round(commands)) => panic!("{name} is on one server: {commands:?}"),
             Err(Pending::Fault(fault)) => panic!("{name}: {fault}, where `{line}` was to come"),
         }
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lockshift_lock::{Acquired, Hold, Lease, Locker, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
 use super::beside::Shadow;
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::LOG;
@@ -30,7 +30,7 @@ impl<C> Clone for Lock<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> Lock<C> {
+impl<C: Carrier + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`: a `redis::Connection`, one from a pool, a
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
@@ -125,7 +125,7 @@ impl<C: ConnectionLike + 'static> Lock<C> {
     }
 }
 
-fn won<C: ConnectionLike + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
+fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
     if guard.lost().is_some() {
         let key = guard.key().clone();
         log_unasked(&key, &guard.release());

@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
 use super::beside::HeldBeside;
+use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
 use crate::driver::error::Error;
@@ -20,7 +20,7 @@ pub(super) struct Tenancy<C> {
     beside: Mutex<Option<Box<dyn HeldBeside>>>,
 }
 
-impl<C: ConnectionLike + 'static> Tenancy<C> {
+impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
         Self { line, watch: Watch::new(hold), beside: Mutex::new(beside) }
     }

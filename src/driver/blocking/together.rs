@@ -3,9 +3,9 @@
 use lockshift_wire::{Command, Pending, Procedure, Reading, Transcript};
 use redis::ConnectionLike;
 
-use crate::driver::connection::{Unanswered, reply};
+use crate::driver::connection::reply;
 use crate::driver::host;
-use crate::driver::interrupted::Interrupted;
+use crate::driver::interrupted::{Interrupted, Unanswered};
 
 /// Runs all procedures to their ends, side by side over one connection to one server. It takes as many round trips as
 /// the longest of them alone. For procedures that only read: what one of them did before another broke off is not undone.
@@ -63,6 +63,9 @@ impl<'a, P: Procedure> Run<'a, P> {
                 Ok(outcome) => self.outcome = Some(outcome),
                 Err(Pending::Clock) => self.redis.record_clock(now),
                 Err(Pending::Send(command)) => return Ok(Some(command)),
+                Err(Pending::Round(mut commands)) => {
+                    return Err(Interrupted::elsewhere(commands.swap_remove(0), 1, &self.redis));
+                }
                 Err(Pending::Fault(fault)) => return Err(Interrupted::by(fault, &self.redis)),
             }
         }

@@ -64,6 +64,11 @@ impl Elsewhen {
             match turn(inner.rewind()) {
                 Err(Pending::Clock) => inner.record_clock(self.clock.reading()),
                 Err(Pending::Send(command)) => inner.record_reply(self.answer(redis, command)?),
+                Err(Pending::Round(commands)) => {
+                    for (command, heard) in commands.iter().zip(redis.round(&commands)?) {
+                        inner.record_heard(command.node(), heard);
+                    }
+                }
                 done_or_faulty => return done_or_faulty,
             }
         }

@@ -1,5 +1,6 @@
 //! The modern locks.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use lockshift::driver;
 use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
 use lockshift::modern::{
-    FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, ReentrantLock, StampHashLock, Timing, TokenLock,
+    FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, Timing,
+    TokenLock,
 };
 use lockshift::wire::{Key, Transcript};
 use redis::cmd;
@@ -19,6 +21,7 @@ use crate::server::{Options, Server, fetched};
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
+    include_str!("modern/redlock.txt"),
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
@@ -44,6 +47,12 @@ fn token() -> TokenLock {
 #[test]
 fn the_token_lock() {
     holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, Arc::new(token()))]);
+}
+
+#[test]
+fn redlock_on_one_server() {
+    let redlock = Redlock::new(key(), seconds(10), NonZeroU8::MIN);
+    holds(include_str!("modern/redlock.txt"), &[alike("redlock", Clock::Runs, Arc::new(redlock))]);
 }
 
 #[test]

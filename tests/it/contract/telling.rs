@@ -68,6 +68,7 @@ pub(super) fn attempt<G>(ended: Result<Attempt<G>, Error>, won: &mut Option<G>) 
             Why::LostTakeover => "lost the takeover",
             Why::Vanished => "vanished",
             Why::Unreadable => "unreadable",
+            Why::NoMajority => "no majority",
         }
         .to_owned(),
         Ok(Attempt::TooLate) => "too late".to_owned(),

@@ -1,0 +1,60 @@
+//! The audit: what a server's MONITOR trace shows of the locks on it. Who held what from when to when, in which protocol,
+//! and which of the documented [races](crate::races) happened, with the lines that show them.
+//!
+//! MONITOR lists commands and no replies. It lists all of them in the order in which they ran, so the simulated server,
+//! fed with them, finds the replies again. Which of the commands are a try, a takeover or a release, and what a client
+//! made of the answers, the protocols themselves say, each run over what the client has said: the clock is an input of
+//! theirs like any other. A client is taken for every protocol that would have said the same.
+//!
+//! Only keys on which a lock begins are followed, and each is forgotten when nobody has, wants or remembers it, so that
+//! memory is bound by the locks that are alive. Read/write locks are counted and not judged.
+//!
+//! ```
+//! use lockshift::audit::Auditor;
+//! use lockshift::monitor::Parser;
+//!
+//! let trace = r#"
+//! 1700000000.000001 [0 10.0.0.1:50] "SET" "lock" "0badc0de0badc0de0badc0de0badc0de" "NX" "PX" "30000"
+//! 1700000000.250001 [0 10.0.0.2:50] "GETSET" "lock" "1700000010"
+//! "#;
+//! let (mut auditor, mut parser) = (Auditor::new(), Parser::new());
+//! for (number, line) in (0..).zip(trace.lines()).skip(1) {
+//!     auditor.read(number, &parser.parse(line.as_bytes()).unwrap());
+//! }
+//! let audit = auditor.finish();
+//! assert_eq!(audit.locks[0].tally.acquisitions, 1);
+//! ```
+
+mod kinds;
+mod said;
+mod scripts;
+mod stamp;
+mod tally;
+mod verb;
+
+mod alike;
+mod feature;
+mod play;
+
+mod episode;
+mod finding;
+mod grammar;
+mod hold;
+mod talk;
+
+mod clash;
+mod judge;
+mod lifetimes;
+mod lock;
+mod losers;
+mod releases;
+
+mod auditor;
+mod recent;
+mod summary;
+
+pub use auditor::Auditor;
+pub use episode::Episode;
+pub use finding::{Certainty, Finding};
+pub use summary::{Audit, LockSummary};
+pub use tally::{Lengths, Tally};

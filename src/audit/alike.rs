@@ -1,0 +1,134 @@
+//! When a command that a client has sent is the one that a protocol would send in its place.
+
+use sha1_smol::Sha1;
+
+use super::kinds::Kind;
+use super::said::Said;
+use crate::wire::{Command, Reply};
+
+/// Which of a client's words stand for which of a protocol's: tokens, process ids, the last digits of stamps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Alike {
+    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Alike {
+    /// Whether the client's command is the protocol's; then its value is known for the protocol's from now on.
+    pub(super) fn take(&mut self, kind: &Kind, expected: &Command, actual: &Command) -> Option<()> {
+        let (expected, actual) = (canonical(expected), canonical(actual));
+        if expected.len() != actual.len() {
+            return None;
+        }
+        let name = expected[0].clone();
+        for (place, (expected, actual)) in expected.into_iter().zip(actual).enumerate() {
+            if self.is_same(&expected, &actual) {
+                continue;
+            }
+            let is_number = is_lease(&name, place) && of_one_size(&expected, &actual);
+            if !is_number && !is_value_of(kind, &expected, &actual) {
+                return None;
+            }
+            if !is_number {
+                self.pairs.push((actual, expected));
+            }
+        }
+        Some(())
+    }
+
+    /// Whether a script whose text nobody knows, and that begins with this call, can stand for the protocol's: it looks at
+    /// the same key.
+    pub(super) fn in_script(&mut self, expected: &Command, first_call: &Said) -> Option<()> {
+        let key = if expected.is("EVAL") || expected.is("EVALSHA") { 2 } else { 0 };
+        let looks = first_call.is("GET") && first_call.command.args().first() == expected.args().get(key);
+        looks.then_some(())
+    }
+
+    /// The reply with the protocol's words in it.
+    pub(super) fn reply(&self, reply: &Reply) -> Reply {
+        match reply {
+            Reply::Bulk(bytes) => Reply::Bulk(
+                self.pairs
+                    .iter()
+                    .find(|(own, _)| own == bytes)
+                    .map_or_else(|| bytes.clone(), |(_, protocols)| protocols.clone()),
+            ),
+            Reply::Array(items) => Reply::Array(items.iter().map(|item| self.reply(item)).collect()),
+            Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => reply.clone(),
+        }
+    }
+
+    fn is_same(&self, expected: &[u8], actual: &[u8]) -> bool {
+        expected == actual || self.pairs.iter().any(|(own, protocols)| own == actual && protocols == expected)
+    }
+}
+
+/// Whether both are values that this kind writes.
+fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
+    let protocol = kind.protocol();
+    if !protocol.could_write(expected) {
+        return false;
+    }
+    match kind.dialect() {
+        Some(dialect) if dialect.form.is_stamped() => match (dialect.form.read(expected), dialect.form.read(actual)) {
+            (Some(ours), Some(theirs)) => {
+                let stamp = &dialect.form.stamp;
+                let apart = stamp.moment_of(ours).as_nanos().abs_diff(stamp.moment_of(theirs).as_nanos());
+                apart < DECADE_NS
+            }
+            (None, _) | (_, None) => false,
+        },
+        Some(dialect) => dialect.form.matches(actual),
+        // A token is whatever its owner has drawn.
+        None => protocol.could_write(actual) || actual.len() >= 8 && !is_decimal(actual),
+    }
+}
+
+const DECADE_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
+
+/// Whether the word at this place is a length of time.
+fn is_lease(name: &[u8], place: usize) -> bool {
+    match name {
+        b"EXPIRE" | b"PEXPIRE" | b"EXPIREAT" | b"PEXPIREAT" | b"SETEX" | b"PSETEX" => place == 2,
+        b"SET" => place > 3,
+        b"EVALSHA" => place > 3,
+        _ => false,
+    }
+}
+
+/// Whether both are numbers, and neither is more than some thirty times the other: seconds are no milliseconds.
+fn of_one_size(one: &[u8], other: &[u8]) -> bool {
+    let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse::<i64>().ok();
+    match (number(one), number(other)) {
+        (Some(one), Some(other)) if one > 0 && other > 0 => one / 30 <= other && other / 30 <= one,
+        _ => false,
+    }
+}
+
+fn is_decimal(word: &[u8]) -> bool {
+    word.iter().all(u8::is_ascii_digit)
+}
+
+const OPTIONS: [&[u8]; 8] = [b"NX", b"XX", b"EX", b"PX", b"EXAT", b"PXAT", b"KEEPTTL", b"GET"];
+
+/// The words, with names in capitals, the options of SET in one order, and scripts by their hash.
+fn canonical(command: &Command) -> Vec<Vec<u8>> {
+    let mut words = command.words().to_vec();
+    words[0].make_ascii_uppercase();
+    match words[0].as_slice() {
+        b"SET" if words.len() > 3 => {
+            let mut options = words.split_off(3);
+            let is_word = |option: &&mut Vec<u8>| OPTIONS.iter().any(|word| option.eq_ignore_ascii_case(word));
+            options.iter_mut().filter(is_word).for_each(|option| option.make_ascii_uppercase());
+            let condition = options.iter().position(|option| option == b"NX" || option == b"XX");
+            words.extend(condition.map(|place| options.remove(place)));
+            words.extend(options);
+        }
+        b"EVAL" if words.len() > 1 => {
+            words[0] = b"EVALSHA".to_vec();
+            words[1] = Sha1::from(&words[1]).digest().to_string().into_bytes();
+        }
+        b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
+        _ => {}
+    }
+    words
+}

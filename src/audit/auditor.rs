@@ -1,0 +1,348 @@
+//! Reading a trace, line by line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hashbrown::{Equivalent, HashMap};
+use rustc_hash::FxBuildHasher;
+
+use super::episode::Episode;
+use super::finding::Finding;
+use super::grammar::Grammar;
+use super::lock::{Ear, Lock, Sent};
+use super::recent::Recent;
+use super::scripts::{Script, scripts, sha1};
+use super::summary::{Audit, Summaries};
+use super::verb::Verb;
+use crate::monitor::{Line, Source};
+use crate::wire::{Command, Key, Reply, UnixTime};
+
+/// Reads a trace, line by line.
+#[derive(Debug)]
+pub struct Auditor {
+    grammar: Grammar,
+    scripts: std::collections::HashMap<Vec<u8>, Script>,
+    locks: HashMap<Name, Lock, FxBuildHasher>,
+    /// What was looked at lately.
+    recent: Recent,
+    /// The script that is running.
+    running: Option<Running>,
+    /// Which key the transactions of a connection are about.
+    watching: HashMap<Box<[u8]>, Name, FxBuildHasher>,
+    findings: Vec<Finding>,
+    /// Every acquisition, if they are to be kept.
+    episodes: Option<Vec<Episode>>,
+    summaries: Summaries,
+    lines: u64,
+    commands: u64,
+    first_at: Option<UnixTime>,
+    last_at: UnixTime,
+    swept_at: u64,
+}
+
+/// A key and its database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    database: u32,
+    key: Box<[u8]>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct NameRef<'a> {
+    database: u32,
+    key: &'a [u8],
+}
+
+impl Equivalent<Name> for NameRef<'_> {
+    fn equivalent(&self, name: &Name) -> bool {
+        self.database == name.database && *self.key == *name.key
+    }
+}
+
+/// Something that concerns a lock.
+struct Told<'a> {
+    command: Command,
+    at: UnixTime,
+    line: u64,
+    within: Option<u64>,
+    script: Option<&'a [u8]>,
+    answer: Option<Reply>,
+}
+
+impl Told<'_> {
+    fn new(line: u64, at: UnixTime, command: Command) -> Self {
+        Self { command, at, line, within: None, script: None, answer: None }
+    }
+}
+
+/// A script whose calls are being listed.
+#[derive(Debug)]
+struct Running {
+    client: Arc<str>,
+    command: Command,
+    at: UnixTime,
+    line: u64,
+    name: Option<Name>,
+    /// Its SHA-1, if it is a known one.
+    known: Option<Vec<u8>>,
+    /// Whether a call of it was listed.
+    has_called: bool,
+}
+
+/// How often it is looked whether something can be forgotten, in lines.
+const SWEEP_EVERY: u64 = 1 << 16;
+
+impl Default for Auditor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Auditor {
+    /// An auditor who has read nothing.
+    pub fn new() -> Self {
+        let grammar = Grammar::new();
+        Self {
+            scripts: scripts(grammar.kinds()),
+            grammar,
+            locks: HashMap::default(),
+            recent: Recent::new(),
+            running: None,
+            watching: HashMap::default(),
+            findings: Vec::new(),
+            episodes: None,
+            summaries: Summaries::default(),
+            lines: 0,
+            commands: 0,
+            first_at: None,
+            last_at: UnixTime::from_nanos(0),
+            swept_at: 0,
+        }
+    }
+
+    /// The same, keeping every acquisition: memory then grows with their number.
+    #[must_use]
+    pub fn keeping_episodes(self) -> Self {
+        Self { episodes: Some(Vec::new()), ..self }
+    }
+
+    /// Reads one line of this number.
+    pub fn read(&mut self, number: u64, line: &Line<'_>) {
+        self.lines = number;
+        self.commands += 1;
+        self.first_at.get_or_insert(line.at);
+        self.last_at = line.at;
+        let Some(name) = line.word(0) else { return };
+        match line.source {
+            Source::Script => self.call(number, line, Verb::of(name.quoted())),
+            Source::Client(address) => {
+                if self.running.is_some() {
+                    self.running = None;
+                }
+                self.command(number, line, address, Verb::of(name.quoted()));
+            }
+        }
+        if self.commands - self.swept_at >= SWEEP_EVERY {
+            self.sweep();
+        }
+    }
+
+    /// A command of a client.
+    fn command(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
+        match verb {
+            Verb::Other => {}
+            Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
+            Verb::Runs => self.run(number, line, address),
+            Verb::Steers => self.steer(number, line, address),
+            Verb::Sweeps => self.flush(line),
+        }
+    }
+
+    fn keyed(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
+        let Some(word) = line.word(1) else { return };
+        let key = word.bytes();
+        let key = java_key(&key).unwrap_or(&key);
+        let known = self.locks.contains_key(&NameRef { database: line.database, key });
+        if !known {
+            match verb {
+                Verb::Looks => return self.recent.look(address, key, line),
+                Verb::Claims => {}
+                Verb::Writes if is_conditional(line) => {}
+                Verb::Writes if self.recent.has_looked(address, key, line) => {}
+                _ => return,
+            }
+        }
+        if verb == Verb::Writes && self.recent.has_looked(address, key, line) {
+            self.open(line.database, key, line.at);
+            self.look_again(number, line, address, key);
+            self.recent.forget(address, key);
+        }
+        let command = line.command();
+        self.tell(line.database, key, address, Told::new(number, line.at, command));
+        if verb == Verb::Claims && line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"watch")) {
+            self.watching.insert(address.into(), Name { database: line.database, key: key.into() });
+        }
+    }
+
+    /// The look that came before the first command that made this key look like a lock. It has found nothing.
+    fn look_again(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8]) {
+        let is_set = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"set"));
+        let (name, nothing) = if is_set && self.recent.was_exists(address, key) {
+            ("EXISTS", Reply::Int(0))
+        } else {
+            ("GET", Reply::Nil)
+        };
+        let looked = Command::new(name).arg(key);
+        let told = Told { answer: Some(nothing), ..Told::new(number, line.at, looked) };
+        self.tell(line.database, key, address, told);
+    }
+
+    /// Tells a lock of something that concerns it; from now on it is one.
+    fn tell(&mut self, database: u32, key: &[u8], address: &[u8], told: Told<'_>) {
+        self.open(database, key, told.at);
+        let Some(lock) = self.locks.get_mut(&NameRef { database, key }) else { return };
+        let client: Arc<str> = lock.client(address);
+        let Told { command, at, line, within, script, answer } = told;
+        let script = script.and_then(|sha1| self.scripts.get(sha1));
+        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
+        lock.hear(&mut ear, &Sent { client: &client, command, at, line, within, script, answer });
+        collect(&mut self.episodes, lock);
+    }
+
+    fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
+        if !self.locks.contains_key(&NameRef { database, key }) {
+            let mut lock = Lock::new(Key::new(key), database, at);
+            lock.is_known = self.summaries.knows(database, key);
+            lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
+            self.locks.insert(Name { database, key: key.into() }, lock);
+        }
+    }
+
+    /// EVAL or EVALSHA: what it does follows in the next lines.
+    fn run(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
+        let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
+        let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
+        let has_keys = count.quoted() != b"0";
+        let key = line.word(3).filter(|_| has_keys).map(|key| key.bytes());
+        let name = key.map(|key| Name { database: line.database, key: key.into() });
+        let known = self.scripts.contains_key(&sha1).then_some(sha1);
+        self.running = Some(Running {
+            client: String::from_utf8_lossy(address).into(),
+            command: line.command(),
+            at: line.at,
+            line: number,
+            name,
+            known,
+            has_called: false,
+        });
+    }
+
+    /// A call of the script that runs.
+    fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(mut running) = self.running.take() else { return };
+        let begins = !running.has_called;
+        running.has_called = true;
+        match (&running.known, &running.name) {
+            (Some(sha1), Some(name)) if begins => {
+                let claims = self.scripts.get(sha1).is_some_and(|script| script.claims);
+                if claims || self.locks.contains_key(name) {
+                    let (name, sha1) = (name.clone(), sha1.clone());
+                    let address = running.client.as_bytes().to_vec();
+                    let told = Told::new(running.line, running.at, running.command.clone());
+                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
+                }
+            }
+            (Some(_), _) => {}
+            (None, _) => self.foreign_call(&running, number, line, verb),
+        }
+        self.running = Some(running);
+    }
+
+    /// A call of a script that is nobody's: as if the client itself had sent it.
+    fn foreign_call(&mut self, running: &Running, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
+        let known = self.locks.contains_key(&NameRef { database: line.database, key: &key });
+        let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
+        if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
+            let address = running.client.as_bytes().to_vec();
+            let told = Told::new(number, line.at, line.command());
+            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
+        }
+    }
+
+    fn steer(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let Some(name) = self.watching.get(address).cloned() else { return };
+        let command = line.command();
+        if !command.is("MULTI") {
+            self.watching.remove(address);
+        }
+        self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+    }
+
+    /// All keys of a database are gone, or of all of them.
+    fn flush(&mut self, line: &Line<'_>) {
+        let all = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"flushall"));
+        let summaries = &mut self.summaries;
+        self.locks.retain(|name, lock| {
+            let stays = !all && name.database != line.database;
+            if !stays {
+                summaries.add(lock);
+            }
+            stays
+        });
+    }
+
+    /// Forgets what is no lock any more.
+    fn sweep(&mut self) {
+        const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+        self.swept_at = self.commands;
+        let (at, summaries, episodes) = (self.last_at, &mut self.summaries, &mut self.episodes);
+        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
+        self.locks.retain(|_, lock| {
+            let age = at.saturating_since(lock.last_at);
+            let goes = age > Duration::from_secs(5) && lock.is_idle(at) || age > FORGOTTEN_AFTER;
+            if goes {
+                lock.settle(&mut ear, at);
+                collect(episodes, lock);
+                summaries.add(lock);
+            }
+            !goes
+        });
+        let locks = &self.locks;
+        self.watching.retain(|_, name| locks.contains_key(name));
+    }
+
+    /// The trace is over.
+    pub fn finish(mut self) -> Audit {
+        let at = self.last_at;
+        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
+        for lock in self.locks.values_mut() {
+            lock.settle(&mut ear, at);
+            collect(&mut self.episodes, lock);
+            self.summaries.add(lock);
+        }
+        let length = self.first_at.map_or(Duration::ZERO, |first_at| at.saturating_since(first_at));
+        let mut episodes = self.episodes.unwrap_or_default();
+        episodes.sort_by_key(|episode| episode.asked_at);
+        let audit = self.summaries.finish(&self.grammar, self.findings, self.lines, self.commands, length);
+        Audit { episodes, ..audit }
+    }
+}
+
+/// Takes what a lock has kept.
+fn collect(episodes: &mut Option<Vec<Episode>>, lock: &mut Lock) {
+    if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
+        all.append(of_lock);
+    }
+}
+
+/// Whether a SET says NX.
+fn is_conditional(line: &Line<'_>) -> bool {
+    line.words().skip(3).any(|word| word.quoted().eq_ignore_ascii_case(b"NX"))
+}
+
+/// The key in a key as Java serialisation writes a string.
+fn java_key(key: &[u8]) -> Option<&[u8]> {
+    key.strip_prefix(b"\xac\xed\0\x05\x74").and_then(|rest| rest.get(2..))
+}

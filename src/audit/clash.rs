@@ -1,0 +1,162 @@
+//! Somebody wins while another one still holds: which documented race that was.
+
+use std::cmp::Ordering;
+
+use super::finding::Finding;
+use super::hold::{Hold, Written};
+use super::kinds::Kinds;
+use super::lock::{Ear, Lock};
+use super::stamp;
+use super::talk::Talk;
+use crate::wire::Printable;
+
+impl Lock {
+    /// The talk has won with this hold, which is not among the holds yet.
+    /// Hands back the finding that tells so.
+    pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
+        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| self.holds[*rival].is_live(hold.since)).collect();
+        let mut told = None;
+        for rival in rivals {
+            let finding = match self.holds[rival].robbed {
+                Some(finding) => {
+                    ear.findings[finding].shown_by(hold.line);
+                    finding
+                }
+                None => self.double_hold(ear, place, hold, rival),
+            };
+            self.holds[rival].robbed = Some(finding);
+            told = Some(finding);
+        }
+        told
+    }
+
+    /// Whether the winner has written a stamp that was over, as it had read it; the finding that tells so.
+    pub(super) fn written_back(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
+        let talk = &self.talks[place];
+        let is_as_read = talk.looked().is_some_and(|looked| looked.reads() == Some(&hold.value));
+        if !is_as_read || stamp::over(&hold.value, hold.since) != Some(Ordering::Less) {
+            return None;
+        }
+        let is_told = |finding: &usize| ear.findings[*finding].race == "stamp-written-back";
+        if let Some(finding) = self.holds.iter().filter_map(|other| other.robbed).find(is_told) {
+            ear.findings[finding].shown_by(hold.line);
+            return Some(finding);
+        }
+        ear.findings.push(Finding {
+            race: "stamp-written-back",
+            key: self.key.clone(),
+            database: self.database,
+            at: hold.since,
+            clients: vec![hold.client.clone()],
+            lines: vec![hold.line],
+            certainty: hold.certainty,
+            says: format!(
+                "{} takes the lock and writes back the stamp {}, which is over: whoever comes next takes it again",
+                hold.client,
+                Printable(&hold.value)
+            ),
+        });
+        Some(ear.findings.len() - 1)
+    }
+
+    /// Whether these are sides of read/write locks, whose holders are not judged here.
+    pub(super) fn is_shared(&self, ear: &Ear<'_>, kinds: Kinds) -> bool {
+        kinds.places().all(|kind| ear.grammar.kinds()[kind].is_read_write())
+    }
+
+    fn double_hold(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold, rival: usize) -> usize {
+        let (talk, rival) = (&self.talks[place], &self.holds[rival]);
+        let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
+        let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
+        let race = race_of(talk, before.as_ref(), hold);
+        let says = format!(
+            "{} holds since line {} and {} since line {}: {}",
+            rival.client,
+            rival.line,
+            hold.client,
+            hold.line,
+            reason(race, rival, &hold.client)
+        );
+        if let (true, Some(disturbed)) = (by_loser, rival.disturbed) {
+            ear.findings[disturbed.finding].becomes(race, Some(hold.line), says);
+            return disturbed.finding;
+        }
+        let looked = talk.looked().map(|said| said.line);
+        let mut lines: Vec<u64> = [Some(rival.line), looked, Some(hold.line)].into_iter().flatten().collect();
+        lines.sort_unstable();
+        lines.dedup();
+        ear.findings.push(Finding {
+            race,
+            key: self.key.clone(),
+            database: self.database,
+            at: hold.since,
+            clients: vec![rival.client.clone(), hold.client.clone()],
+            lines,
+            certainty: hold.certainty.min(rival.certainty),
+            says,
+        });
+        ear.findings.len() - 1
+    }
+}
+
+fn race_of(talk: &Talk, before: Option<&Written>, hold: &Hold) -> &'static str {
+    let has = |name: &str| talk.said.iter().any(|said| said.is(name));
+    let Some(wrote) = talk.wrote() else { return "taken-without-writing" };
+    if wrote.is("SET") && has("EXISTS") {
+        return "check-then-set";
+    }
+    if (wrote.is("SET") || wrote.is("SETEX") || wrote.is("PSETEX")) && before.is_some() {
+        return "get-then-set";
+    }
+    let Some(before) = before.filter(|_| wrote.is("GETSET")) else { return "double-hold" };
+    if before.by_loser {
+        let is_mine = before.client == talk.client && stamp::over(&before.value, hold.since) != Some(Ordering::Less);
+        return if is_mine { "mine-counts-as-free" } else { "stale-stamp-shortens-lease" };
+    }
+    match (form(&before.value), form(&hold.value)) {
+        (Form::Token, Form::Seconds | Form::Millis | Form::Binary) => "token-read-as-stamp",
+        (Form::Binary, Form::Seconds | Form::Millis) => "binary-read-as-stamp",
+        (Form::Seconds, Form::Millis) => "seconds-read-as-millis",
+        _ if !has("GET") => "newer-stamp-wins",
+        _ => "clock-skew-steal",
+    }
+}
+
+/// What a value is, as far as foreign readers are concerned.
+enum Form {
+    Seconds,
+    Millis,
+    Binary,
+    Token,
+    Other,
+}
+
+fn form(value: &[u8]) -> Form {
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match (value.len(), digits, stamp::moment(value)) {
+        (8, ..8, Some(_)) => Form::Binary,
+        (_, 10, Some(_)) => Form::Seconds,
+        (_, 13, Some(_)) => Form::Millis,
+        (16.., _, None) => Form::Token,
+        _ => Form::Other,
+    }
+}
+
+fn reason(race: &str, rival: &Hold, newcomer: &str) -> String {
+    let value = Printable(&rival.value);
+    match race {
+        "check-then-set" => "both had found no key before either had set it".to_owned(),
+        "get-then-set" => "both had looked before either had written, and a plain SET refuses nobody".to_owned(),
+        "mine-counts-as-free" => {
+            format!("{newcomer} took the value that it had left there as a loser for a lock of its own")
+        }
+        "stale-stamp-shortens-lease" => "a loser's stamp had ended the lease early".to_owned(),
+        "token-read-as-stamp" => format!("{newcomer} read the token {value} as a stamp that is over"),
+        "binary-read-as-stamp" => format!("{newcomer} read the eight bytes {value} as a stamp that is over"),
+        "seconds-read-as-millis" => format!("{newcomer} read the seconds {value} as milliseconds"),
+        "newer-stamp-wins" => format!("{newcomer} wrote over the running lease {value} without having looked"),
+        "clock-skew-steal" => format!("to {newcomer} the stamp {value} was over, and by the server's clock it was not"),
+        "taken-without-writing" => "neither has written anything that the other could see".to_owned(),
+        _ => "no documented race explains it".to_owned(),
+    }
+}

@@ -1,0 +1,88 @@
+//! What of a command and its reply can make a difference to any protocol: two that agree in this need not be thought about
+//! twice.
+//!
+//! Tokens, keys and the digits of stamps are left out; which of them are the same, which stamps are over, and which of two
+//! numbers is the larger are kept. Whatever is not understood here is kept byte for byte.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use super::said::Said;
+use super::stamp;
+use crate::wire::{Key, Reply, UnixTime};
+
+/// What the command at the end of a conversation adds to it, as far as that can matter.
+pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
+    let mut hasher = FxHasher::default();
+    let Some((last, before)) = said.split_last() else { return hasher.finish() };
+    let context = Context { key, before, at: last.at };
+    last.within.is_some().hash(&mut hasher);
+    if let (Some(script), Some(earlier)) = (last.within, before.last()) {
+        (earlier.within == Some(script)).hash(&mut hasher);
+    }
+    last.command.name().to_ascii_uppercase().hash(&mut hasher);
+    last.command.args().iter().for_each(|word| context.word(word, &mut hasher));
+    context.length(last, &mut hasher);
+    context.reply(&last.reply, &mut hasher);
+    // Some holders look at their own stamp before they give the lock back.
+    if let Some(own) = before.iter().find_map(Said::writes).or(last.writes()) {
+        stamp::over(own, last.at).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+struct Context<'a> {
+    key: &'a Key,
+    before: &'a [Said],
+    at: UnixTime,
+}
+
+impl Context<'_> {
+    fn word(&self, word: &[u8], hasher: &mut FxHasher) {
+        if word == self.key.as_bytes() {
+            b'k'.hash(hasher);
+            return;
+        }
+        let written = |said: &Said| said.writes() == Some(word);
+        let read = |said: &Said| said.reads() == Some(word);
+        self.before.iter().position(written).hash(hasher);
+        self.before.iter().position(read).hash(hasher);
+        stamp::shape(word, hasher);
+        stamp::over(word, self.at).hash(hasher);
+    }
+
+    /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
+    fn length(&self, last: &Said, hasher: &mut FxHasher) {
+        let Some(ttl_ms) = last.ttl_ms() else { return };
+        (ttl_ms % 1000 == 0).hash(hasher);
+        let first = self.before.iter().chain([last]).find_map(|said| Some((said.at, said.writes()?)));
+        let lease_ms = first.and_then(|(at, own)| Some(stamp::moment(own)?.saturating_since(at).as_millis()));
+        lease_ms
+            .map(|lease_ms| {
+                (u128::from(ttl_ms.unsigned_abs()) * 30 / (lease_ms + 1))
+                    .min(1 << 20)
+                    .checked_ilog2()
+                    .map(|log| log / 3)
+            })
+            .hash(hasher);
+    }
+
+    fn reply(&self, reply: &Reply, hasher: &mut FxHasher) {
+        std::mem::discriminant(reply).hash(hasher);
+        match reply {
+            Reply::Nil => {}
+            Reply::Int(number) => number.clamp(&-3, &3).hash(hasher),
+            Reply::Status(text) => text.hash(hasher),
+            Reply::Error(text) => text.split(' ').next().hash(hasher),
+            Reply::Array(items) => items.iter().for_each(|item| self.reply(item, hasher)),
+            Reply::Bulk(value) => {
+                self.word(value, hasher);
+                let own = self.before.iter().find_map(Said::writes);
+                own.map(|own| stamp::order(value, own)).hash(hasher);
+                let read = self.before.iter().rev().find_map(Said::reads);
+                read.map(|read| stamp::order(value, read)).hash(hasher);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What an audit has found: a race that happened, where, and the lines that show it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::wire::{Key, UnixTime};
+
+/// A race that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The id of the race.
+    pub race: &'static str,
+    /// The key.
+    pub key: Key,
+    /// Its database.
+    pub database: u32,
+    /// When it happened, by the server's clock.
+    pub at: UnixTime,
+    /// The clients that took part.
+    pub clients: Vec<Arc<str>>,
+    /// The numbers of the lines that show it, ascending.
+    pub lines: Vec<u64>,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// What happened, in a sentence.
+    pub says: String,
+}
+
+/// How sure something is. A trace has no replies, and begins in the middle of things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// There are other explanations.
+    Possible,
+    /// It follows if nothing was in the key before the trace began.
+    Likely,
+    /// It follows from the trace.
+    Certain,
+}
+
+impl Certainty {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Finding {
+    /// Makes another race of it: what followed shows which one it was.
+    pub(super) fn becomes(&mut self, race: &'static str, line: Option<u64>, says: String) {
+        self.race = race;
+        self.says = says;
+        line.into_iter().for_each(|line| self.shown_by(line));
+    }
+
+    /// It is shown by this line, too.
+    pub(super) fn shown_by(&mut self, line: u64) {
+        if let Err(place) = self.lines.binary_search(&line) {
+            self.lines.insert(place, line);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! After each command: who holds now, who has lost, who has given back.
+
+use std::time::Duration;
+
+use super::episode::Episode;
+use super::finding::Certainty;
+use super::hold::{Disturbed, Hold};
+use super::lock::{Change, Ear, Lock};
+use super::said::Said;
+use super::stamp;
+use super::talk::Went;
+use crate::sim::{Stored, Value};
+use crate::wire::{Reply, UnixTime};
+
+/// Whoever has not asked for so long has given up; the next time is another wait.
+const GIVEN_UP: Duration = Duration::from_secs(60);
+/// So many holders whose lease is over are remembered: they may still come back.
+const MOST_PAST: usize = 16;
+
+impl Lock {
+    /// Thinks about what was said last in a talk.
+    pub(super) fn judge(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said, change: &Change) {
+        if change.before.is_some() && change.after.is_none() {
+            self.removed(ear, place, said, change);
+        } else {
+            self.retimed(ear, place, said, change);
+        }
+        self.script_failed(ear, place, said, change);
+        let standing = self.talks[place].standing();
+        let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
+        let talk = &mut self.talks[place];
+        if went == Went::Anew && !talk.holds {
+            let asked_at = talk.asked_at.filter(|asked_at| said.at.saturating_since(*asked_at) < GIVEN_UP);
+            talk.asked_at = Some(asked_at.unwrap_or(said.at));
+        }
+        let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET"].iter().any(|name| said.is(name));
+        if went != Went::Astray && !talk.holds && claims && standing.won.is_empty() && is_open {
+            self.tally.refusals += 1;
+        }
+        if went == Went::Astray {
+            return;
+        }
+        if self.talks[place].holds {
+            if !standing.left.is_empty() && standing.won.is_empty() && standing.leaving.is_empty() {
+                self.leave(ear, place, said);
+            }
+        } else if !standing.won.is_empty() && !is_open {
+            self.win(ear, place, said);
+        } else if standing.won.is_empty() && is_open {
+            // Whoever still asks then is a loser who puts the old value back.
+            if said.is("GETSET") {
+                self.lose(ear, place, said);
+            }
+            if claims {
+                self.starve(ear, place, said);
+            }
+        }
+    }
+
+    /// The talk has won.
+    fn win(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
+        let standing = self.talks[place].standing();
+        let talk = &self.talks[place];
+        let wrote = talk.wrote().unwrap_or(said);
+        let (since, line) = (wrote.at, wrote.line);
+        let written = self.written.as_ref().filter(|written| written.client == talk.client);
+        let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
+        let value = value.unwrap_or_default();
+        let asked_at = talk.asked_at.unwrap_or(since);
+        let ends_at = self.ends_at(&value, said.at);
+        let certainty = self.certainty();
+        let hold = Hold {
+            client: talk.client.clone(),
+            kinds: standing.won,
+            value,
+            since,
+            line,
+            ends_at,
+            certainty,
+            disturbed: None,
+            ttl_cleared: None,
+            robbed: None,
+            followed_by: None,
+            is_over: false,
+            asked_at,
+        };
+        if let Some(earlier) = self.holds.iter().position(|other| other.client == hold.client) {
+            let earlier = self.holds.remove(earlier);
+            self.keep(&earlier, None);
+        }
+        let robbed = if self.is_shared(ear, standing.won) { None } else { self.clash(ear, place, &hold) };
+        let robbed = robbed.or_else(|| self.written_back(ear, place, &hold));
+        let hold = Hold { robbed, ..hold };
+        for other in &mut self.holds {
+            other.followed_by.get_or_insert((hold.client.clone(), line));
+        }
+        self.tally.acquisitions += 1;
+        self.tally.certain += u64::from(certainty == Certainty::Certain);
+        self.tally.waited.add(since.saturating_since(asked_at));
+        self.winners = self.winners.or(standing.won);
+        self.holds.push(hold);
+        let talk = &mut self.talks[place];
+        talk.holds = true;
+        talk.asked_at = None;
+    }
+
+    /// When a lock of this value is over: by its stamp, else by the time to live of the key.
+    fn ends_at(&self, value: &[u8], at: UnixTime) -> Option<UnixTime> {
+        stamp::moment(value).or_else(|| self.stored(at)?.expires_at)
+    }
+
+    /// A holder has done something to its own key: perhaps it holds longer now.
+    pub(super) fn prolong(&mut self, place: usize, said: &Said, after: &Stored) {
+        let client = &self.talks[place].client;
+        let Some(hold) = self.holds.iter_mut().find(|hold| hold.client == *client) else { return };
+        let Value::Text(text) = &after.value else { return };
+        if self.written.as_ref().is_none_or(|written| written.client != *client) {
+            return;
+        }
+        hold.value.clone_from(text);
+        let ends_at = stamp::moment(text).or(after.expires_at);
+        hold.is_over &= ends_at.is_some_and(|ends_at| ends_at <= said.at);
+        hold.ends_at = ends_at;
+    }
+
+    /// The talk has given back what it held, or has found that it cannot.
+    fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
+        let client = self.talks[place].client.clone();
+        if let Some(index) = self.holds.iter().position(|hold| hold.client == client) {
+            self.stays_behind(ear, index, said);
+            self.end(index, said.at);
+        }
+        self.talks[place].holds = false;
+    }
+
+    /// A hold ends: its holder says so.
+    pub(super) fn end(&mut self, index: usize, at: UnixTime) {
+        let hold = self.holds.remove(index);
+        self.keep(&hold, Some(at));
+        self.tally.releases += 1;
+        self.tally.overruns += u64::from(!hold.is_live(at));
+        self.tally.held.add(at.saturating_since(hold.since));
+    }
+
+    /// Keeps what a hold was, if anybody wants to know.
+    pub(super) fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
+        let Some(episodes) = &mut self.episodes else { return };
+        episodes.push(Episode {
+            key: self.key.clone(),
+            database: self.database,
+            client: hold.client.clone(),
+            asked_at: hold.asked_at,
+            since: hold.since,
+            until,
+            lease: hold.ends_at.map(|ends_at| ends_at.saturating_since(hold.since)),
+            certainty: hold.certainty,
+        });
+    }
+
+    /// Lets the leases end that are over at this moment.
+    pub(super) fn lapse(&mut self, ear: &mut Ear<'_>, at: UnixTime, line: Option<u64>) {
+        for index in 0..self.holds.len() {
+            let hold = &mut self.holds[index];
+            if hold.is_over || hold.ends_at.is_none_or(|ends_at| ends_at >= at) {
+                continue;
+            }
+            hold.is_over = true;
+            if let (Some(Disturbed { finding }), Some(ends_at)) = (hold.disturbed, hold.ends_at) {
+                self.outlived(ear, finding, ends_at, at, line);
+            }
+        }
+        if self.holds.len() > MOST_PAST {
+            let oldest = self.holds.iter().position(|hold| hold.is_over);
+            if let Some(oldest) = oldest.map(|index| self.holds.remove(index)) {
+                self.keep(&oldest, None);
+            }
+        }
+        if self.server_is_empty(at) {
+            self.written = None;
+        }
+    }
+
+    fn server_is_empty(&self, at: UnixTime) -> bool {
+        self.written.is_some() && self.stored(at).is_none()
+    }
+
+    /// A script that claims has failed half-way.
+    fn script_failed(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, change: &Change) {
+        let is_script = said.is("EVAL") || said.is("EVALSHA");
+        let stays = change.before.is_none() && change.after.as_ref().is_some_and(|stored| stored.expires_at.is_none());
+        if is_script && stays && matches!(said.reply, Reply::Error(_)) {
+            self.half_applied(ear, place, said);
+        }
+    }
+}

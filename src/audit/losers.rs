@@ -1,0 +1,98 @@
+//! Losers of a takeover: they have written over the winner's value all the same.
+
+use super::finding::Finding;
+use super::hold::Disturbed;
+use super::lock::{Ear, Lock};
+use super::said::Said;
+use super::stamp;
+use crate::wire::{Printable, Reply, UnixTime};
+
+impl Lock {
+    /// The talk has lost with the GETSET that it said last.
+    pub(super) fn lose(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
+        let talk = &self.talks[place];
+        let Some(overwrote) = talk.overwrote.clone().filter(|overwrote| overwrote.line == said.line) else { return };
+        let looked = talk.looked().map(|looked| (looked.line, looked.reads().is_some()));
+        let client = talk.client.clone();
+        if let Some(written) = &mut self.written {
+            written.by_loser = true;
+        }
+        let winner = self.holds.iter().position(|hold| hold.client != client && hold.is_live(said.at));
+        let Some(winner) = winner else {
+            self.phantom(ear, &client, looked, said);
+            return;
+        };
+        let is_same = overwrote.before.as_ref().is_some_and(|before| said.writes() == Some(&before.value));
+        if overwrote.had_ttl {
+            self.holds[winner].ttl_cleared = Some(said.line);
+        }
+        let hold = &self.holds[winner];
+        if is_same || hold.disturbed.is_some() {
+            return;
+        }
+        let old = overwrote.before.as_ref().map(|before| before.value.clone()).unwrap_or_default();
+        let finding = Finding {
+            race: "loser-moves-lease",
+            key: self.key.clone(),
+            database: self.database,
+            at: said.at,
+            clients: vec![hold.client.clone(), client.clone()],
+            lines: vec![hold.line, said.line],
+            certainty: hold.certainty.min(self.certainty()),
+            says: format!(
+                "{client} lost the takeover to {} and left {} in the place of {}",
+                hold.client,
+                Printable(said.writes().unwrap_or_default()),
+                Printable(&old)
+            ),
+        };
+        ear.findings.push(finding);
+        let disturbed = Disturbed { finding: ear.findings.len() - 1 };
+        self.holds[winner].disturbed = Some(disturbed);
+    }
+
+    /// Nobody holds, and the loser has left a lock behind.
+    fn phantom(&self, ear: &mut Ear<'_>, client: &std::sync::Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
+        let (race, why) = match (looked, &said.reply) {
+            (Some((_, false)), _) => ("phantom-after-nil-get", "its GET had found nothing"),
+            (_, Reply::Nil) => ("phantom-after-release", "the lock had been given back since its GET"),
+            (_, _) => ("equality-loser-phantom", "the lock had been taken, and was over again, since its GET"),
+        };
+        let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
+        ear.findings.push(Finding {
+            race,
+            key: self.key.clone(),
+            database: self.database,
+            at: said.at,
+            clients: vec![client.clone()],
+            lines,
+            certainty: self.certainty(),
+            says: format!(
+                "{client} takes itself for the loser and leaves {} in a lock that nobody holds: {why}",
+                Printable(said.writes().unwrap_or_default())
+            ),
+        });
+    }
+
+    /// The lease of a disturbed holder is over: what the loser has left may be longer.
+    pub(super) fn outlived(
+        &self,
+        ear: &mut Ear<'_>,
+        finding: usize,
+        ends_at: UnixTime,
+        at: UnixTime,
+        line: Option<u64>,
+    ) {
+        let Some(written) = self.written.as_ref().filter(|written| written.by_loser) else { return };
+        let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
+        let stands = self.stored(at).is_some();
+        if is_later && stands && ear.findings[finding].race == "loser-moves-lease" {
+            let says = format!(
+                "the winner's lease is over, and {} of the loser {} keeps everybody out beyond it",
+                Printable(&written.value),
+                written.client
+            );
+            ear.findings[finding].becomes("loser-outlives-winner", line, says);
+        }
+    }
+}

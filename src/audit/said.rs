@@ -1,0 +1,67 @@
+//! One command of a conversation, with the reply that the simulated server has given it.
+
+use crate::wire::{Command, Reply, UnixTime};
+
+/// One command of a conversation between a client and a key.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) command: Command,
+    pub(super) reply: Reply,
+    pub(super) at: UnixTime,
+    /// The number of its line.
+    pub(super) line: u64,
+    /// The line of the script that called it, where it was one of a text that nobody here knows.
+    pub(super) within: Option<u64>,
+}
+
+impl Said {
+    /// The value that it puts into the key, if it does that.
+    pub(super) fn writes(&self) -> Option<&[u8]> {
+        let args = self.command.args();
+        let place = match self.command.name().to_ascii_uppercase().as_slice() {
+            b"SETNX" | b"SET" | b"GETSET" => 1,
+            b"SETEX" | b"PSETEX" => 2,
+            // The scripts of the catalogue that claim have the value first among their arguments.
+            b"EVAL" | b"EVALSHA" => return args.get(2 + keys_of_script(args)?).map(Vec::as_slice),
+            _ => return None,
+        };
+        args.get(place).map(Vec::as_slice)
+    }
+
+    /// The value that it has read.
+    pub(super) fn reads(&self) -> Option<&[u8]> {
+        match &self.reply {
+            Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the command `name`.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.command.is(name)
+    }
+
+    /// For how many milliseconds it lets the key live, if it says so.
+    pub(super) fn ttl_ms(&self) -> Option<i64> {
+        let args = self.command.args();
+        let number = |place: usize| std::str::from_utf8(args.get(place)?).ok()?.parse::<i64>().ok();
+        match self.command.name().to_ascii_uppercase().as_slice() {
+            b"EXPIRE" => number(1)?.checked_mul(1000),
+            b"SETEX" => number(1)?.checked_mul(1000),
+            b"PEXPIRE" | b"PSETEX" => number(1),
+            b"SET" => (2..args.len()).find_map(|place| match args[place].to_ascii_uppercase().as_slice() {
+                b"EX" => number(place + 1)?.checked_mul(1000),
+                b"PX" => number(place + 1),
+                b"PXAT" => Some(number(place + 1)? - self.at.as_millis()),
+                b"EXAT" => Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis()),
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// How many keys a script is told.
+pub(super) fn keys_of_script(args: &[Vec<u8>]) -> Option<usize> {
+    std::str::from_utf8(args.get(1)?).ok()?.parse().ok()
+}

@@ -1,0 +1,136 @@
+//! What is left of a lock when it is forgotten, and of a trace when it is over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::episode::Episode;
+use super::finding::Finding;
+use super::grammar::Grammar;
+use super::kinds::Kinds;
+use super::lock::Lock;
+use super::tally::Tally;
+use crate::wire::Key;
+
+/// So many keys are told apart; the least busy beyond that are put together.
+const MOST: usize = 1 << 14;
+
+/// What a trace has shown.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// How many lines it has.
+    pub lines: u64,
+    /// How many of them are commands.
+    pub commands: u64,
+    /// From its first moment to its last.
+    pub length: Duration,
+    /// Every lock that somebody acquired, the busiest first.
+    pub locks: Vec<LockSummary>,
+    /// How many locks there are that are not told one by one, and what happened there.
+    pub others: (u64, Tally),
+    /// The races that happened, in the order of their lines.
+    pub findings: Vec<Finding>,
+    /// Every acquisition, in the order in which they were asked for, if they were to be kept.
+    pub episodes: Vec<Episode>,
+}
+
+/// One lock.
+#[derive(Clone, Debug)]
+pub struct LockSummary {
+    /// The key.
+    pub key: Key,
+    /// Its database.
+    pub database: u32,
+    /// The protocols that those who acquired it may have spoken.
+    pub dialects: Vec<&'static str>,
+    /// How many clients talked with it at one time, at most.
+    pub clients: usize,
+    /// What happened there.
+    pub tally: Tally,
+}
+
+/// Locks that are forgotten, and what is left of them.
+#[derive(Debug, Default)]
+pub(super) struct Summaries {
+    known: BTreeMap<(u32, Key), Left>,
+    others: (u64, Tally),
+}
+
+#[derive(Debug, Default)]
+struct Left {
+    kinds: Kinds,
+    clients: usize,
+    tally: Tally,
+}
+
+impl Summaries {
+    /// Whether a key was seen before, so that it is known what stood in it last.
+    pub(super) fn knows(&self, database: u32, key: &[u8]) -> bool {
+        self.known.contains_key(&(database, Key::new(key)))
+    }
+
+    /// A lock is forgotten.
+    pub(super) fn add(&mut self, lock: &Lock) {
+        if lock.tally.acquisitions == 0 && lock.tally.refusals == 0 {
+            return;
+        }
+        let name = (lock.database, lock.key.clone());
+        if self.known.len() >= MOST && !self.known.contains_key(&name) {
+            self.forget_the_quiet();
+        }
+        let left = self.known.entry(name).or_default();
+        left.kinds = if left.kinds.is_empty() { lock.winners } else { left.kinds.or(lock.winners) };
+        left.clients = left.clients.max(lock.talks.len());
+        left.tally.merge(&lock.tally);
+    }
+
+    /// Puts the less busy half of all together.
+    fn forget_the_quiet(&mut self) {
+        let mut counts: Vec<u64> = self.known.values().map(|left| left.tally.acquisitions).collect();
+        let middle = counts.len() / 2;
+        let (_, median, _) = counts.select_nth_unstable(middle);
+        let median = *median;
+        let others = &mut self.others;
+        self.known.retain(|_, left| {
+            let stays = left.tally.acquisitions > median;
+            if !stays {
+                others.0 += 1;
+                others.1.merge(&left.tally);
+            }
+            stays
+        });
+    }
+
+    /// The trace is over.
+    pub(super) fn finish(
+        self,
+        grammar: &Grammar,
+        mut findings: Vec<Finding>,
+        lines: u64,
+        commands: u64,
+        length: Duration,
+    ) -> Audit {
+        findings.sort_by_key(|finding| finding.lines.last().copied());
+        let summary = |((database, key), left): ((u32, Key), Left)| LockSummary {
+            key,
+            database,
+            dialects: names(grammar, left.kinds),
+            clients: left.clients,
+            tally: left.tally,
+        };
+        let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
+        locks.sort_by_key(|lock| std::cmp::Reverse(lock.tally.acquisitions));
+        Audit { lines, commands, length, locks, others: self.others, findings, episodes: Vec::new() }
+    }
+}
+
+/// The names of these protocols, each once.
+fn names(grammar: &Grammar, kinds: Kinds) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for place in kinds.places() {
+        let name = grammar.kinds()[place].protocol().name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}

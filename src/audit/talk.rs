@@ -1,0 +1,161 @@
+//! The conversation of one client with one key.
+
+use std::sync::Arc;
+
+use super::grammar::{Course, Grammar, Standing};
+use super::hold::Written;
+use super::kinds::Kinds;
+use super::said::Said;
+use crate::wire::{Key, Reply, UnixTime};
+
+/// The conversation of one client with one key.
+#[derive(Clone, Debug)]
+pub(super) struct Talk {
+    pub(super) client: Arc<str>,
+    /// Who it may be, by all that it has said.
+    pub(super) kinds: Kinds,
+    course: Course,
+    /// What was said since the last moment at which all was open.
+    pub(super) said: Vec<Said>,
+    /// What it said before what it said last, whatever that was about.
+    pub(super) previous: Option<Said>,
+    latest: Option<Said>,
+    /// The value that it has written over.
+    pub(super) overwrote: Option<Overwrote>,
+    /// When it first asked for what it does not have yet.
+    pub(super) asked_at: Option<UnixTime>,
+    pub(super) last_at: UnixTime,
+    /// Whether it holds, by this conversation.
+    pub(super) holds: bool,
+    /// How its current try was judged.
+    pub(super) is_judged: bool,
+}
+
+/// A value that a client has written over.
+#[derive(Clone, Debug)]
+pub(super) struct Overwrote {
+    pub(super) line: u64,
+    pub(super) before: Option<Written>,
+    pub(super) had_ttl: bool,
+}
+
+/// How a conversation went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Went {
+    /// As it had begun.
+    On,
+    /// What was said last begins a new try, or a new release.
+    Anew,
+    /// What was said is nobody's.
+    Astray,
+}
+
+impl Talk {
+    pub(super) fn new(client: Arc<str>, grammar: &Grammar, at: UnixTime) -> Self {
+        let course = grammar.start();
+        Self {
+            client,
+            kinds: course.standing.everybody(),
+            course,
+            said: Vec::new(),
+            previous: None,
+            latest: None,
+            overwrote: None,
+            asked_at: None,
+            last_at: at,
+            holds: false,
+            is_judged: false,
+        }
+    }
+
+    /// How far it has come.
+    pub(super) fn standing(&self) -> Standing {
+        self.course.standing.among(self.kinds)
+    }
+
+    /// Goes on with this command.
+    pub(super) fn hear(&mut self, grammar: &mut Grammar, key: &Key, said: Said) -> Went {
+        self.last_at = said.at;
+        self.previous = self.latest.replace(said.clone());
+        if self.is_between() && !self.said.is_empty() {
+            self.begin(grammar, Vec::new());
+        }
+        let was_empty = self.said.is_empty();
+        self.said.push(said);
+        let next = grammar.follow(&self.course, key, &self.said);
+        let goes_on = !next.standing.among(self.kinds).is_nobody();
+        if goes_on && !self.could_be_new(grammar, key, &next) {
+            self.course = next;
+            self.narrow();
+            return if was_empty { Went::Anew } else { Went::On };
+        }
+        self.begin_with_last(grammar, key)
+    }
+
+    /// Begins anew with what was said last: those it was known to be, else anybody.
+    fn begin_with_last(&mut self, grammar: &mut Grammar, key: &Key) -> Went {
+        let last = self.said.pop().into_iter().collect();
+        self.begin(grammar, last);
+        let next = grammar.follow(&self.course, key, &self.said);
+        if next.standing.is_nobody() {
+            self.begin(grammar, Vec::new());
+            return Went::Astray;
+        }
+        if next.standing.among(self.kinds).is_nobody() {
+            self.kinds = next.standing.everybody();
+        }
+        self.course = next;
+        self.narrow();
+        Went::Anew
+    }
+
+    fn begin(&mut self, grammar: &Grammar, said: Vec<Said>) {
+        self.course = grammar.start();
+        self.said = said;
+        self.overwrote = None;
+        self.holds = false;
+        self.is_judged = false;
+    }
+
+    /// Whether nobody who it may be is in the middle of anything.
+    fn is_between(&self) -> bool {
+        let standing = self.standing();
+        standing.asking.is_empty() && standing.leaving.is_empty() && standing.won.is_empty()
+    }
+
+    /// Whether somebody may have begun a new try, and all who go on would say the same at its beginning.
+    fn could_be_new(&self, grammar: &mut Grammar, key: &Key, next: &Course) -> bool {
+        let Some(last) = self.said.last().filter(|_| self.said.len() > 1 && !self.holds) else { return false };
+        let begins = ["SETNX", "SET", "EXISTS", "EVAL", "EVALSHA"].iter().any(|name| last.is(name));
+        if !begins || last.within.is_some() || self.standing().refused.is_empty() {
+            return false;
+        }
+        let fresh = grammar.follow(&grammar.start(), key, std::slice::from_ref(last));
+        let (fresh, next) = (fresh.standing.among(self.kinds), next.standing.among(self.kinds));
+        next.everybody() & fresh.everybody() == next.everybody()
+            && next.asking & fresh.asking == next.asking
+            && next.won & fresh.won == next.won
+    }
+
+    fn narrow(&mut self) {
+        let left = self.standing().everybody();
+        if !left.is_empty() {
+            self.kinds = left;
+        }
+    }
+
+    /// The value that it read last in this conversation, and whether it looked at all.
+    pub(super) fn looked(&self) -> Option<&Said> {
+        self.said.iter().rev().find(|said| said.is("GET"))
+    }
+
+    /// What it has written last in this conversation.
+    pub(super) fn wrote(&self) -> Option<&Said> {
+        self.said.iter().rev().find(|said| said.writes().is_some() && !is_no(&said.reply))
+    }
+}
+
+/// Whether a reply says that nothing was written.
+fn is_no(reply: &Reply) -> bool {
+    matches!(reply, Reply::Int(0) | Reply::Error(_))
+}

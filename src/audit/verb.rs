@@ -1,0 +1,44 @@
+//! What a command may have to do with a lock, by its name.
+
+/// What a command may have to do with a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// May begin a lock on its first key: SETNX, GETSET, WATCH; SET if it says NX.
+    Claims,
+    /// SET, SETEX, PSETEX: takes a lock only from those who have looked before.
+    Writes,
+    /// GET, EXISTS: a look.
+    Looks,
+    /// Concerns its keys, and no lock begins with it.
+    Touches,
+    /// EVAL, EVALSHA.
+    Runs,
+    /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
+    Steers,
+    /// FLUSHALL, FLUSHDB, SWAPDB: all keys.
+    Sweeps,
+    /// Has nothing to do with locks.
+    Other,
+}
+
+impl Verb {
+    /// The verb of this name, in whatever case it was written.
+    pub(super) fn of(name: &[u8]) -> Self {
+        let mut small = [0_u8; 9];
+        let Some(small) = small.get_mut(..name.len()) else { return Self::Other };
+        small.copy_from_slice(name);
+        small.make_ascii_lowercase();
+        match &*small {
+            b"setnx" | b"getset" | b"watch" => Self::Claims,
+            b"set" | b"setex" | b"psetex" => Self::Writes,
+            b"get" | b"exists" => Self::Looks,
+            b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
+            | b"pttl" | b"type" | b"strlen" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr"
+            | b"append" => Self::Touches,
+            b"eval" | b"evalsha" => Self::Runs,
+            b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
+            b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,
+            _ => Self::Other,
+        }
+    }
+}

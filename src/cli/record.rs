@@ -1,0 +1,136 @@
+//! `lockshift record`: a MONITOR trace, written down.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use redis::{RedisError, Value};
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure, unless_closed};
+use super::server::Server;
+use super::signals::{self, Caught, Request};
+use super::words;
+use crate::driver::host;
+
+/// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
+///
+/// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file is
+/// there when it is whole. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
+/// every client: record for as long as needed, and mind who can read the file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// For how long: 60s, 5m
+    #[arg(long = "for", value_name = "TIME", value_parser = words::length)]
+    length: Option<Duration>,
+    /// The file to write instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What the connection tells.
+enum News {
+    Line(String),
+    Broken(RedisError),
+    Asked,
+}
+
+/// Records.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let server = match everywhere.server()? {
+        Server::Single(node) => node,
+        Server::Cluster(_) | Server::Masters(_) => {
+            return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
+        }
+    };
+    let unusable = |error: RedisError| Failure::new(Exit::Unusable, format_args!("{server}: {error}"));
+    let (tell, news) = sync_channel(1024);
+    let asked: Arc<OnceLock<Request>> = Arc::default();
+    listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
+    let mut connection = Server::connect_single(&server).map_err(unusable)?;
+    connection.set_read_timeout(None).map_err(unusable)?;
+    redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
+    thread::spawn(move || {
+        loop {
+            let told = match connection.recv_response() {
+                Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    // Whoever has stopped listening does not need to know.
+                    let _ = tell.send(News::Broken(error));
+                    return;
+                }
+            };
+            if told.is_err() {
+                return;
+            }
+        }
+    });
+    let ended = match &args.output {
+        Some(path) => to_file(path, &news, args.length)?,
+        None => to_page(&news, args.length)?,
+    };
+    match ended {
+        Some(error) => Err(unusable(error)),
+        None => Ok(Exit::Yes),
+    }
+}
+
+fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<Request>>) -> Result<(), Failure> {
+    signals::listen(move |caught| {
+        if let Caught::Request(request) = caught {
+            asked.get_or_init(|| request);
+            let tell = tell.clone();
+            // The channel may be full, and a second signal must still be heard.
+            thread::spawn(move || tell.send(News::Asked));
+        }
+    })
+}
+
+fn to_file(path: &Path, news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {
+    super::file::write_by(path, &mut |file| copy(file, news, length))
+}
+
+fn to_page(news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {
+    match copy(&mut io::stdout().lock(), news, length) {
+        Ok(ended) => Ok(ended),
+        Err(error) => unless_closed(Err(error)).map(|()| None),
+    }
+}
+
+/// Copies lines until it is time or nobody wants more; the error of the connection, if that was the end.
+fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> io::Result<Option<RedisError>> {
+    let begin = host::mono();
+    let mut to = BufWriter::new(to);
+    loop {
+        let left = length.map(|length| length.saturating_sub(host::mono().saturating_since(begin)));
+        let told = match (news.try_recv(), left) {
+            (_, Some(Duration::ZERO)) => break,
+            (Ok(told), _) => Ok(told),
+            (Err(_), left) => {
+                // Nothing is under way: whoever reads along shall see what there is.
+                to.flush()?;
+                news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
+            }
+        };
+        match told {
+            Ok(News::Line(line)) => writeln!(to, "{line}")?,
+            Ok(News::Broken(error)) => {
+                to.flush()?;
+                return Ok(Some(error));
+            }
+            Ok(News::Asked) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    to.flush()?;
+    Ok(None)
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift record --redis redis://127.0.0.1 --for 60s -o trace.log
+  lockshift record --for 5m | lockshift audit -";

@@ -1,0 +1,194 @@
+//! What a trace has shown: the races first.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use comfy_table::{Attribute, Cell};
+use serde::Serialize;
+
+use super::moment::iso8601;
+use super::{Report, table};
+use crate::audit::{Audit, Finding, Lengths, LockSummary};
+use crate::wire::Printable;
+
+/// What a trace has shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct AuditReport {
+    lines: u64,
+    commands: u64,
+    keys: usize,
+    seconds: f64,
+    locks: Vec<Locked>,
+    findings: Vec<Found>,
+    #[serde(skip)]
+    took: Duration,
+    #[serde(skip)]
+    all: bool,
+    #[serde(skip)]
+    others: u64,
+}
+
+/// One lock.
+#[derive(Clone, Debug, Serialize)]
+struct Locked {
+    key: String,
+    database: u32,
+    dialects: Vec<&'static str>,
+    clients: usize,
+    acquisitions: u64,
+    refusals: u64,
+    releases: u64,
+    overruns: u64,
+    held_p50_ms: Option<f64>,
+    held_p99_ms: Option<f64>,
+    waited_p50_ms: Option<f64>,
+    waited_p99_ms: Option<f64>,
+}
+
+/// One race that happened.
+#[derive(Clone, Debug, Serialize)]
+struct Found {
+    race: &'static str,
+    key: String,
+    database: u32,
+    at: String,
+    clients: Vec<String>,
+    lines: Vec<u64>,
+    certainty: &'static str,
+    says: String,
+}
+
+/// So many locks are shown unless all are asked for.
+const SHOWN: usize = 20;
+/// So many protocols are named in a line.
+const NAMED: usize = 3;
+
+impl AuditReport {
+    /// The report of an audit that took so long.
+    pub fn of(audit: Audit, took: Duration, all: bool) -> Self {
+        Self {
+            lines: audit.lines,
+            commands: audit.commands,
+            keys: audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0),
+            seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
+            locks: audit.locks.iter().map(Locked::of).collect(),
+            findings: audit.findings.into_iter().map(Found::of).collect(),
+            took,
+            all,
+            others: audit.others.0,
+        }
+    }
+
+    fn findings(&self) -> String {
+        let mut text = String::new();
+        for found in &self.findings {
+            let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
+            let Found { race, key, at, certainty, says, .. } = found;
+            let noun = if lines.len() == 1 { "line" } else { "lines" };
+            let _ = writeln!(text, "\x1b[1;31m{race}\x1b[0m  {key}  {at}  {certainty}, {noun} {}", lines.join(", "));
+            let _ = writeln!(text, "  {says}");
+        }
+        if !text.is_empty() {
+            text += "\n";
+        }
+        text
+    }
+
+    fn locks(&self, width: Option<u16>) -> String {
+        let head = ["LOCK", "ACQUIRED", "REFUSED", "OVERRUN", "HELD P50", "P99", "WAIT P50", "P99", "SPOKEN"];
+        let mut table = table::table(&head, width);
+        table::flush_right(&mut table, 1..8);
+        let shown = if self.all { self.locks.len() } else { SHOWN };
+        for lock in self.locks.iter().take(shown) {
+            table.add_row([
+                Cell::new(&lock.key).add_attribute(Attribute::Bold),
+                Cell::new(lock.acquisitions),
+                Cell::new(lock.refusals),
+                Cell::new(lock.overruns),
+                Cell::new(shown_ms(lock.held_p50_ms)),
+                Cell::new(shown_ms(lock.held_p99_ms)),
+                Cell::new(shown_ms(lock.waited_p50_ms)),
+                Cell::new(shown_ms(lock.waited_p99_ms)),
+                Cell::new(spoken(&lock.dialects, self.all)),
+            ]);
+        }
+        let more = self.locks.len().saturating_sub(shown) as u64 + self.others;
+        let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
+        table::text(table) + &more
+    }
+}
+
+impl Locked {
+    fn of(lock: &LockSummary) -> Self {
+        let (held, waited) = (&lock.tally.held, &lock.tally.waited);
+        Self {
+            key: Printable(lock.key.as_bytes()).to_string(),
+            database: lock.database,
+            dialects: lock.dialects.clone(),
+            clients: lock.clients,
+            acquisitions: lock.tally.acquisitions,
+            refusals: lock.tally.refusals,
+            releases: lock.tally.releases,
+            overruns: lock.tally.overruns,
+            held_p50_ms: millis(held, 0.5),
+            held_p99_ms: millis(held, 0.99),
+            waited_p50_ms: millis(waited, 0.5),
+            waited_p99_ms: millis(waited, 0.99),
+        }
+    }
+}
+
+impl Found {
+    fn of(finding: Finding) -> Self {
+        Self {
+            race: finding.race,
+            key: finding.key.to_string(),
+            database: finding.database,
+            at: iso8601(finding.at),
+            clients: finding.clients.iter().map(ToString::to_string).collect(),
+            lines: finding.lines,
+            certainty: finding.certainty.name(),
+            says: finding.says,
+        }
+    }
+}
+
+impl Report for AuditReport {
+    fn text(&self, width: Option<u16>) -> String {
+        let races = match self.findings.len() {
+            0 => "no race".to_owned(),
+            1 => "1 race".to_owned(),
+            count => format!("{count} races"),
+        };
+        let rate = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
+        let locks = if self.locks.is_empty() { "no lock was acquired\n".to_owned() } else { self.locks(width) };
+        format!(
+            "{}{locks}\n{races} in {} lines over {:.1} s ({:.1} million lines a second)\n",
+            self.findings(),
+            self.lines,
+            self.seconds,
+            rate / 1e6
+        )
+    }
+}
+
+fn spoken(dialects: &[&str], all: bool) -> String {
+    let named = if all { dialects.len() } else { NAMED };
+    let more = dialects.len().saturating_sub(named);
+    let more = if more > 0 { format!(", or {more} more") } else { String::new() };
+    dialects.iter().take(named).copied().collect::<Vec<_>>().join(", ") + &more
+}
+
+fn millis(lengths: &Lengths, share: f64) -> Option<f64> {
+    let length = lengths.quantile(share)?;
+    Some((length.as_secs_f64() * 1e6).round() / 1e3)
+}
+
+fn shown_ms(millis: Option<f64>) -> String {
+    match millis {
+        None => "-".to_owned(),
+        Some(millis) if millis < 10.0 => format!("{millis:.2} ms"),
+        Some(millis) if millis < 10_000.0 => format!("{millis:.0} ms"),
+        Some(millis) => format!("{:.1} s", millis / 1e3),
+    }
+}

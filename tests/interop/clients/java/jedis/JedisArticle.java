@@ -1,0 +1,70 @@
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPool;
+
+/** Jedis with the class of the Jedis article. */
+final class JedisArticle implements Locks {
+    private final int port;
+    private final JedisPool pool;
+    private final RedisDistributedLock locker;
+    private final Map<String, String> held = new HashMap<>();
+
+    private JedisArticle(int port) {
+        this.port = port;
+        pool = new JedisPool("127.0.0.1", port);
+        locker = new RedisDistributedLock(pool);
+    }
+
+    @Override
+    public boolean acquire(String dialect, String key, long leaseMs) {
+        String value = UUID.randomUUID().toString();
+        boolean won = locker.lock(key, value, (int) (leaseMs / 1000), false);
+        if (won) {
+            held.put(key, value);
+        }
+        return won;
+    }
+
+    @Override
+    public boolean release(String key) {
+        return locker.unlock(key, held.remove(key));
+    }
+
+    @Override
+    public Counter counter() {
+        Jedis connection = new Jedis("127.0.0.1", port);
+        return new Counter() {
+            @Override
+            public long add(String key, long by) {
+                return connection.incrBy(key, by);
+            }
+
+            @Override
+            public void close() {
+                connection.close();
+            }
+        };
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+    }
+
+    public static void main(String[] args) throws Exception {
+        int port = Integer.parseInt(args[0]);
+        Interop.serve(new Library() {
+            @Override
+            public Locks open() {
+                return new JedisArticle(port);
+            }
+
+            @Override
+            public String version() {
+                return "jedis " + Interop.versionOf(Jedis.class);
+            }
+        });
+    }
+}

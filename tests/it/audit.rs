@@ -1,0 +1,4 @@
+//! The audit: what it finds in traces of which the truth is known.
+
+mod races;
+mod written;

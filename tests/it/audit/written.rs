@@ -1,0 +1,191 @@
+//! A schedule as the trace that a server's MONITOR would have listed.
+
+use std::time::Duration;
+
+use lockshift::audit::{Audit, Auditor};
+use lockshift::explore::{Action, Scene, Trace};
+use lockshift::lock::{Acquired, Owner, Token};
+use lockshift::monitor::{Lines, Parser, Source, Text, Written};
+use lockshift::sim::{Flavour, Server, Session};
+use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+
+/// Audits a text.
+pub(super) fn audit(text: &str) -> Audit {
+    let (mut auditor, mut parser) = (Auditor::new(), Parser::new());
+    let mut lines = Lines::new(text.as_bytes());
+    while let Some(Text::Line(number, line)) = lines.next_line().unwrap() {
+        auditor.read(number, &parser.parse(line).unwrap_or_else(|error| panic!("{number}: {error}")));
+    }
+    auditor.finish()
+}
+
+/// What a schedule goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing.
+    Ends,
+    /// Everybody who lives does what is left to do.
+    GoesOn,
+    /// So many ticks later, everybody who lives does what is left to do.
+    Later(u16),
+}
+
+/// What a schedule's clients have done before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// Nothing.
+    Nothing,
+    /// Each has acquired once and given back, with nobody else about.
+    ARound,
+}
+
+/// The lines of what the clients of a scene have done before it begins.
+pub(super) fn rounds(scene: &Scene, before: Before) -> String {
+    let mut text = Listing::default();
+    if before == Before::ARound {
+        for (place, client) in scene.clients.iter().enumerate() {
+            let long_ago = scene.begin.as_nanos() - (1000 - 10 * i64::try_from(place).unwrap()) * 1_000_000_000;
+            let mut server = Server::new(Flavour::Redis70);
+            let owner = Owner::new(Token::new([u8::try_from(place).unwrap() + 1; 16]), 7, 7);
+            let mut run = Run { text: &mut text, server: &mut server, at_ns: long_ago, client: address(place) };
+            let won = run.operation(&|redis: &mut Transcript| client.locker.acquire(&owner, redis));
+            let Acquired::Won(hold) = won else { panic!("nobody else is about") };
+            run.operation(&|redis: &mut Transcript| client.locker.release(&hold, redis));
+        }
+    }
+    text.text()
+}
+
+fn address(place: usize) -> String {
+    format!("10.0.0.{}:1", place + 1)
+}
+
+/// A client alone on a server.
+struct Run<'a> {
+    text: &'a mut Listing,
+    server: &'a mut Server,
+    at_ns: i64,
+    client: String,
+}
+
+impl Run<'_> {
+    fn operation<T>(&mut self, operation: &dyn Fn(&mut Transcript) -> Turn<T>) -> T {
+        let mut said = Transcript::new();
+        let wall = UnixTime::from_nanos(self.at_ns);
+        loop {
+            match operation(said.rewind()) {
+                Ok(outcome) => return outcome,
+                Err(Pending::Fault(fault)) => panic!("{fault}"),
+                Err(Pending::Round(_)) => panic!("MONITOR lists one server"),
+                Err(Pending::Clock) => {
+                    said.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
+                }
+                Err(Pending::Send(command)) => {
+                    let reply = self.server.call(Session(1), &command, wall);
+                    self.text.list(self.at_ns, &self.client, &command, &reply);
+                    said.record_reply(reply);
+                }
+            }
+        }
+    }
+}
+
+/// The schedule with what follows it.
+pub(super) fn continued(scene: &Scene, actions: &[Action], then: Then) -> (Scene, Vec<Action>) {
+    let mut scene = scene.clone();
+    scene.bounds.ticks += 1000;
+    scene.bounds.afterwards = None;
+    let actions: Vec<Action> = actions.iter().copied().filter(|action| *action != Action::Leap).collect();
+    let mut world = actions.iter().fold(scene.world(), |world, action| scene.apply(&world, *action));
+    let mut all = actions;
+    let mut take = |world: &mut _, action: Action| {
+        let can = scene.actions(world).contains(&action);
+        if can {
+            *world = scene.apply(world, action);
+            all.push(action);
+        }
+        can
+    };
+    let ticks = match then {
+        Then::Ends => return (scene.clone(), all),
+        Then::GoesOn => 0,
+        Then::Later(ticks) => ticks,
+    };
+    for _ in 0..ticks {
+        take(&mut world, Action::Tick);
+    }
+    for who in 0..u8::try_from(scene.clients.len()).unwrap() {
+        for _ in 0..8 {
+            take(&mut world, Action::Step(who));
+        }
+    }
+    (scene.clone(), all)
+}
+
+/// The lines of a trace, the commands before its start included.
+pub(super) fn monitored(trace: &Trace) -> String {
+    let begin = UnixTime::from_millis(trace.begin_ms).unwrap();
+    let mut text = Listing::default();
+    for opening in &trace.prelude {
+        let at = begin.as_nanos() - i64::try_from(opening.ms_before).unwrap() * 1_000_000;
+        text.list(at, "10.0.0.99:1", &opening.command, &opening.reply);
+    }
+    for step in &trace.steps {
+        let Some(exchange) = &step.exchange else { continue };
+        let at = begin.as_nanos() + i64::try_from(step.at_ms).unwrap() * 1_000_000;
+        let client = address(step.actor.unwrap_or(97));
+        text.list(at, &client, &exchange.command, &exchange.reply);
+    }
+    // The server goes on. Nobody else says anything for as long as nobody else did.
+    let end = trace.steps.last().map_or(0, |step| i64::try_from(step.at_ms).unwrap());
+    let at = begin.as_nanos() + (end + SILENCE_MS) * 1_000_000;
+    text.list(at, "10.0.0.97:1", &Command::new("PING"), &Reply::Status("PONG".to_owned()));
+    text.text
+}
+
+/// For so long the trace goes on when nothing happens any more.
+const SILENCE_MS: i64 = 1_500;
+
+/// Lines, one after the other.
+#[derive(Default)]
+pub(super) struct Listing {
+    text: String,
+    lines: i64,
+    queued: Vec<(String, Command)>,
+}
+
+impl Listing {
+    /// What a client has sent, as MONITOR lists it.
+    pub(super) fn list(&mut self, at_ns: i64, client: &str, command: &Command, reply: &Reply) {
+        if *reply == Reply::Status("QUEUED".to_owned()) {
+            self.queued.push((client.to_owned(), command.clone()));
+            return;
+        }
+        if command.is("EXEC") {
+            let (own, others) = self.queued.drain(..).partition(|(queuer, _)| queuer == client);
+            self.queued = others;
+            let own: Vec<(String, Command)> = own;
+            if *reply != Reply::Nil {
+                own.iter().for_each(|(_, command)| self.line(at_ns, Source::Client(client.as_bytes()), command));
+            }
+        }
+        self.line(at_ns, Source::Client(client.as_bytes()), command);
+        let runs = command.is("EVAL") || command.is("EVALSHA");
+        if runs && reply.error_code() != Some("NOSCRIPT") {
+            let look = Command::new("GET").arg(command.args().get(2).cloned().unwrap_or_default());
+            self.line(at_ns, Source::Script, &look);
+        }
+    }
+
+    fn line(&mut self, at_ns: i64, source: Source<'_>, command: &Command) {
+        // No two lines have the same microsecond.
+        self.lines += 1;
+        let at = UnixTime::from_nanos(at_ns + self.lines * 1_000);
+        let line = Written { at, database: 0, source, command };
+        self.text += &format!("{line}\n");
+    }
+
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+}
