@@ -1,12 +1,12 @@
 //! The examples do what they say, on a real server: alone, and where another machine holds the lock.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::server::Server;
 
-/// What somebody sees who runs this example on this server: its standard output. It exits with 0.
-fn seen(example: &str, server: &Server) -> String {
+/// Runs this example on this server.
+pub(crate) fn run(example: &str, args: &[&str], server: &Server) -> Output {
     let mut cargo = Command::new(std::env::var("CARGO").expect("cargo runs the tests"));
     cargo.args(["run", "--quiet", "--locked", "--example", example]);
     // As this test was built, so that nothing but the example itself is built anew.
@@ -16,8 +16,13 @@ fn seen(example: &str, server: &Server) -> String {
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env("REDIS_URL", server.url()).output();
-    let output = output.expect("cargo runs");
+    let cargo = cargo.arg("--").args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.env("REDIS_URL", server.url()).output().expect("cargo runs")
+}
+
+/// What somebody sees who runs this example on this server: its standard output. It exits with 0.
+fn seen(example: &str, server: &Server) -> String {
+    let output = run(example, &[], server);
     assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("an example prints text")
 }
@@ -64,5 +69,5 @@ fn every_example_is_among_these() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["blocking.rs", "fenced.rs", "tokio.rs"], "one without a test?");
+    assert_eq!(names, ["blocking.rs", "fenced.rs", "migration", "tokio.rs"], "one without a test?");
 }

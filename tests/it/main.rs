@@ -23,6 +23,7 @@
 //! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`sentinel`]: every lock through Sentinel, before and after a failover.
@@ -48,6 +49,7 @@ mod explore;
 mod golden;
 mod hostile;
 mod life;
+mod migration;
 mod monitor;
 mod native;
 mod oracle;

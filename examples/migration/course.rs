@@ -1,0 +1,97 @@
+//! The way of the fleet, phase by phase, and what is printed on it.
+
+use std::error::Error;
+use std::io::Write;
+
+use crate::crew::{Crew, PER_JOB};
+use crate::figures::Sum;
+use crate::role::{JOBS, Role};
+
+/// One phase.
+pub(crate) struct Phase {
+    name: &'static str,
+    /// Who takes the places of half of the crew; nobody, if everybody stays.
+    half: Option<Role>,
+    /// Who is in every place at its end.
+    then: Role,
+}
+
+/// From the old locks to the new one, and twice a phase back.
+pub(crate) const THE_WHOLE_WAY: [Phase; 9] = [
+    Phase { name: "legacy", half: None, then: Role::Old },
+    Phase { name: "legacy + bridge", half: Some(Role::Bridge), then: Role::Old },
+    Phase { name: "legacy", half: None, then: Role::Old },
+    Phase { name: "legacy + bridge", half: Some(Role::Bridge), then: Role::Bridge },
+    Phase { name: "bridge", half: None, then: Role::Bridge },
+    Phase { name: "bridge + modern", half: Some(Role::Modern), then: Role::Bridge },
+    Phase { name: "bridge", half: None, then: Role::Bridge },
+    Phase { name: "bridge + modern", half: Some(Role::Modern), then: Role::Modern },
+    Phase { name: "modern", half: None, then: Role::Modern },
+];
+
+/// As one would go without a plan.
+pub(crate) const SKIPPING_THE_BRIDGE: [Phase; 2] = [
+    Phase { name: "legacy", half: None, then: Role::Old },
+    Phase { name: "legacy + token", half: Some(Role::Hasty), then: Role::Hasty },
+];
+
+/// Goes that way, and prints a line for each phase and job.
+pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let php = if crew.has_php { "PHP itself" } else { "this library" };
+    writeln!(out, "{} processes; the old lock on {} is spoken by {php}\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
+    writeln!(out, "{HEAD}")?;
+    crew.start(Role::Old)?;
+    for phase in phases {
+        pass(phase, &mut crew)?;
+        let lines = crew.figures.end_phase();
+        let is_broken = lines.values().any(|sum| sum.doubles > 0);
+        for (job, sum) in lines {
+            writeln!(out, "{}", line(phase.name, JOBS[job].key, &sum))?;
+        }
+        if is_broken {
+            break;
+        }
+    }
+    conclude(&mut crew, out)
+}
+
+/// One phase: half of the crew is replaced, everybody acquires often, then the rest is replaced.
+fn pass(phase: &Phase, crew: &mut Crew) -> Result<(), Box<dyn Error>> {
+    let Some(role) = phase.half else { return crew.dwell() };
+    crew.replace(0..PER_JOB / 2, role)?;
+    match role {
+        Role::Hasty => crew.until_it_breaks(),
+        Role::Old | Role::Bridge | Role::Modern if phase.then == role => {
+            crew.dwell()?;
+            crew.replace(PER_JOB / 2..PER_JOB, role)
+        }
+        Role::Old | Role::Bridge | Role::Modern => {
+            crew.dwell()?;
+            crew.replace(0..PER_JOB / 2, phase.then)
+        }
+    }
+}
+
+/// Compares what was acquired with what was done.
+fn conclude(crew: &mut Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let done = crew.stop()?;
+    writeln!(out)?;
+    let mut broken = 0;
+    for (job, done) in done.into_iter().enumerate() {
+        let Sum { doubles, .. } = crew.figures.all(job);
+        let acquired = crew.figures.all(job).acquired();
+        writeln!(out, "{}: acquired {acquired} times, {done} pieces of work done", JOBS[job].key)?;
+        broken += doubles + acquired.abs_diff(done);
+    }
+    (broken == 0).then_some(()).ok_or_else(|| "two have held a lock at once".into())
+}
+
+const HEAD: &str = "PHASE            KEY               OLD  BRIDGE  MODERN  DOUBLE HOLDS  LATE  INTRUDED  LONGEST WAIT";
+
+fn line(phase: &str, key: &str, sum: &Sum) -> String {
+    let Sum { old, bridge, modern, doubles, late, intruded, longest_wait_ms } = sum;
+    format!(
+        "{phase:<15}  {key:<16}  {old:>3}  {bridge:>6}  {modern:>6}  {doubles:>12}  {late:>4}  {intruded:>8}  \
+         {longest_wait_ms:>9} ms"
+    )
+}

@@ -1,0 +1,69 @@
+//! What there is to do, and how a worker may lock it.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::bridge::{Bridge, new_key};
+use lockshift::legacy;
+use lockshift::lock::{Lease, Locker};
+use lockshift::modern::TokenLock;
+use lockshift::wire::Key;
+
+/// Work that one worker at a time may do.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The key of the old lock.
+    pub(crate) key: &'static str,
+    /// What the old workers speak.
+    pub(crate) dialect: &'static str,
+}
+
+/// Two services, each with its own key: a stamp of one would be no stamp to the other.
+pub(crate) const JOBS: [Job; 2] =
+    [Job { key: "example:invoices", dialect: "php-getset" }, Job { key: "example:stock", dialect: "jedis-lock" }];
+
+/// For how long everybody asks to hold: long beside the few milliseconds of a hold, short beside a reader's patience.
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
+
+/// How a worker locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// As always, on the old key.
+    Old,
+    /// On both keys.
+    Bridge,
+    /// With a token, on the new key.
+    Modern,
+    /// With a token, on the old key: what happens without a plan.
+    Hasty,
+}
+
+impl Role {
+    /// The role of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Old, Self::Bridge, Self::Modern, Self::Hasty].into_iter().find(|role| role.name() == name)
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Old => "old",
+            Self::Bridge => "bridge",
+            Self::Modern => "modern",
+            Self::Hasty => "hasty",
+        }
+    }
+
+    /// The lock of a job, as this role takes it.
+    pub(crate) fn locker(self, job: &Job) -> Result<Arc<dyn Locker>, Box<dyn Error>> {
+        let (key, lease) = (Key::from(job.key), Lease::new(LEASE)?);
+        let dialect = legacy::find(job.dialect).ok_or("no such dialect")?;
+        Ok(match self {
+            Self::Old => Arc::new(legacy::Lock::new(dialect, key, lease)),
+            Self::Bridge => Arc::new(Bridge::new(&[dialect], key, lease)?),
+            Self::Modern => Arc::new(TokenLock::new(new_key(&key), lease)),
+            Self::Hasty => Arc::new(TokenLock::new(key, lease)),
+        })
+    }
+}

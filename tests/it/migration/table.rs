@@ -1,0 +1,34 @@
+//! The table that the example prints, read.
+
+/// A line: what a phase has come to for a job.
+pub(super) struct Row {
+    pub(super) phase: String,
+    pub(super) job: String,
+    /// By the old lock, by the bridge, by the new lock.
+    pub(super) acquired: [u64; 3],
+    pub(super) doubles: u64,
+    pub(super) late: u64,
+    pub(super) intruded: u64,
+}
+
+/// The lines below the head, up to the empty one.
+pub(super) fn rows(told: &str) -> Vec<Row> {
+    let lines = told.lines().skip_while(|line| !line.starts_with("PHASE ")).skip(1);
+    lines.take_while(|line| !line.is_empty()).map(row).collect()
+}
+
+fn row(line: &str) -> Row {
+    let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    let [phase, job, old, bridge, modern, doubles, late, intruded, _wait] = cells[..] else {
+        panic!("nine columns: {line}")
+    };
+    let number = |cell: &str| cell.parse().unwrap_or_else(|_| panic!("a number: {cell} in {line}"));
+    Row {
+        phase: phase.to_owned(),
+        job: job.to_owned(),
+        acquired: [old, bridge, modern].map(number),
+        doubles: number(doubles),
+        late: number(late),
+        intruded: number(intruded),
+    }
+}
