@@ -14,6 +14,7 @@ use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
 use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock};
 
 pub use self::holder::Holder;
+pub(super) use self::said::SERVERS;
 
 /// A modern lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,9 +39,6 @@ enum Kind {
     Redisson,
     RedissonReadWrite,
 }
-
-/// On how many independent servers a lock is.
-pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };
