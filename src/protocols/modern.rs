@@ -16,6 +16,7 @@ use crate::modern::{
 };
 
 pub use self::holder::Holder;
+pub(super) use self::said::SERVERS;
 
 /// A modern lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,9 +42,6 @@ enum Kind {
     Redisson,
     RedissonReadWrite,
 }
-
-/// On how many independent servers a lock is.
-pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };

@@ -2,13 +2,17 @@
 
 use std::num::NonZeroU8;
 
-use super::SERVERS;
+use super::super::setting::Setting;
 use crate::lock::Mode;
 use crate::modern::redisson::{Kind, Publish};
 use crate::modern::{Announce, Native, Timing};
 
 /// What was said: settings, with the word for each.
 pub(super) struct Said<'a>(&'a [(String, String)]);
+
+/// On how many independent servers a lock is.
+pub(in crate::protocols) const SERVERS: Setting =
+    Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 /// The kinds of Redisson's locks.
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
