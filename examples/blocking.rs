@@ -31,8 +31,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 println!("step {step}, with {:?} left", guard.left());
             }
             match guard.release()? {
-                Answer::Known(Released::Freed | Released::LeftAlone) => println!("done, and given back"),
-                Answer::Known(Released::Lost) => println!("done, but the lock had been lost"),
+                Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld) => {
+                    println!("done, and given back")
+                }
+                Answer::Known(Released::Lost | Released::Intruded) => println!("done, but perhaps not alone"),
                 Answer::Unknown(unknown) => println!("done; {unknown}"),
             }
             Ok(ExitCode::SUCCESS)

@@ -31,8 +31,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
                 }
             }
             match guard.release().await? {
-                Answer::Known(Released::Freed | Released::LeftAlone) => println!("done, and given back"),
-                Answer::Known(Released::Lost) => println!("done, but the lock had been lost"),
+                Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld) => {
+                    println!("done, and given back")
+                }
+                Answer::Known(Released::Lost | Released::Intruded) => println!("done, but perhaps not alone"),
                 Answer::Unknown(unknown) => println!("done; {unknown}"),
             }
             Ok(ExitCode::SUCCESS)

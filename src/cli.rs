@@ -11,19 +11,24 @@ mod explore;
 mod failure;
 mod file;
 mod inspect;
+mod keys;
 mod link;
 mod man;
 mod matrix;
 mod page;
+mod pages;
+mod plan;
 mod progress;
 mod protocols;
 mod races;
 mod record;
 mod run;
+mod scan;
 mod server;
 mod signals;
 mod states;
 mod trace;
+mod wires;
 mod words;
 
 use std::process::ExitCode;
@@ -49,10 +54,12 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, everywhere),
         Mode::Inspect(args) => inspect::run(&args, everywhere),
+        Mode::Scan(args) => scan::run(&args, everywhere),
         Mode::Compare(args) => compare::run(&args, everywhere),
         Mode::Races(args) => races::run(&args, everywhere),
         Mode::Explore(args) => explore::run(&args, everywhere),
         Mode::Matrix(args) => matrix::run(&args, everywhere),
+        Mode::Plan(args) => plan::run(&args, everywhere),
         Mode::Record(args) => record::run(&args, everywhere),
         Mode::Audit(args) => audit::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),

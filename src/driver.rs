@@ -50,20 +50,23 @@ pub mod blocking;
 pub mod tokio;
 
 mod connection;
+mod debt;
 mod error;
 pub mod host;
 mod interrupted;
 mod outcome;
 mod refusal;
 mod renewal;
+mod shadow;
 mod term;
 mod trouble;
 mod wait;
 
 pub use error::Error;
-pub use interrupted::{Cause, Interrupted};
+pub use interrupted::{Cause, Interrupted, Unanswered};
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
+pub use shadow::Tally;
 pub use term::Loss;
 pub use trouble::Trouble;
 pub use wait::Wait;

@@ -13,6 +13,7 @@
 //!     server_at: None,
 //!     kind: "string".to_owned(),
 //!     value: Some(b"1700000160".to_vec()),
+//!     fields: vec![],
 //!     ttl: Ttl::NO_EXPIRY,
 //! };
 //! let finding = Finding::of(sight);
@@ -25,10 +26,12 @@
 mod finding;
 mod hazard;
 mod reader;
+mod shape;
 mod sight;
 mod writer;
 
 pub use finding::Finding;
-pub use hazard::Hazard;
+pub use hazard::{Gravity, Hazard};
 pub use reader::{Reader, Would};
-pub use sight::{Sight, look};
+pub use shape::Shapes;
+pub use sight::{LONGEST, Sight, look};

@@ -9,6 +9,7 @@ pub use lockshift_wire as wire;
 
 #[cfg(feature = "sim")]
 pub mod audit;
+pub mod bridge;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;
@@ -19,6 +20,8 @@ pub mod inspect;
 #[cfg(feature = "sim")]
 pub mod matrix;
 pub mod monitor;
+#[cfg(feature = "sim")]
+pub mod plan;
 pub mod protocols;
 #[cfg(feature = "sim")]
 pub mod races;
@@ -26,6 +29,7 @@ pub mod races;
 pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
+pub mod scan;
 #[cfg(feature = "sim")]
 pub mod sim;
 

@@ -2,9 +2,11 @@
 //! does is found by running its protocol on what the holder's wrote; nothing here judges a value.
 
 mod meeting;
+mod situation;
 mod stage;
 
 pub use meeting::{Meeting, Verdict, meet};
+pub use situation::{Coming, LAPS, Situation};
 
 use crate::lock::{Lease, Locker};
 use crate::protocols::Choice;

@@ -41,6 +41,7 @@ pub use check::Checked;
 pub use player::Player;
 pub use protocol::Protocol;
 pub use race::{Race, Variation};
+pub(crate) use rehearsal::{commands_of_a_try, scripts};
 pub use remedy::{Remedy, Speaks};
 pub use reproduce::Found;
 pub use sketch::{Mark, Sketch};

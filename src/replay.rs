@@ -1,5 +1,5 @@
 //! A schedule on a real Redis: the commands of its trace, in its order, each client's on a connection of its own; and the
-//! same replies, times to live and contents demanded.
+//! same replies, times to live and contents demanded. A schedule on several servers takes as many real ones.
 //!
 //! No time passes while it runs but that of the wire. Where the clock of the trace ticks, the times to live of the keys
 //! are moved by as much, over a connection that is nobody's, to what the simulated server says; stamps come from the

@@ -9,9 +9,11 @@ mod exploration;
 mod inspection;
 mod matrix;
 mod moment;
+mod plan;
 mod protocols;
 mod races;
 mod run;
+mod scanned;
 mod table;
 mod timeline;
 
@@ -19,12 +21,14 @@ use serde::Serialize;
 
 pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
-pub use exploration::Exploration;
+pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;
+pub use plan::Planned;
 pub use protocols::{Listed, Protocols};
-pub use races::{Races, Told, mermaid, race_page};
+pub use races::{Races, Replayed, Told, mermaid, race_page};
 pub use run::{Ran, Released, whole_millis};
+pub use scanned::Scanned;
 
 /// A result that can be shown.
 pub trait Report: Serialize {

@@ -5,18 +5,42 @@ use std::process::Command;
 
 use super::timed;
 
-/// How many states SPIN stores, and how long that takes; or why not.
-pub(crate) fn run(clients: usize, lease: u64, ticks: u16) -> Result<(usize, f64), String> {
+/// What SPIN has found, and how long that took.
+pub(crate) struct Found {
+    /// Distinct worlds: all its states but the first, in which no client is there yet.
+    pub(crate) worlds: usize,
+    pub(crate) violation: bool,
+    pub(crate) bytes: usize,
+    pub(crate) secs: f64,
+}
+
+/// Every state of the model; or why there are none.
+pub(crate) fn run(clients: usize, lease: u64, ticks: u16) -> Result<Found, String> {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/spin/getset.pml");
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let sizes = [format!("-DCLIENTS={clients}"), format!("-DLEASE={lease}"), format!("-DTICKS={ticks}")];
-    call(folder.path(), Command::new("spin").args(&sizes).args(["-a", model]))?;
+    call(folder.path(), Command::new("spin").args(&sizes).args(["-o2", "-a", model]))?;
     let options = ["-O2", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=8192", "-DVECTORSZ=2048", "-w"];
     call(folder.path(), Command::new("cc").args(options).args(["-o", "pan", "pan.c"]))?;
     let pan = folder.path().join("pan");
     let (said, secs) = timed(|| call(folder.path(), Command::new(pan).args(["-c0", "-m100000", "-w24"])));
-    let states = said?.lines().find_map(|line| line.trim().strip_suffix(" states, stored")?.parse::<f64>().ok());
-    Ok((states.ok_or("pan does not say how many states it stored")? as usize, secs))
+    Found::read(&said?, secs).ok_or_else(|| "pan does not say how many states it stored".to_owned())
+}
+
+impl Found {
+    fn read(said: &str, secs: f64) -> Option<Self> {
+        let before = |words| said.lines().find_map(|line| line.trim().strip_suffix(words)?.trim().parse::<f64>().ok());
+        let states = before("states, stored")?;
+        let megabytes = said.lines().find(|line| line.contains("actual memory usage for states"))?;
+        let megabytes: f64 = megabytes.split_whitespace().next()?.parse().ok()?;
+        let errors = said.lines().find_map(|line| line.split_once("errors: "))?.1;
+        Some(Self {
+            worlds: states as usize - 1,
+            violation: errors.trim() != "0",
+            bytes: (megabytes * f64::from(1 << 20) / states) as usize,
+            secs,
+        })
+    }
 }
 
 /// What a program says.

@@ -2,7 +2,7 @@
  * The GETSET lock of the Redis SETNX page, by hand, for SPIN: the steps that lockshift explores by running its protocol,
  * so that the two can be put side by side. Run it in a folder of your own:
  *
- *   spin -DTICKS=4 -a getset.pml && cc -O2 -DSAFETY -DNOREDUCE -o pan pan.c
+ *   spin -DTICKS=4 -o2 -a getset.pml && cc -O2 -DSAFETY -DNOREDUCE -o pan pan.c
  *   ./pan -m100000                 the first violation; with -i a shorter one
  *   spin -DTICKS=4 -t -p getset.pml                its steps
  *   ./pan -m100000 -c0             every state
@@ -11,8 +11,9 @@
  * between two of them everybody else may act, time may pass, and the client may die. A step is atomic, and no state has a
  * name of its own unless somebody else could see it.
  *
- * Lockshift's clients remember every question and answer of the operation they are in, these only what they still need
- * (while a DEL is on its way, not when its lock was won). So SPIN counts fewer states, and one more at the start.
+ * Lockshift's clients remember every question and answer of the operation they are in, and so do these, needed or not:
+ * when a clock was read, what each reply was (-o2 keeps SPIN from forgetting what nobody will ask for again). So it
+ * counts the same states, and one more: that in which no client is there yet.
  */
 
 #ifndef CLIENTS
@@ -35,7 +36,8 @@ byte crashes = 1;
 byte until[CLIENTS];
 
 /* What a client may do instead of its next step. */
-#define dies crashes > 0 -> crashes--; until[me] = 0; since = 0; seen = 0; goto dead
+#define dies crashes > 0 -> crashes--; until[me] = 0; forget; goto dead
+#define forget since = 0; seen = 0; judged = 0; found = 0
 
 /* A step that leads on in one way only. */
 #define step(what) if :: atomic { what } :: atomic { dies } fi
@@ -49,11 +51,15 @@ inline wins() {
         other++
     :: else -> break
     od;
-    other = 0; since = 0; seen = 0
+    other = 0; forget
 }
 
 proctype Client(byte me) {
-    byte since = 0, seen = 0, other = 0;
+    byte since = 0;     /* when it read the clock for its stamp */
+    byte seen = 0;      /* what GET found; behind a DEL, whether there was a key */
+    byte judged = 0;    /* when it read the clock to judge that */
+    byte found = 0;     /* what GETSET found */
+    byte other = 0;
 
 try:
     step(since = now);                                      /* reads the clock, makes the stamp */
@@ -69,31 +75,33 @@ refused:
     step(seen = key);                                       /* GET */
     if                                                      /* the reply */
     :: atomic { seen != 0 -> skip }
-    :: atomic { seen == 0 -> since = 0; goto try }          /* vanished: tries again */
+    :: atomic { seen == 0 -> forget; goto try }             /* vanished: tries again */
     :: atomic { dies }
     fi;
     if                                                      /* reads the clock, judges */
-    :: atomic { seen < now -> seen = 0 }
-    :: atomic { seen >= now -> since = 0; seen = 0; goto try }
+    :: atomic { seen < now -> judged = now }
+    :: atomic { seen >= now -> forget; goto try }
     :: atomic { dies }
     fi;
-    step(seen = key; key = since + LEASE + MARGIN);         /* GETSET */
+    step(found = key; key = since + LEASE + MARGIN);        /* GETSET */
     if                                                      /* the reply */
-    :: atomic { seen != 0 -> skip }
-    :: atomic { seen == 0 -> wins(); goto working }
+    :: atomic { found != 0 -> skip }
+    :: atomic { found == 0 -> wins(); goto working }
     :: atomic { dies }
     fi;
     if                                                      /* reads the clock, judges */
-    :: atomic { seen < now -> wins() }
-    :: atomic { seen >= now -> since = 0; seen = 0; goto try }
+    :: atomic { found < now -> wins() }
+    :: atomic { found >= now -> forget; goto try }
     :: atomic { dies }
     fi;
 working:
-    step(until[me] = 0; key = 0);                           /* DEL, at any time */
-    step(skip);                                             /* the reply */
+    step(since = until[me]; until[me] = 0; seen = (key != 0); key = 0);     /* DEL, at any time */
+    step(forget);                                           /* the reply */
+endDone:
+    false;                                                  /* for ever */
 dead:
-end:
-    false                                                   /* for ever: no step, and so no state, of its own */
+endDead:
+    false
 }
 
 proctype Clock() {

@@ -9,7 +9,7 @@ use crate::Lease;
 /// What a winner knows about the lock it holds: enough to extend it, to release it and to know when it is over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hold {
-    /// What stands in Redis for this holder: the value it wrote, or its field in a hash.
+    /// What stands in Redis for this holder: the value it wrote, or its field in a hash. Only its own protocol reads it.
     pub value: Vec<u8>,
     /// The clocks, read before the first command of the winning try was sent: from here the lease counts.
     pub since: Reading,

@@ -14,6 +14,7 @@ mod lease;
 mod locker;
 mod outcome;
 mod owner;
+mod votes;
 
 pub use bell::Bell;
 pub use hold::Hold;
@@ -21,3 +22,4 @@ pub use lease::{Lease, LeaseError};
 pub use locker::{Locker, Mode};
 pub use outcome::{Acquired, Extended, Held, Released, Standing, Why};
 pub use owner::{Owner, Token};
+pub use votes::{Vote, Votes};

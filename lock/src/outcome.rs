@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::Hold;
+use crate::{Hold, Votes};
 
 /// How one try to acquire ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,12 +23,14 @@ pub struct Held {
     pub seen: Option<Vec<u8>>,
     /// How long the present holder's lease still runs, where the protocol can tell.
     pub retry_in: Option<Duration>,
+    /// What each server said, where the protocol needs most of several.
+    pub votes: Votes,
 }
 
 impl Held {
     /// Refused for this reason, nothing more known.
     pub const fn because(why: Why) -> Self {
-        Self { why, seen: None, retry_in: None }
+        Self { why, seen: None, retry_in: None, votes: Votes::NONE }
     }
 }
 
@@ -43,6 +45,8 @@ pub enum Why {
     Vanished,
     /// The value, or the type of the key, is none that this dialect can read; its client gives up with an error.
     Unreadable,
+    /// Too few of several servers granted it: [`Held::votes`] has what each of them said.
+    NoMajority,
 }
 
 /// How a release ended.
@@ -54,6 +58,12 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// Ours is given back, and the lock is still held: by the same owner, who had entered more than once, or by others
+    /// who share it.
+    StillHeld,
+    /// Given back; but of several keys that were held at once one was not as we had left it, and was left alone: somebody
+    /// may have worked beside us.
+    Intruded,
 }
 
 /// How an extension ended.
@@ -61,6 +71,9 @@ pub enum Released {
 pub enum Extended {
     /// Still ours, for a whole lease from now.
     Until(Hold),
+    /// Still ours, for a whole lease from now, and no longer ours alone: of several keys that are held at once one was not
+    /// as we had left it. An *intrusion*: somebody who knows only that key may be working beside us.
+    Intruded(Hold),
     /// No longer ours.
     Lost,
     /// This protocol cannot tell its own lock from another's and so has no safe extension.
@@ -73,6 +86,11 @@ pub enum Standing {
     /// Ours; the key's TTL, where it has one.
     Ours {
         /// How long the key still lives.
+        left: Option<Duration>,
+    },
+    /// Ours, but perhaps not alone: of several keys that are held at once one is not as we left it.
+    Intruded {
+        /// How long the key that is ours still lives.
         left: Option<Duration>,
     },
     /// Somebody else's.

@@ -65,4 +65,9 @@ impl Owner {
     pub const fn new(token: Token, pid: u32, thread: u64) -> Self {
         Self { token, instance: token, pid, thread }
     }
+
+    /// `<uuid>:<thread>`: one name for all that this thread of this program acquires, as re-entrant locks write it.
+    pub fn thread_name(&self) -> String {
+        format!("{}:{}", self.instance.uuid(), self.thread)
+    }
 }

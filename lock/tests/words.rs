@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use lockshift_lock::{Hold, Lease, LeaseError, Token};
+use lockshift_lock::{Hold, Lease, LeaseError, Owner, Token};
 use lockshift_wire::{MonoTime, Reading, UnixTime};
 use proptest::prelude::*;
 
@@ -79,6 +79,15 @@ fn a_token_is_written_in_two_ways() {
         assert_eq!(token.bytes(), bytes);
         assert_eq!(format!("{token:?}"), format!("Token({hex})"));
     }
+}
+
+#[test]
+fn a_thread_has_one_name_for_all_that_it_acquires() {
+    let (token, instance) = (Token::new([0xab; 16]), Token::new([0xcd; 16]));
+    let owner = Owner { token, instance, pid: 7, thread: 42 };
+    assert_eq!(owner.thread_name(), "cdcdcdcd-cdcd-4dcd-8dcd-cdcdcdcdcdcd:42");
+    assert_eq!(Owner { token: instance, ..owner }.thread_name(), owner.thread_name());
+    assert_ne!(Owner { thread: 43, ..owner }.thread_name(), owner.thread_name());
 }
 
 /// Every length of a lease.

@@ -2,14 +2,15 @@
 //! with a lower one than it has seen.
 //!
 //! Source: Martin Kleppmann, "How to do distributed locking", 2016. The counter is in the same Redis as the lock, without
-//! a time to live: a failover that loses the one may lose the other.
+//! a time to live: a failover that loses the one may lose the other. A counter that somebody else has written below zero
+//! is an error, and no lock is taken.
 
 use alloc::string::ToString;
 
 use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use crate::TokenLock;
+use crate::{TokenLock, fence};
 
 const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
 
@@ -41,10 +42,10 @@ impl Locker for FencedTokenLock {
         let token = owner.token.hex().into_bytes();
         let since = redis.clock()?;
         let lease_ms = self.lease().length().as_millis().to_string();
-        let count = redis.script_int(&ACQUIRE, &[self.key(), &self.counter], &[&token, lease_ms.as_bytes()])?;
-        Ok(match u64::try_from(count) {
-            Ok(fence @ 1..) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence: Some(fence) }),
-            _ => Acquired::Held(Held::because(Why::Live)),
+        let args = [token.as_slice(), lease_ms.as_bytes()];
+        Ok(match fence::count(&ACQUIRE, &[self.key(), &self.counter], &args, redis)? {
+            None => Acquired::Held(Held::because(Why::Live)),
+            fence @ Some(_) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence }),
         })
     }
 

@@ -2,7 +2,9 @@
 //!
 //! [`TokenLock`] is the lock of the Redis documentation since 2.6.12: `SET key token NX PX lease`, and a release that
 //! deletes the key only while it still holds the token. [`Timing`] says in which other ways SET may be told the lease,
-//! [`Native`] what a server can compare without a script. This crate knows nothing of the old timestamp locks.
+//! [`Native`] what a server can compare without a script. [`FencedTokenLock`] counts its winners, [`MultiKeyLock`] takes
+//! several keys at once. [`ReentrantLock`] is a hash whose owner may enter again, [`ReadWriteLock`] has an entry for every
+//! reader; [`redisson`] are Redisson's locks on its wire. This crate knows nothing of the old timestamp locks.
 //!
 //! ```
 //! use core::time::Duration;
@@ -28,8 +30,14 @@
 
 extern crate alloc;
 
+mod fence;
 mod fenced;
+mod field;
+mod multi;
 mod native;
+pub mod redisson;
+mod redlock;
+mod reentrant;
 mod rw;
 mod rw_hash;
 mod rw_pair;
@@ -37,7 +45,10 @@ mod timing;
 mod token;
 
 pub use fenced::FencedTokenLock;
+pub use multi::{MultiKeyLock, NotTogether};
 pub use native::{CompareDelete, Native};
+pub use redlock::Redlock;
+pub use reentrant::ReentrantLock;
 pub use rw::ReadWriteLock;
 pub use rw_hash::StampHashLock;
 pub use rw_pair::PairLock;

@@ -9,8 +9,8 @@ use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Turn, U
 
 use crate::{CompareDelete, Native, Timing};
 
-const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
-const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
+pub(crate) const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
+pub(crate) const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
 const EXTEND_UNTIL: Script = Script::new(include_str!("lua/extend_until.lua"));
 
 /// The lease of a lock that the server took for over when it was won: shorter than the drift, so no holder relies on it.

@@ -102,7 +102,9 @@ impl Play<'_> {
             &mut |went| match went {
                 Went::Waits(_) => Some(Stage::Won),
                 Went::Through(_, next, _) if next == from => None,
-                Went::Through(Extended::Until(hold), next, alike) => self.holds(&hold, next, alike),
+                Went::Through(Extended::Until(hold) | Extended::Intruded(hold), next, alike) => {
+                    self.holds(&hold, next, alike)
+                }
                 Went::Through(Extended::Lost | Extended::NotSpoken, next, alike) => self.holds(hold, next, alike),
             },
         );
@@ -138,7 +140,8 @@ impl Play<'_> {
         loop {
             match operation(talk.transcript.rewind()) {
                 Ok(outcome) => return then(Went::Through(outcome, talk.next, talk.alike)),
-                Err(Pending::Fault(_)) => return None,
+                // A trace is of one server: a round to several is in several traces.
+                Err(Pending::Fault(_) | Pending::Round(_)) => return None,
                 Err(Pending::Clock) => {
                     for skew in self.skews(&talk) {
                         let told = talk.told(self.reading(talk.next, skew), skew);

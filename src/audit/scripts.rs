@@ -7,7 +7,7 @@ use sha1_smol::Sha1;
 
 use super::kinds::Kind;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
-use crate::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// A script of a protocol.
 #[derive(Clone, Debug)]
@@ -58,6 +58,11 @@ fn texts(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Vec<u8>> {
             Ok(()) | Err(Pending::Fault(_)) => break,
             Err(Pending::Clock) => said.record_clock(NOON),
             Err(Pending::Send(command)) => said.record_reply(refusal(&command, &mut texts)),
+            Err(Pending::Round(commands)) => {
+                for command in commands {
+                    said.record_heard(command.node(), Heard::Reply(refusal(&command, &mut texts)));
+                }
+            }
         }
     }
     texts

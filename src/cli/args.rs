@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::everywhere::Everywhere;
-use super::{audit, compare, completions, explore, inspect, man, matrix, protocols, races, record, run};
+use super::{audit, compare, completions, explore, inspect, man, matrix, plan, protocols, races, record, run, scan};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -20,10 +20,12 @@ pub(super) struct Args {
 pub(super) enum Mode {
     Run(run::Args),
     Inspect(inspect::Args),
+    Scan(scan::Args),
     Compare(compare::Args),
     Races(races::Args),
     Explore(explore::Args),
     Matrix(matrix::Args),
+    Plan(plan::Args),
     Record(record::Args),
     Audit(audit::Args),
     Protocols(protocols::Args),
@@ -36,6 +38,7 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift protocols                     every lock that it speaks
   lockshift run nightly -- ./backup.sh    one backup at a time
   lockshift inspect lock:42               who wrote that key, and who would steal it
+  lockshift scan                          all lock keys of a server, the worst first
   lockshift audit trace.log               which races happened in a trace of production
 
 \x1b[1;4mExit status:\x1b[0m

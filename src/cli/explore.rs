@@ -1,25 +1,34 @@
 //! `lockshift explore`: every interleaving of some clients.
 
+mod cast;
+mod rule;
+
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
 use super::page;
+use super::pages::Pages;
 use super::states::States;
 use crate::driver::host;
-use crate::explore::{Bounds, Client, End, Grain, Property, Scene, Search, Stop, Times};
-use crate::lock::Lease;
-use crate::protocols::{Choice, Spec};
-use crate::report::Exploration;
-use crate::wire::Key;
+use crate::explore::{Bounds, End, Findings, Grain, NotForAllTime, Property, Scene, Search, Stop, Times};
+use crate::report::{Asked, Exploration};
+use cast::Cast;
+use rule::Rule;
 
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
 ///
 /// Each client acquires, works as long as it likes, and releases. Between any two of its steps others may run, the clock
 /// may tick (a second each time), and as much may go wrong as is allowed. For every rule that can be broken the shortest
 /// schedule that breaks it is shown; where none can, that is said of every state within these bounds.
+///
+/// With --ticks forever the clock never ends, and what is impossible is so for all time; it is then also asked whether
+/// the lock can be lost for good.
+///
+/// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
+/// it is true only where every state was seen.
 ///
 /// Exit status 1 means that a rule can be broken.
 #[derive(Debug, clap::Args)]
@@ -28,9 +37,9 @@ pub(super) struct Args {
     /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=SECONDS (its clock is so far ahead)
     #[arg(long = "client", required = true, value_name = "PROTOCOL")]
     clients: Vec<Cast>,
-    /// How often the clock ticks, at most
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1000))]
-    ticks: u16,
+    /// How often the clock ticks, at most; or `forever`
+    #[arg(long, value_name = "N", default_value = "4")]
+    ticks: Ticks,
     /// How many clients may die
     #[arg(long, value_name = "N", default_value_t = 0)]
     crashes: u8,
@@ -43,9 +52,39 @@ pub(super) struct Args {
     /// How finely steps are cut: clock, command and reply apart, or a round trip at once
     #[arg(long, value_enum, default_value_t = Cut::Fine)]
     grain: Cut,
+    /// Look for a breach of this rule, and of others named so; of all, if none is named
+    #[arg(long = "rule", value_enum, value_name = "RULE")]
+    rules: Vec<Rule>,
     /// Give up beyond so many states
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     states: usize,
+    /// Print the schedule that breaks the first rule as a Mermaid sequence diagram, for a wiki
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    mermaid: bool,
+    /// Write a page that one can step through: for the first rule that is broken into this file, or for each into DIR/
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// How often the clock ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ticks {
+    /// So often at most.
+    AtMost(u16),
+    /// It never ends.
+    Forever,
+}
+
+impl FromStr for Ticks {
+    type Err = String;
+
+    fn from_str(written: &str) -> Result<Self, String> {
+        match (written, written.parse()) {
+            ("forever", _) => Ok(Self::Forever),
+            (_, Ok(ticks)) if ticks <= 1000 => Ok(Self::AtMost(ticks)),
+            (_, Ok(_) | Err(_)) => Err("a number from 0 to 1000 is wanted, or `forever`".to_owned()),
+        }
+    }
 }
 
 /// How finely steps are cut.
@@ -57,37 +96,12 @@ enum Cut {
     Coarse,
 }
 
-/// One client, as written.
-#[derive(Clone, Debug)]
-struct Cast {
-    choice: Choice,
-    lease: Lease,
-    skew: i32,
-}
-
-impl FromStr for Cast {
-    type Err = String;
-
-    fn from_str(written: &str) -> Result<Self, String> {
-        let Ok(mut spec) = written.parse::<Spec>();
-        let lease_s = match spec.take("lease") {
-            None => 2,
-            Some(lease) => lease.parse().map_err(|_| format!("lease={lease}: a whole number of seconds is wanted"))?,
-        };
-        let skew = match spec.take("skew") {
-            None => 0,
-            Some(skew) => skew.parse().map_err(|_| format!("skew={skew}: a whole number of seconds is wanted"))?,
-        };
-        let lease = Lease::new(Duration::from_secs(lease_s)).map_err(|error| error.to_string())?;
-        Ok(Self { choice: Choice::of(&spec).map_err(|error| error.to_string())?, lease, skew })
-    }
-}
-
 /// Explores.
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let scene = args.scene();
+    let (scene, properties) = (args.scene()?, args.properties()?);
+    let pages = args.html.as_deref().map(Pages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let search = Search::new(&scene).properties(&RULES).threads(threads).symmetry(true).most_worlds(args.states);
+    let search = Search::new(&scene).properties(&properties).threads(threads).symmetry(true).most_worlds(args.states);
     // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
     let search = search.stop(Stop::AllViolated);
     let states = States::new();
@@ -95,7 +109,29 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let findings = search.run(&mut |progress| states.tell(progress));
     let seconds = host::mono().saturating_since(began).as_secs_f64();
     drop(states);
-    page::print(&Exploration::of(&findings, seconds), everywhere)?;
+    let asked = Asked { for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
+    let exploration = Exploration::of(&findings, seconds, asked);
+    if let Some(pages) = pages {
+        write(&exploration, &pages)?;
+    }
+    match (args.mermaid, exploration.mermaid()) {
+        (true, Some(diagram)) => page::text(&diagram)?,
+        (true, None) => {}
+        (false, _) => page::print(&exploration, everywhere)?,
+    }
+    verdict(&findings)
+}
+
+/// Writes a page for the first rule that is broken, or for each.
+fn write(exploration: &Exploration, pages: &Pages<'_>) -> Result<(), Failure> {
+    let most = match pages {
+        Pages::File(_) => 1,
+        Pages::Directory(_) => usize::MAX,
+    };
+    exploration.pages().take(most).try_for_each(|(property, page)| pages.write(&rule::name(property), &page))
+}
+
+fn verdict(findings: &Findings) -> Result<Exit, Failure> {
     match (findings.violations.as_slice(), findings.end) {
         ([], End::Exhausted | End::Satisfied) => Ok(Exit::Yes),
         ([], End::WorldsBound(_) | End::BytesBound(_)) => Err(Failure::new(
@@ -106,39 +142,53 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     }
 }
 
-/// What is looked for.
-const RULES: [Property; 4] =
-    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
-
 impl Args {
-    fn scene(&self) -> Scene {
-        let bounds = Bounds { crashes: self.crashes, lost_replies: self.lost_replies, ..Bounds::ticks(self.ticks) };
+    fn scene(&self) -> Result<Scene, Failure> {
+        let ticks = match self.ticks {
+            Ticks::AtMost(ticks) => ticks,
+            Ticks::Forever => 0,
+        };
+        let bounds = Bounds { crashes: self.crashes, lost_replies: self.lost_replies, ..Bounds::ticks(ticks) };
         let grain = match self.grain {
             Cut::Fine => Grain::Fine,
             Cut::Coarse => Grain::Coarse,
         };
-        let mut known: Vec<(String, Client)> = Vec::new();
-        let mut scene = Scene::new(bounds).grain(grain);
-        for cast in &self.clients {
-            let name = format!("{} {:?} {}", cast.choice, cast.lease, cast.skew);
-            // Clients that differ by name alone share one locker: that is how the search knows them to be alike.
-            let client = match known.iter().find(|(other, _)| *other == name) {
-                Some((_, client)) => client.clone(),
-                None => {
-                    let locker = cast.choice.locker(Key::from("k"), cast.lease);
-                    let rounds = Times::Of(self.rounds);
-                    let client = Client { skew: cast.skew, rounds, ..Client::new(cast.choice.to_string(), locker) };
-                    known.push((name, client.clone()));
-                    client
-                }
-            };
-            scene = scene.client(client);
+        let clients = Cast::clients(&self.clients, Times::Of(self.rounds));
+        let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
+        let scene = Scene::new(bounds).grain(grain).servers(servers);
+        let scene = clients.into_iter().fold(scene, Scene::client);
+        match self.ticks {
+            Ticks::AtMost(_) => Ok(scene),
+            Ticks::Forever => scene.for_all_time().map_err(|why| self.refused(why)),
         }
-        scene
+    }
+
+    /// Why a client cannot be explored for all time, by its name.
+    fn refused(&self, why: NotForAllTime) -> Failure {
+        let (place, what) = match why {
+            NotForAllTime::Unmovable(place) => (place, "writes something that depends on the clock and is no stamp"),
+            NotForAllTime::TooFarAhead(place) => (place, "writes of a time too far ahead"),
+        };
+        let name = &self.clients[place].choice;
+        Failure::new(Exit::Usage, format_args!("{name} {what}: --ticks forever is not for it, a number is"))
+    }
+
+    /// What is looked for.
+    fn properties(&self) -> Result<Vec<Property>, Failure> {
+        let can_be_judged = Rule::all(self.ticks == Ticks::Forever);
+        if self.rules.iter().any(|rule| !can_be_judged.contains(rule)) {
+            return Err(Failure::new(
+                Exit::Usage,
+                "whether a lock is lost for good is known only with --ticks forever",
+            ));
+        }
+        let rules = if self.rules.is_empty() { &can_be_judged } else { &self.rules };
+        Ok(rules.iter().map(|rule| rule.property()).collect())
     }
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift explore --client php-getset --client php-getset --client token --ticks 6 --crashes 1
-  lockshift explore --client token --client token --client token --ticks 6 --crashes 1
+  lockshift explore --client token --client token --client token --ticks forever --crashes 1
+  lockshift explore --client php-getset --client php-getset --rule mutual-exclusion --html race.html
   lockshift explore --client java-getset,skew=3 --client java-getset --json | jq '.violations[].property'";

@@ -5,7 +5,7 @@ use redis::RedisError;
 use super::exit::{Exit, Failure};
 use super::server::Server;
 use crate::compare;
-use crate::driver::{Error, Trouble, Unknown};
+use crate::driver::{Error, Interrupted, Trouble, Unknown};
 use crate::wire::Key;
 
 /// Connecting for the sake of `key` failed.
@@ -23,6 +23,17 @@ pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Fa
         }
         trouble => Failure::new(Exit::Unusable, format_args!("{server}: {trouble}{}", own_words(&error))),
     }
+}
+
+/// A server does not answer, or refuses what is asked of it.
+pub(super) fn of_server(server: &impl std::fmt::Display, error: RedisError) -> Failure {
+    Failure::new(Exit::Unusable, format_args!("{server}: {error}"))
+}
+
+/// A procedure that only reads broke off.
+pub(super) fn of_procedure(server: &impl std::fmt::Display, broken: Interrupted) -> Failure {
+    let source = std::error::Error::source(&broken.cause).map_or_else(String::new, |source| format!(" ({source})"));
+    Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", broken.cause))
 }
 
 /// The lock cannot be used.
@@ -55,7 +66,7 @@ pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure 
 fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
     match error.trouble() {
-        Trouble::Refused | Trouble::NotRedis | Trouble::Unusable => {
+        Trouble::Refused | Trouble::NotRedis | Trouble::TooFewServers | Trouble::Unusable => {
             source.map_or_else(String::new, |source| format!(" ({source})"))
         }
         _ => String::new(),

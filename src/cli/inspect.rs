@@ -8,12 +8,13 @@ use super::link::Link;
 use super::{failure, page, words};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
+use crate::protocols::Choice;
 use crate::report::Inspection;
 use crate::wire::{Key, Transcript};
 
 /// Show what is in a key: who wrote it, when it ends, who would take it, what is wrong with it
 ///
-/// Only commands that change nothing are sent: TYPE, STRLEN, GET, PTTL, TIME. Every protocol of `lockshift protocols` is
+/// Only commands that change nothing are sent: TYPE, STRLEN, GET, HLEN, HGETALL, PTTL, TIME. Every protocol of `lockshift protocols` is
 /// asked whether it could have written the value, and what it would make of it now: take it for held, take it over
 /// because it reads as expired, end with an error, or wait until the key is gone without ever reading it.
 ///
@@ -24,6 +25,9 @@ pub(super) struct Args {
     /// The key
     #[arg(value_parser = words::key())]
     key: Key,
+    /// Ask only the protocols that share this key, instead of all that are known
+    #[arg(long, value_name = "PROTOCOL,...", value_delimiter = ',')]
+    fleet: Vec<Choice>,
     /// Name every protocol, not only the first few of each kind
     #[arg(long, short)]
     all: bool,
@@ -35,7 +39,10 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let mut link = Link::to(&server).map_err(|error| failure::of_connection(&server, &args.key, error))?;
     let seen = blocking::run(&mut link, &|redis: &mut Transcript| look(&args.key, redis));
     let sight = seen.map_err(|broken| failure::of_lock(&server, &Error::because(&args.key, broken.cause)))?;
-    let finding = Finding::of(sight);
+    let finding = match args.fleet.as_slice() {
+        [] => Finding::of(sight),
+        fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
+    };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
     page::print(&Inspection::of(finding, args.all), everywhere)?;
     Ok(exit)
@@ -43,5 +50,6 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift inspect lock:42
+  lockshift inspect lock:42 --fleet php-getset,token
   lockshift inspect lock:42 --json | jq -r '.hazards[]'
   lockshift inspect \"$key\" >/dev/null && echo \"it is a lock\"";

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use redis::cluster::ClusterConnection;
-use redis::{Cmd, Connection, ConnectionLike, RedisResult, Value};
+use redis::{Cmd, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult, Value};
 
 use super::server::Server;
 
@@ -33,6 +33,7 @@ impl Link {
             None => match &*self.server {
                 Server::Single(node) => Open::Single(Server::connect_single(node)?),
                 Server::Cluster(nodes) => Open::Cluster(Box::new(Server::connect_cluster(nodes)?)),
+                Server::Masters(_) => return Err(one_of_several()),
             },
         };
         Ok(self.open.insert(open))
@@ -48,6 +49,11 @@ impl Link {
         }
         answer
     }
+}
+
+/// Several masters are not one server.
+fn one_of_several() -> RedisError {
+    (ErrorKind::InvalidClientConfig, "several independent masters need a connection each").into()
 }
 
 impl ConnectionLike for Link {
@@ -86,7 +92,7 @@ impl ConnectionLike for Link {
     fn supports_pipelining(&self) -> bool {
         match &*self.server {
             Server::Single(_) => true,
-            Server::Cluster(_) => false,
+            Server::Cluster(_) | Server::Masters(_) => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Standard output: where results go, as text or as JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
@@ -22,6 +22,45 @@ pub(super) fn print(report: &impl Report, everywhere: &Everywhere) -> Result<(),
 pub(super) fn text(text: &str) -> Result<(), Failure> {
     let mut page = anstream::stdout();
     unless_closed(page.write_all(text.as_bytes()).and_then(|()| page.flush()))
+}
+
+/// A JSON object on its way to standard output, whose first field is an array that nobody keeps in memory.
+pub(super) struct Stream {
+    out: BufWriter<Stdout>,
+    opening: String,
+    is_closed: bool,
+}
+
+impl Stream {
+    /// An object whose first field has this name.
+    pub(super) fn begin(array: &str) -> Self {
+        Self { out: BufWriter::new(io::stdout()), opening: format!("{{\n  \"{array}\": [\n    "), is_closed: false }
+    }
+
+    /// Whether whoever reads it had enough of it.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// One more element.
+    pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string(element).expect("every field of a report has a JSON form");
+        let written = write!(self.out, "{}{json}", self.opening);
+        self.opening = ",\n    ".to_owned();
+        self.is_closed = written.is_err();
+        unless_closed(written)
+    }
+
+    /// The other fields, and the end.
+    pub(super) fn end(mut self, rest: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(rest).expect("every field of a report has a JSON form");
+        let fields = json.strip_prefix('{').expect("the rest is an object");
+        let written = match self.opening.starts_with('{') {
+            true => write!(self.out, "{}\n  ],{fields}\n", self.opening.trim_end()),
+            false => write!(self.out, "\n  ],{fields}\n"),
+        };
+        unless_closed(written.and_then(|()| self.out.flush()))
+    }
 }
 
 /// Adds a line of JSON to standard error, where standard output is somebody else's.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::page;
+use super::pages::Pages;
 use super::states::States;
-use super::{file, page};
 use crate::races::{Account, Race, catalogue, find};
-use crate::report::{Races, Told, mermaid, race_page};
+use crate::report::{Races, Replayed, Told, mermaid, race_page};
 use rehearse::Rehearsal;
 
 /// Reproduce the documented races of Redis locks, and show what prevents them
@@ -20,7 +21,8 @@ use rehearse::Rehearsal;
 ///
 /// Nothing but this program is needed. With --redis or REDIS_URL every schedule that was found is replayed on that server
 /// as well, command by command, one connection for each client, on a key of its own that is gone afterwards; the column
-/// REPLAYED says whether it answered the same. (A schedule that loses the server itself cannot be replayed: `-`.)
+/// REPLAYED says whether it answered the same. A schedule that loses the server itself cannot be replayed. One on several
+/// independent servers needs as many addresses: several are several servers here, unless one of them says ?cluster=true.
 ///
 /// Exit status 1 means that something is not as described: a race was not reproduced, a remedy not clean, or the server
 /// answered otherwise.
@@ -48,7 +50,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         (None, []) => catalogue().collect(),
         (None, some) => some.to_vec(),
     };
-    let pages = args.html.as_deref().map(|path| Pages::new(path, chosen.len())).transpose()?;
+    let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
     let rehearsal = Rehearsal::on(everywhere)?;
     let mut races = Races::default();
     let states = States::new();
@@ -56,8 +58,8 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
         let account = race.account(threads(), &mut |what, progress| states.tell_of(what, progress));
         let replayed = rehearsal.as_ref().map(|rehearsal| rehearsal.replay(&account)).transpose()?.flatten();
-        if let Some(pages) = &pages {
-            pages.write(&account)?;
+        if let (Some(pages), Some(page)) = (&pages, race_page(&account)) {
+            pages.write(race.id, &page)?;
         }
         if args.mermaid.is_some() {
             drop(states);
@@ -81,7 +83,7 @@ fn draw(account: &Account) -> Result<Exit, Failure> {
     Ok(verdict(account.is_as_described()))
 }
 
-fn tell(account: &Account, replayed: Option<bool>, everywhere: &Everywhere) -> Result<Exit, Failure> {
+fn tell(account: &Account, replayed: Option<Replayed>, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let told = Told::of(account, replayed);
     page::print(&told, everywhere)?;
     Ok(verdict(told.is_as_described()))
@@ -91,38 +93,17 @@ fn verdict(is_as_described: bool) -> Exit {
     if is_as_described { Exit::Yes } else { Exit::No }
 }
 
-/// Where pages go.
-enum Pages<'a> {
-    /// The one page.
-    File(&'a Path),
-    /// One for each race, by its name.
-    Directory(&'a Path),
-}
-
-impl<'a> Pages<'a> {
-    fn new(path: &'a Path, races: usize) -> Result<Self, Failure> {
-        let names_a_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        if names_a_directory {
-            let made = std::fs::create_dir_all(path);
-            made.map_err(|error| Failure::new(Exit::Unusable, format_args!("{}: {error}", path.display())))?;
-            return Ok(Self::Directory(path));
+/// Where pages go: several need a directory.
+fn pages(path: &Path, races: usize) -> Result<Pages<'_>, Failure> {
+    match Pages::at(path)? {
+        Pages::File(_) if races > 1 => {
+            let shown = path.display();
+            Err(Failure::new(
+                Exit::Usage,
+                format_args!("--html {shown}: one file holds one race; name the race, or a directory: --html {shown}/"),
+            ))
         }
-        if races == 1 {
-            return Ok(Self::File(path));
-        }
-        let shown = path.display();
-        Err(Failure::new(
-            Exit::Usage,
-            format_args!("--html {shown}: one file holds one race; name the race, or a directory: --html {shown}/"),
-        ))
-    }
-
-    fn write(&self, account: &Account) -> Result<(), Failure> {
-        let Some(page) = race_page(account) else { return Ok(()) };
-        match self {
-            Self::File(path) => file::write(path, &page),
-            Self::Directory(path) => file::write(&path.join(format!("{}.html", account.race.id)), &page),
-        }
+        pages => Ok(pages),
     }
 }
 
@@ -145,4 +126,5 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift races late-unlock --html race.html     a page to step through
   lockshift races --html pages/                    a page for each
   lockshift races --json | jq -r '.[] | select(.violates == \"mutual exclusion\") | .id'
-  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server";
+  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server
+  lockshift races partial-quorum-stays --redis redis://a,redis://b,redis://c   and one on three";

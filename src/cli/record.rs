@@ -43,8 +43,8 @@ enum News {
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let server = match everywhere.server()? {
         Server::Single(node) => node,
-        Server::Cluster(_) => {
-            return Err(Failure::new(Exit::Usage, "a cluster has a MONITOR for each node: name one node"));
+        Server::Cluster(_) | Server::Masters(_) => {
+            return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
         }
     };
     let unusable = |error: RedisError| Failure::new(Exit::Unusable, format_args!("{server}: {error}"));

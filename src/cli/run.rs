@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
-use super::link::Link;
 use super::server::Server;
+use super::wires::Wires;
 use super::{failure, page, words};
 use crate::driver::blocking::Lock;
 use crate::lock::Lease;
@@ -65,7 +65,8 @@ pub(super) struct Args {
 
 /// Runs CMD under the lock.
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = Arc::new(everywhere.server()?);
+    let server = if args.protocol.spans_servers() { everywhere.masters()? } else { everywhere.server()? };
+    let server = Arc::new(server);
     let news = News::listen()?;
     let mut ran = Ran::new(args.key.to_string(), args.protocol.to_string());
     // What went wrong is said first: the note is the last line.
@@ -78,9 +79,15 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
 
 impl Args {
     fn run_under_lock(&self, server: &Arc<Server>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
-        let link = Link::to(server).map_err(|error| failure::of_connection(server, &self.key, error))?;
-        let locker = self.protocol.locker(self.key.clone(), self.lease);
-        let lock = Lock::new(link, Arc::clone(&locker));
+        let choice = match &**server {
+            Server::Masters(nodes) => {
+                self.protocol.on_servers(nodes.len()).map_err(|error| Failure::new(Exit::Usage, error))?
+            }
+            Server::Single(_) | Server::Cluster(_) => self.protocol.clone(),
+        };
+        let locker = choice.locker(self.key.clone(), self.lease);
+        let wires = Wires::to(server, self.lease).map_err(|error| failure::of_connection(server, &self.key, error))?;
+        let lock = Lock::new(wires, Arc::clone(&locker));
         match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, news, ran)? {
             Ended::Won(guard) => {
                 let holding = Holding { server, command: &self.command, on_lost: self.on_lost };
@@ -96,4 +103,5 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift run nightly-backup -- ./backup.sh
   lockshift run report --nonblock -E 0 -- ./report.sh      do nothing if somebody is at it
   lockshift run stock --wait 10s --lease 5s -- sh -c 'echo \"$LOCKSHIFT_KEY\"'
-  lockshift run stock --protocol php-getset -- ./import    side by side with old PHP workers";
+  lockshift run stock --protocol php-getset -- ./import    side by side with old PHP workers
+  lockshift run stock --protocol redlock --redis redis://a --redis redis://b --redis redis://c -- ./import";

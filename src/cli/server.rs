@@ -1,5 +1,6 @@
 //! The Redis that was chosen: one address, or several of one cluster.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -58,6 +59,25 @@ impl Node {
     }
 }
 
+impl Node {
+    /// The same, at the address that a cluster tells. One without a name is where we asked.
+    fn moved_to(&self, (host, port): (String, u16)) -> Self {
+        let addr = match self.info.addr() {
+            ConnectionAddr::Tcp(asked, _) => {
+                ConnectionAddr::Tcp(if host.is_empty() { asked.clone() } else { host }, port)
+            }
+            ConnectionAddr::TcpTls { host: asked, insecure, tls_params, .. } => ConnectionAddr::TcpTls {
+                host: if host.is_empty() { asked.clone() } else { host },
+                port,
+                insecure: *insecure,
+                tls_params: tls_params.clone(),
+            },
+            other => other.clone(),
+        };
+        Self { shown: addr.to_string(), info: self.info.clone().set_addr(addr), of_cluster: self.of_cluster }
+    }
+}
+
 impl fmt::Display for Node {
     /// The address without its password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,6 +92,8 @@ pub(super) enum Server {
     Single(Box<Node>),
     /// A cluster, by some of its nodes.
     Cluster(Vec<Node>),
+    /// Several masters that know nothing of each other.
+    Masters(Vec<Node>),
 }
 
 impl Server {
@@ -79,9 +101,14 @@ impl Server {
     pub(super) fn is_encrypted(&self) -> bool {
         let nodes = match self {
             Self::Single(node) => std::slice::from_ref(&**node),
-            Self::Cluster(nodes) => nodes,
+            Self::Cluster(nodes) | Self::Masters(nodes) => nodes,
         };
         nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
+    }
+
+    /// A client for one server.
+    pub(super) fn client(node: &Node) -> RedisResult<Client> {
+        Client::open(node.info.clone())
     }
 
     /// A new connection to one server.
@@ -103,12 +130,42 @@ impl Server {
     }
 }
 
+/// The masters behind the chosen Redis, one connection each: there, SCAN shows every key once.
+impl Server {
+    /// The masters of the cluster, or the one server.
+    pub(super) fn masters(&self) -> RedisResult<Vec<Node>> {
+        let nodes = match self {
+            Self::Single(node) => return Ok(vec![(**node).clone()]),
+            Self::Cluster(nodes) | Self::Masters(nodes) => nodes,
+        };
+        let mut refusal = None;
+        for node in nodes {
+            match Self::connect_single(node).and_then(|mut connection| slots(&mut connection)) {
+                Ok(addresses) => return Ok(addresses.into_iter().map(|address| node.moved_to(address)).collect()),
+                Err(error) => refusal = Some(error),
+            }
+        }
+        Err(refusal.expect("a cluster has a node that was named"))
+    }
+}
+
+/// The address of each master: the third of every range that CLUSTER SLOTS lists.
+fn slots(connection: &mut Connection) -> RedisResult<BTreeSet<(String, u16)>> {
+    let ranges: Vec<Vec<redis::Value>> = redis::cmd("CLUSTER").arg("SLOTS").query(connection)?;
+    let address = |range: &Vec<redis::Value>| {
+        let (host, port, ..): (String, u16, redis::Value, redis::Value) =
+            redis::from_redis_value(range.get(2)?.clone()).ok()?;
+        Some((host, port))
+    };
+    Ok(ranges.iter().filter_map(address).collect())
+}
+
 impl fmt::Display for Server {
     /// Its addresses, passwords hidden.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Single(node) => node.fmt(f),
-            Self::Cluster(nodes) => {
+            Self::Cluster(nodes) | Self::Masters(nodes) => {
                 let shown: Vec<_> = nodes.iter().map(|node| node.shown.as_str()).collect();
                 f.write_str(&shown.join(","))
             }

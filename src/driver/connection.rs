@@ -7,14 +7,6 @@ use std::sync::Arc;
 use lockshift_wire::Reply;
 use redis::{ErrorKind, RedisError, RedisResult, Value};
 
-/// A command on which no reply came.
-pub(super) struct Unanswered {
-    /// What the `redis` crate says.
-    pub(super) source: RedisError,
-    /// Whether the server may have run it all the same.
-    pub(super) may_have_run: bool,
-}
-
 /// What came back: a reply, which may be an error reply, or a broken connection.
 ///
 /// Some connections hand an error reply out as a value, others as an error: for us it is a reply either way.

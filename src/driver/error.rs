@@ -47,6 +47,7 @@ impl Error {
         let trouble = match &fault {
             Fault::Refused { text, .. } => refusal::trouble(text),
             Fault::Unexpected { .. } => Trouble::NotRedis,
+            Fault::TooFewAnswers { .. } => Trouble::TooFewServers,
         };
         Self::new(key, trouble, Some(fault.into()))
     }

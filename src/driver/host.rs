@@ -119,6 +119,12 @@ pub async fn sleep_async(pause: Duration) {
     tokio::time::sleep(pause).await;
 }
 
+/// What comes of this, unless it takes longer.
+#[cfg(feature = "tokio")]
+pub(super) async fn within<T>(patience: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(patience, work).await.ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -1,10 +1,10 @@
 //! A procedure that did not come to its end, and what it may have done until then.
 
-use lockshift_wire::{Command, Entry, Fault, Transcript};
+use std::io;
+
+use lockshift_wire::{Command, Entry, Fault, Heard, Reply, Silence, Transcript};
 use redis::RedisError;
 use thiserror::Error;
-
-use super::connection::Unanswered;
 
 /// A procedure that did not come to its end.
 #[derive(Debug, Error)]
@@ -34,7 +34,45 @@ pub enum Cause {
     },
 }
 
+/// A command that no reply came to.
+#[derive(Debug, Error)]
+#[error("no reply came")]
+pub struct Unanswered {
+    /// What the `redis` crate says.
+    #[source]
+    pub source: RedisError,
+    /// Whether the server may have run it all the same.
+    pub may_have_run: bool,
+}
+
+impl Unanswered {
+    /// The same, where a server that says nothing is one of several.
+    pub(super) fn as_heard(answer: Result<Reply, Self>) -> Heard {
+        match answer {
+            Ok(reply) => Heard::Reply(reply),
+            Err(unanswered) if unanswered.source.is_timeout() => Heard::Silence(Silence::TooSlow),
+            Err(_) => Heard::Silence(Silence::Unreachable),
+        }
+    }
+
+    /// The same, where one of several servers is asked alone.
+    pub(super) fn of_heard(heard: Heard) -> Result<Reply, Self> {
+        let kind = match heard {
+            Heard::Reply(reply) => return Ok(reply),
+            Heard::Silence(Silence::Unreachable) => io::ErrorKind::NotConnected,
+            Heard::Silence(Silence::TooSlow) => io::ErrorKind::TimedOut,
+        };
+        Err(Self { source: io::Error::from(kind).into(), may_have_run: true })
+    }
+}
+
 impl Interrupted {
+    /// The procedure asks for a server that is not there.
+    pub(super) fn elsewhere(command: Command, servers: usize, redis: &Transcript) -> Self {
+        let text = format!("ERR this lock is on more servers than the {servers} that are connected");
+        Self::by(Fault::Refused { command, text }, redis)
+    }
+
     pub(super) fn by(fault: Fault, redis: &Transcript) -> Self {
         Self { cause: Cause::Fault(fault), may_have_acted: has_acted(redis) }
     }
@@ -46,8 +84,5 @@ impl Interrupted {
 }
 
 fn has_acted(redis: &Transcript) -> bool {
-    redis.entries().iter().any(|entry| match entry {
-        Entry::Exchange(command, reply) => !command.changed_nothing(reply),
-        Entry::Clock(_) => false,
-    })
+    redis.entries().iter().any(Entry::may_have_acted)
 }

@@ -71,11 +71,14 @@ impl<T> Answer<T> {
 /// Logs how a lock was given back where nobody asks: its guard was dropped, or came too late.
 pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
     match released {
-        Ok(Answer::Known(Released::Freed | Released::LeftAlone)) => {
+        Ok(Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld)) => {
             log::debug!(target: LOG, "lock key `{key}`: given back");
         }
         Ok(Answer::Known(Released::Lost)) => {
             log::warn!(target: LOG, "lock key `{key}`: had been lost when it was to be given back");
+        }
+        Ok(Answer::Known(Released::Intruded)) => {
+            log::warn!(target: LOG, "lock key `{key}`: given back, but somebody else had written into it");
         }
         Ok(Answer::Unknown(unknown)) => {
             log::warn!(target: LOG, "not known to be given back, its lease will end it: {unknown}");

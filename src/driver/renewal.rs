@@ -100,6 +100,10 @@ impl Course<'_> {
                 self.is_over = true;
                 log::warn!(target: LOG, "lock key `{key}`: lost, and no longer renewed");
             }
+            Ok(Answer::Known(Extended::Intruded(_))) => {
+                self.is_over = true;
+                log::warn!(target: LOG, "lock key `{key}`: somebody else has written into it, so it is no longer renewed");
+            }
             Ok(Answer::Known(Extended::NotSpoken)) => {
                 self.is_over = true;
                 log::warn!(target: LOG, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");

@@ -13,6 +13,9 @@ pub enum Loss {
     Taken,
     /// The lease ran out on our own clock before the server confirmed another one.
     Overrun,
+    /// It is still ours on the server, and somebody may be working beside us all the same: of the keys that it holds at
+    /// once, one was not as we had left it. Giving the lock back still gives back what is ours.
+    Intruded,
 }
 
 /// Why a term is over.
@@ -69,12 +72,17 @@ impl Term {
                 self.hold = hold.clone();
                 Extended::Until(hold)
             }
+            (None, Extended::Intruded(hold)) => {
+                self.hold = hold.clone();
+                self.over = Some(Over::Lost(Loss::Intruded));
+                Extended::Intruded(hold)
+            }
             (None, Extended::Lost) => {
                 self.over = Some(Over::Lost(Loss::Taken));
                 Extended::Lost
             }
             (_, Extended::NotSpoken) => Extended::NotSpoken,
-            (over @ Some(_), Extended::Until(_) | Extended::Lost) => {
+            (over @ Some(_), Extended::Until(_) | Extended::Intruded(_) | Extended::Lost) => {
                 self.over = over;
                 Extended::Lost
             }
@@ -132,6 +140,15 @@ mod tests {
         term.end(at(8));
         assert_eq!(term.over(at(9)), Some(Over::Lost(Loss::Taken)));
         assert_eq!(term.left(at(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn an_intrusion_is_a_loss_that_leaves_something_to_give_back() {
+        let mut term = Term::new(hold_since(0));
+        assert_eq!(term.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
+        assert_eq!(term.over(at(311)), Some(Over::Lost(Loss::Intruded)));
+        assert_eq!(term.left(at(311)), Duration::ZERO);
+        assert_eq!(*term.hold(), hold_since(300), "what was written last is what is to be given back");
     }
 
     #[test]

@@ -6,16 +6,20 @@
 //! Every future here may be dropped at any point. What was begun on the server is carried to its end by a task of its
 //! own; a lock that is won when nobody waits for it any more is given back at once.
 
+mod carrier;
 mod guard;
 mod line;
 mod lock;
+mod masters;
 mod renewing;
 mod run;
 mod tenancy;
 mod unattended;
 mod watch;
 
+pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;
+pub use masters::Masters;
 pub use run::run;
 pub use watch::Watch;

@@ -45,6 +45,8 @@ pub enum Trouble {
     Disconnected,
     /// The connection could not be made or used, for another reason.
     Unusable,
+    /// Of several servers that have the lock, too few answered.
+    TooFewServers,
     /// The protocol uses WATCH and MULTI, and the connection is shared.
     SharedConnection,
     /// The system gives no random bits.
@@ -81,8 +83,9 @@ impl fmt::Display for Trouble {
             Self::TimedOut => "the server did not answer in time: check its load and the network, then try again",
             Self::Disconnected => "the connection broke: connect anew and try again",
             Self::Unusable => "the connection cannot be used: see the cause",
+            Self::TooFewServers => "too few of the servers answered: see the cause for each of them, then try again",
             Self::SharedConnection => {
-                "this protocol uses WATCH and MULTI and cannot share a connection: give it one of its own"
+                "this protocol uses WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
             }
             Self::NoRandomness => "the system gives no random bits, without which owners cannot be told apart",
             Self::NoThread => "the system gives no thread to renew it from: lower the number of threads",

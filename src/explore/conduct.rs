@@ -2,10 +2,10 @@
 
 use super::actor::{Actor, Doing, Talk, Work};
 use super::client::Times;
-use super::parts::{Look, Next, Stage, Told, Verdict};
+use super::parts::{Look, Next, Servers, Stage, Told, Verdict};
 use super::scene::Scene;
 use crate::lock::{Acquired, Extended, Hold, Released};
-use crate::wire::{Command, Entry, Fault, Pending, Reply, Transcript};
+use crate::wire::{Command, Entry, Fault, Heard, Node, Pending, Reply, Silence, Transcript};
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ impl Scene {
                 self.record(who, &mut actor, reply);
                 (actor, None)
             }
+            Told::ReplyOn(node, reply) => (self.hearing(who, actor, Node(node), Heard::Reply(reply)), None),
+            Told::SilenceOn(node) => (self.hearing(who, actor, Node(node), Heard::Silence(Silence::TooSlow)), None),
             Told::Proceed(tick) => {
                 let mut actor = self.begun(who, actor);
                 if let Some(talk) = talk_mut(&mut actor) {
@@ -95,7 +97,8 @@ impl Scene {
             Some(Ended::Released(Released::Freed)) if has_acted_before(actor) => Verdict::FreedBefore,
             Some(Ended::Released(Released::Freed)) => Verdict::Freed,
             Some(Ended::Released(Released::Lost)) => Verdict::Lost,
-            Some(Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(Released::LeftAlone)) => Verdict::NotOurs,
+            Some(Ended::Acquired(_) | Ended::Extended(_)) => Verdict::NotOurs,
+            Some(Ended::Released(Released::LeftAlone | Released::StillHeld | Released::Intruded)) => Verdict::NotOurs,
         }
     }
 
@@ -111,9 +114,21 @@ impl Scene {
                 Ok(_) => Next::Conclude,
                 Err(Pending::Clock) => Next::ReadClock,
                 Err(Pending::Send(command)) => Next::Send(command),
+                Err(Pending::Round(commands)) => Next::Round(Servers::of(&commands)),
                 Err(Pending::Fault(_)) => unreachable!("a fault ends an operation"),
             },
         }
+    }
+
+    /// The command for this server in the round that is under way.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Command {
+        let Err(Pending::Round(open)) = self.run(who, &self.begun(who, actor)) else {
+            panic!("client {who} asks several servers")
+        };
+        open.into_iter().find(|command| command.node() == Node(server)).expect("this server is to hear of it")
     }
 
     /// The first tick at which the next step can be taken.
@@ -183,6 +198,21 @@ impl Scene {
         }
     }
 
+    /// The client that has been told what was heard from one of the servers that it asks at once. What it hears is on
+    /// its way until it has heard from all.
+    fn hearing(&self, who: usize, actor: &Actor, from: Node, heard: Heard) -> Actor {
+        let mut actor = self.begun(who, actor);
+        let mut said = actor.talk().map(|talk| talk.said.clone()).unwrap_or_default();
+        if let Err(Pending::Round(open)) = self.run_over(who, &actor, &mut said) {
+            said.record_heard(from, heard);
+            said.rewind();
+            if let Some(talk) = talk_mut(&mut actor) {
+                *talk = Talk { said, in_flight: open.len() == 1 };
+            }
+        }
+        actor
+    }
+
     /// The client after its operation, if that is over.
     fn settled(&self, who: usize, actor: Actor, tick: u16) -> (Actor, Option<Ended>) {
         match self.run(who, &actor) {
@@ -202,6 +232,8 @@ impl Scene {
             (Ended::Extended(Extended::Until(hold)), Doing::Extending(_, work, _)) => {
                 actor.now(Doing::Holding(hold, *work))
             }
+            // As a driver has it: whoever learns of an intrusion stops, and gives back what is its own.
+            (Ended::Extended(Extended::Intruded(hold)), _) => actor.now(Doing::Releasing(hold, Talk::default())),
             (Ended::Extended(Extended::NotSpoken) | Ended::Failed(_), Doing::Extending(hold, work, _)) => {
                 actor.now(Doing::Holding(hold.clone(), Work { renews: false, ..*work }))
             }
@@ -252,15 +284,10 @@ fn stage(actor: &Actor) -> Stage {
     }
 }
 
-/// Whether a command before the last may have changed something.
+/// Whether a command before the last may have changed something. Of a round nobody knows which was the last.
 fn has_acted_before(actor: &Actor) -> bool {
-    let exchanges = actor.talk().map(|talk| talk.said.entries()).unwrap_or_default().iter();
-    let mut commands = exchanges.filter_map(|entry| match entry {
-        Entry::Exchange(command, reply) => Some((command, reply)),
-        Entry::Clock(_) => None,
-    });
-    commands.next_back();
-    commands.any(|(command, reply)| !command.changed_nothing(reply))
+    let Some((last, before)) = actor.talk().and_then(|talk| talk.said.entries().split_last()) else { return false };
+    matches!(last, Entry::Round(_)) && last.may_have_acted() || before.iter().any(Entry::may_have_acted)
 }
 
 fn talk_mut(actor: &mut Actor) -> Option<&mut Talk> {

@@ -212,7 +212,9 @@ impl Rehearsal<'_> {
         let parts = Whole(self.scene);
         while played.len() < MOST_STEPS && self.scene.look(self.place, &world.actors[self.place]).at <= tick {
             let who = u8::try_from(self.place).unwrap_or(u8::MAX);
-            let Ok(_) = apply(self.scene, &parts, &mut world, Action::Step(who));
+            let mut possible = self.scene.actions(&world).into_iter();
+            let action = possible.find(|action| action.client() == Some(self.place));
+            let Ok(_) = apply(self.scene, &parts, &mut world, action.unwrap_or(Action::Step(who)));
             played.push((world.actors[self.place].clone(), world.node.clone()));
         }
         played

@@ -29,6 +29,24 @@ enum Part {
     Later,
 }
 
+/// What becomes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Heard,
+    Unheard,
+}
+
+impl Fate {
+    /// The step that ends so.
+    fn of(self, step: Action) -> Action {
+        match (self, step) {
+            (Self::Unheard, Action::Step(who)) => Action::LoseReply(who),
+            (Self::Unheard, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
+            (Self::Heard | Self::Unheard, step) => step,
+        }
+    }
+}
+
 /// More steps than any operation has.
 const MOST_STEPS: usize = 64;
 
@@ -43,10 +61,14 @@ impl Scene {
         let mut follower = Follower { scene: &scene, world: scene.world(), taken: Vec::new(), during: Vec::new() };
         for (place, (action, part)) in actions.iter().zip(leader.parts_of(actions)).enumerate() {
             match (*action, part) {
-                (Action::Step(who), Part::Earlier) => follower.step(place, who),
-                (Action::Step(who), Part::Decisive) => follower.decide(place, who, Action::Step(who)),
-                (Action::LoseReply(who), _) => follower.decide(place, who, Action::LoseReply(who)),
-                (Action::Step(_), Part::Later) => {}
+                (Action::Step(who) | Action::StepOn(who, _), Part::Earlier) => follower.step(place, who),
+                (Action::Step(who) | Action::StepOn(who, _), Part::Decisive) => {
+                    follower.decide(place, who, Fate::Heard);
+                }
+                (Action::LoseReply(who) | Action::LoseReplyOn(who, _), _) => {
+                    follower.decide(place, who, Fate::Unheard);
+                }
+                (Action::Step(_) | Action::StepOn(..), Part::Later) => {}
                 (action @ (Action::Crash(_) | Action::FailOver(_) | Action::Tick | Action::Leap), _) => {
                     follower.take(place, action);
                 }
@@ -70,7 +92,7 @@ impl Scene {
             } else if decisive[who].is_some() {
                 parts[place] = Part::Later;
             }
-            if let Action::LoseReply(_) = action {
+            if let Action::LoseReply(_) | Action::LoseReplyOn(..) = action {
                 decisive[who] = None;
             } else if heard.ended.is_some() || heard.wrote.is_some() || matches!(action, Action::Crash(_)) {
                 parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;
@@ -101,22 +123,31 @@ struct Follower<'a> {
 impl Follower<'_> {
     /// Takes the client's next step, unless that would decide its operation.
     fn step(&mut self, place: usize, who: u8) {
-        if !self.would_end(Action::Step(who)) {
-            self.take(place, Action::Step(who));
+        let next = self.next_of(who);
+        if !self.would_end(next) {
+            self.take(place, next);
         }
     }
 
     /// Lets the client take its steps until its operation is decided, the last one in this way.
-    fn decide(&mut self, place: usize, who: u8, last: Action) {
+    fn decide(&mut self, place: usize, who: u8, last: Fate) {
         for _ in 0..MOST_STEPS {
-            if self.would_end(Action::Step(who)) {
-                self.take(place, last);
+            let next = self.next_of(who);
+            if self.would_end(next) {
+                self.take(place, last.of(next));
                 return;
             }
-            if !self.take(place, Action::Step(who)) {
+            if !self.take(place, next) {
                 return;
             }
         }
+    }
+
+    /// The client's next step; if it has asked several servers, on the first that has not heard of it yet.
+    fn next_of(&self, who: u8) -> Action {
+        let is_step = |action: &Action| matches!(action, Action::Step(_) | Action::StepOn(..));
+        let mut steps = self.scene.actions(&self.world).into_iter().filter(is_step);
+        steps.find(|action| action.client() == Some(who.into())).unwrap_or(Action::Step(who))
     }
 
     fn would_end(&self, action: Action) -> bool {

@@ -96,7 +96,7 @@ impl Future<'_> {
 
 /// What goes wrong is no way out.
 fn is_a_way(action: Action) -> bool {
-    matches!(action, Action::Step(_) | Action::Tick | Action::Leap)
+    matches!(action, Action::Step(_) | Action::StepOn(..) | Action::Tick | Action::Leap)
 }
 
 /// A set of clients in the world after a step, in the places of the world before.

@@ -70,8 +70,8 @@ impl Scene {
             Action::Crash(_) => return "dies".to_owned(),
             Action::FailOver(1) => return "is replaced by a replica that lacks the last write".to_owned(),
             Action::FailOver(lost) => return format!("is replaced by a replica that lacks the last {lost} writes"),
-            Action::LoseReply(_) => return "never gets the reply".to_owned(),
-            Action::Step(_) => {}
+            Action::LoseReply(_) | Action::LoseReplyOn(..) => return "never gets the reply".to_owned(),
+            Action::Step(_) | Action::StepOn(..) => {}
         }
         match (&heard.ended, heard.wrote) {
             (Some(ended), _) => return self.ending(ended),
@@ -96,13 +96,17 @@ impl Scene {
                 Why::LostTakeover => "loses the takeover".to_owned(),
                 Why::Vanished => "is refused: the key has vanished".to_owned(),
                 Why::Unreadable => "is refused: the value is unreadable".to_owned(),
+                Why::NoMajority => format!("is refused: {}", held.votes),
             },
             Ended::Extended(Extended::Until(hold)) => format!("extends until {}", Millis(self.end_ms(hold))),
+            Ended::Extended(Extended::Intruded(_)) => "learns of an intrusion, and stops".to_owned(),
             Ended::Extended(Extended::Lost) => "learns that the lock is lost".to_owned(),
             Ended::Extended(Extended::NotSpoken) => "cannot extend".to_owned(),
             Ended::Released(Released::Freed) => "has freed the lock".to_owned(),
             Ended::Released(Released::Lost) => "had lost the lock".to_owned(),
+            Ended::Released(Released::Intruded) => "has freed what was its own, and learns of an intrusion".to_owned(),
             Ended::Released(Released::LeftAlone) => "leaves the key alone".to_owned(),
+            Ended::Released(Released::StillHeld) => "gives its own back, and the lock is still held".to_owned(),
             Ended::Disclaimed => "has made sure that nothing stays behind".to_owned(),
             Ended::Failed(fault) => format!("fails: {fault}"),
         }

@@ -1,6 +1,8 @@
 //! What a world is made of, seen so that its rules can be written once: for whole values, and for small ids with a memory
 //! of every step taken before.
 
+use crate::wire::Command;
+
 /// The parts of a world and what can happen to each of them.
 ///
 /// Every method is a function of its arguments alone. That is what lets [`Memo`](super::memo) run the protocols and the
@@ -19,6 +21,8 @@ pub(super) trait Parts {
 
     /// What a client is about to do and what it believes.
     fn look(&self, who: usize, actor: &Self::Actor) -> Result<Look<Self::Command>, Self::Miss>;
+    /// The command for this server, one of those at which none of the client's round has arrived yet.
+    fn command_on(&self, who: usize, actor: &Self::Actor, server: u8) -> Result<Self::Command, Self::Miss>;
     /// The client after it was told something.
     fn tell(&self, who: usize, actor: &Self::Actor, told: Told<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
     /// The server's side after it was asked something, and what it answers.
@@ -42,6 +46,10 @@ pub(super) enum Told<R> {
     Clock(u16),
     /// What its command was answered; it is on its way.
     Reply(R),
+    /// What this server answered, one of several that were asked at once.
+    ReplyOn(u8, R),
+    /// This server will never answer, one of several that were asked at once.
+    SilenceOn(u8),
     /// At this tick: go on, the reply is here, or none is needed.
     Proceed(u16),
     /// At this tick: the reply will never come.
@@ -83,6 +91,8 @@ pub(super) enum Next<C> {
     ReadClock,
     /// Send this.
     Send(C),
+    /// Have one of these commands arrive, which are on their way to several servers.
+    Round(Servers),
     /// Receive a reply.
     Receive,
     /// End an operation that needs nobody's answer.
@@ -90,6 +100,10 @@ pub(super) enum Next<C> {
     /// Write to the guarded resource.
     Write,
 }
+
+/// The servers of a round at which no command has arrived yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Servers(u32);
 
 /// What a client is about to do and what it believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,6 +185,8 @@ impl<R> Told<R> {
         match self {
             Self::Clock(tick) => Told::Clock(tick),
             Self::Reply(said) => Told::Reply(reply(said)),
+            Self::ReplyOn(node, said) => Told::ReplyOn(node, reply(said)),
+            Self::SilenceOn(node) => Told::SilenceOn(node),
             Self::Proceed(tick) => Told::Proceed(tick),
             Self::ReplyLost(tick) => Told::ReplyLost(tick),
             Self::Written => Told::Written,
@@ -200,9 +216,27 @@ impl<C> Next<C> {
             Self::Nothing => Next::Nothing,
             Self::ReadClock => Next::ReadClock,
             Self::Send(sent) => Next::Send(command(sent)),
+            Self::Round(open) => Next::Round(open),
             Self::Receive => Next::Receive,
             Self::Conclude => Next::Conclude,
             Self::Write => Next::Write,
         }
+    }
+}
+
+impl Servers {
+    /// Those that these commands are for.
+    ///
+    /// # Panics
+    /// If they are more than can be explored.
+    pub(super) fn of(commands: &[Command]) -> Self {
+        let bit =
+            |command: &Command| 1_u32.checked_shl(command.node().0.into()).expect("at most 32 servers are explored");
+        Self(commands.iter().map(bit).fold(0, std::ops::BitOr::bitor))
+    }
+
+    /// Their places.
+    pub(super) fn places(self) -> impl Iterator<Item = u8> {
+        (0..32).filter(move |place| self.0 >> place & 1 == 1)
     }
 }

@@ -46,7 +46,9 @@ impl Places {
         let there = |who: u8| u8::try_from(self.of(usize::from(who))).unwrap_or(who);
         match action {
             Action::Step(who) => Action::Step(there(who)),
+            Action::StepOn(who, node) => Action::StepOn(there(who), node),
             Action::LoseReply(who) => Action::LoseReply(there(who)),
+            Action::LoseReplyOn(who, node) => Action::LoseReplyOn(there(who), node),
             Action::Crash(who) => Action::Crash(there(who)),
             Action::FailOver(_) | Action::Tick | Action::Leap => action,
         }

@@ -4,7 +4,7 @@ use super::actor::{Actor, Doing, Talk, Work};
 use super::node::{Guard, Node};
 use crate::lock::Hold;
 use crate::sim::{Rewrite, Session};
-use crate::wire::{Command, Entry, Reading, Reply};
+use crate::wire::{Command, Entry, Heard, Reading, Reply};
 
 /// What is written anew, and how.
 #[derive(Clone, Copy)]
@@ -58,6 +58,10 @@ impl Rewriting<'_> {
         let rewritten = |entry: &Entry| match entry {
             Entry::Clock(reading) => Entry::Clock((self.reading)(*reading)),
             Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
+            Entry::Round(asked) => {
+                let heard = |heard: &Option<Heard>| heard.as_ref().map(|heard| self.heard(heard));
+                Entry::Round(asked.iter().map(|(command, said)| (self.command(command), heard(said))).collect())
+            }
         };
         Talk { said: talk.said.entries().iter().map(rewritten).collect(), in_flight: talk.in_flight }
     }
@@ -65,6 +69,13 @@ impl Rewriting<'_> {
     fn command(&self, command: &Command) -> Command {
         let words = command.words().iter().map(|word| (self.text)(word)).collect();
         Command::from_words(words).map_or_else(|| command.clone(), |rewritten| rewritten.on(command.node()))
+    }
+
+    fn heard(&self, heard: &Heard) -> Heard {
+        match heard {
+            Heard::Reply(reply) => Heard::Reply(self.reply(reply)),
+            Heard::Silence(silence) => Heard::Silence(*silence),
+        }
     }
 
     fn reply(&self, reply: &Reply) -> Reply {

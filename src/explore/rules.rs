@@ -23,11 +23,8 @@ pub(super) fn actions<P: Parts>(
         }
         let can_step = look.at <= left.tick;
         if can_step {
-            actions.push(Action::Step(who));
             clock_waits |= scene.clients[usize::from(who)].prompt;
-        }
-        if left.lost_replies > 0 && can_step && scene.can_lose_reply(&look) {
-            actions.push(Action::LoseReply(who));
+            scene.steps_of(who, &look, left.lost_replies > 0, actions);
         }
         if left.crashes > 0 {
             actions.push(Action::Crash(who));
@@ -51,6 +48,19 @@ impl Scene {
         Some(Action::Leap).filter(|_| self.bounds.afterwards.is_some() && !self.has_leapt(tick))
     }
 
+    /// What a client can do, if it may act now. Of a round, any command may be the next to arrive.
+    fn steps_of<C>(&self, who: u8, look: &Look<C>, replies_get_lost: bool, actions: &mut Vec<Action>) {
+        let Next::Round(servers) = look.next else {
+            actions.push(Action::Step(who));
+            actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(look)));
+            return;
+        };
+        for node in servers.places() {
+            actions.push(Action::StepOn(who, node));
+            actions.extend(Some(Action::LoseReplyOn(who, node)).filter(|_| replies_get_lost));
+        }
+    }
+
     fn can_lose_reply<C>(&self, look: &Look<C>) -> bool {
         match self.grain {
             Grain::Fine => matches!(look.next, Next::Receive),
@@ -67,10 +77,10 @@ pub(super) fn apply<P: Parts>(
     action: Action,
 ) -> Result<Option<P::Actor>, P::Miss> {
     match action {
-        Action::Step(who) => return Stepper { scene, parts, world, who: usize::from(who), exchanged: None }.step(),
-        Action::LoseReply(who) => {
-            return Stepper { scene, parts, world, who: usize::from(who), exchanged: None }.step_unheard();
-        }
+        Action::Step(who) => return Stepper::of(who, scene, parts, world).step(),
+        Action::StepOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Arrival::Heard),
+        Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_unheard(),
+        Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Arrival::Unheard),
         Action::Crash(who) => {
             let who = usize::from(who);
             world.actors[who] = parts.tell(who, &world.actors[who], Told::Crash)?;
@@ -103,7 +113,18 @@ struct Stepper<'a, P: Parts> {
     exchanged: Option<P::Actor>,
 }
 
-impl<P: Parts> Stepper<'_, P> {
+/// What becomes of the reply of one server of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    Heard,
+    Unheard,
+}
+
+impl<'a, P: Parts> Stepper<'a, P> {
+    fn of(who: u8, scene: &'a Scene, parts: &'a P, world: &'a mut World<P::Node, P::Actor>) -> Self {
+        Self { scene, parts, world, who: usize::from(who), exchanged: None }
+    }
+
     fn step(mut self) -> Result<Option<P::Actor>, P::Miss> {
         let held = self.look()?.stage.holds();
         match self.scene.grain {
@@ -116,9 +137,27 @@ impl<P: Parts> Stepper<'_, P> {
         Ok(self.exchanged)
     }
 
-    /// A step whose reply is lost, if it gets as far as a reply.
+    /// A step on one server of a round; in the coarse grain, the one that ends the round goes on from there.
+    fn step_on(mut self, node: u8, arrival: Arrival) -> Result<Option<P::Actor>, P::Miss> {
+        let held = self.look()?.stage.holds();
+        self.arrive(node, arrival)?;
+        match self.scene.grain {
+            Grain::Fine => {}
+            Grain::Coarse => while self.coarse()? {},
+        }
+        if held && !self.look()?.stage.holds() {
+            self.end_renewals()?;
+        }
+        Ok(self.exchanged)
+    }
+
+    /// A step whose reply is lost, if it gets as far as a reply. If that is a round, the first server's is.
     fn step_unheard(mut self) -> Result<Option<P::Actor>, P::Miss> {
         while !matches!(self.look()?.next, Next::Receive) {
+            if let Next::Round(servers) = self.look()?.next {
+                let first = servers.places().next().unwrap_or_default();
+                return self.step_on(first, Arrival::Unheard);
+            }
             self.fine()?;
             if !self.look()?.stage.is_busy() {
                 return Ok(self.exchanged);
@@ -134,7 +173,7 @@ impl<P: Parts> Stepper<'_, P> {
     fn fine(&mut self) -> Result<(), P::Miss> {
         let tick = self.world.left.tick;
         match self.look()?.next {
-            Next::Nothing => Ok(()),
+            Next::Nothing | Next::Round(_) => Ok(()),
             Next::ReadClock => self.tell(Told::Clock(tick)),
             Next::Receive | Next::Conclude => self.tell(Told::Proceed(tick)),
             Next::Send(command) => self.exchange(command, tick),
@@ -148,18 +187,43 @@ impl<P: Parts> Stepper<'_, P> {
     /// One fine step of a coarse one: whether another follows. A coarse step has one round trip at most, and ends with
     /// its operation.
     fn coarse(&mut self) -> Result<bool, P::Miss> {
-        if self.exchanged.is_some() && matches!(self.look()?.next, Next::Send(_)) {
-            return Ok(false);
+        match self.look()?.next {
+            Next::Round(_) => return Ok(false),
+            Next::Send(_) if self.exchanged.is_some() => return Ok(false),
+            _ => {}
         }
         self.fine()?;
         Ok(self.look()?.stage.is_busy())
     }
 
     fn exchange(&mut self, command: P::Command, tick: u16) -> Result<(), P::Miss> {
+        self.exchange_told(command, tick, Told::Reply)
+    }
+
+    /// One command of a round runs on its server.
+    fn arrive(&mut self, node: u8, arrival: Arrival) -> Result<(), P::Miss> {
+        let command = self.parts.command_on(self.who, &self.world.actors[self.who], node)?;
+        let tick = self.world.left.tick;
+        match arrival {
+            Arrival::Heard => self.exchange_told(command, tick, |reply| Told::ReplyOn(node, reply)),
+            Arrival::Unheard => {
+                self.world.left.lost_replies -= 1;
+                self.exchange_told(command, tick, |_| Told::SilenceOn(node))
+            }
+        }
+    }
+
+    /// The server runs a command, and the client is told what comes of it.
+    fn exchange_told(
+        &mut self,
+        command: P::Command,
+        tick: u16,
+        told: impl FnOnce(P::Reply) -> Told<P::Reply>,
+    ) -> Result<(), P::Miss> {
         let had = self.look()?.has_until;
         let (node, reply) = self.parts.ask(&self.world.node, Asked::Command(self.who, command, tick))?;
         self.world.node = node;
-        self.tell(Told::Reply(reply))?;
+        self.tell(told(reply))?;
         if had == 0 && self.look()?.has_until > 0 && self.scene.start.guard.is_some() {
             self.world.node = self.parts.ask(&self.world.node, Asked::Won(self.who))?.0;
         }

@@ -6,7 +6,7 @@ use super::client::{Client, Times};
 use super::node::{Guard, Node};
 use crate::lock::{Lease, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
+use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
 /// How finely the clients' steps are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,6 +150,14 @@ impl Scene {
                     self = self.after_command(ticks_ago, &command);
                     let reply = self.prelude.last().map(|(_, _, reply)| reply.clone());
                     said.record_reply(reply.expect("after_command notes its reply"));
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        self = self.after_command(ticks_ago, &command);
+                        let reply = self.prelude.last().map(|(_, _, reply)| reply.clone());
+                        let heard = Heard::Reply(reply.expect("after_command notes its reply"));
+                        said.record_heard(command.node(), heard);
+                    }
                 }
                 Ok(()) | Err(Pending::Fault(_)) => break,
             }

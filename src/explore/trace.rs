@@ -157,6 +157,12 @@ impl Trace {
         }
     }
 
+    /// Every command that a server ran, those of the start state first.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        let before = self.prelude.iter().map(|opening| &opening.command);
+        before.chain(self.steps.iter().filter_map(|step| Some(&step.exchange.as_ref()?.command)))
+    }
+
     /// Who believes at this moment to hold what another believes to hold: the places among the actors.
     pub fn clashing(&self, shot: &Shot) -> Vec<usize> {
         let believers: Vec<usize> = (0..self.actors.len()).filter(|who| shot.beliefs[*who].is_some()).collect();

@@ -13,7 +13,7 @@ use super::scene::Scene;
 use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::Session;
-use crate::wire::{Command, Pending, Reading, Reply, Transcript, Turn};
+use crate::wire::{Command, Heard, Pending, Reading, Reply, Transcript, Turn};
 
 /// Whole values, by the rules of a scene.
 #[derive(Clone, Copy)]
@@ -28,6 +28,10 @@ impl Parts for Whole<'_> {
 
     fn look(&self, who: usize, actor: &Actor) -> Result<Look<Command>, Infallible> {
         Ok(self.0.look(who, actor))
+    }
+
+    fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Result<Command, Infallible> {
+        Ok(self.0.command_on(who, actor, server))
     }
 
     fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Result<Actor, Infallible> {
@@ -153,6 +157,12 @@ impl Probe<'_> {
                 Err(Pending::Clock) => said.record_clock(self.at),
                 Err(Pending::Send(command)) => {
                     said.record_reply(self.node.call(PROBE, &command, self.scene.wall(self.tick)));
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let reply = self.node.call(PROBE, &command, self.scene.wall(self.tick));
+                        said.record_heard(command.node(), Heard::Reply(reply));
+                    }
                 }
             }
         }

@@ -34,8 +34,12 @@ pub struct Left {
 pub enum Action {
     /// This client takes its next step.
     Step(u8),
+    /// This client's command to this server, one of a round to several at once, arrives there and runs.
+    StepOn(u8, u8),
     /// The reply to this client's command is lost; in the coarse grain, the command runs first.
     LoseReply(u8),
+    /// This client's command to this server, one of a round to several at once, runs, and its reply is lost.
+    LoseReplyOn(u8, u8),
     /// This client dies.
     Crash(u8),
     /// The server is replaced by a replica that lacks so many writes.
@@ -50,7 +54,11 @@ impl Action {
     /// The client that acts.
     pub fn client(self) -> Option<usize> {
         match self {
-            Self::Step(who) | Self::LoseReply(who) | Self::Crash(who) => Some(usize::from(who)),
+            Self::Step(who)
+            | Self::StepOn(who, _)
+            | Self::LoseReply(who)
+            | Self::LoseReplyOn(who, _)
+            | Self::Crash(who) => Some(usize::from(who)),
             Self::FailOver(_) | Self::Tick | Self::Leap => None,
         }
     }

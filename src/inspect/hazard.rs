@@ -51,6 +51,19 @@ pub enum Hazard {
     },
 }
 
+/// How grave a hazard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gravity {
+    /// It is so by design, or will pass.
+    Notable,
+    /// Somebody will wait longer than he should.
+    Delays,
+    /// Somebody may wait for ever.
+    Blocks,
+    /// Two may hold the lock at once.
+    Breaks,
+}
+
 /// How far a stamp and a TTL may be apart by margins, rounding and the way between client and server.
 const ROUNDING: Duration = Duration::from_secs(5);
 /// How much longer a key may live than its stamp says: some clear it away later on purpose.
@@ -68,7 +81,9 @@ impl Hazard {
         is_expired: Option<bool>,
     ) -> Vec<Self> {
         if sight.exists() && sight.kind != "string" {
-            return vec![Self::OtherType { kind: sight.kind.clone() }];
+            // A lock that is a hash can stay for ever too.
+            let no_ttl = if is_expired.is_some() { Self::of_no_ttl(sight, readers) } else { None };
+            return [Self::OtherType { kind: sight.kind.clone() }].into_iter().chain(no_ttl).collect();
         }
         let of_lock = match is_expired {
             // It is nobody's lock: nothing about it can go wrong.
@@ -80,6 +95,30 @@ impl Hazard {
         };
         let rest = [Self::of_no_ttl(sight, readers), Self::of_ttl(sight, ends_at), Self::of_clocks(sight)];
         of_lock.into_iter().chain(rest.into_iter().flatten()).collect()
+    }
+
+    /// How grave it is.
+    pub fn gravity(&self) -> Gravity {
+        match self {
+            Self::TakenWhileHeld { .. } | Self::EndsBeforeStamp { .. } => Gravity::Breaks,
+            Self::OtherType { .. } => Gravity::Blocks,
+            Self::NoTtl { stuck } if !stuck.is_empty() => Gravity::Blocks,
+            Self::OutlivesStamp { .. } | Self::ClocksApart { .. } => Gravity::Delays,
+            Self::Abandoned { .. } | Self::NoTtl { .. } => Gravity::Notable,
+        }
+    }
+
+    /// Its name, for programs and for counting: `no-ttl`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OtherType { .. } => "other-type",
+            Self::Abandoned { .. } => "abandoned",
+            Self::NoTtl { .. } => "no-ttl",
+            Self::OutlivesStamp { .. } => "outlives-stamp",
+            Self::EndsBeforeStamp { .. } => "ends-before-stamp",
+            Self::TakenWhileHeld { .. } => "taken-while-held",
+            Self::ClocksApart { .. } => "clocks-apart",
+        }
     }
 
     /// Whether others than its own kind would take it while it is held.

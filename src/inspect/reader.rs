@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::legacy::{Dialect, Lock, Looks, Missing, Takeover};
 use crate::lock::Lease;
-use crate::protocols::{Protocol, catalogue};
+use crate::protocols::Protocol;
 use crate::wire::{Key, MonoTime, Reading, UnixTime};
 
 /// A protocol, and what it would do about the key.
@@ -31,8 +31,8 @@ pub enum Would {
     WaitForTheKeyToGo,
 }
 
-/// What every protocol would do about this value.
-pub(super) fn readers(value: &[u8], now: UnixTime) -> Vec<Reader> {
+/// What each of these protocols would do about this value.
+pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = Protocol>) -> Vec<Reader> {
     // Nobody knows the uptime of the hosts that reckon with it: now they may have just been started.
     let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
@@ -40,7 +40,7 @@ pub(super) fn readers(value: &[u8], now: UnixTime) -> Vec<Reader> {
         let would = |at| protocol.dialect().map_or(Would::WaitForTheKeyToGo, |dialect| Would::of(dialect, value, at));
         Reader { protocol, now: would(now), at_last: would(at_last) }
     };
-    catalogue().map(reader).collect()
+    asked.map(reader).collect()
 }
 
 impl Would {

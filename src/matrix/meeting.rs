@@ -1,10 +1,9 @@
 //! A holder of one protocol and a newcomer of another, on one key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::stage::{Stage, Until};
-use crate::lock::{Acquired, Locker, Owner, Token};
+use super::situation::{Coming, left_by};
+use crate::lock::{Locker, Mode};
 use crate::wire::UnixTime;
 
 /// What happens when a newcomer of one protocol meets what a holder of another wrote.
@@ -36,67 +35,36 @@ impl Verdict {
     }
 }
 
-/// Tries that a newcomer makes: some walk in on the second lap only.
-const LAPS: u32 = 3;
-
-/// How long after the lease of a dead holder a newcomer still waits: long enough for any tolerance, and for any TTL that
-/// is set in the right unit.
-const PATIENCE: Duration = Duration::from_secs(3600);
-
 /// Lets the newcomer come in the middle of the lease, and long after the holder's death.
 pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime) -> Verdict {
     let mut verdict = Verdict::default();
-    let mut last = None;
-    for owner in owners() {
-        let mut won = Stage::new(now);
-        let has_won = matches!(won.try_acquire(&**holder, &owner, Until::End), Some(Acquired::Won(_)));
-        let written = won.content(holder.key());
-        if !has_won || written == last {
-            // Nothing of the owner is in the value: all others write the same.
-            break;
+    let may_share = holder.mode() == Mode::Shared && newcomer.mode() == Mode::Shared;
+    for left in left_by(holder, now) {
+        if !may_share {
+            verdict.living(left.living.come(&**newcomer));
         }
-        last = written;
-        let mut died = Stage::new(now);
-        died.try_acquire(&**holder, &owner, Until::FirstWrite);
-        verdict.living(&won.at(holder.lease().length() / 2), &**newcomer);
-        for dead in [won, died] {
-            verdict.dead(&dead.at(holder.lease().length() + PATIENCE), &**newcomer);
+        for dead in left.dead {
+            verdict.dead(dead.come(&**newcomer));
         }
     }
     verdict
 }
 
+/// What a newcomer found that looks for the lock under another name than its holder.
+const NO_KEY: &str = "(no key)";
+
 impl Verdict {
-    fn living(&mut self, stage: &Stage, newcomer: &dyn Locker) {
-        let mut stage = stage.clone();
-        let found = stage.content(newcomer.key());
-        let wins = (0..LAPS).any(|_| comes(&mut stage, newcomer));
-        if wins {
-            self.steals = self.steals.take().or(found);
-        } else if stage.content(newcomer.key()) != found {
-            self.clobbers = self.clobbers.take().or(found);
+    fn living(&mut self, coming: Coming) {
+        if coming.wins {
+            self.steals = self.steals.take().or(coming.found).or_else(|| Some(NO_KEY.to_owned()));
+        } else if coming.changes {
+            self.clobbers = self.clobbers.take().or(coming.found);
         }
     }
 
-    fn dead(&mut self, stage: &Stage, newcomer: &dyn Locker) {
-        let mut stage = stage.clone();
-        let found = stage.content(newcomer.key());
-        if !(0..LAPS).any(|_| comes(&mut stage, newcomer)) {
-            self.starves = self.starves.take().or(found);
+    fn dead(&mut self, coming: Coming) {
+        if !coming.wins {
+            self.starves = self.starves.take().or(coming.found);
         }
     }
-}
-
-fn comes(stage: &mut Stage, newcomer: &dyn Locker) -> bool {
-    let owner = Owner::new(Token::new([0xee; 16]), 2, 2);
-    matches!(stage.try_acquire(newcomer, &owner, Until::End), Some(Acquired::Won(_)))
-}
-
-/// Holders whose tokens begin with every pair of hex digits, because some readers see a number at the head of a token.
-fn owners() -> impl Iterator<Item = Owner> {
-    (0..=u8::MAX).map(|head| {
-        let mut bytes = [0xd7; 16];
-        bytes[0] = head;
-        Owner::new(Token::new(bytes), 1, 1)
-    })
 }

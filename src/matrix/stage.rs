@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::lock::{Acquired, Locker, Owner};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Key, MonoTime, Pending, Reading, Transcript, UnixTime};
+use crate::wire::{Command, Heard, Key, MonoTime, Pending, Reading, Transcript, UnixTime};
 
 /// A server at a moment.
 #[derive(Clone)]
@@ -38,6 +38,11 @@ impl Stage {
         Self { elapsed, ..self.clone() }
     }
 
+    /// The server.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// What the key holds, in words; `None` without a key.
     pub(super) fn content(&self, key: &Key) -> Option<String> {
         self.server.peek(key, self.wall()).map(|stored| stored.value.to_string())
@@ -57,6 +62,12 @@ impl Stage {
                     if until == Until::FirstWrite && wrote(&before, &self.server, &command, locker.key(), self.wall()) {
                         self.server.disconnect(session);
                         return None;
+                    }
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let heard = Heard::Reply(self.server.call(session, &command, self.wall()));
+                        redis.record_heard(command.node(), heard);
                     }
                 }
                 Err(Pending::Fault(_)) => {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::maker::Maker;
-use super::protocol::{Protocol, find};
+use super::modern::SERVERS;
+use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
 use crate::lock::{Lease, Locker};
@@ -17,13 +18,14 @@ pub struct Choice {
     protocol: Protocol,
     written: String,
     maker: Maker,
+    servers: u8,
 }
 
 impl Choice {
     /// What this means.
     ///
     /// # Errors
-    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that.
+    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that; a fleet that cannot be bridged.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let protocol = find(&spec.name)?;
         let settings = protocol.settings();
@@ -36,12 +38,34 @@ impl Choice {
             });
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
-        Ok(Self { protocol, written: format!("{}{options}", protocol.name()), maker: protocol.maker(spec.options()) })
+        let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
+        let maker = protocol.maker(name, spec.options())?;
+        let servers = spec.options().iter().find(|(name, _)| name == SERVERS.name);
+        let servers = servers.and_then(|(_, word)| word.parse().ok()).unwrap_or(1);
+        Ok(Self { protocol, written: format!("{name}{options}"), maker, servers })
     }
 
     /// The protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// Whether its lock may be on several independent servers.
+    pub fn spans_servers(&self) -> bool {
+        self.protocol.settings().contains(&SERVERS)
+    }
+
+    /// On how many independent servers its lock is.
+    pub fn servers(&self) -> u8 {
+        self.servers
+    }
+
+    /// The same protocol on so many independent servers.
+    ///
+    /// # Errors
+    /// [`Unsuitable`]: it has its lock on one server, or not on so many.
+    pub fn on_servers(&self, servers: usize) -> Result<Self, Unsuitable> {
+        format!("{},{}={servers}", self.written, SERVERS.name).parse()
     }
 
     /// This protocol's lock on `key`, for `lease` at a time.

@@ -1,12 +1,19 @@
 //! The modern locks as rows: what they are called, what may be said about them, and what that makes.
 
+mod holder;
+mod said;
+
 use std::sync::Arc;
 
+use self::holder::Layout;
+use self::said::Said;
 use super::maker::Maker;
 use super::setting::Setting;
-use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
-use crate::wire::Key;
+use crate::bridge::new_key;
+use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
+use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock};
+
+pub use self::holder::Holder;
 
 /// A modern lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,12 +29,21 @@ pub(super) struct Modern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Token,
+    FencedToken,
+    Reentrant,
+    Redlock,
     ReadWrite,
     Pair,
     Stamps,
+    Redisson,
+    RedissonReadWrite,
 }
 
+/// On how many independent servers a lock is.
+pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
+
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
+const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };
 
 /// All of them.
 pub(super) const ROWS: &[Modern] = &[
@@ -37,9 +53,31 @@ pub(super) const ROWS: &[Modern] = &[
         encoding: "<hex>",
         settings: &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
+            Setting { name: "key", words: &["same", "sibling"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
         ],
         kind: Kind::Token,
+    },
+    Modern {
+        name: "token-fenced",
+        source: "Martin Kleppmann, \"How to do distributed locking\"",
+        encoding: "<hex>; a counter in {key}:fence",
+        settings: &[],
+        kind: Kind::FencedToken,
+    },
+    Modern {
+        name: "reentrant",
+        source: "\"Distributed lock by Redis\", re-entrant lock (hash and Lua)",
+        encoding: "hash of <uuid>:<thread>: decimal count",
+        settings: &[Setting { name: "fence", words: &["no", "yes"] }],
+        kind: Kind::Reentrant,
+    },
+    Modern {
+        name: "redlock",
+        source: "Redis documentation, \"Distributed Locks with Redis\", \"The Redlock Algorithm\"",
+        encoding: "<hex>, on most of several servers",
+        settings: &[SERVERS],
+        kind: Kind::Redlock,
     },
     Modern {
         name: "read-write",
@@ -62,55 +100,95 @@ pub(super) const ROWS: &[Modern] = &[
         settings: &[SIDE],
         kind: Kind::Stamps,
     },
+    Modern {
+        name: "redisson",
+        source: "redisson/redisson 4.7.0, getLock, getFencedLock, getSpinLock, getFairLock",
+        encoding: "hash of <uuid>:<thread>: decimal count",
+        settings: &[Setting { name: "kind", words: said::REDISSON_KINDS }, PUBLISH],
+        kind: Kind::Redisson,
+    },
+    Modern {
+        name: "redisson-rw",
+        source: "redisson/redisson 4.7.0, getReadWriteLock",
+        encoding: "hash of mode: read or write, <uuid>:<thread>[:write]: decimal count",
+        settings: &[SIDE, PUBLISH],
+        kind: Kind::RedissonReadWrite,
+    },
 ];
 
 impl Modern {
     /// What these options make of it. Words that were not said are the first of their setting.
     pub(super) fn maker(&'static self, said: &[(String, String)]) -> Maker {
-        let word = |setting: &str| said.iter().find(|(name, _)| name == setting).map(|(_, word)| word.as_str());
-        let (timing, native) = (timing(word("expiry")), native(word("native")));
-        let mode = if word("side") == Some("reader") { Mode::Shared } else { Mode::Exclusive };
-        Arc::new(move |key, lease| self.lock(key, lease, mode, timing, native))
+        let said = Said::these(said);
+        let (mode, publish) = (said.mode(), said.publish());
+        match self.kind {
+            Kind::Token => {
+                let (timing, native, beside) = (said.timing(), said.native(), said.is("key", "sibling"));
+                Arc::new(move |key, lease| {
+                    let key = if beside { new_key(&key) } else { key };
+                    Arc::new(TokenLock::new(key, lease).timed(timing).native(native))
+                })
+            }
+            Kind::Redlock => {
+                let servers = said.servers();
+                Arc::new(move |key, lease| Arc::new(Redlock::new(key, lease, servers)))
+            }
+            Kind::FencedToken => Arc::new(|key, lease| Arc::new(FencedTokenLock::new(key, lease))),
+            Kind::Reentrant if said.is("fence", "yes") => {
+                Arc::new(|key, lease| Arc::new(ReentrantLock::new(key, lease).fenced()))
+            }
+            Kind::Reentrant => Arc::new(|key, lease| Arc::new(ReentrantLock::new(key, lease))),
+            Kind::ReadWrite => Arc::new(move |key, lease| Arc::new(ReadWriteLock::new(key, mode, lease))),
+            Kind::Pair => Arc::new(move |key, lease| {
+                let writer = key.sibling("writer");
+                Arc::new(PairLock::new(key, writer, mode, lease))
+            }),
+            Kind::Stamps => Arc::new(move |key, lease| Arc::new(StampHashLock::new(key, mode, lease, lease))),
+            Kind::Redisson => redisson(&said, publish),
+            Kind::RedissonReadWrite => {
+                Arc::new(move |key, lease| Arc::new(ReadWrite::new(key, mode, lease).publish(publish)))
+            }
+        }
     }
 
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.kind {
-            Kind::Token | Kind::ReadWrite => is_token(value),
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => is_token(value),
             Kind::Pair => value == b"1",
             // A hash.
-            Kind::Stamps => false,
+            Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }
 
-    fn lock(&self, key: Key, lease: Lease, mode: Mode, timing: Timing, native: Native) -> Arc<dyn Locker> {
+    /// Who holds, if it could have written this hash.
+    pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.kind {
-            Kind::Token => Arc::new(TokenLock::new(key, lease).timed(timing).native(native)),
-            Kind::ReadWrite => Arc::new(ReadWriteLock::new(key, mode, lease)),
-            Kind::Pair => {
-                let writer = key.sibling("writer");
-                Arc::new(PairLock::new(key, writer, mode, lease))
-            }
-            Kind::Stamps => Arc::new(StampHashLock::new(key, mode, lease, lease)),
+            Kind::Reentrant | Kind::Redisson => Layout::Owner.holders(fields),
+            Kind::RedissonReadWrite => Layout::ModeAndOwners.holders(fields),
+            Kind::Stamps => Layout::Stamps.holders(fields),
+            // A string.
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite | Kind::Pair => None,
+        }
+    }
+
+    /// Whether the string that it writes names its owner.
+    pub(super) fn names_owner(&self) -> bool {
+        match self.kind {
+            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => true,
+            Kind::Pair | Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }
 }
 
-fn timing(word: Option<&str>) -> Timing {
-    match word {
-        Some("ex") => Timing::Ex,
-        Some("pxat") => Timing::PxAt,
-        Some("exat") => Timing::ExAt,
-        Some(_) | None => Timing::Px,
-    }
-}
-
-fn native(word: Option<&str>) -> Native {
-    match word {
-        Some("redis-8.4") => Native::REDIS_8_4,
-        Some("valkey-8.1") => Native::VALKEY_8_1,
-        Some("valkey-9.0") => Native::VALKEY_9_0,
-        Some(_) | None => Native::NONE,
+fn redisson(said: &Said<'_>, publish: redisson::Publish) -> Maker {
+    let reentrant = !said.is("kind", "fair-non-reentrant");
+    match said.redisson_kind() {
+        Some(kind) => Arc::new(move |key, lease| Arc::new(Mutex::new(key, lease).kind(kind).publish(publish))),
+        None => Arc::new(move |key, lease| {
+            let fair = Fair::new(key, lease).publish(publish);
+            Arc::new(if reentrant { fair } else { fair.non_reentrant() })
+        }),
     }
 }
 

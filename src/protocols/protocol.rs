@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::bridge;
 use super::maker::Maker;
-use super::modern::{self, Modern};
+use super::modern::{self, Holder, Modern};
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect};
@@ -18,6 +19,7 @@ pub struct Protocol(Row);
 enum Row {
     Legacy(&'static Dialect),
     Modern(&'static Modern),
+    Bridge,
 }
 
 /// To which world a protocol belongs.
@@ -41,20 +43,24 @@ impl fmt::Display for Generation {
     }
 }
 
-/// Every protocol: the old dialects first.
+/// Every protocol: the old dialects first, then the modern locks, then one bridge for all that can be named.
 pub fn catalogue() -> impl Iterator<Item = Protocol> {
-    legacy::catalogue::catalogue().map(Row::Legacy).chain(modern::ROWS.iter().map(Row::Modern)).map(Protocol)
+    let legacy = legacy::catalogue::catalogue().map(Row::Legacy);
+    legacy.chain(modern::ROWS.iter().map(Row::Modern)).chain([Row::Bridge]).map(Protocol)
 }
 
-/// The protocol of this name, or of one of its other names.
+/// The protocol of this name, or of one of its other names. All bridges are one protocol.
 ///
 /// # Errors
 /// [`Unsuitable::Unknown`], with the name that was perhaps meant.
 pub fn find(name: &str) -> Result<Protocol, Unsuitable> {
+    if bridge::names_one(name) {
+        return Ok(Protocol(Row::Bridge));
+    }
     catalogue()
         .find(|protocol| protocol.name() == name)
         .or_else(|| catalogue().find(|protocol| protocol.also().contains(&name)))
-        .ok_or_else(|| Unsuitable::Unknown { name: name.to_owned(), nearest: nearest(name) })
+        .ok_or_else(|| unknown(name))
 }
 
 impl Protocol {
@@ -63,6 +69,7 @@ impl Protocol {
         match self.0 {
             Row::Legacy(dialect) => dialect.name,
             Row::Modern(modern) => modern.name,
+            Row::Bridge => bridge::NAME,
         }
     }
 
@@ -70,7 +77,7 @@ impl Protocol {
     pub fn also(self) -> &'static [&'static str] {
         match self.0 {
             Row::Legacy(dialect) => dialect.also,
-            Row::Modern(_) => &[],
+            Row::Modern(_) | Row::Bridge => &[],
         }
     }
 
@@ -79,6 +86,7 @@ impl Protocol {
         match self.0 {
             Row::Legacy(_) => Generation::Legacy,
             Row::Modern(_) => Generation::Modern,
+            Row::Bridge => Generation::Bridge,
         }
     }
 
@@ -87,6 +95,7 @@ impl Protocol {
         match self.0 {
             Row::Legacy(dialect) => dialect.source,
             Row::Modern(modern) => modern.source,
+            Row::Bridge => bridge::SOURCE,
         }
     }
 
@@ -95,6 +104,7 @@ impl Protocol {
         match self.0 {
             Row::Legacy(dialect) => dialect.encoding().into(),
             Row::Modern(modern) => modern.encoding.into(),
+            Row::Bridge => bridge::ENCODING.into(),
         }
     }
 
@@ -102,7 +112,7 @@ impl Protocol {
     pub fn options(self) -> Vec<String> {
         match self.0 {
             Row::Legacy(dialect) => dialect.options(),
-            Row::Modern(modern) => modern.settings.iter().map(ToString::to_string).collect(),
+            Row::Modern(_) | Row::Bridge => self.settings().iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -111,6 +121,7 @@ impl Protocol {
         match self.0 {
             Row::Legacy(_) => &[],
             Row::Modern(modern) => modern.settings,
+            Row::Bridge => bridge::SETTINGS,
         }
     }
 
@@ -118,7 +129,7 @@ impl Protocol {
     pub fn dialect(self) -> Option<&'static Dialect> {
         match self.0 {
             Row::Legacy(dialect) => Some(dialect),
-            Row::Modern(_) => None,
+            Row::Modern(_) | Row::Bridge => None,
         }
     }
 
@@ -127,16 +138,44 @@ impl Protocol {
         match self.0 {
             Row::Legacy(dialect) => dialect.form.matches(value),
             Row::Modern(modern) => modern.could_write(value),
+            Row::Bridge => bridge::could_write(value),
         }
     }
 
-    /// What it makes, with these words said about it, all of them known to its settings.
-    pub(super) fn maker(self, said: &[(String, String)]) -> Maker {
+    /// Who holds, if it could have written this hash; nobody where the hash does not say.
+    pub fn holders(self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.0 {
-            Row::Legacy(dialect) => Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease))),
-            Row::Modern(modern) => modern.maker(said),
+            Row::Modern(modern) => modern.holders(fields),
+            Row::Legacy(_) | Row::Bridge => None,
         }
     }
+
+    /// Whether its value names the owner, so that it cannot be anything but a lock's.
+    pub fn names_owner(self) -> bool {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.form.names_token(),
+            Row::Modern(modern) => modern.names_owner(),
+            // In the new key; in the old one stands what its fleet writes.
+            Row::Bridge => true,
+        }
+    }
+
+    /// What it makes under this name, with these words said about it, all of them known to its settings.
+    ///
+    /// # Errors
+    /// [`Unsuitable::Unbridgeable`], and [`Unsuitable::Unknown`] for a dialect that a bridge names.
+    pub(super) fn maker(self, name: &str, said: &[(String, String)]) -> Result<Maker, Unsuitable> {
+        match self.0 {
+            Row::Legacy(dialect) => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
+            Row::Modern(modern) => Ok(modern.maker(said)),
+            Row::Bridge => bridge::maker(name, said, unknown),
+        }
+    }
+}
+
+/// There is no such protocol.
+fn unknown(name: &str) -> Unsuitable {
+    Unsuitable::Unknown { name: name.to_owned(), nearest: nearest(name) }
 }
 
 /// The name that was perhaps meant.

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::setting::Setting;
+use crate::bridge::Unbridgeable;
 
 /// What was written is no protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -24,6 +25,14 @@ pub enum Unsuitable {
         written: String,
         /// What may be said about it.
         known: Vec<Setting>,
+    },
+    /// A fleet that no bridge can keep out.
+    #[error("`{name}` cannot be: {because}")]
+    Unbridgeable {
+        /// The bridge as written.
+        name: String,
+        /// Why.
+        because: Unbridgeable,
     },
 }
 

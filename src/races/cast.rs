@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use super::player::Player;
 use super::protocol::Protocol;
-use super::quorum::SERVERS;
 use super::rehearsal;
 use crate::explore::{Bounds, Grain, Scene};
 use crate::legacy::Dialect;
 use crate::lock::Locker;
-use crate::wire::{Command, Key, UnixTime};
+use crate::wire::{Command, Key, Node, UnixTime};
 
 /// Who takes part, where it starts, how much may go wrong.
 #[derive(Clone, Copy, Debug)]
@@ -75,9 +74,8 @@ impl Cast {
     pub(super) fn scene_at(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
         scene.tick = self.tick;
-        if players.iter().any(|player| matches!(player.protocol, Protocol::Quorum(_))) {
-            scene = scene.servers(SERVERS);
-        }
+        let servers = players.iter().map(|player| player.protocol.servers()).max().unwrap_or(1);
+        scene = scene.servers(servers);
         scene.begin = begin.saturating_add(self.offset);
         if let Some(guarding) = self.guard {
             scene = scene.guarded(guarding == Guarding::ChecksFence);
@@ -85,7 +83,7 @@ impl Cast {
         let lockers = lockers(players, key);
         for text in lockers.iter().flat_map(|locker| rehearsal::scripts(&**locker)) {
             let load = Command::new("SCRIPT").arg("LOAD").arg(text);
-            scene = scene.after_command(0, &load);
+            scene = (0..servers).map(Node).fold(scene, |scene, node| scene.after_command(0, &load.clone().on(node)));
         }
         scene = self.start.prepare(scene, key);
         players.iter().zip(lockers).fold(scene, |scene, (player, locker)| scene.client(player.client(locker)))

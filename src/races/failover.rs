@@ -12,8 +12,8 @@ use crate::explore::{Bounds, Property};
 
 const TOKEN: Player = Player::token(2);
 const FENCED_WRITER: Player = Player { protocol: Protocol::FencedToken, writes: true, ..TOKEN };
-const A_MINORITY: Player = Player::new(Protocol::Quorum(false), Duration::from_secs(2)).trying(1);
-const A_MAJORITY: Player = Player::new(Protocol::Quorum(true), Duration::from_secs(2));
+const A_MINORITY: Player = Player::new(Protocol::Quorum, Duration::from_secs(2)).trying(1);
+const A_MAJORITY: Player = Player::new(Protocol::Redlock, Duration::from_secs(2));
 const A_FAILOVER: Bounds = Bounds { failovers: 1, ..Bounds::ticks(1) };
 
 pub(super) const RACES: &[Race] = &[
@@ -50,7 +50,7 @@ pub(super) const RACES: &[Race] = &[
         cast: Cast { players: &[A_MINORITY; 3], ..Cast::NOBODY },
         violates: Property::NoPhantom,
         sketch: Sketch { marks: &[Mark("A", "SET"), Mark("B", "SET"), Mark("C", "SET")], blame: 2 },
-        remedies: &[Remedy::all(Protocol::Quorum(true), "a failed try is taken back on all servers, always")],
+        remedies: &[Remedy::all(Protocol::Redlock, "a failed try is taken back on all servers, always")],
         variations: &[],
         remark: None,
     },

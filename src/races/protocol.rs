@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::flawed::{FractionalLease, Polled};
-use super::quorum::Quorum;
+use super::quorum::{Quorum, SERVERS};
 use crate::legacy::{Dialect, Lock};
 use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, StampHashLock, TokenLock};
+use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, StampHashLock, TokenLock};
 use crate::wire::Key;
 
 /// Which protocol a client speaks.
@@ -22,8 +22,10 @@ pub enum Protocol {
     Token,
     /// The token lock with a fence.
     FencedToken,
-    /// A token on a majority of servers; whether a failed try is taken back everywhere.
-    Quorum(bool),
+    /// A token on a majority of servers, asked one after the other; a failed try is left behind.
+    Quorum,
+    /// A token on a majority of servers.
+    Redlock,
     /// The read/write lock of two keys.
     Pair(Mode),
     /// The read/write lock of one hash.
@@ -41,8 +43,8 @@ impl Protocol {
             Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
             Self::Token => "token".to_owned(),
             Self::FencedToken => "fenced".to_owned(),
-            Self::Quorum(true) => "redlock".to_owned(),
-            Self::Quorum(false) => "redlock (a failed try is left behind)".to_owned(),
+            Self::Quorum => "redlock (a failed try is left behind)".to_owned(),
+            Self::Redlock => "redlock".to_owned(),
             Self::Pair(mode) => format!("rw-pair ({})", side(mode)),
             Self::StampHash(mode) => format!("rw-hash ({})", side(mode)),
             Self::ReadWrite(mode) => format!("rw ({})", side(mode)),
@@ -57,11 +59,19 @@ impl Protocol {
             Self::Polled(dialect, tries) => Arc::new(Polled::new(Lock::new(dialect, key, lease), tries)),
             Self::Token => Arc::new(TokenLock::new(key, lease)),
             Self::FencedToken => Arc::new(FencedTokenLock::new(key, lease)),
-            Self::Quorum(cleans_up) => Arc::new(Quorum::new(key, lease, cleans_up)),
+            Self::Quorum => Arc::new(Quorum::new(key, lease)),
+            Self::Redlock => Arc::new(Redlock::new(key, lease, SERVERS)),
             Self::Pair(mode) => Arc::new(PairLock::new(key.sibling("readers"), key, mode, lease)),
             Self::StampHash(mode) => Arc::new(StampHashLock::new(key, mode, lease, lease)),
             Self::ReadWrite(mode) => Arc::new(ReadWriteLock::new(key, mode, lease)),
         }
+    }
+}
+
+impl Protocol {
+    /// On how many servers it keeps its lock.
+    pub(super) fn servers(self) -> u8 {
+        if matches!(self, Self::Quorum | Self::Redlock) { SERVERS.get() } else { 1 }
     }
 }
 

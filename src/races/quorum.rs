@@ -1,7 +1,9 @@
-//! A lock on a majority of independent servers, asked one after the other as the article tells it: with the release on all
-//! of them after a failed try, or without.
+//! A lock on a majority of independent servers, asked one after the other as the article tells it, without the release on
+//! all of them after a failed try.
 //!
 //! Source: Jedis article, Redlock part.
+
+use std::num::NonZeroU8;
 
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
 use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcript, Turn};
@@ -10,7 +12,7 @@ use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcri
 const RELEASE: Script = Script::new(include_str!("quorum/release.lua"));
 
 /// How many servers there are.
-pub(super) const SERVERS: u8 = 3;
+pub(super) const SERVERS: NonZeroU8 = NonZeroU8::new(3).expect("three is not zero");
 const MAJORITY: usize = 2;
 
 /// A token on a majority of three servers.
@@ -18,19 +20,18 @@ const MAJORITY: usize = 2;
 pub(super) struct Quorum {
     key: Key,
     lease: Lease,
-    cleans_up: bool,
 }
 
 impl Quorum {
-    /// This lock; whether it `cleans_up` after a failed try is what the race is about.
-    pub(super) fn new(key: Key, lease: Lease, cleans_up: bool) -> Self {
-        Self { key, lease, cleans_up }
+    /// This lock.
+    pub(super) fn new(key: Key, lease: Lease) -> Self {
+        Self { key, lease }
     }
 
     /// Deletes the token wherever it is; on how many servers it was.
     fn release_everywhere(&self, token: &[u8], redis: &mut Transcript) -> Turn<usize> {
         let mut freed = 0;
-        for node in (0..SERVERS).map(Node) {
+        for node in (0..SERVERS.get()).map(Node) {
             let reply = redis.send(RELEASE.eval(&[&self.key], &[token]).on(node))?;
             freed += usize::from(reply == Reply::Int(1));
         }
@@ -52,14 +53,11 @@ impl Locker for Quorum {
         let set = Set::new(&self.key, &token).only(Only::IfMissing).expiry(Expiry::Px(self.lease.length())).command();
         let since = redis.clock()?;
         let mut won = 0;
-        for node in (0..SERVERS).map(Node) {
+        for node in (0..SERVERS.get()).map(Node) {
             won += usize::from(redis.send(set.clone().on(node))? == Reply::ok());
         }
         if won >= MAJORITY && redis.clock()?.mono.saturating_since(since.mono) < self.lease.validity() {
             return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
-        }
-        if self.cleans_up {
-            self.release_everywhere(&token, redis)?;
         }
         Ok(Acquired::Held(Held::because(Why::Live)))
     }
@@ -75,7 +73,7 @@ impl Locker for Quorum {
 
     fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
         let mut ours = 0;
-        for node in (0..SERVERS).map(Node) {
+        for node in (0..SERVERS.get()).map(Node) {
             let value = redis.send(Command::new("GET").arg(&self.key).on(node))?;
             ours += usize::from(value == Reply::bulk(&hold.value));
         }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use crate::lock::{Acquired, Locker, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
 
 /// The commands of one try on an empty server at this moment, by somebody who is nobody else.
-pub(super) fn commands_of_a_try(locker: &dyn Locker, at: UnixTime) -> Vec<Command> {
+pub(crate) fn commands_of_a_try(locker: &dyn Locker, at: UnixTime) -> Vec<Command> {
     let mut stage = Stage::new(at);
     let _outcome = stage.run(|said| locker.acquire(&STRANGER, said));
     stage.sent
 }
 
 /// The texts of the scripts that it asks for by their names: the server of a fleet has known them for long.
-pub(super) fn scripts(locker: &dyn Locker) -> Vec<Vec<u8>> {
+pub(crate) fn scripts(locker: &dyn Locker) -> Vec<Vec<u8>> {
     let mut stage = Stage::new(UnixTime::from_nanos(0));
     if let Some(Acquired::Won(hold)) = stage.run(|said| locker.acquire(&STRANGER, said)) {
         let _extended = stage.run(|said| locker.extend(&hold, said));
@@ -56,6 +56,13 @@ impl Stage {
                 Err(Pending::Send(command)) => {
                     said.record_reply(self.server.call(SESSION, &command, self.at));
                     self.sent.push(command);
+                }
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let reply = self.server.call(SESSION, &command, self.at);
+                        said.record_heard(command.node(), Heard::Reply(reply));
+                        self.sent.push(command);
+                    }
                 }
             }
         }

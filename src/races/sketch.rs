@@ -64,7 +64,7 @@ impl Mark {
             Action::Crash(_) => what == "dies",
             Action::FailOver(_) => what == "fails over",
             Action::Tick | Action::Leap => what == "passes",
-            Action::LoseReply(_) | Action::Step(_) => {
+            Action::LoseReply(_) | Action::LoseReplyOn(..) | Action::Step(_) | Action::StepOn(..) => {
                 step.exchange.as_ref().is_some_and(|exchange| exchange.command.is(what)) || step.note == what
             }
         }

@@ -9,16 +9,18 @@ use crate::wire::{Command, Key, Reply, Ttl};
 #[derive(Debug, Error)]
 pub enum Divergence {
     /// The schedule has a fault of the server itself.
-    #[error("step {step}: no command replaces a server by its replica")]
+    #[error("no command replaces a server by its replica")]
     ServerFault {
         /// The place of the step.
         step: usize,
     },
-    /// The schedule speaks to several independent servers.
-    #[error("step {step}: there is one server, and the schedule speaks to several")]
+    /// The schedule speaks to more independent servers than there are.
+    #[error("the schedule speaks to {needed} servers, and there are {servers}")]
     SeveralServers {
-        /// The place of the step.
-        step: usize,
+        /// To how many it speaks.
+        needed: u8,
+        /// How many there are.
+        servers: u8,
     },
     /// The key is in use, and what is in it would be destroyed.
     #[error("the key `{0}` exists already")]

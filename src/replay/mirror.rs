@@ -1,12 +1,12 @@
-//! The simulated server beside the real one: what the keys should be like.
+//! The simulated servers beside the real ones: what the keys should be like.
 
 use crate::explore::{Action, Trace};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Key, Reply, Ttl, UnixTime};
+use crate::wire::{Command, Key, Node, Reply, Ttl, UnixTime};
 
-/// A simulated server that hears what the real one hears, and says what should be.
+/// Simulated servers that hear what the real ones hear, and say what should be.
 pub(super) struct Mirror {
-    server: Server,
+    servers: Vec<Server>,
     begin_ms: i64,
     now_ms: i64,
 }
@@ -16,11 +16,12 @@ const ASKING: Session = Session(u32::MAX);
 
 impl Mirror {
     pub(super) fn new(trace: &Trace) -> Self {
-        Self { server: Server::new(Flavour::Redis70), begin_ms: trace.begin_ms, now_ms: 0 }
+        let servers = 1 + usize::from(trace.commands().map(|command| command.node().0).max().unwrap_or(0));
+        Self { servers: vec![Server::new(Flavour::Redis70); servers], begin_ms: trace.begin_ms, now_ms: 0 }
     }
 
-    /// Every key that a trace ever makes.
-    pub(super) fn keys_of(trace: &Trace) -> Vec<Key> {
+    /// Every key that a trace ever makes, and on which server.
+    pub(super) fn keys_of(trace: &Trace) -> Vec<(Node, Key)> {
         let mut mirror = Self::new(trace);
         let mut keys = Vec::new();
         for opening in &trace.prelude {
@@ -48,33 +49,42 @@ impl Mirror {
 
     /// A command of the client at this place.
     pub(super) fn hear(&mut self, place: usize, command: &Command) -> Reply {
-        let now = self.now();
-        self.server.call(session(place), command, now)
+        self.call(session(place), command)
     }
 
     /// The client at this place is gone.
     pub(super) fn forget(&mut self, place: usize) {
-        self.server.disconnect(session(place));
+        self.servers.iter_mut().for_each(|server| server.disconnect(session(place)));
     }
 
     /// What a question is answered that changes nothing.
     pub(super) fn ask(&mut self, question: &Command) -> Reply {
-        let now = self.now();
-        self.server.call(ASKING, question, now)
+        self.call(ASKING, question)
     }
 
     /// What PTTL should say of a key.
-    pub(super) fn pttl(&mut self, key: &Key) -> Ttl {
-        match self.ask(&Command::new("PTTL").arg(key)) {
+    pub(super) fn pttl(&mut self, node: Node, key: &Key) -> Ttl {
+        match self.ask(&Command::new("PTTL").arg(key).on(node)) {
             Reply::Int(left_ms) => Ttl(left_ms),
             _ => Ttl::NO_KEY,
         }
     }
 
-    fn keys(&mut self) -> Vec<Key> {
-        let Reply::Array(names) = self.ask(&Command::new("KEYS").arg("*")) else { return Vec::new() };
-        let name = |reply| if let Reply::Bulk(name) = reply { Some(Key::new(name)) } else { None };
+    fn keys(&mut self) -> Vec<(Node, Key)> {
+        let nodes: Vec<Node> = (0..).map(Node).take(self.servers.len()).collect();
+        nodes.into_iter().flat_map(|node| self.keys_on(node)).collect()
+    }
+
+    fn keys_on(&mut self, node: Node) -> Vec<(Node, Key)> {
+        let Reply::Array(names) = self.ask(&Command::new("KEYS").arg("*").on(node)) else { return Vec::new() };
+        let name = |reply| if let Reply::Bulk(name) = reply { Some((node, Key::new(name))) } else { None };
         names.into_iter().filter_map(name).collect()
+    }
+
+    fn call(&mut self, session: Session, command: &Command) -> Reply {
+        let now = self.now();
+        let server = self.servers.get_mut(usize::from(command.node().0));
+        server.expect("there are as many as the trace speaks to").call(session, command, now)
     }
 
     fn now(&self) -> UnixTime {

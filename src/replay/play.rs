@@ -5,7 +5,7 @@ use redis::{ConnectionLike, RedisResult};
 use super::divergence::Divergence;
 use super::mirror::{Mirror, STAGEHAND};
 use super::wires::Wires;
-use crate::explore::{Action, Step, Trace};
+use crate::explore::{Action, Trace};
 use crate::wire::{Command, Key, Node, Reply, Ttl};
 
 /// Real time passes too: every time to live is this much longer than it should be, which is less than TTL's rounding
@@ -14,23 +14,28 @@ const SLACK_MS: i64 = 400;
 /// How far a time to live may be off, right after it was given.
 const DELAY_MS: i64 = 900;
 
-/// Sends the commands of a trace to a real Redis, in its order, and demands the same replies. The keys that it makes must
-/// not be there before, and are gone afterwards.
+/// Sends the commands of a trace to a real Redis, in its order, and demands the same replies: or to several, where it
+/// speaks to several and there are so many. The keys that it makes must not be there before, and are gone afterwards.
 ///
 /// # Errors
-/// [`Divergence`]: the server did something else, cannot be used, or is not asked because the schedule needs a fault of its
-/// own.
-pub fn replay<C: ConnectionLike>(trace: &Trace, connect: &mut dyn FnMut() -> RedisResult<C>) -> Result<(), Divergence> {
+/// [`Divergence`]: a server did something else, cannot be used, or is not asked because the schedule needs a fault of its
+/// own, or more servers than there are.
+pub fn replay<C: ConnectionLike>(
+    trace: &Trace,
+    servers: u8,
+    connect: &mut dyn FnMut(Node) -> RedisResult<C>,
+) -> Result<(), Divergence> {
     if let Some(step) = trace.steps.iter().position(|step| matches!(step.action, Action::FailOver(_))) {
         return Err(Divergence::ServerFault { step });
     }
-    if let Some(step) = trace.steps.iter().position(speaks_to_another_server) {
-        return Err(Divergence::SeveralServers { step });
+    let needed = 1 + trace.commands().map(|command| command.node().0).max().unwrap_or(0);
+    if needed > servers {
+        return Err(Divergence::SeveralServers { needed, servers });
     }
     let keys = Mirror::keys_of(trace);
-    let mut wires = Wires::new(connect)?;
-    for key in &keys {
-        if wires.ask(&Command::new("EXISTS").arg(key))? != Reply::Int(0) {
+    let mut wires = Wires::new(connect);
+    for (node, key) in &keys {
+        if wires.ask(&Command::new("EXISTS").arg(key).on(*node))? != Reply::Int(0) {
             return Err(Divergence::KeyInUse(key.clone()));
         }
     }
@@ -40,15 +45,11 @@ pub fn replay<C: ConnectionLike>(trace: &Trace, connect: &mut dyn FnMut() -> Red
     played.and(cleaned)
 }
 
-fn speaks_to_another_server(step: &Step) -> bool {
-    step.exchange.as_ref().is_some_and(|exchange| exchange.command.node() != Node::default())
-}
-
 /// A replay under way.
 struct Play<'a, C> {
     mirror: Mirror,
     wires: Wires<'a, C>,
-    keys: Vec<Key>,
+    keys: Vec<(Node, Key)>,
 }
 
 impl<C: ConnectionLike> Play<'_, C> {
@@ -78,8 +79,8 @@ impl<C: ConnectionLike> Play<'_, C> {
             return Err(Divergence::Reply { command: command.clone(), expected: expected.clone(), actual });
         }
         self.mirror.hear(place, command);
-        for key in self.keys.clone() {
-            let (expected, actual) = (self.mirror.pttl(&key), self.wires.pttl(&key)?);
+        for (node, key) in self.keys.clone() {
+            let (expected, actual) = (self.mirror.pttl(node, &key), self.wires.pttl(node, &key)?);
             if !agree(expected, actual) {
                 return Err(Divergence::TimeToLive { command: command.clone(), key, expected, actual });
             }
@@ -95,15 +96,15 @@ impl<C: ConnectionLike> Play<'_, C> {
 
     /// Moves the times to live to what they should be.
     fn move_deadlines(&mut self) -> Result<(), Divergence> {
-        for key in &self.keys {
-            match self.mirror.pttl(key) {
+        for (node, key) in &self.keys {
+            match self.mirror.pttl(*node, key) {
                 Ttl::NO_EXPIRY => {}
                 Ttl::NO_KEY => {
-                    self.wires.ask(&Command::new("DEL").arg(key))?;
+                    self.wires.ask(&Command::new("DEL").arg(key).on(*node))?;
                 }
                 Ttl(left_ms) => {
                     let left_ms = left_ms.saturating_add(SLACK_MS);
-                    self.wires.ask(&Command::new("PEXPIRE").arg(key).arg_int(left_ms))?;
+                    self.wires.ask(&Command::new("PEXPIRE").arg(key).arg_int(left_ms).on(*node))?;
                 }
             }
         }
@@ -112,11 +113,12 @@ impl<C: ConnectionLike> Play<'_, C> {
 
     /// Compares what is in the keys now.
     fn compare_contents(&mut self) -> Result<(), Divergence> {
-        for key in self.keys.clone() {
-            let mut questions = vec![Command::new("TYPE").arg(&key)];
+        for (node, key) in self.keys.clone() {
+            let question = |name| Command::new(name).arg(&key).on(node);
+            let mut questions = vec![question("TYPE")];
             match self.mirror.ask(&questions[0]) {
-                Reply::Status(kind) if kind == "string" => questions.push(Command::new("GET").arg(&key)),
-                Reply::Status(kind) if kind == "hash" => questions.push(Command::new("HGETALL").arg(&key)),
+                Reply::Status(kind) if kind == "string" => questions.push(question("GET")),
+                Reply::Status(kind) if kind == "hash" => questions.push(question("HGETALL")),
                 _ => {}
             }
             for command in questions {
@@ -130,8 +132,8 @@ impl<C: ConnectionLike> Play<'_, C> {
     }
 
     fn clean_up(&mut self) -> Result<(), Divergence> {
-        for key in &self.keys {
-            self.wires.ask(&Command::new("DEL").arg(key))?;
+        for (node, key) in &self.keys {
+            self.wires.ask(&Command::new("DEL").arg(key).on(*node))?;
         }
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::timeline::Page;
 use super::{Report, timeline};
-use crate::explore::{End, Findings, Trace};
+use crate::explore::{Bounds, End, Findings, Property, Trace};
 
 /// What an exploration found: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -14,6 +15,17 @@ pub struct Exploration {
     violations: Vec<Violation>,
     #[serde(skip)]
     verdict: String,
+    #[serde(skip)]
+    asked: Asked,
+}
+
+/// What was asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Whether the clock never ends.
+    pub for_all_time: bool,
+    /// How many rules were named; none: all were meant.
+    pub rules_named: usize,
 }
 
 /// A property that does not hold, and a shortest schedule that shows it.
@@ -38,7 +50,7 @@ pub(super) struct Event {
 
 impl Exploration {
     /// What was found in so many seconds.
-    pub fn of(findings: &Findings, seconds: f64) -> Self {
+    pub fn of(findings: &Findings, seconds: f64, asked: Asked) -> Self {
         let violation = |violation: &crate::explore::Violation| Violation {
             property: violation.property.to_string(),
             steps: violation.actions.len(),
@@ -50,9 +62,53 @@ impl Exploration {
             exhausted: findings.end == End::Exhausted,
             seconds,
             violations: findings.violations.iter().map(violation).collect(),
-            verdict: verdict(findings),
+            verdict: verdict(findings, asked),
+            asked,
         }
     }
+
+    /// The schedule that breaks the first rule, as a Mermaid sequence diagram; nothing if none is broken.
+    pub fn mermaid(&self) -> Option<String> {
+        Some(timeline::mermaid(&self.violations.first()?.told))
+    }
+
+    /// For every rule that is broken an HTML page that needs nothing else.
+    pub fn pages(&self) -> impl Iterator<Item = (Property, String)> {
+        self.violations.iter().map(|violation| (violation.told.property, self.page(violation)))
+    }
+
+    fn page(&self, violation: &Violation) -> String {
+        let trace = &violation.told;
+        let facts = [
+            ("Clients", violation.roles()),
+            ("Breaks", violation.property.clone()),
+            ("Steps", violation.steps.to_string()),
+            ("States seen", grouped(self.states)),
+            ("Allowed", allowed(trace.bounds, self.asked)),
+        ];
+        let title = format!("{} is broken", capitalised(&violation.property));
+        Page { title: &title, story: "", facts: &facts, trace, prevented: None }.html()
+    }
+}
+
+impl Violation {
+    fn roles(&self) -> String {
+        let roles = self.told.actors.iter().map(|role| format!("{} {}", role.name, role.protocol));
+        roles.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `4 ticks, 1 crash, 0 lost replies`.
+fn allowed(bounds: Bounds, asked: Asked) -> String {
+    let count = |number: u16, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
+    let ticks = if asked.for_all_time { "any time".to_owned() } else { count(bounds.ticks, "tick", "ticks") };
+    let crashes = count(bounds.crashes.into(), "crash", "crashes");
+    format!("{ticks}, {crashes}, {}", count(bounds.lost_replies.into(), "lost reply", "lost replies"))
+}
+
+fn capitalised(words: &str) -> String {
+    let mut characters = words.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// The steps of a schedule.
@@ -67,15 +123,24 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
     trace.steps.iter().map(event).collect()
 }
 
-fn verdict(findings: &Findings) -> String {
+fn verdict(findings: &Findings, asked: Asked) -> String {
     let worlds = grouped(findings.worlds);
+    let bounds = if asked.for_all_time { "for all time" } else { "within these bounds" };
+    let rule = match asked.rules_named {
+        0 => "a rule",
+        1 => "that rule",
+        _ => "one of those rules",
+    };
     match (findings.violations.len(), findings.end) {
-        (0, End::Exhausted) => format!("Impossible within these bounds: none of {worlds} states breaks a rule."),
+        (0, End::Exhausted) => format!("Impossible {bounds}: none of {worlds} states breaks {rule}."),
         (0, End::WorldsBound(_) | End::BytesBound(_) | End::Satisfied) => {
             format!("Nothing found in {worlds} states, but there are more: this says nothing about those.")
         }
         (_, End::Exhausted) => format!("All {worlds} states were seen."),
-        (_, End::WorldsBound(_) | End::BytesBound(_) | End::Satisfied) => format!("{worlds} states were seen."),
+        (_, End::Satisfied) => format!("{worlds} states were seen, until nothing was left to find."),
+        (_, End::WorldsBound(_) | End::BytesBound(_)) => {
+            format!("{worlds} states were seen, but there are more: this says nothing about other rules.")
+        }
     }
 }
 
@@ -91,9 +156,7 @@ impl Report for Exploration {
     fn text(&self, width: Option<u16>) -> String {
         let mut text = String::new();
         for violation in &self.violations {
-            let roles: Vec<_> =
-                violation.told.actors.iter().map(|role| format!("{} {}", role.name, role.protocol)).collect();
-            text += &format!("{}, broken in {} steps: {}\n\n", violation.property, violation.steps, roles.join(", "));
+            text += &format!("{}, broken in {} steps: {}\n\n", violation.property, violation.steps, violation.roles());
             text += &timeline::text(&violation.told, width);
             text += "\n";
         }

@@ -32,10 +32,32 @@ struct Race {
     states: usize,
     trace: Vec<Event>,
     prevented_by: Vec<Prevented>,
-    replayed: Option<bool>,
+    replayed: Option<Replayed>,
     /// What is not as the catalogue says.
     #[serde(skip)]
     amiss: Vec<String>,
+}
+
+/// What came of replaying a schedule on a real server: in JSON whether it answered the same, null if it was not asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "Option<bool>")]
+pub enum Replayed {
+    /// It was not asked: why.
+    Not(String),
+    /// It answered the same.
+    Same,
+    /// It answered otherwise.
+    Otherwise,
+}
+
+impl From<Replayed> for Option<bool> {
+    fn from(replayed: Replayed) -> Self {
+        match replayed {
+            Replayed::Not(_) => None,
+            Replayed::Same => Some(true),
+            Replayed::Otherwise => Some(false),
+        }
+    }
 }
 
 /// What is said to prevent it, explored.
@@ -48,9 +70,8 @@ struct Prevented {
 }
 
 impl Races {
-    /// One more: what exploring it has come to, and whether a real server answered its schedules in the same way, if one
-    /// was asked.
-    pub fn add(&mut self, account: &Account, replayed: Option<bool>) {
+    /// One more: what exploring it has come to, and what came of replaying it, if that was wanted.
+    pub fn add(&mut self, account: &Account, replayed: Option<Replayed>) {
         self.0.push(Race::of(account, replayed));
     }
 
@@ -61,7 +82,7 @@ impl Races {
 }
 
 impl Race {
-    fn of(account: &Account, replayed: Option<bool>) -> Self {
+    fn of(account: &Account, replayed: Option<Replayed>) -> Self {
         let race = account.race;
         let found = account.found.as_ref();
         let prevented = |(remedy, checked): &(&crate::races::Remedy, crate::races::Checked)| Prevented {
@@ -81,8 +102,8 @@ impl Race {
             states: found.map_or(0, |found| found.states),
             trace: found.map_or_else(Vec::new, |found| events(&found.trace)),
             prevented_by: account.prevented_by.iter().map(prevented).collect(),
+            amiss: amiss(account, replayed.as_ref()),
             replayed,
-            amiss: amiss(account, replayed),
         }
     }
 
@@ -99,9 +120,9 @@ impl Race {
         ];
         if with_replay {
             row.push(match self.replayed {
-                None => Cell::new("-"),
-                Some(true) => Cell::new("yes").fg(Color::Green),
-                Some(false) => Cell::new("no").fg(Color::Red),
+                None | Some(Replayed::Not(_)) => Cell::new("-"),
+                Some(Replayed::Same) => Cell::new("yes").fg(Color::Green),
+                Some(Replayed::Otherwise) => Cell::new("no").fg(Color::Red),
             });
         }
         row
@@ -109,7 +130,7 @@ impl Race {
 }
 
 /// What is not as the catalogue says.
-fn amiss(account: &Account, replayed: Option<bool>) -> Vec<String> {
+fn amiss(account: &Account, replayed: Option<&Replayed>) -> Vec<String> {
     let id = account.race.id;
     let mut amiss = Vec::new();
     match &account.found {
@@ -128,7 +149,7 @@ fn amiss(account: &Account, replayed: Option<bool>) -> Vec<String> {
             amiss.push(format!("{id}: {} {what}", remedy.name(&account.race.cast)));
         }
     }
-    if replayed == Some(false) {
+    if replayed == Some(&Replayed::Otherwise) {
         amiss.push(format!("{id}: the server answered otherwise than the simulated one"));
     }
     amiss
@@ -150,6 +171,11 @@ impl Report for Races {
         for line in self.0.iter().flat_map(|race| &race.amiss) {
             let style: Style = AnsiColor::Red.on_default();
             text += &format!("{style}{line}{style:#}\n");
+        }
+        for race in &self.0 {
+            if let Some(Replayed::Not(why)) = &race.replayed {
+                text += &timeline::paragraph(&format!("{} was not replayed: {why}.", race.id), width);
+            }
         }
         text + &timeline::paragraph(&self.summary(), width)
     }

@@ -35,6 +35,10 @@ pub enum Released {
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
+    /// Ours was given back; the same owner, or others who share the lock, still hold it.
+    StillHeld,
+    /// What was ours was given back; somebody else had written into the key meanwhile.
+    Intruded,
     /// The server could not be reached, or its reply was lost: the lease ends the lock.
     Unknown,
 }

@@ -167,11 +167,11 @@ impl Lane {
             (command, abridged::reply(&exchange.reply))
         };
         let note = match step.action {
-            Action::LoseReply(_) => "the reply is lost",
+            Action::LoseReply(_) | Action::LoseReplyOn(..) => "the reply is lost",
             Action::Crash(_) => "dies",
             // The answer says already what went wrong.
-            Action::Step(_) if step.note.starts_with("fails: ") => "fails",
-            Action::Step(_) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
+            Action::Step(_) | Action::StepOn(..) if step.note.starts_with("fails: ") => "fails",
+            Action::Step(_) | Action::StepOn(..) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
         };
         let note = Some(note.to_owned()).filter(|note| !note.is_empty());
         Self { exchange: step.exchange.as_ref().map(said), note, belief }
@@ -191,7 +191,9 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
         // Steps of clients, which have their words in their lanes.
-        Action::Step(_) | Action::LoseReply(_) | Action::Crash(_) => String::new(),
+        Action::Step(_) | Action::StepOn(..) | Action::LoseReply(_) | Action::LoseReplyOn(..) | Action::Crash(_) => {
+            String::new()
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod chromium;
 mod page;
 
 use chromium::{Chromium, Look};
-use page::page_of;
+use page::{page_of, page_of_clients};
 use serde_json::{Value, json};
 
 /// As page.css has them, in the light.
@@ -94,6 +94,24 @@ fn one_steps_through_it_by_keys_and_by_buttons() {
         assert_eq!(told[place], last, "{place}");
     }
     assert_eq!(told["all"], everything);
+}
+
+#[test]
+fn what_was_explored_has_a_page_too() {
+    let script = format!(
+        "{STATE}
+        const text = (all) => [...document.querySelectorAll(all)].map((one) => one.innerText.replace(/\\s+/g, ' ').trim());
+        const told = {{ lanes: text('#found thead th.lane'), titles: text('h1, h2'), violation: text('#found tr.violation') }};
+        press('v'); told.jump = state();
+        return told;"
+    );
+    let page = page_of_clients(&["php-getset", "php-getset", "token"]);
+    let seen = Chromium::start().visit(&page, &script);
+    assert_eq!(seen["lanes"], json!(["A php-getset", "B php-getset", "C token"]));
+    assert_eq!(seen["titles"], json!(["Mutual exclusion is broken", "As found"]), "nothing beside it");
+    assert_eq!(seen["violation"], json!(["✗ broken: mutual exclusion (B and C both hold)"]));
+    let last = json!({"now": ["found-10", "violation"], "pale": 0, "says": "9 of 9"});
+    assert_eq!(seen["jump"], last, "{seen:#}");
 }
 
 #[test]

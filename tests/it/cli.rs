@@ -7,9 +7,12 @@ mod compare;
 mod explore;
 mod inspect;
 mod matrix;
+mod plan;
 mod protocols;
 mod races;
+mod redlock;
 mod run;
+mod scan;
 mod troubles;
 mod usage;
 

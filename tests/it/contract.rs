@@ -3,10 +3,12 @@
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
+mod bridge;
 mod clients;
 mod elsewhen;
 mod legacy;
 mod modern;
+mod redisson;
 mod scene;
 mod stage;
 mod table;
@@ -21,7 +23,7 @@ use lockshift::protocols::{self, Protocol};
 use crate::drivers::{self, Driver};
 use crate::server::Options;
 use scene::SCENES;
-use stage::{Cast, Clock, Stage};
+use stage::{Again, Cast, Clock, Stage};
 use table::Table;
 
 /// What the tables call it, and who speaks what.
@@ -36,9 +38,12 @@ fn holds(table: &str, rows: &[Row]) {
 fn holds_on(options: &Options, table: &str, rows: &[Row]) {
     let table = Table::read(table);
     table.assert_tells_only_of(rows.iter().map(|(name, _)| name.as_str()));
-    let mut broken = through::<drivers::Blocking>(options, &table, rows);
-    #[cfg(feature = "tokio")]
-    broken.push_str(&through::<drivers::Tokio>(options, &table, rows));
+    let broken = [
+        through::<drivers::Blocking>(options, &table, rows),
+        #[cfg(feature = "tokio")]
+        through::<drivers::Tokio>(options, &table, rows),
+    ];
+    let broken = broken.concat();
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 
@@ -61,7 +66,7 @@ fn through<D: Driver>(options: &Options, table: &Table, rows: &[Row]) -> String 
 
 #[test]
 fn every_protocol_has_its_expectations() {
-    let tables = [legacy::TABLES, modern::TABLES].concat();
+    let tables = [legacy::TABLES, modern::TABLES, bridge::TABLES].concat();
     let tables: Vec<_> = tables.into_iter().map(Table::read).collect();
     let told = |name: &str| tables.iter().flat_map(Table::names).any(|row| row.split(',').next() == Some(name));
     let untold: Vec<_> = protocols::catalogue().map(Protocol::name).filter(|name| !told(name)).collect();
@@ -70,14 +75,20 @@ fn every_protocol_has_its_expectations() {
 
 /// The row of a protocol that both contenders speak.
 fn alike(name: &str, clock: Clock, locker: Arc<dyn Locker>) -> Row {
-    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock })
+    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock, again: Again::Untold })
+}
+
+/// The same row, in which Alice tries again while she holds.
+fn again(again: Again, (name, cast): Row) -> Row {
+    (name, Cast { again, ..cast })
 }
 
 /// The rows of a lock with two sides: readers among themselves, writers among themselves, and one after the other.
 fn two_sided(name: &str, side: impl Fn(Mode) -> Arc<dyn Locker>) -> [Row; 4] {
     let (reader, writer) = (side(Mode::Shared), side(Mode::Exclusive));
     let row = |who: &str, alice: &Arc<dyn Locker>, bob: &Arc<dyn Locker>| {
-        (format!("{name}, {who}"), Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs })
+        let cast = Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs, again: Again::Untold };
+        (format!("{name}, {who}"), cast)
     };
     [
         row("two readers", &reader, &reader),

@@ -1,6 +1,7 @@
 //! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is told once and played in
 //! both worlds ([`world`]).
 
+mod bridging;
 mod connections;
 mod dropping;
 mod gate;
@@ -9,6 +10,7 @@ mod lockers;
 mod logbook;
 mod losing_replies;
 mod renewing;
+mod shadowing;
 mod troubles;
 mod waiting;
 mod world;

@@ -31,6 +31,8 @@ pub(crate) trait Driver: Default {
     fn lock(&self, client: &Client, locker: impl Locker + 'static) -> Self::Lock;
     fn try_acquire(&self, lock: &Self::Lock) -> Result<Attempt<Self::Guard>, Error>;
     fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
+    /// Lets go without a word to the server.
+    fn abandon(&self, guard: Self::Guard);
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
     fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
 }

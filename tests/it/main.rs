@@ -9,20 +9,26 @@
 //! - [`proxy`]: a wire that breaks where the test says.
 //! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
 //! - [`protocols`]: every protocol by name.
+//! - [`life`]: two of each protocol meet.
 //!
 //! What they hold:
 //!
+//! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
 //! - [`cli`]: the command, as a person or a script runs it.
+//! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
 //! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`sentinel`]: every lock through Sentinel, before and after a failover.
 //! - [`set`]: SET with all its options, and what its answer says.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
+//! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`prose`]: the readme and the guide do what they say.
 //! - [`readme`]: what the README shows is what the command prints.
@@ -30,27 +36,30 @@
 
 #[cfg(feature = "sim")]
 mod audit;
+mod bridge;
 mod browser;
 mod cli;
+mod cluster;
 mod contract;
 mod driver;
 mod drivers;
+mod examples;
 mod explore;
 mod golden;
 mod hostile;
+mod life;
 mod monitor;
 mod native;
-#[cfg(feature = "sim")]
 mod oracle;
 mod patience;
-#[cfg(feature = "cli")]
 mod prose;
 mod protocols;
 mod proxy;
 mod races;
 mod readme;
+mod redlock;
+mod sentinel;
 mod server;
 mod set;
-#[cfg(feature = "sim")]
 mod sim;
 mod tidy;

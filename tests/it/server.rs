@@ -109,6 +109,12 @@ impl Server {
         self.signal(Signal::CONT);
     }
 
+    /// Starts it again where it was, after [`kill`](Self::kill), with nothing in it.
+    pub(crate) fn restart(&mut self) {
+        let again = || Self::try_port(self.port, &Options::new());
+        *self = until(format_args!("port {} is free again", self.port), again);
+    }
+
     /// Ends it at once, as a power failure would. Its port stays known, and refuses.
     pub(crate) fn kill(&mut self) {
         self.process.stop();

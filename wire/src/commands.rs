@@ -3,6 +3,7 @@
 
 mod answer;
 mod compare;
+mod hashes;
 mod keys;
 mod set;
 mod strings;

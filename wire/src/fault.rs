@@ -1,8 +1,11 @@
 //! A protocol that cannot go on: Redis refused a command, or answered what no Redis answers.
 
+use alloc::vec::Vec;
+use core::fmt;
+
 use thiserror::Error;
 
-use crate::{Command, Reply};
+use crate::{Command, Heard, Reply};
 
 /// A command and the reply that no protocol can go on from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
@@ -23,6 +26,29 @@ pub enum Fault {
         /// What came back.
         reply: Reply,
     },
+    /// Too few of several servers answered to tell how it stands.
+    #[error("{command}: {needed} of {} servers must answer: {}", heard.len(), OfEach(heard))]
+    TooFewAnswers {
+        /// What was sent to each of them, as the first was told.
+        command: Command,
+        /// What came back, in the order of the servers.
+        heard: Vec<Heard>,
+        /// How many would have had to answer.
+        needed: usize,
+    },
+}
+
+/// What came from each server, one after the other.
+struct OfEach<'a>(&'a [Heard]);
+
+impl fmt::Display for OfEach<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, heard) in self.0.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}#{}: {heard}", place + 1)?;
+        }
+        Ok(())
+    }
 }
 
 impl Fault {
@@ -39,7 +65,9 @@ impl Fault {
     /// The command that was refused or oddly answered.
     pub fn command(&self) -> &Command {
         match self {
-            Self::Refused { command, .. } | Self::Unexpected { command, .. } => command,
+            Self::Refused { command, .. } | Self::Unexpected { command, .. } | Self::TooFewAnswers { command, .. } => {
+                command
+            }
         }
     }
 
@@ -47,7 +75,7 @@ impl Fault {
     pub fn code(&self) -> Option<&str> {
         match self {
             Self::Refused { text, .. } => text.split(' ').next(),
-            Self::Unexpected { .. } => None,
+            Self::Unexpected { .. } | Self::TooFewAnswers { .. } => None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A protocol: a function that is run again from the start after every reply.
 
+use alloc::vec::Vec;
+
 use crate::{Command, Fault, Transcript};
 
 /// Why a protocol left before its end.
@@ -7,6 +9,8 @@ use crate::{Command, Fault, Transcript};
 pub enum Pending {
     /// It waits for the reply to this command.
     Send(Command),
+    /// It waits to hear of these commands, each for another server, all of them under way at the same time.
+    Round(Vec<Command>),
     /// It waits to be told the time, on both clocks.
     Clock,
     /// It waits for nothing: it cannot go on.

@@ -3,21 +3,38 @@
 use alloc::vec::Vec;
 
 use crate::phrase::Phrase;
-use crate::{Command, Fault, Pending, Reading, Reply, Turn, UnixTime};
+use crate::{Command, Fault, Heard, Node, Pending, Reading, Reply, Turn, UnixTime};
 
 /// One question of a protocol and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
     /// A command and Redis' reply.
     Exchange(Command, Reply),
+    /// A command to each of several servers, and what was heard of it so far.
+    Round(Vec<(Command, Option<Heard>)>),
     /// The clocks, when asked.
     Clock(Reading),
 }
 
+impl Entry {
+    /// Whether the servers may be otherwise than before this.
+    pub fn may_have_acted(&self) -> bool {
+        match self {
+            Self::Exchange(command, reply) => !command.changed_nothing(reply),
+            Self::Round(asked) => asked.iter().any(|(command, heard)| match heard {
+                Some(heard) => !heard.changed_nothing(command),
+                None => !command.only_reads(),
+            }),
+            Self::Clock(_) => false,
+        }
+    }
+}
+
 /// What a protocol has been told so far.
 ///
-/// Run the protocol over [`rewind`](Self::rewind); if it leaves with [`Pending::Send`] or [`Pending::Clock`], answer
-/// with [`record_reply`](Self::record_reply) or [`record_clock`](Self::record_clock) and run it again. A transcript is
+/// Run the protocol over [`rewind`](Self::rewind); if it leaves with [`Pending::Send`], [`Pending::Round`] or
+/// [`Pending::Clock`], answer with [`record_reply`](Self::record_reply), [`record_heard`](Self::record_heard) or
+/// [`record_clock`](Self::record_clock) and run it again. A transcript is
 /// `Clone + Eq + Hash`: it *is* the state of the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transcript {
@@ -72,6 +89,32 @@ impl Transcript {
         }
     }
 
+    /// What was heard of these commands, each for another server: in their order, once all has come that will come.
+    ///
+    /// # Errors
+    /// [`Pending::Round`], with the commands of which nothing is known yet.
+    ///
+    /// # Panics
+    /// If an earlier run asked something else here, or two of the commands are for the same server.
+    pub fn round(&mut self, commands: &[Command]) -> Turn<Vec<Heard>> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.next == self.entries.len() {
+            assert!(are_for_different_servers(commands), "a round asks each server once: {commands:?}");
+            self.entries.push(Entry::Round(commands.iter().map(|command| (command.clone(), None)).collect()));
+        }
+        match &self.entries[self.next] {
+            Entry::Round(asked) if asked.iter().map(|(command, _)| command).eq(commands) => {
+                let heard: Option<Vec<Heard>> = asked.iter().map(|(_, heard)| heard.clone()).collect();
+                let Some(heard) = heard else { return Err(Pending::Round(unheard(asked))) };
+                self.next += 1;
+                Ok(heard)
+            }
+            other => panic!("the protocol asked {other:?} before and {commands:?} now"),
+        }
+    }
+
     /// Both clocks: as recorded, or still to be read.
     ///
     /// # Errors
@@ -107,6 +150,21 @@ impl Transcript {
         self.entries.push(Entry::Exchange(command, reply));
     }
 
+    /// Answers that command of the round under way which is for this server.
+    ///
+    /// # Panics
+    /// If no round is under way, or nothing more is to be heard from this server.
+    pub fn record_heard(&mut self, from: Node, heard: Heard) {
+        let open = match self.entries.last_mut() {
+            Some(Entry::Round(asked)) => asked.iter_mut().find(|(command, _)| command.node() == from),
+            _ => None,
+        };
+        match open {
+            Some((_, open @ None)) => *open = Some(heard),
+            _ => panic!("nothing is to be heard from {from:?}"),
+        }
+    }
+
     /// Answers a question for the time.
     pub fn record_clock(&mut self, reading: Reading) {
         self.asked = None;
@@ -120,6 +178,16 @@ impl Transcript {
     pub fn fault<T>(command: Command, reply: Reply) -> Turn<T> {
         Err(Pending::Fault(Fault::new(command, reply)))
     }
+}
+
+fn are_for_different_servers(commands: &[Command]) -> bool {
+    let mut rest = commands.iter();
+    core::iter::from_fn(|| rest.next().map(|command| (command, rest.clone())))
+        .all(|(command, mut later)| later.all(|other| other.node() != command.node()))
+}
+
+fn unheard(asked: &[(Command, Option<Heard>)]) -> Vec<Command> {
+    asked.iter().filter(|(_, heard)| heard.is_none()).map(|(command, _)| command.clone()).collect()
 }
 
 /// A transcript of these questions and answers, at its start.

@@ -1,4 +1,4 @@
-//! The PHP article: "Redis distributed lock principle and its implementation with PHP (1)", with phpredis.
+//! The PHP article: "Redis distributed lock principle and its implementation with PHP (1)", with phpredis and with predis.
 
 use super::redis_page::SETNX_PAGE;
 use crate::{
@@ -14,6 +14,10 @@ pub(super) const ROWS: &[&Dialect] = &[
     &PHP7_GETSET,
     &PHP_GETSET_ABSOLUTE_EXPIRE,
     &PHP7_GETSET_ABSOLUTE_EXPIRE,
+    &PREDIS_DEL_TAKEOVER,
+    &PREDIS7_DEL_TAKEOVER,
+    &PREDIS_GETSET,
+    &PREDIS7_GETSET,
 ];
 
 /// Section 4: SETNX with a stamp that nobody reads.
@@ -87,6 +91,38 @@ pub const PHP7_GETSET_ABSOLUTE_EXPIRE: Dialect = Dialect {
     name: "php7-getset-absolute-expire",
     source: "copies of the PHP article; PHP before 8",
     ttl: Ttl::when_won(Lifetime::ExpireByMoment),
+    ..PHP7_GETSET
+};
+
+/// Section 5 through predis, which raises what phpredis takes for no value: a key that is no string is not expired.
+pub const PREDIS_DEL_TAKEOVER: Dialect = Dialect {
+    name: "predis-del-takeover",
+    source: "PHP article, section 5, with predis; PHP 8",
+    on_error: OnError::Raises,
+    ..PHP_DEL_TAKEOVER
+};
+
+/// Section 5 through predis on PHP before 8.
+pub const PREDIS7_DEL_TAKEOVER: Dialect = Dialect {
+    name: "predis7-del-takeover",
+    source: "PHP article, section 5, with predis; PHP before 8",
+    on_error: OnError::Raises,
+    ..PHP7_DEL_TAKEOVER
+};
+
+/// The complete code through predis.
+pub const PREDIS_GETSET: Dialect = Dialect {
+    name: "predis-getset",
+    source: "PHP article, complete code, with predis; PHP 8",
+    on_error: OnError::Raises,
+    ..PHP_GETSET
+};
+
+/// The complete code through predis on PHP before 8.
+pub const PREDIS7_GETSET: Dialect = Dialect {
+    name: "predis7-getset",
+    source: "PHP article, complete code, with predis; PHP before 8",
+    on_error: OnError::Raises,
     ..PHP7_GETSET
 };
 

@@ -14,6 +14,7 @@ pub(super) const ROWS: &[&Dialect] = &[
     &REDIS_PY_2_2,
     &REDIS_PY_2_7,
     &REDIS_PY_2_8,
+    &REDIS_PY_2_8_PYTHON_3,
     &REDIS_PY_2_10,
     &CHRIS_LAMB,
     &CHRIS_LAMB_REPR,
@@ -71,9 +72,19 @@ pub const REDIS_PY_2_7: Dialect = Dialect {
 pub const REDIS_PY_2_8: Dialect = Dialect {
     name: "redis-py-2.8",
     also: &["redis-py-2.9"],
-    source: "redis/redis-py 2.8.0 to 2.9.1, redis/client.py, class Lock",
+    source: "redis/redis-py 2.8.0 to 2.9.1, redis/client.py, class Lock; Python 2",
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr)),
     ..REDIS_PY_2_7
+};
+
+/// On Python 3, whose clock counts nanoseconds: the float has a digit more.
+pub const REDIS_PY_2_8_PYTHON_3: Dialect = Dialect {
+    name: "redis-py-2.8-python3",
+    also: &["redis-py-2.9-python3"],
+    source: "redis/redis-py 2.8.0 to 2.9.1, redis/client.py, class Lock; Python 3",
+    form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::PythonRepr)),
+    look: Some(Look { reader: Reader::Python3Float, ..FLOAT_LOOK }),
+    ..REDIS_PY_2_8
 };
 
 /// The successor: 32 hex digits by SETNX and then PEXPIRE, released in a transaction.

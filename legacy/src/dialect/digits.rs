@@ -67,7 +67,9 @@ impl Digits {
                 (self.write(number) == bytes).then_some(number)
             }
             Self::Python2Str | Self::PythonRepr | Self::RubyToS | Self::Fixed6 | Self::Php14 => {
-                let number = Number::Float(str::from_utf8(bytes).ok()?.parse().ok()?);
+                let float: f64 = str::from_utf8(bytes).ok()?.parse().ok()?;
+                // `inf`, `nan` and whatever is too large for a float are no stamps, and are not written with digits.
+                let number = Number::Float(Some(float).filter(|float| float.is_finite())?);
                 (self.write(number) == bytes).then_some(number)
             }
         }

@@ -96,7 +96,7 @@ impl Form {
     }
 
     /// `value` with another stamp and the same owner; `None` if it has not this form.
-    pub(crate) fn restamp(&self, value: &[u8], number: Number) -> Option<Vec<u8>> {
+    pub fn restamp(&self, value: &[u8], number: Number) -> Option<Vec<u8>> {
         let split = self.split(value)?;
         let stamp = if self.is_stamped() { self.stamp.digits.write(number) } else { Vec::new() };
         Some([split.before, &stamp, split.behind].concat())

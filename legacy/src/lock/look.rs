@@ -55,7 +55,8 @@ impl Lock {
             Looks::Expired => Ok(Sight::Expired(Some(seen))),
             Looks::Raised => self.refused(Held { seen: Some(seen), ..raised() }, redis),
             Looks::Live => {
-                let live = Held { why: Why::Live, retry_in: self.left_of(&seen, at), seen: Some(seen) };
+                let retry_in = self.left_of(&seen, at);
+                let live = Held { seen: Some(seen), retry_in, ..Held::because(Why::Live) };
                 match look.live {
                     Live::GiveUp => self.refused(live, redis),
                     Live::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(live)),

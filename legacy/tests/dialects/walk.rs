@@ -41,6 +41,7 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
         |redis| lock.extend(&hold, redis),
         |extended| match extended {
             Extended::Until(hold) => format!("until {} {:?}", Printable(&hold.value), hold.lease.length()),
+            Extended::Intruded(_) => "Intruded".to_string(),
             Extended::Lost => "Lost".to_string(),
             Extended::NotSpoken => "NotSpoken".to_string(),
         },
@@ -89,6 +90,7 @@ pub(crate) fn walk<T>(
                 assert_eq!(by_name(&command.to_string()), expected, "{name}: the command");
                 redis.record_reply(told_reply(reply));
             }
+            Err(Pending::Round(commands)) => panic!("{name} is on one server: {commands:?}"),
             Err(Pending::Fault(fault)) => panic!("{name}: {fault}, where `{line}` was to come"),
         }
     }

@@ -5,21 +5,55 @@
 //! SET k <token> NX PX 10000 -> OK
 //! ```
 //!
+//! The commands of a round to several servers stand one below the other, with `@1` and so on behind those for the second
+//! server and further ones; a server that is `unreachable` or `too slow` says so itself.
+//!
 //! The clock is told in milliseconds since [`START`]. Replies are written as `redis-cli` shows them. `<token>` stands for
-//! the token of [`owner`], `<release>` for the hash of that script, and `<release.lua>` for its text.
+//! the token of [`owner`] and `<me>` for the name of its thread, `<release>` for the hash of that script, and
+//! `<release.lua>` for its text.
 
 use std::time::Duration;
 
 use lockshift_lock::{Hold, Lease, Owner, Token};
-use lockshift_wire::{MonoTime, Pending, Printable, Reading, Reply, Script, Transcript, Turn, UnixTime};
+use lockshift_wire::{
+    Command, Heard, MonoTime, Node, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn, UnixTime,
+};
 
 /// The wall clock when the monotonic clock says zero: a Tuesday in November 2023, 22:13:20.
 const START: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
 
-const SCRIPTS: [(&str, Script); 3] = [
-    ("release", Script::new(include_str!("../../src/lua/release.lua"))),
-    ("extend", Script::new(include_str!("../../src/lua/extend.lua"))),
-    ("extend_until", Script::new(include_str!("../../src/lua/extend_until.lua"))),
+/// These scripts by the names of their files.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, Script::new(include_str!(concat!("../../src/lua/", $name, ".lua"))))),*]
+    };
+}
+
+const SCRIPTS: &[(&str, Script)] = scripts![
+    "release",
+    "extend",
+    "extend_until",
+    "fenced/acquire",
+    "reentrant/acquire",
+    "reentrant/acquire_fenced",
+    "reentrant/release",
+    "reentrant/renew",
+    "multi/acquire",
+    "multi/release",
+    "multi/extend",
+    "redisson/acquire",
+    "redisson/acquire_fenced",
+    "redisson/renew",
+    "redisson/unlock",
+    "redisson/unlock_spin",
+    "redisson/read/acquire",
+    "redisson/read/renew",
+    "redisson/read/unlock",
+    "redisson/write/acquire",
+    "redisson/write/unlock",
+    "redisson/fair/acquire",
+    "redisson/fair/give_up",
+    "redisson/fair/unlock",
 ];
 
 /// Whoever asks.
@@ -43,15 +77,20 @@ pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn
     let mut lines = dialogue.lines().map(str::trim).filter(|line| !line.is_empty());
     loop {
         let question = match protocol(redis.rewind()) {
+            Err(Pending::Round(commands)) => {
+                for command in commands {
+                    let (expected, answer) = split(lines.next());
+                    assert_eq!(told_command(&command), expected);
+                    redis.record_heard(command.node(), heard(answer));
+                }
+                continue;
+            }
             Ok(outcome) => return all_said(lines).map(|()| outcome),
             Err(Pending::Fault(fault)) => return all_said(lines).and(Err(fault.to_string())),
             Err(Pending::Clock) => "clock".to_owned(),
-            Err(Pending::Send(ref command)) => {
-                command.words().iter().map(|word| told(word)).collect::<Vec<_>>().join(" ")
-            }
+            Err(Pending::Send(ref command)) => told_command(command),
         };
-        let line = lines.next().unwrap_or("nothing -> any more");
-        let (expected, answer) = line.split_once(" -> ").expect("a line is `question -> answer`");
+        let (expected, answer) = split(lines.next());
         assert_eq!(question, expected);
         match answer.parse() {
             Ok(millis) if question == "clock" => redis.record_clock(reading(millis)),
@@ -64,6 +103,26 @@ fn all_said<'a>(mut lines: impl Iterator<Item = &'a str>) -> Result<(), String> 
     lines.next().map_or(Ok(()), |line| panic!("it ended before `{line}`"))
 }
 
+fn split(line: Option<&str>) -> (&str, &str) {
+    line.unwrap_or("nothing -> any more").split_once(" -> ").expect("a line is `question -> answer`")
+}
+
+fn told_command(command: &Command) -> String {
+    let words: Vec<String> = command.words().iter().map(|word| told(word)).collect();
+    match command.node() {
+        Node(0) => words.join(" "),
+        Node(place) => format!("{} @{place}", words.join(" ")),
+    }
+}
+
+fn heard(answer: &str) -> Heard {
+    match answer {
+        "unreachable" => Heard::Silence(Silence::Unreachable),
+        "too slow" => Heard::Silence(Silence::TooSlow),
+        _ => Heard::Reply(reply(answer)),
+    }
+}
+
 fn reading(millis: u64) -> Reading {
     let since = Duration::from_millis(millis);
     Reading { wall: START.saturating_add(since), mono: MonoTime::since_origin(since) }
@@ -71,9 +130,6 @@ fn reading(millis: u64) -> Reading {
 
 fn told(word: &[u8]) -> String {
     let text = String::from_utf8(word.to_vec()).expect("these locks write text");
-    if text == owner().token.hex() {
-        return "<token>".to_owned();
-    }
     for (name, script) in SCRIPTS {
         if text == script.sha1_hex() {
             return format!("<{name}>");
@@ -82,7 +138,8 @@ fn told(word: &[u8]) -> String {
             return format!("<{name}.lua>");
         }
     }
-    Printable(word).to_string()
+    let text = text.replace(&owner().thread_name(), "<me>").replace(&owner().token.hex(), "<token>");
+    Printable(text.as_bytes()).to_string()
 }
 
 fn reply(text: &str) -> Reply {
@@ -91,6 +148,9 @@ fn reply(text: &str) -> Reply {
     }
     if let Some(error) = text.strip_prefix("(error) ") {
         return Reply::Error(error.to_owned());
+    }
+    if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return Reply::Array(items.split(", ").filter(|item| !item.is_empty()).map(reply).collect());
     }
     match text {
         "(nil)" => Reply::Nil,

@@ -2,15 +2,13 @@
 
 use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Released, Why};
 use lockshift_modern::FencedTokenLock;
-use lockshift_wire::Script;
 
 use crate::dialogue::{hold, lease, owner, play};
 
 /// What is answered to the script that takes the lock and counts.
 fn acquire(answer: &str) -> Result<Acquired, String> {
     let lock = FencedTokenLock::new("k".into(), lease(10_000));
-    let script = Script::new(include_str!("../../src/lua/fenced/acquire.lua"));
-    let dialogue = format!("clock -> 5\nEVALSHA {} 2 k {{k}}:fence <token> 10000 -> {answer}", script.sha1_hex());
+    let dialogue = format!("clock -> 5\nEVALSHA <fenced/acquire> 2 k {{k}}:fence <token> 10000 -> {answer}");
     play(&dialogue, |redis| lock.acquire(&owner(), redis))
 }
 
@@ -21,6 +19,7 @@ fn a_winner_is_told_the_count() {
     assert_eq!(acquire(&most.to_string()), Ok(Acquired::Won(Hold { fence: Some(most), ..hold(5, 10_000) })));
     assert_eq!(acquire("0"), Ok(Acquired::Held(Held::because(Why::Live))));
     assert!(acquire("(nil)").is_err_and(|fault| fault.ends_with("unexpected reply (nil)")));
+    assert!(acquire("-3").is_err_and(|fault| fault.ends_with("unexpected reply -3")), "it may have been taken");
 }
 
 #[test]

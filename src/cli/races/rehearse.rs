@@ -1,4 +1,4 @@
-//! The schedules that were found, on the server that was chosen.
+//! The schedules that were found, on the server that was chosen, or on several.
 
 use std::sync::Arc;
 
@@ -9,56 +9,60 @@ use super::super::server::Server;
 use crate::driver::host;
 use crate::races::{Account, Cast, Found};
 use crate::replay::{Divergence, replay};
-use crate::wire::Key;
+use crate::report::Replayed;
+use crate::wire::{Key, Node};
 
-/// A server to replay on.
+/// Servers to replay on.
 pub(super) struct Rehearsal {
-    server: Arc<Server>,
+    servers: Vec<Arc<Server>>,
     key: Key,
 }
 
 impl Rehearsal {
-    /// On the server that was chosen; `None` if none was.
+    /// On the servers that were chosen; `None` if none was.
     pub(super) fn on(everywhere: &Everywhere) -> Result<Option<Self>, Failure> {
         if !everywhere.names_a_server() {
             return Ok(None);
         }
-        let server = everywhere.server()?;
+        let servers = everywhere.servers()?.into_iter().map(Arc::new).collect();
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
         // Nobody else has this key: not even another of these commands at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());
-        Ok(Some(Self { server: Arc::new(server), key }))
+        Ok(Some(Self { servers, key }))
     }
 
-    /// Replays what was found, variations included: whether the server answered the same; `None` if nothing can be
-    /// replayed, because the schedule loses the server.
-    pub(super) fn replay(&self, account: &Account) -> Result<Option<bool>, Failure> {
+    /// Replays what was found, variations included.
+    pub(super) fn replay(&self, account: &Account) -> Result<Option<Replayed>, Failure> {
         let main = account.found.iter().map(|found| (&account.race.cast, found));
         let varied =
             account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
-        let mut replayed = None;
-        for (cast, found) in main.chain(varied) {
-            if let Some(same) = self.replay_one(account.race.id, cast, found)? {
-                replayed = Some(replayed.unwrap_or(true) && same);
-            }
-        }
-        Ok(replayed)
+        let all = main.chain(varied).map(|(cast, found)| self.replay_one(account.race.id, cast, found));
+        let all: Vec<Replayed> = all.collect::<Result<_, _>>()?;
+        Ok(all.into_iter().max())
     }
 
-    fn replay_one(&self, id: &str, cast: &Cast, found: &Found) -> Result<Option<bool>, Failure> {
+    fn replay_one(&self, id: &str, cast: &Cast, found: &Found) -> Result<Replayed, Failure> {
         let trace = cast.retell(found, &self.key, host::wall());
-        match replay(&trace, &mut || Link::to(&self.server)) {
-            Ok(()) => Ok(Some(true)),
-            Err(Divergence::ServerFault { .. } | Divergence::SeveralServers { .. }) => Ok(None),
+        let count = u8::try_from(self.servers.len()).unwrap_or(u8::MAX);
+        let mut connect = |node: Node| Link::to(&self.servers[usize::from(node.0)]);
+        match replay(&trace, count, &mut connect) {
+            Ok(()) => Ok(Replayed::Same),
+            Err(why @ (Divergence::ServerFault { .. } | Divergence::SeveralServers { .. })) => {
+                Ok(Replayed::Not(why.to_string()))
+            }
             Err(
                 divergence @ (Divergence::Reply { .. } | Divergence::TimeToLive { .. } | Divergence::Contents { .. }),
             ) => {
-                warn(format_args!("{id} at {}: {divergence}", self.server));
-                Ok(Some(false))
+                warn(format_args!("{id} at {}: {divergence}", self.shown()));
+                Ok(Replayed::Otherwise)
             }
             Err(trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
-                Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.server)))
+                Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.shown())))
             }
         }
+    }
+
+    fn shown(&self) -> String {
+        self.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 }

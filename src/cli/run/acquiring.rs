@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::news::{Event, News};
 use crate::cli::exit::{Exit, Failure, warn};
 use crate::cli::failure;
-use crate::cli::link::Link;
 use crate::cli::server::Server;
 use crate::cli::signals::{Caught, Request};
+use crate::cli::wires::Wires;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Wait, host};
 use crate::lock::{Held, Why};
@@ -25,7 +25,7 @@ pub(super) struct Acquiring<'a> {
 /// How that ended.
 pub(super) enum Ended {
     /// We have it.
-    Won(Guard<Link>),
+    Won(Guard<Wires>),
     /// Somebody else has it.
     Held,
     /// A signal came first.
@@ -33,12 +33,12 @@ pub(super) enum Ended {
 }
 
 impl Acquiring<'_> {
-    pub(super) fn acquire(&self, lock: &Lock<Link>, news: &News, ran: &mut Ran) -> Result<Ended, Failure> {
+    pub(super) fn acquire(&self, lock: &Lock<Wires>, news: &News, ran: &mut Ran) -> Result<Ended, Failure> {
         let began = host::mono();
         let mut asked = None;
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
             asked = request_within(news, pause);
-            asked.is_none() && !is_unreadable(attempt)
+            asked.is_none() && !is_hopeless(attempt)
         });
         // Nor may one be missed that came during the last try.
         let asked = asked.or_else(|| request_within(news, Duration::ZERO));
@@ -67,7 +67,7 @@ impl Acquiring<'_> {
         }
     }
 
-    fn held(&self, lock: &Lock<Link>, held: &Held) -> Result<Ended, Failure> {
+    fn held(&self, lock: &Lock<Wires>, held: &Held) -> Result<Ended, Failure> {
         let (key, server) = (lock.key(), self.server);
         if held.why == Why::Unreadable {
             return Err(Failure::new(
@@ -78,13 +78,22 @@ impl Acquiring<'_> {
                 ),
             ));
         }
+        if has_too_few_servers(held) {
+            let sentence =
+                format_args!("lock key `{key}` at {server}: too few of the servers can be used: {}", held.votes);
+            return Err(Failure::new(Exit::Unusable, sentence));
+        }
+        if held.why == Why::NoMajority {
+            warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
+            return Ok(Ended::Held);
+        }
         // Whole seconds: the stamps of most dialects say no more.
         let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
         warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
         Ok(Ended::Held)
     }
 
-    fn too_late(&self, lock: &Lock<Link>) -> Failure {
+    fn too_late(&self, lock: &Lock<Wires>) -> Failure {
         let (key, server) = (lock.key(), self.server);
         Failure::new(
             Exit::Unusable,
@@ -107,6 +116,12 @@ fn request_within(news: &News, length: Duration) -> Option<Request> {
     }
 }
 
-fn is_unreadable<G>(attempt: &Attempt<G>) -> bool {
-    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
+/// Whether waiting will not help: nobody's release changes it.
+fn is_hopeless<G>(attempt: &Attempt<G>) -> bool {
+    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable || has_too_few_servers(held))
+}
+
+/// Whether a lock on several servers cannot be had by anybody at the moment.
+fn has_too_few_servers(held: &Held) -> bool {
+    held.why == Why::NoMajority && held.votes.usable() < held.votes.needed()
 }

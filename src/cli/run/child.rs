@@ -62,6 +62,7 @@ impl Running<'_> {
         let how = match loss {
             Loss::Taken => "it is not ours any more",
             Loss::Overrun => "its lease ran out before it was renewed",
+            Loss::Intruded => "somebody else has written into it",
         };
         match self.on_lost {
             OnLost::Warn => {

@@ -9,8 +9,8 @@ use super::child::{OnLost, Running};
 use super::news::News;
 use crate::cli::exit::{Exit, Failure, warn};
 use crate::cli::failure;
-use crate::cli::link::Link;
 use crate::cli::server::Server;
+use crate::cli::wires::Wires;
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
 use crate::lock::{Extended, Locker, Released};
@@ -28,7 +28,7 @@ impl Holding<'_> {
     /// Runs the command under the lock, and gives it back whatever happens.
     pub(super) fn hold(
         &self,
-        mut guard: Guard<Link>,
+        mut guard: Guard<Wires>,
         locker: &dyn Locker,
         news: &News,
         ran: &mut Ran,
@@ -44,7 +44,7 @@ impl Holding<'_> {
     }
 
     /// Renews in the background, if the protocol knows how to.
-    fn renew(&self, guard: &mut Guard<Link>, locker: &dyn Locker) -> Result<(), crate::driver::Error> {
+    fn renew(&self, guard: &mut Guard<Wires>, locker: &dyn Locker) -> Result<(), crate::driver::Error> {
         // Without a reply a protocol gets no further than its first command; one that has none cannot extend.
         if let Ok(Extended::NotSpoken) = locker.extend(&guard.hold(), &mut Transcript::new()) {
             let lease = humantime::format_duration(guard.hold().lease.length());
@@ -54,7 +54,7 @@ impl Holding<'_> {
         guard.renew(Renewal::every_third())
     }
 
-    fn run(&self, guard: &Guard<Link>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
+    fn run(&self, guard: &Guard<Wires>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
         let failed = |error| Failure::new(Exit::Unusable, format_args!("the system fails us: {error}"));
         let child = self.spawn(guard)?;
         let running = Running { child, key: guard.key(), on_lost: self.on_lost };
@@ -64,7 +64,7 @@ impl Holding<'_> {
         Ok(Exit::Of(status))
     }
 
-    fn spawn(&self, guard: &Guard<Link>) -> Result<Child, Failure> {
+    fn spawn(&self, guard: &Guard<Wires>) -> Result<Child, Failure> {
         let [program, args @ ..] = self.command else { unreachable!("the command line requires a command") };
         let mut command = Command::new(program);
         command.args(args).env("LOCKSHIFT_KEY", OsStr::from_bytes(guard.key().as_bytes()));
@@ -79,16 +79,23 @@ impl Holding<'_> {
         })
     }
 
-    fn release(&self, guard: Guard<Link>, was_lost: bool) -> report::Released {
+    fn release(&self, guard: Guard<Wires>, was_lost: bool) -> report::Released {
         let key = guard.key().clone();
         match guard.release() {
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,
             Ok(Answer::Known(Released::LeftAlone)) => report::Released::LeftAlone,
+            Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
                 if !was_lost {
                     warn(format_args!("lock key `{key}` had been lost before the command ended"));
                 }
                 report::Released::Lost
+            }
+            Ok(Answer::Known(Released::Intruded)) => {
+                if !was_lost {
+                    warn(format_args!("lock key `{key}`: somebody else wrote into it while the command ran"));
+                }
+                report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {
                 warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));

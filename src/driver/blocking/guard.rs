@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
+use super::beside::HeldBeside;
+use super::carrier::Carrier;
 use super::line::Line;
 use super::renewing::Renewing;
 use super::tenancy::Tenancy;
@@ -20,15 +21,15 @@ use crate::driver::term::Loss;
 /// A lock that is held. Give it back with [`release`](Self::release), which says how that went; a guard that is dropped
 /// gives its lock back too, and logs how that went.
 #[must_use = "a guard that is dropped gives its lock back"]
-pub struct Guard<C: ConnectionLike + 'static> {
+pub struct Guard<C: Carrier + 'static> {
     tenancy: Arc<Tenancy<C>>,
     renewing: Option<Renewing>,
     given_back: bool,
 }
 
-impl<C: ConnectionLike + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold)), renewing: None, given_back: false }
+impl<C: Carrier + 'static> Guard<C> {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -87,6 +88,7 @@ impl<C: ConnectionLike + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
+        self.tenancy.abandon();
     }
 
     fn give_back(&mut self) -> Result<Answer<Released>, Error> {
@@ -98,7 +100,7 @@ impl<C: ConnectionLike + 'static> Guard<C> {
     }
 }
 
-impl<C: ConnectionLike + Send + 'static> Guard<C> {
+impl<C: Carrier + Send + 'static> Guard<C> {
     /// Renews the lock in the background, from a thread of its own, until it is given back or lost or `renewal` is at
     /// its end; in place of any renewal before.
     ///
@@ -114,7 +116,7 @@ impl<C: ConnectionLike + Send + 'static> Guard<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> Drop for Guard<C> {
+impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
         if !self.given_back {
             let ended = self.give_back();
@@ -123,7 +125,7 @@ impl<C: ConnectionLike + 'static> Drop for Guard<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> fmt::Debug for Guard<C> {
+impl<C: Carrier + 'static> fmt::Debug for Guard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").field("key", self.key()).field("left", &self.left()).finish_non_exhaustive()
     }

@@ -4,9 +4,10 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Locker, Owner};
-use lockshift_wire::{Transcript, Turn};
-use redis::{Client, ConnectionLike};
+use lockshift_wire::{Command, Reply, Transcript, Turn};
+use redis::Client;
 
+use super::carrier::Carrier;
 use super::run::run;
 use crate::driver::LOG;
 use crate::driver::interrupted::Interrupted;
@@ -23,7 +24,7 @@ impl<C> Clone for Line<C> {
     }
 }
 
-impl<C: ConnectionLike + 'static> Line<C> {
+impl<C: Carrier + 'static> Line<C> {
     pub(super) fn new(connection: C, locker: impl Locker + 'static) -> Self {
         Self { connection: Arc::new(Mutex::new(connection)), locker: Arc::new(locker) }
     }
@@ -38,7 +39,7 @@ impl<C: ConnectionLike + 'static> Line<C> {
     /// command. A client makes a new one for each, a cluster has several.
     pub(super) fn fits(&self, connection: &C) -> bool {
         let is_client = (connection as &dyn Any).is::<Client>();
-        !self.locker.needs_own_connection() || connection.supports_pipelining() && !is_client
+        !self.locker.needs_own_connection() || connection.keeps_its_connection() && !is_client
     }
 
     /// Runs one procedure of the locker.
@@ -63,9 +64,9 @@ impl<C: ConnectionLike + 'static> Line<C> {
 }
 
 /// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
-fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
+fn leave_transaction<C: Carrier>(connection: &mut C) {
     for command in ["DISCARD", "UNWATCH"] {
-        if let Ok(redis::Value::Okay) = connection.req_command(&redis::cmd(command)) {
+        if connection.send(&Command::new(command)).is_ok_and(|reply| reply == Reply::ok()) {
             return;
         }
     }

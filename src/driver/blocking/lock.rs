@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Locker};
+use lockshift_lock::{Acquired, Hold, Lease, Locker, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
+use super::beside::Shadow;
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use crate::driver::LOG;
@@ -20,20 +21,28 @@ use crate::driver::wait::Wait;
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
     line: Line<C>,
+    shadow: Option<Shadow>,
 }
 
 impl<C> Clone for Lock<C> {
     fn clone(&self) -> Self {
-        Self { line: self.line.clone() }
+        Self { line: self.line.clone(), shadow: self.shadow.clone() }
     }
 }
 
-impl<C: ConnectionLike + 'static> Lock<C> {
+impl<C: Carrier + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`: a `redis::Connection`, one from a pool, a
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { line: Line::new(connection, locker) }
+        Self { line: Line::new(connection, locker), shadow: None }
+    }
+
+    /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
+    /// often the two disagree is in the shadow's [`tally`](Shadow::tally).
+    #[must_use]
+    pub fn shadowed(self, shadow: &Shadow) -> Self {
+        Self { shadow: Some(shadow.clone()), ..self }
     }
 
     /// The key that contenders share.
@@ -54,15 +63,32 @@ impl<C: ConnectionLike + 'static> Lock<C> {
         let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)) {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
-                return Ok(won(Guard::new(self.line.clone(), hold)));
+                let beside = self.shadow.as_ref().and_then(Shadow::take);
+                return Ok(won(Guard::new(self.line.clone(), hold, beside)));
             }
-            Ok(Acquired::Held(held)) => return Ok(Attempt::Held(held)),
+            Ok(Acquired::Held(held)) => {
+                drop(connection);
+                self.shadow.iter().for_each(Shadow::look);
+                return Ok(Attempt::Held(held));
+            }
             Err(interrupted) => interrupted,
         };
         if interrupted.may_have_acted {
             self.line.disclaim(&mut connection, &owner);
         }
         Unknown::or_error(self.key(), interrupted).map(Attempt::Unknown)
+    }
+
+    /// Asks the server about a hold that may be nobody's.
+    pub(super) fn standing_of(&self, hold: &Hold) -> Result<Standing, Error> {
+        let mut connection = self.line.connection();
+        let standing = self.line.ask(&mut connection, |locker, redis| locker.standing(hold, redis));
+        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+    }
+
+    /// For how long a winner holds.
+    pub(super) fn lease(&self) -> Lease {
+        self.line.locker.lease()
     }
 
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
@@ -99,7 +125,7 @@ impl<C: ConnectionLike + 'static> Lock<C> {
     }
 }
 
-fn won<C: ConnectionLike + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
+fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
     if guard.lost().is_some() {
         let key = guard.key().clone();
         log_unasked(&key, &guard.release());

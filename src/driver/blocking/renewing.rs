@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-use redis::ConnectionLike;
-
+use super::carrier::Carrier;
 use super::tenancy::Tenancy;
 use crate::driver::host;
 use crate::driver::renewal::Renewal;
@@ -20,7 +19,7 @@ pub(super) struct Renewing {
 impl Renewing {
     pub(super) fn start<C>(tenancy: Arc<Tenancy<C>>, renewal: Renewal) -> io::Result<Self>
     where
-        C: ConnectionLike + Send + 'static,
+        C: Carrier + Send + 'static,
     {
         let (stop, stopped) = channel();
         let thread =
@@ -36,7 +35,7 @@ impl Renewing {
     }
 }
 
-fn renew<C: ConnectionLike + 'static>(tenancy: &Tenancy<C>, renewal: &Renewal, stopped: &Receiver<()>) {
+fn renew<C: Carrier + 'static>(tenancy: &Tenancy<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
     while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {
         if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {

@@ -1,9 +1,8 @@
 //! The loop: a procedure, run over a connection.
 
-use lockshift_wire::{Command, Fault, Node, Pending, Procedure, Reply, Transcript};
-use redis::ConnectionLike;
+use lockshift_wire::{Command, Pending, Procedure, Transcript};
 
-use crate::driver::connection::{Unanswered, is_broken_pipe, never_left, reply};
+use super::carrier::Carrier;
 use crate::driver::host;
 use crate::driver::interrupted::Interrupted;
 
@@ -11,33 +10,30 @@ use crate::driver::interrupted::Interrupted;
 ///
 /// # Errors
 /// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
-pub fn run<C: ConnectionLike, P: Procedure>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted> {
+pub fn run<C: Carrier, P: Procedure>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted> {
     let mut redis = Transcript::new();
     loop {
         match procedure.turn(redis.rewind()) {
             Ok(outcome) => return Ok(outcome),
             Err(Pending::Clock) => redis.record_clock(host::reading()),
-            Err(Pending::Send(command)) if command.node() != Node::default() => {
-                let refusal = Reply::Error("ERR this lock is on several servers, and there is one connection".into());
-                return Err(Interrupted::by(Fault::new(command, refusal), &redis));
+            Err(Pending::Send(command)) => {
+                if usize::from(command.node().0) >= connection.servers() {
+                    return Err(Interrupted::elsewhere(command, connection.servers(), &redis));
+                }
+                match connection.send(&command) {
+                    Ok(reply) => redis.record_reply(reply),
+                    Err(unanswered) => return Err(Interrupted::at(command, unanswered, &redis)),
+                }
             }
-            Err(Pending::Send(command)) => match send(connection, &command) {
-                Ok(reply) => redis.record_reply(reply),
-                Err(unanswered) => return Err(Interrupted::at(command, unanswered, &redis)),
-            },
+            Err(Pending::Round(commands)) => {
+                let is_elsewhere = |command: &&Command| usize::from(command.node().0) >= connection.servers();
+                if let Some(command) = commands.iter().find(is_elsewhere) {
+                    return Err(Interrupted::elsewhere(command.clone(), connection.servers(), &redis));
+                }
+                let heard = connection.round(&commands);
+                commands.iter().zip(heard).for_each(|(command, heard)| redis.record_heard(command.node(), heard));
+            }
             Err(Pending::Fault(fault)) => return Err(Interrupted::by(fault, &redis)),
         }
     }
-}
-
-fn send<C: ConnectionLike>(connection: &mut C, command: &Command) -> Result<Reply, Unanswered> {
-    // Packed at once: a third of what a `Cmd` costs. A cluster's connection reads the key to route by from these bytes.
-    let packed = redis::pack_command(command.words());
-    reply(connection.req_packed_command(&packed)).map_err(|source| {
-        // A broken pipe is what writing to a closed socket ends with, so nothing was sent. But a connection that sends
-        // again by itself, as a cluster's does, tells only of its last attempt.
-        let only_attempt = connection.supports_pipelining();
-        let unsent = never_left(&source) || is_broken_pipe(&source);
-        Unanswered { may_have_run: !(only_attempt && unsent), source }
-    })
 }

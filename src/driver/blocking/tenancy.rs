@@ -1,9 +1,12 @@
 //! One lock that was won, as its guard and its renewal share it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::ConnectionLike;
 
+use super::beside::HeldBeside;
+use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
 use crate::driver::error::Error;
@@ -14,11 +17,12 @@ use crate::driver::outcome::Answer;
 pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
+    beside: Mutex<Option<Box<dyn HeldBeside>>>,
 }
 
-impl<C: ConnectionLike + 'static> Tenancy<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
-        Self { line, watch: Watch::new(hold) }
+impl<C: Carrier + 'static> Tenancy<C> {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+        Self { line, watch: Watch::new(hold), beside: Mutex::new(beside) }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -45,13 +49,32 @@ impl<C: ConnectionLike + 'static> Tenancy<C> {
         let hold = self.watch.hold();
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
+        drop(connection);
+        if let Some(beside) = &*self.beside() {
+            beside.extend();
+        }
         Answer::of(self.key(), noted)
     }
 
     /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
+        if let Some(beside) = self.beside().take() {
+            beside.release();
+        }
         let mut connection = self.line.connection();
         let hold = self.watch.end();
         Answer::of(self.key(), self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)))
+    }
+
+    /// Leaves what is held beside to its lease.
+    pub(super) fn abandon(&self) {
+        if let Some(beside) = self.beside().take() {
+            beside.abandon();
+        }
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Option<Box<dyn HeldBeside>>> {
+        // What is in it is changed in one step.
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

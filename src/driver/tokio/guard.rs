@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
 
+use super::carrier::Carrier;
 use super::line::Line;
 use super::renewing::Renewing;
 use super::tenancy::Tenancy;
@@ -24,14 +24,14 @@ use crate::driver::term::Loss;
 /// A guard that is dropped, on whatever thread, leaves that to a task on the runtime where the lock was acquired, and
 /// logs how it went. If that runtime is shut down before, the lease ends the lock.
 #[must_use = "a guard that is dropped gives its lock back"]
-pub struct Guard<C: ConnectionLike + Send + 'static> {
+pub struct Guard<C: Carrier + 'static> {
     tenancy: Arc<Tenancy<C>>,
     runtime: Handle,
     renewing: Option<Renewing>,
     given_back: bool,
 }
 
-impl<C: ConnectionLike + Send + 'static> Guard<C> {
+impl<C: Carrier + 'static> Guard<C> {
     pub(super) fn new(line: Line<C>, hold: Hold, runtime: Handle) -> Self {
         Self { tenancy: Arc::new(Tenancy::new(line, hold)), runtime, renewing: None, given_back: false }
     }
@@ -119,7 +119,7 @@ impl<C: ConnectionLike + Send + 'static> Guard<C> {
     }
 }
 
-impl<C: ConnectionLike + Send + 'static> Drop for Guard<C> {
+impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
         if !self.given_back {
             let (key, release) = (self.key().clone(), self.give_back());
@@ -128,7 +128,7 @@ impl<C: ConnectionLike + Send + 'static> Drop for Guard<C> {
     }
 }
 
-impl<C: ConnectionLike + Send + 'static> fmt::Debug for Guard<C> {
+impl<C: Carrier + 'static> fmt::Debug for Guard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").field("key", self.key()).field("left", &self.left()).finish_non_exhaustive()
     }

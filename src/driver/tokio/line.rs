@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use lockshift_lock::{Locker, Owner};
-use lockshift_wire::{Transcript, Turn};
-use redis::aio::ConnectionLike;
+use lockshift_wire::{Command, Reply, Transcript, Turn};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::carrier::Carrier;
 use super::run::run;
 use crate::driver::LOG;
 use crate::driver::interrupted::Interrupted;
@@ -17,7 +17,7 @@ pub(super) struct Line<C> {
     pub(super) locker: Arc<dyn Locker>,
 }
 
-impl<C: ConnectionLike + Send + 'static> Line<C> {
+impl<C: Carrier + 'static> Line<C> {
     pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>) -> Self {
         Self { connection, locker }
     }
@@ -49,9 +49,9 @@ impl<C: ConnectionLike + Send + 'static> Line<C> {
 }
 
 /// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
-async fn leave_transaction<C: ConnectionLike>(connection: &mut C) {
+async fn leave_transaction<C: Carrier>(connection: &mut C) {
     for command in ["DISCARD", "UNWATCH"] {
-        if let Ok(redis::Value::Okay) = connection.req_packed_command(&redis::cmd(command)).await {
+        if connection.send(&Command::new(command)).await.is_ok_and(|reply| reply == Reply::ok()) {
             return;
         }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use lockshift_lock::{Acquired, Locker, Owner};
 use lockshift_wire::Key;
-use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
 use super::unattended::to_the_end;
@@ -34,7 +34,7 @@ enum Share<C> {
     Own(Arc<Mutex<C>>),
 }
 
-impl<C: ConnectionLike + Clone + Send + 'static> Lock<C> {
+impl<C: Carrier + Clone + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over clones of `connection`, which others may use as well: a
     /// `MultiplexedConnection` (out of a pool: a clone of it), a `ConnectionManager`, an async `ClusterConnection`.
     ///
@@ -96,7 +96,7 @@ impl<C: ConnectionLike + Clone + Send + 'static> Lock<C> {
 
 async fn attempt<C>(line: Line<C>, owner: Owner, runtime: Handle) -> Result<Attempt<Guard<C>>, Error>
 where
-    C: ConnectionLike + Send + 'static,
+    C: Carrier + 'static,
 {
     let mut connection = line.connection().await;
     let interrupted = match line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
@@ -113,7 +113,7 @@ where
     Unknown::or_error(line.locker.key(), interrupted).map(Attempt::Unknown)
 }
 
-async fn won<C: ConnectionLike + Send + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
+async fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
     if guard.lost().is_some() {
         let key = guard.key().clone();
         log_unasked(&key, &guard.release().await);

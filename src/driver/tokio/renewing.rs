@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::carrier::Carrier;
 use super::tenancy::Tenancy;
 use crate::driver::host;
 use crate::driver::renewal::Renewal;
@@ -21,7 +21,7 @@ pub(super) struct Renewing {
 impl Renewing {
     pub(super) fn start<C>(runtime: &Handle, tenancy: Arc<Tenancy<C>>, renewal: Renewal) -> Self
     where
-        C: ConnectionLike + Send + 'static,
+        C: Carrier + 'static,
     {
         let (stop, stopped) = oneshot::channel();
         Self { stop, task: runtime.spawn(renew(tenancy, renewal, stopped)) }
@@ -37,7 +37,7 @@ impl Renewing {
 
 async fn renew<C>(tenancy: Arc<Tenancy<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
 where
-    C: ConnectionLike + Send + 'static,
+    C: Carrier + 'static,
 {
     let mut course = renewal.begin(host::mono());
     while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {

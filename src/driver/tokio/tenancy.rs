@@ -2,8 +2,8 @@
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
-use redis::aio::ConnectionLike;
 
+use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
 use crate::driver::error::Error;
@@ -16,7 +16,7 @@ pub(super) struct Tenancy<C> {
     watch: Watch,
 }
 
-impl<C: ConnectionLike + Send + 'static> Tenancy<C> {
+impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
         Self { line, watch: Watch::new(hold) }
     }

@@ -4,16 +4,18 @@ use crate::explore::parts::{Asked, Told};
 
 /// What was told, in 96 bits.
 pub(super) fn tell_key(who: usize, actor: u32, told: Told<u32>) -> (u64, u32) {
-    let (tag, what) = match told {
-        Told::Clock(tick) => (0, tick.into()),
-        Told::Reply(reply) => (1, reply),
-        Told::Proceed(tick) => (2, tick.into()),
-        Told::ReplyLost(tick) => (3, tick.into()),
-        Told::Written => (4, 0),
-        Told::RenewalEnded => (5, 0),
-        Told::Crash => (6, 0),
+    let (tag, node, what) = match told {
+        Told::Clock(tick) => (0, 0, tick.into()),
+        Told::Reply(reply) => (1, 0, reply),
+        Told::Proceed(tick) => (2, 0, tick.into()),
+        Told::ReplyLost(tick) => (3, 0, tick.into()),
+        Told::Written => (4, 0, 0),
+        Told::RenewalEnded => (5, 0, 0),
+        Told::Crash => (6, 0, 0),
+        Told::ReplyOn(node, reply) => (7, node, reply),
+        Told::SilenceOn(node) => (8, node, 0),
     };
-    (pair(actor, what), small(who) << 3 | tag)
+    (pair(actor, what), u32::from(node) << 16 | small(who) << 4 | tag)
 }
 
 /// What was asked, in 96 bits.

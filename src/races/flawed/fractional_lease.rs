@@ -45,6 +45,12 @@ impl Locker for FractionalLease {
             match self.lock.acquire(owner, inner.rewind()) {
                 Err(Pending::Clock) => inner.record_clock(redis.clock()?),
                 Err(Pending::Send(command)) => inner.record_reply(redis.send(self.careless(&command))?),
+                Err(Pending::Round(commands)) => {
+                    let careless: Vec<_> = commands.iter().map(|command| self.careless(command)).collect();
+                    for (command, heard) in commands.iter().zip(redis.round(&careless)?) {
+                        inner.record_heard(command.node(), heard);
+                    }
+                }
                 ended @ (Ok(_) | Err(Pending::Fault(_))) => return ended,
             }
         }

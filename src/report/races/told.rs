@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::exploration::grouped;
 use super::super::{Report, timeline};
-use super::Races;
+use super::{Races, Replayed};
 use crate::races::Account;
 
 /// One race, told. In JSON an array with this race alone.
@@ -19,7 +19,7 @@ pub struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// What exploring this race has come to.
-    pub fn of(account: &'a Account, replayed: Option<bool>) -> Self {
+    pub fn of(account: &'a Account, replayed: Option<Replayed>) -> Self {
         let mut races = Races::default();
         races.add(account, replayed);
         Self { races, account }

@@ -76,6 +76,7 @@ impl Run<'_> {
             match operation(said.rewind()) {
                 Ok(outcome) => return outcome,
                 Err(Pending::Fault(fault)) => panic!("{fault}"),
+                Err(Pending::Round(_)) => panic!("MONITOR lists one server"),
                 Err(Pending::Clock) => {
                     said.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
                 }

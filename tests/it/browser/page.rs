@@ -10,10 +10,21 @@ const EXPLORING: Duration = Duration::from_secs(300);
 
 /// The page of one race.
 pub(super) fn page_of(id: &str) -> String {
+    written(&["races", id], 0)
+}
+
+/// The page of what exploring these clients finds first.
+pub(super) fn page_of_clients(clients: &[&str]) -> String {
+    let clients = clients.iter().flat_map(|client| ["--client", client]);
+    let args: Vec<&str> = ["explore", "--grain=coarse", "--ticks=3"].into_iter().chain(clients).collect();
+    written(&args, 1)
+}
+
+fn written(args: &[&str], status: i32) -> String {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file = directory.path().join("race.html");
-    let written = done(lockshift(), ["races", id, "--html", file.to_str().expect("a path of ours")]);
-    assert_eq!((written.code, written.stderr.as_str()), (Some(0), ""), "{written:?}");
+    let written = done(lockshift(), [args, &["--html", file.to_str().expect("a path of ours")]].concat());
+    assert_eq!((written.code, written.stderr.as_str()), (Some(status), ""), "{written:?}");
     fs::read_to_string(file).expect("the command has written it")
 }
 

@@ -1,6 +1,8 @@
 //! `lockshift explore`: a shortest schedule that breaks a rule, or that there is none.
 
-use serde_json::Value;
+use std::fs;
+
+use serde_json::{Value, json};
 
 use super::command::{done, lockshift};
 
@@ -20,7 +22,7 @@ fn mixed_company_breaks_the_rules_on_a_shortest_schedule() {
         " 9 ▶  3 s  -                   DEL → 1               ┃\n",
         "✗ broken: mutual exclusion (B and C both hold)\n",
         "A's DEL k, decided at 0 s, ran at 3 s",
-        "\n21,435 states were seen.\n",
+        "\n21,435 states were seen, until nothing was left to find.\n",
     ] {
         assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
     }
@@ -32,6 +34,84 @@ fn three_tokens_break_nothing() {
     let ended = done(lockshift(), [&TOKENS[..], &WITHIN].concat());
     let expected = "Impossible within these bounds: none of 642 states breaks a rule.\n";
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), expected, ""));
+}
+
+#[test]
+fn redlock_has_as_many_servers_as_it_is_told() {
+    let client = ["--client", "redlock,servers=3"];
+    let args = [&["explore"], &client[..], &client[..], &["--grain=coarse", "--ticks=0"]].concat();
+    let ended = done(lockshift(), args);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.starts_with("Impossible within these bounds"), "{ended:?}");
+}
+
+#[test]
+fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
+    let tokens = done(lockshift(), [&TOKENS[..], &["--ticks", "forever", "--crashes", "1"]].concat());
+    let expected = "Impossible for all time: none of 394 states breaks a rule.\n";
+    assert_eq!((tokens.code, tokens.stdout.as_str(), tokens.stderr.as_str()), (Some(0), expected, ""));
+
+    let mixed =
+        ["explore", "--client", "php-getset", "--client", "token", "--crashes", "1", "--grain=coarse", "--json"];
+    let found = |ticks: &[&str]| {
+        let json = done(lockshift(), [&mixed[..], ticks].concat()).json();
+        let violations = json["violations"].as_array().unwrap().iter();
+        violations.map(|violation| json!([violation["property"], violation["steps"]])).collect::<Vec<_>>()
+    };
+    let soon = found(&["--ticks", "6"]);
+    assert_eq!(soon, [json!(["lease honoured as written", 8]), json!(["removes only one's own", 8])]);
+    let for_good = [json!(["can be taken again", 2]), json!(["nobody is shut out", 2])];
+    assert_eq!(found(&["--ticks", "forever"]), [soon, for_good.to_vec()].concat(), "the token never gets it");
+}
+
+#[test]
+fn one_rule_alone_ends_the_search_sooner() {
+    let ended = done(lockshift(), [&MIXED[..], &["--ticks", "3", "--rule", "mutual-exclusion"]].concat());
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stdout.matches("✗ broken: ").count(), 1, "{}", ended.stdout);
+    assert!(ended.stdout.ends_with(" states were seen, until nothing was left to find.\n"), "{}", ended.stdout);
+    let ended = done(lockshift(), [&TOKENS[..], &["--rule", "mutual-exclusion"]].concat());
+    assert!(ended.stdout.ends_with(" states breaks that rule.\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_sequence_diagram_of_the_first_rule_broken() {
+    let drawn = done(lockshift(), [&MIXED[..], &["--ticks", "3", "--mermaid"]].concat());
+    assert_eq!((drawn.code, drawn.stderr.as_str()), (Some(1), ""));
+    assert!(drawn.stdout.starts_with("sequenceDiagram\n    participant A as A php-getset\n"), "{}", drawn.stdout);
+    assert_eq!(drawn.stdout.matches("✗ broken: ").count(), 1, "{}", drawn.stdout);
+    assert!(drawn.stdout.contains("✗ broken: mutual exclusion (B and C both hold)"), "{}", drawn.stdout);
+    let nothing = done(lockshift(), [&TOKENS[..], &["--mermaid"]].concat());
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""), "nothing to draw");
+}
+
+#[test]
+fn a_page_of_the_first_rule_broken_or_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let explore = |path: &std::path::Path| {
+        let within = ["--ticks", "3", "--html", path.to_str().unwrap()];
+        done(lockshift(), [&MIXED[..], &within].concat())
+    };
+    let file = folder.path().join("race.html");
+    let written = explore(&file);
+    assert_eq!((written.code, written.stderr.as_str()), (Some(1), ""), "{written:?}");
+    let page = fs::read_to_string(&file).unwrap();
+    for expected in ["<h1>Mutual exclusion is broken</h1>", "<dd>3 ticks, 0 crashes, 0 lost replies</dd>"] {
+        assert!(page.contains(expected), "{expected} not in\n{page}");
+    }
+
+    let pages = folder.path().join("pages/");
+    assert_eq!(explore(&pages).code, Some(1));
+    let files = fs::read_dir(&pages).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> = files.collect();
+    files.sort();
+    let names = ["lease-honoured.html", "mutual-exclusion.html", "releases-only-own.html", "truthful-outcome.html"];
+    assert_eq!(files, names);
+    assert_eq!(fs::read_to_string(pages.join("mutual-exclusion.html")).unwrap(), page);
+
+    let refused = explore(&folder.path().join("nowhere/race.html"));
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("nowhere/race.html: No such file or directory"), "{refused:?}");
 }
 
 #[test]
@@ -52,6 +132,9 @@ fn the_fields_of_its_json() {
     for event in trace {
         assert_eq!(fields(event), ["action", "at_ms", "client", "command", "reply"]);
     }
+    let alone = [&MIXED[..], &["--ticks", "0", "--rule", "mutual-exclusion", "--json"]].concat();
+    let all = done(lockshift(), alone).json();
+    assert_eq!((&all["exhausted"], &all["violations"]), (&true.into(), &json!([])), "every state was seen");
     let told = |event: &Value| [&event["client"], &event["command"], &event["reply"]].map(|word| word.to_string());
     assert_eq!(told(&trace[0]), [r#""A""#, r#""SETNX k 1700000002""#, r#""1""#]);
     assert_eq!(told(&trace[3]), [r#""clock""#, "null", "null"]);
@@ -70,8 +153,13 @@ fn a_space_that_is_too_large_is_no_answer() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 11] = [
         (&[], "--client <PROTOCOL>"),
+        (&["--client", "token", "--ticks", "never"], "a number from 0 to 1000 is wanted, or `forever`"),
+        (&["--client", "token", "--rule", "nobody-shut-out"], "known only with --ticks forever"),
+        (&["--client", "token", "--mermaid", "--json"], "cannot be used with"),
+        (&["--client", "newlife", "--ticks", "forever"], "newlife writes something that depends on the clock"),
+        (&["--client", "resque-concurrent-restriction", "--ticks=forever"], "writes of a time too far ahead"),
         (&["--client", "tokn"], "did you mean `token`?"),
         (&["--client", "token,lease=long"], "lease=long: a whole number of seconds is wanted"),
         (&["--client", "token,lease=0"], "too short"),

@@ -64,6 +64,11 @@ impl Elsewhen {
             match turn(inner.rewind()) {
                 Err(Pending::Clock) => inner.record_clock(self.clock.reading()),
                 Err(Pending::Send(command)) => inner.record_reply(self.answer(redis, command)?),
+                Err(Pending::Round(commands)) => {
+                    for (command, heard) in commands.iter().zip(redis.round(&commands)?) {
+                        inner.record_heard(command.node(), heard);
+                    }
+                }
                 done_or_faulty => return done_or_faulty,
             }
         }
@@ -123,6 +128,7 @@ impl Locker for Elsewhen {
         let extended = self.run(redis, |inner| self.lock.extend(&inside(hold), inner))?;
         Ok(match extended {
             Extended::Until(hold) => Extended::Until(outside(hold, began)),
+            Extended::Intruded(hold) => Extended::Intruded(outside(hold, began)),
             other @ (Extended::Lost | Extended::NotSpoken) => other,
         })
     }

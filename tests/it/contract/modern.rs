@@ -1,23 +1,35 @@
 //! The modern locks.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver;
-use lockshift::lock::{Lease, Mode};
-use lockshift::modern::{Native, PairLock, ReadWriteLock, StampHashLock, Timing, TokenLock};
-use lockshift::wire::Key;
+use lockshift::lock::{Lease, Locker, Mode};
+use lockshift::modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
+use lockshift::modern::{
+    FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, Timing,
+    TokenLock,
+};
+use lockshift::wire::{Key, Transcript};
+use redis::cmd;
 
-use super::stage::Clock;
-use super::{alike, holds, holds_on, two_sided};
+use super::stage::{ALICE, Again, Clock};
+use super::{again, alike, holds, holds_on, two_sided};
 use crate::server::{Options, Server, fetched};
 
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
+    include_str!("modern/redlock.txt"),
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
+    include_str!("modern/token_fenced.txt"),
+    include_str!("modern/reentrant.txt"),
+    include_str!("modern/multi_key.txt"),
+    include_str!("modern/redisson.txt"),
+    include_str!("modern/redisson_rw.txt"),
 ];
 
 fn key() -> Key {
@@ -35,6 +47,12 @@ fn token() -> TokenLock {
 #[test]
 fn the_token_lock() {
     holds(include_str!("modern/token.txt"), &[alike("token", Clock::Runs, Arc::new(token()))]);
+}
+
+#[test]
+fn redlock_on_one_server() {
+    let redlock = Redlock::new(key(), seconds(10), NonZeroU8::MIN);
+    holds(include_str!("modern/redlock.txt"), &[alike("redlock", Clock::Runs, Arc::new(redlock))]);
 }
 
 #[test]
@@ -95,4 +113,66 @@ fn the_read_write_lock_of_stamps_in_a_hash() {
 fn the_read_write_lock_of_readers_with_a_lease_each() {
     let rows = two_sided("read-write", |mode: Mode| Arc::new(ReadWriteLock::new(key(), mode, seconds(10))));
     holds(include_str!("modern/read_write.txt"), &rows);
+}
+
+#[test]
+fn the_token_lock_with_a_fence() {
+    let lock = FencedTokenLock::new(key(), seconds(10));
+    holds(include_str!("modern/token_fenced.txt"), &[alike("token-fenced", Clock::Runs, Arc::new(lock))]);
+}
+
+/// Nothing is taken, and nothing is counted.
+#[test]
+fn a_counter_of_fences_below_zero_is_an_error() {
+    let fenced: [&dyn Locker; 2] =
+        [&FencedTokenLock::new(key(), seconds(10)), &ReentrantLock::new(key(), seconds(10)).fenced()];
+    for lock in fenced {
+        let server = Server::start();
+        let mut connection = server.connect();
+        cmd("SET").arg("{k}:fence").arg(-5).exec(&mut connection).expect("the server answers");
+        let refused = driver::blocking::run(&mut connection, &|redis: &mut Transcript| lock.acquire(&ALICE, redis));
+        let refused = refused.map(drop).expect_err("it is no fence");
+        assert!(format!("{refused:?}").contains("NOFENCE"), "{refused:?}");
+        let left: (Option<String>, String) = cmd("MGET").arg("k").arg("{k}:fence").query(&mut connection).unwrap();
+        assert_eq!(left, (None, "-5".to_owned()));
+    }
+}
+
+#[test]
+fn the_re_entrant_lock() {
+    let lock = || ReentrantLock::new(key(), seconds(10));
+    let row = |name, lock| again(Again::Enters, alike(name, Clock::Runs, Arc::new(lock)));
+    let rows = [row("reentrant", lock()), row("reentrant, fenced", lock().fenced())];
+    holds(include_str!("modern/reentrant.txt"), &rows);
+}
+
+#[test]
+fn the_lock_of_several_keys() {
+    let lock = MultiKeyLock::new(["k", "{k}:2"].map(Key::from), seconds(10)).expect("both are in one slot");
+    holds(include_str!("modern/multi_key.txt"), &[alike("multi-key", Clock::Runs, Arc::new(lock))]);
+}
+
+#[test]
+fn the_locks_of_redisson() {
+    let mutex = |name, kind| alike(name, Clock::Runs, Arc::new(Mutex::new(key(), seconds(10)).kind(kind)));
+    let fair = || Fair::new(key(), seconds(10));
+    let sharded = Mutex::new(key(), seconds(10)).publish(Publish::InSlot);
+    let rows = [
+        again(Again::Enters, mutex("redisson", Kind::Reentrant)),
+        again(Again::Enters, mutex("redisson, fenced", Kind::Fenced)),
+        again(Again::Enters, mutex("redisson, spin", Kind::Spin)),
+        again(Again::Refused, mutex("redisson, non-reentrant", Kind::NonReentrant)),
+        again(Again::Enters, alike("redisson, fair", Clock::Runs, Arc::new(fair()))),
+        again(Again::Refused, alike("redisson, fair-non-reentrant", Clock::Runs, Arc::new(fair().non_reentrant()))),
+        again(Again::Enters, alike("redisson, in a cluster", Clock::Runs, Arc::new(sharded))),
+    ];
+    holds(include_str!("modern/redisson.txt"), &rows);
+}
+
+#[test]
+fn the_read_write_lock_of_redisson() {
+    let side = |mode: Mode| -> Arc<dyn Locker> { Arc::new(ReadWrite::new(key(), mode, seconds(10))) };
+    let [readers, writers, reader_first, writer_first] = two_sided("redisson-rw", side);
+    let rows = [again(Again::Enters, readers), again(Again::Enters, writers), reader_first, writer_first];
+    holds(include_str!("modern/redisson_rw.txt"), &rows);
 }

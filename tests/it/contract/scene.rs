@@ -31,6 +31,8 @@ pub(super) enum Given {
     TtlOver,
     /// Bob has won after that; where that cannot be, an operator had to delete the key first.
     BobOvertook,
+    /// Alice has won, and won again.
+    AliceHoldsTwice,
 }
 
 /// What is told.
@@ -53,7 +55,7 @@ const SOON: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_secs(100);
 
 /// All of them, in the order of the tables.
-pub(super) const SCENES: [Scene; 12] = [
+pub(super) const SCENES: [Scene; 14] = [
     scene("free", Given::NoKey, Action::AliceAcquires, AT_ONCE),
     scene("held", Given::AliceHolds, Action::BobAcquires, SOON),
     scene("stale", Given::NoTtl, Action::BobAcquires, LATE),
@@ -66,6 +68,8 @@ pub(super) const SCENES: [Scene; 12] = [
     scene("extend-lost", Given::BobOvertook, Action::AliceExtends, LATE),
     scene("look", Given::AliceHolds, Action::AliceLooks, SOON),
     scene("look-lost", Given::BobOvertook, Action::AliceLooks, LATE),
+    scene("again", Given::AliceHolds, Action::AliceAcquires, SOON),
+    scene("release-one", Given::AliceHoldsTwice, Action::AliceReleases, SOON),
 ];
 
 const fn scene(name: &'static str, given: Given, action: Action, after: Duration) -> Scene {

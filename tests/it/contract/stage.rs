@@ -23,6 +23,18 @@ pub(super) struct Cast {
     pub(super) alice: Arc<dyn Locker>,
     pub(super) bob: Arc<dyn Locker>,
     pub(super) clock: Clock,
+    pub(super) again: Again,
+}
+
+/// What becomes of one who holds and tries again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// It is a contender like any other; nothing new is shown.
+    Untold,
+    /// The server refuses.
+    Refused,
+    /// It enters once more, and has to leave once more.
+    Enters,
 }
 
 /// Which clock the protocols go by.
@@ -37,7 +49,15 @@ pub(super) enum Clock {
 impl Cast {
     /// Whether the scene shows anything that it does not show when both speak as Alice does.
     pub(super) fn plays(&self, scene: Scene) -> bool {
-        Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires)
+        let shows_more = Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires);
+        shows_more
+            && match scene.given {
+                Given::AliceHoldsTwice => self.again == Again::Enters,
+                Given::AliceHolds if matches!(scene.action, Action::AliceAcquires) => self.again != Again::Untold,
+                Given::AliceHolds | Given::NoKey | Given::Junk | Given::NoTtl | Given::TtlOver | Given::BobOvertook => {
+                    true
+                }
+            }
     }
 }
 
@@ -103,6 +123,11 @@ impl<D: Driver> Stage<D> {
                 players.alices = self.won(&players.alice);
                 assert!(players.alices.is_some(), "nobody holds it, so Alice wins");
             }
+            Given::AliceHoldsTwice => {
+                let first = self.won(&players.alice).expect("nobody holds it, so Alice wins");
+                self.driver.abandon(first);
+                self.set(players, key, Given::AliceHolds);
+            }
             Given::NoTtl => {
                 self.set(players, key, Given::AliceHolds);
                 self.for_keys_with_ttl("PERSIST");
@@ -138,7 +163,12 @@ impl<D: Driver> Stage<D> {
         const HAS_WON: &str = "Alice has won in the scenes where she goes on";
         let Players { alice, bob, alices, bobs, .. } = players;
         match action {
-            Action::AliceAcquires => telling::attempt(self.driver.try_acquire(alice), alices),
+            Action::AliceAcquires => {
+                if let Some(first) = alices.take() {
+                    self.driver.abandon(first);
+                }
+                telling::attempt(self.driver.try_acquire(alice), alices)
+            }
             Action::BobAcquires => telling::attempt(self.driver.try_acquire(bob), bobs),
             Action::AliceReleases => telling::released(self.driver.release(alices.take().expect(HAS_WON))),
             Action::AliceExtends => telling::extended(self.driver.extend(alices.as_ref().expect(HAS_WON))),

@@ -35,14 +35,17 @@ pub(super) fn wire(lines: &[Line]) -> String {
 }
 
 /// A script's own call. Scripts ask the server for the time, which is not ours to set: `<now+10s>` is ten seconds from
-/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds.
+/// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds. So is a score that was
+/// reckoned from a TTL and a clock of ours.
 fn by_its_own_clock(line: &Line) -> Command {
     let word = |word: &Vec<u8>| {
         let Some(number) = str::from_utf8(word).ok().and_then(|text| text.parse::<i64>().ok()) else {
             return word.clone();
         };
         let ahead_ms = number - line.at.as_millis();
-        if ahead_ms.abs() < 3_600_000 {
+        if is(line, "zadd") && number > 3_900_000_000_000 {
+            ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
+        } else if ahead_ms.abs() < 3_600_000 {
             format!("<now{:+}s>", (ahead_ms + 500).div_euclid(1_000)).into_bytes()
         } else if (1_000..3_600_000).contains(&number) {
             ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
@@ -65,6 +68,7 @@ pub(super) fn attempt<G>(ended: Result<Attempt<G>, Error>, won: &mut Option<G>) 
             Why::LostTakeover => "lost the takeover",
             Why::Vanished => "vanished",
             Why::Unreadable => "unreadable",
+            Why::NoMajority => "no majority",
         }
         .to_owned(),
         Ok(Attempt::TooLate) => "too late".to_owned(),
@@ -78,12 +82,15 @@ pub(super) fn released(ended: Result<Answer<Released>, Error>) -> String {
         Released::Freed => "freed",
         Released::Lost => "lost",
         Released::LeftAlone => "left alone",
+        Released::StillHeld => "still held",
+        Released::Intruded => "freed, intruded",
     })
 }
 
 pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
     answer(ended, |extended| match extended {
         Extended::Until(_) => "extended",
+        Extended::Intruded(_) => "extended, intruded",
         Extended::Lost => "lost",
         Extended::NotSpoken => "not spoken",
     })
@@ -92,6 +99,7 @@ pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
 pub(super) fn standing(ended: Result<Standing, Error>) -> String {
     match ended {
         Ok(Standing::Ours { left }) => format!("ours{}", for_seconds(left)),
+        Ok(Standing::Intruded { left }) => format!("intruded{}", for_seconds(left)),
         Ok(Standing::Theirs) => "theirs".to_owned(),
         Ok(Standing::Free) => "free".to_owned(),
         Ok(Standing::Indistinct { left }) => format!("indistinct{}", for_seconds(left)),

@@ -111,8 +111,10 @@ impl Locker for Watched {
 
 /// Every extension writes another value, as the old clients' stamps do.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "only a task can be cancelled"))]
 pub(super) struct Restamped(pub(super) Key);
 
+#[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "only a task can be cancelled"))]
 impl Restamped {
     fn written(&self, value: Vec<u8>, only: Only<'_>, redis: &mut Transcript) -> Turn<Option<Hold>> {
         let since = redis.clock()?;

@@ -59,6 +59,10 @@ impl<C: Connect> Driver for Threads<C> {
         guard.release()
     }
 
+    fn abandon(&self, guard: Self::Guard) {
+        guard.abandon();
+    }
+
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
         guard.extend()
     }

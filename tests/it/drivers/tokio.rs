@@ -72,6 +72,10 @@ impl<C: Connect> Driver for Tasks<C> {
         self.runtime.block_on(guard.release())
     }
 
+    fn abandon(&self, guard: Self::Guard) {
+        self.runtime.block_on(guard.abandon());
+    }
+
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
         self.runtime.block_on(guard.extend())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::explore::{Bounds, End, Grain, NotForAllTime, Property, Search};
+use lockshift::explore::{Bounds, Client, End, Grain, NotForAllTime, Property, Scene, Search};
 use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::{Lease, Locker};
 use lockshift::wire::Key;
@@ -48,14 +48,37 @@ fn nothing_is_found_later_that_is_not_found_soon_enough() {
         dialect("php-json-first"),
     ];
     for locker in coarse {
-        let scene = crowd(&locker, 2, Bounds { crashes: 1, ..Bounds::ticks(6) }).grain(Grain::Coarse);
-        let bounded = search(&scene, &WATCHED);
-        let unbounded = search(&scene.for_all_time().unwrap(), &WATCHED);
-        assert_eq!((bounded.end, unbounded.end), (End::Exhausted, End::Exhausted));
-        assert_eq!(violated(&bounded), violated(&unbounded));
-        let traces = bounded.violations.iter().zip(&unbounded.violations);
-        traces.for_each(|(bounded, unbounded)| assert_eq!(bounded.trace.says, unbounded.trace.says));
+        same_for_all_time(crowd(&locker, 2, Bounds { crashes: 1, ..Bounds::ticks(6) }).grain(Grain::Coarse));
     }
+}
+
+#[test]
+fn neither_is_it_in_mixed_company_with_skewed_clocks_among_three_or_step_by_step() {
+    let within = |ticks| Scene::new(Bounds { crashes: 1, ..Bounds::ticks(ticks) });
+    let one = |locker: &Arc<dyn Locker>, skew| Client { skew, ..Client::new("test", Arc::clone(locker)) };
+    let (php, modern) = (dialect("php-getset"), token(1));
+    let coarse = |scene: Scene| scene.grain(Grain::Coarse);
+    for scene in [
+        coarse(within(7).client(one(&php, 0)).client(one(&modern, 0))),
+        coarse(within(7).client(one(&getset(1), 1)).client(one(&getset(1), 0))),
+        coarse(within(7).client(one(&modern, 2)).client(one(&php, 0))),
+        coarse(crowd(&modern, 3, Bounds { crashes: 1, lost_replies: 1, ..Bounds::ticks(5) })),
+        coarse(crowd(&getset(1), 3, Bounds::ticks(6))),
+        crowd(&getset(1), 2, Bounds::ticks(6)),
+        crowd(&modern, 2, Bounds { crashes: 1, ..Bounds::ticks(4) }),
+    ] {
+        same_for_all_time(scene);
+    }
+}
+
+/// The same rules are broken, each on as short a schedule and told in the same words, whether the clock ends or not.
+fn same_for_all_time(scene: Scene) {
+    let bounded = search(&scene, &WATCHED);
+    let unbounded = search(&scene.for_all_time().unwrap(), &WATCHED);
+    assert_eq!((bounded.end, unbounded.end), (End::Exhausted, End::Exhausted));
+    assert_eq!(violated(&bounded), violated(&unbounded));
+    let traces = bounded.violations.iter().zip(&unbounded.violations);
+    traces.for_each(|(bounded, unbounded)| assert_eq!(bounded.trace.says, unbounded.trace.says));
 }
 
 #[test]

@@ -29,7 +29,8 @@ fn call((text, keys, args): (String, Vec<&str>, Vec<String>)) -> Phrase {
 }
 
 fn argument() -> impl Strategy<Value = String> {
-    select(&["a", "b", "x", "1", "2", "30", "1000", "-1", "read", "write", "0"][..]).prop_map(str::to_owned)
+    select(&["a", "b", "x", "1", "2", "30", "1000", "-1", "read", "write", "0", "PUBLISH", "SPUBLISH"][..])
+        .prop_map(str::to_owned)
 }
 
 fn root() -> PathBuf {

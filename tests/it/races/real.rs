@@ -1,9 +1,8 @@
 //! Every schedule that was found, on a real Redis.
 
-use lockshift::explore::Exchange;
 use lockshift::races::{self, Found};
 use lockshift::replay::{Divergence, replay};
-use lockshift::wire::{Key, Reply, UnixTime};
+use lockshift::wire::{Key, Node, Reply, UnixTime};
 
 use super::found::{ONE_THREAD, find};
 use crate::server::Server;
@@ -32,24 +31,32 @@ fn a_real_redis_answers_every_found_schedule_as_the_simulated_one() {
 fn on(server: &Server, cast: &races::Cast, found: &Found) -> Result<(), Divergence> {
     let key = Key::from("lockshift:replay");
     let trace = cast.retell(found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
-    replay(&trace, &mut || server.client().get_connection())
+    replay(&trace, 1, &mut |_| server.client().get_connection())
 }
 
-/// The one race on several servers: no time passes in it, and nothing expires.
 #[test]
 fn three_real_servers_answer_the_minorities_as_simulated_ones_do() {
     let servers = [(); 3].map(|()| Server::start());
     let race = races::find("partial-quorum-stays").unwrap();
     let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
-    let trace = race.cast.retell(&found, &Key::from("lock"), UnixTime::from_secs(1_800_000_000).unwrap());
-    let commands: Vec<_> = trace.steps.iter().filter_map(|step| step.exchange.as_ref()).collect();
-    assert_eq!(commands.iter().filter(|exchange| exchange.reply == Reply::ok()).count(), 3, "each has one");
-    for Exchange { command, reply } in commands {
-        let mut connection = servers[usize::from(command.node().0)].connect();
-        let sent = command.words()[1..].iter().fold(redis::cmd("SET"), |mut sent, word| sent.arg(word).to_owned());
-        let answered: Option<String> = sent.query(&mut connection).unwrap();
-        assert_eq!(answered.is_some(), *reply == Reply::ok(), "{command}");
+    let key = Key::from("lockshift:replay");
+    let trace = race.cast.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    let on =
+        |trace, count| replay(trace, count, &mut |node: Node| servers[usize::from(node.0)].client().get_connection());
+    on(&trace, 3).unwrap();
+    let few = on(&trace, 2).unwrap_err();
+    assert_eq!(few.to_string(), "the schedule speaks to 3 servers, and there are 2");
+    for server in &servers {
+        let asked: String = redis::cmd("INFO").arg("commandstats").query(&mut server.connect()).unwrap();
+        assert!(asked.contains("cmdstat_set:calls="), "each was asked for the lock:\n{asked}");
+        assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "nothing stays behind");
     }
+
+    let mut liar = trace.clone();
+    let mut exchanges = liar.steps.iter_mut().filter_map(|step| step.exchange.as_mut());
+    let last = exchanges.rfind(|exchange| exchange.command.node() == Node(2)).unwrap();
+    last.reply = Reply::Int(7);
+    assert!(matches!(on(&liar, 3), Err(Divergence::Reply { .. })), "the third is listened to");
 }
 
 #[test]
@@ -73,13 +80,13 @@ fn a_schedule_that_is_not_so_is_told_apart() {
 
     let mut liar = honest.clone();
     let release = liar.steps.last_mut().unwrap().exchange.as_mut().unwrap();
-    release.reply = lockshift::wire::Reply::Int(0);
-    let caught = replay(&liar, &mut || server.client().get_connection()).unwrap_err();
+    release.reply = Reply::Int(0);
+    let caught = replay(&liar, 1, &mut |_| server.client().get_connection()).unwrap_err();
     assert_eq!(caught.to_string(), "DEL lockshift:replay was answered 1, and 0 in the trace");
 
     let mut timeless = honest.clone();
     timeless.steps.retain(|step| step.actor.is_some());
     timeless.steps.iter_mut().for_each(|step| step.at_ms = 0);
-    let caught = replay(&timeless, &mut || server.client().get_connection()).unwrap_err();
+    let caught = replay(&timeless, 1, &mut |_| server.client().get_connection()).unwrap_err();
     assert!(matches!(caught, Divergence::Reply { .. }), "without its ticks the lock is still held: {caught}");
 }

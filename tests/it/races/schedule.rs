@@ -36,9 +36,14 @@ pub(super) fn broken_by(scene: &Scene, property: Property, wishes: &[Action]) ->
     let properties = Properties::of(&[property]);
     let (mut world, mut happened) = (scene.world(), Vec::new());
     for &wish in wishes {
-        if !scene.actions(&world).contains(&wish) {
-            continue;
-        }
+        let possible = scene.actions(&world);
+        let is_wished = |action: &&Action| match (wish, **action) {
+            // Whoever has asked several servers wishes for the next of them to hear of it.
+            (Action::Step(who), Action::StepOn(stepper, _)) => who == stepper,
+            (Action::LoseReply(who), Action::LoseReplyOn(loser, _)) => who == loser,
+            (wish, action) => wish == action,
+        };
+        let Some(&wish) = possible.iter().find(is_wished) else { continue };
         let (after, violated) = scene.apply_judged(&world, wish, properties);
         happened.push(wish);
         world = after;
@@ -61,7 +66,7 @@ fn is_lost(scene: &Scene, world: &World) -> bool {
     let (mut seen, mut open) = (HashSet::from([world.clone()]), VecDeque::from([world.clone()]));
     while let Some(world) = open.pop_front() {
         for action in scene.actions(&world) {
-            let (Action::Step(_) | Action::Tick | Action::Leap) = action else { continue };
+            let (Action::Step(_) | Action::StepOn(..) | Action::Tick | Action::Leap) = action else { continue };
             let after = scene.apply(&world, action);
             if action.client().is_some_and(|who| waits(&world, who) && after.actors[who].hold().is_some()) {
                 return false;

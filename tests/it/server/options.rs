@@ -14,6 +14,7 @@ pub(crate) struct Options {
     pub(super) password: Option<String>,
     program: Option<PathBuf>,
     lines: Vec<String>,
+    is_sentinel: bool,
 }
 
 impl Options {
@@ -42,6 +43,13 @@ impl Options {
         self.line(format_args!("replicaof 127.0.0.1 {}", master.address().port()))
     }
 
+    /// It is no database but a sentinel, alone, that watches `master` under the name `mymaster`.
+    pub(crate) fn sentinel_of(self, master: &Server) -> Self {
+        let port = master.address().port();
+        let watches = self.line(format_args!("sentinel monitor mymaster 127.0.0.1 {port} 1"));
+        Self { is_sentinel: true, ..watches }
+    }
+
     /// One more line of `redis.conf`.
     pub(crate) fn line(mut self, line: impl ToString) -> Self {
         self.lines.push(line.to_string());
@@ -50,6 +58,9 @@ impl Options {
 
     /// Starts it, where `command` would start the redis-server in PATH.
     pub(super) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        if self.is_sentinel {
+            command.arg("--sentinel");
+        }
         match &self.program {
             None => command.spawn(),
             Some(program) => {

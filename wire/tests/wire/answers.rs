@@ -59,6 +59,7 @@ fn one_is_yes_and_zero_is_no() {
     check("EXPIRE k -5", |redis| redis.expire(&k(), -5), &yes_or_no);
     check("PEXPIRE k 5", |redis| redis.pexpire(&k(), 5), &yes_or_no);
     check("EXPIREAT k 5", |redis| redis.expireat(&k(), 5), &yes_or_no);
+    check("HEXISTS k f", |redis| redis.hexists(&k(), b"f"), &yes_or_no);
 }
 
 #[test]
@@ -96,6 +97,17 @@ fn the_time() {
     for reply in odd {
         let mut redis = Transcript::from_iter([lockshift_wire::Entry::Exchange(Command::new("TIME"), reply)]);
         assert!(matches!(redis.time(), Err(Pending::Fault(Fault::Unexpected { .. }))));
+    }
+}
+
+#[test]
+fn fields_with_their_values() {
+    let array = |items: &[&str]| Reply::Array(items.iter().map(Reply::bulk).collect());
+    let pair = (b"f".to_vec(), b"v".to_vec());
+    check("HGETALL k", |redis| redis.hgetall(&k()), &[(array(&["f", "v"]), vec![pair]), (array(&[]), vec![])]);
+    for odd in [array(&["f"]), Reply::Array(vec![Reply::bulk("f"), Reply::Int(1)])] {
+        let mut redis = Transcript::from_iter([lockshift_wire::Entry::Exchange(Command::new("HGETALL").arg("k"), odd)]);
+        assert!(matches!(redis.hgetall(&k()), Err(Pending::Fault(Fault::Unexpected { .. }))));
     }
 }
 

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use lockshift_wire::{Command, Entry, Key, MonoTime, Pending, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift_wire::{
+    Command, Entry, Heard, Key, MonoTime, Node, Pending, Procedure, Reading, Reply, Silence, Transcript, Turn, UnixTime,
+};
 
 fn reading(millis: i64) -> Reading {
     let mono = MonoTime::since_origin(Duration::from_millis(millis.unsigned_abs()));
@@ -85,5 +87,63 @@ fn an_answer_without_a_question_is_a_bug() {
 fn panic_of(told: Entry, protocol: impl Fn(&mut Transcript) -> Turn<()>) -> String {
     let mut redis = Transcript::from_iter([told]);
     let panic = catch_unwind(AssertUnwindSafe(|| protocol(&mut redis))).expect_err("it asked something else");
+    *panic.downcast::<String>().expect("the panic has a text")
+}
+
+/// Asks three servers whether they have the key.
+fn in_how_many(redis: &mut Transcript) -> Turn<usize> {
+    let commands = [0, 1, 2].map(|node| Command::new("EXISTS").arg("k").on(Node(node)));
+    let heard = redis.round(&commands)?;
+    Ok(heard.iter().filter(|heard| **heard == Heard::Reply(Reply::Int(1))).count())
+}
+
+#[test]
+fn a_round_is_answered_in_any_order_and_silence_is_an_answer() {
+    let exists = |node| Command::new("EXISTS").arg("k").on(Node(node));
+    let mut redis = Transcript::new();
+    assert_eq!(in_how_many(redis.rewind()), Err(Pending::Round(vec![exists(0), exists(1), exists(2)])));
+    redis.record_heard(Node(2), Heard::Reply(Reply::Int(1)));
+    assert_eq!(in_how_many(redis.rewind()), Err(Pending::Round(vec![exists(0), exists(1)])));
+    let mut other = redis.clone();
+    for (node, heard) in [(0, Heard::Silence(Silence::TooSlow)), (1, Heard::Reply(Reply::Int(1)))] {
+        redis.record_heard(Node(node), heard.clone());
+    }
+    for (node, heard) in [(1, Heard::Reply(Reply::Int(1))), (0, Heard::Silence(Silence::TooSlow))] {
+        other.record_heard(Node(node), heard.clone());
+    }
+    assert_eq!(in_how_many(redis.rewind()), Ok(2));
+    assert_eq!(redis.entries(), other.entries(), "the order is forgotten");
+}
+
+#[test]
+fn a_round_to_nobody_is_over() {
+    let mut redis = Transcript::new();
+    assert_eq!(redis.round(&[]), Ok(vec![]));
+    assert_eq!(redis.entries(), []);
+}
+
+#[test]
+fn a_round_that_changes_on_a_rerun_and_an_answer_too_many_are_bugs() {
+    let get = |node| Command::new("GET").arg("k").on(Node(node));
+    let asked = |commands: Vec<Command>| move |redis: &mut Transcript| redis.round(&commands).map(drop);
+    let half = || Entry::Round(vec![(get(0), Some(Heard::Reply(Reply::Nil))), (get(1), None)]);
+    let fewer = panic_of(half(), asked(vec![get(0)]));
+    assert!(fewer.contains("before and [`GET k`] now"), "{fewer}");
+    let alone = panic_of(half(), |redis| redis.send(get(0)).map(drop));
+    assert!(alone.contains("before and `GET k` now"), "{alone}");
+    let twice = panic_of_first(asked(vec![get(1), get(1)]));
+    assert!(twice.contains("asks each server once"), "{twice}");
+
+    let mut redis = Transcript::from_iter([half()]);
+    redis.record_heard(Node(1), Heard::Silence(Silence::Unreachable));
+    for node in [0, 1, 2] {
+        let mut redis = redis.clone();
+        let again = AssertUnwindSafe(move || redis.record_heard(Node(node), Heard::Reply(Reply::Nil)));
+        assert!(catch_unwind(again).is_err(), "nothing is to be heard from {node}");
+    }
+}
+
+fn panic_of_first(protocol: impl Fn(&mut Transcript) -> Turn<()>) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(|| protocol(&mut Transcript::new()))).expect_err("it cannot be asked");
     *panic.downcast::<String>().expect("the panic has a text")
 }

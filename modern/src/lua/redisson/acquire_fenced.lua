@@ -1,0 +1,10 @@
+-- KEYS[1] lock, KEYS[2] counter of fences; ARGV[1] lease in ms, ARGV[2] owner.
+-- Enters if the lock is free or the owner's, and counts every entry. Answers -1 and the count, or the ms until its lease
+-- ends and -1.
+if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+  return {redis.call('pttl', KEYS[1]), -1}
+end
+local count = redis.call('incr', KEYS[2])
+redis.call('hincrby', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return {-1, count}

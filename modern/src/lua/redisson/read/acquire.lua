@@ -1,0 +1,21 @@
+-- KEYS[1] lock, KEYS[2] what the keys of this reader's leases begin with;
+-- ARGV[1] lease in ms, ARGV[2] the owner as a reader, ARGV[3] the owner as a writer.
+-- Enters if nobody writes, or the owner itself. Each entry has a key of its own, which lives for its lease; the lock
+-- lives as long as the longest. Answers nil, or the ms until the writer's lease ends.
+local mode = redis.call('hget', KEYS[1], 'mode')
+if not mode then
+  redis.call('hset', KEYS[1], 'mode', 'read')
+  redis.call('hset', KEYS[1], ARGV[2], 1)
+  redis.call('set', KEYS[2] .. ':1', 1)
+  redis.call('pexpire', KEYS[2] .. ':1', ARGV[1])
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if mode == 'read' or mode == 'write' and redis.call('hexists', KEYS[1], ARGV[3]) == 1 then
+  local lease = KEYS[2] .. ':' .. redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('set', lease, 1)
+  redis.call('pexpire', lease, ARGV[1])
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))
+  return nil
+end
+return redis.call('pttl', KEYS[1])

@@ -1,0 +1,32 @@
+-- KEYS[1] lock, KEYS[2] channel, KEYS[3] latch of this release;
+-- ARGV[1] message, ARGV[2] lease in ms, ARGV[3] the owner as a writer, ARGV[4] PUBLISH or SPUBLISH,
+-- ARGV[5] the latch's time to live in ms.
+-- Leaves once. nil not the owner's, 0 still the owner's, 1 the writer is gone: announced, unless it stays as a reader.
+-- The latch keeps the answer; where there is no lock, it says 1.
+local before = redis.call('get', KEYS[3])
+if before then
+  return tonumber(before)
+end
+local mode = redis.call('hget', KEYS[1], 'mode')
+if not mode then
+  redis.call(ARGV[4], KEYS[2], ARGV[1])
+  redis.call('set', KEYS[3], 1, 'px', ARGV[5])
+  return nil
+end
+if mode ~= 'write' or redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  return nil
+end
+if redis.call('hincrby', KEYS[1], ARGV[3], -1) > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  redis.call('set', KEYS[3], 0, 'px', ARGV[5])
+  return 0
+end
+redis.call('hdel', KEYS[1], ARGV[3])
+if redis.call('hlen', KEYS[1]) == 1 then
+  redis.call('del', KEYS[1])
+  redis.call(ARGV[4], KEYS[2], ARGV[1])
+else
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
+redis.call('set', KEYS[3], 1, 'px', ARGV[5])
+return 1

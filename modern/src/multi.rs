@@ -1,0 +1,136 @@
+//! Several keys at once, all or none, in one command.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+use thiserror::Error;
+
+const ACQUIRE: Script = Script::new(include_str!("lua/multi/acquire.lua"));
+const RELEASE: Script = Script::new(include_str!("lua/multi/release.lua"));
+const EXTEND: Script = Script::new(include_str!("lua/multi/extend.lua"));
+
+/// A lock on several keys: it is won on all of them or on none, and lost when it is lost on one.
+///
+/// Each key holds the token, as that of a [`TokenLock`](crate::TokenLock) does, and the two respect each other. No order of
+/// keys can end in a deadlock, because nobody ever holds some of them and waits for the others.
+#[derive(Clone, Debug)]
+pub struct MultiKeyLock {
+    keys: Vec<Key>,
+    lease: Lease,
+}
+
+/// Keys that cannot be locked in one command.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotTogether {
+    /// There is no key.
+    #[error("a lock needs a key: there is none")]
+    NoKey,
+    /// In a cluster two of them may be on different servers.
+    #[error(
+        "`{one}` and `{other}` are in different hash slots ({} and {}): one command cannot lock both. Give them a common \
+         {{hash tag}}",
+        one.slot(),
+        other.slot()
+    )]
+    OtherSlot {
+        /// The first key.
+        one: Key,
+        /// The first that is in another slot.
+        other: Key,
+    },
+}
+
+impl MultiKeyLock {
+    /// A lock on these keys, for `lease` at a time. A key that is named twice counts once.
+    ///
+    /// # Errors
+    /// [`NotTogether`]: there is none, or they are not all in one hash slot.
+    pub fn new(keys: impl IntoIterator<Item = Key>, lease: Lease) -> Result<Self, NotTogether> {
+        let mut together: Vec<Key> = Vec::new();
+        for key in keys {
+            match together.first() {
+                Some(one) if one.slot() != key.slot() => {
+                    return Err(NotTogether::OtherSlot { one: one.clone(), other: key });
+                }
+                _ if together.contains(&key) => {}
+                _ => together.push(key),
+            }
+        }
+        if together.is_empty() {
+            return Err(NotTogether::NoKey);
+        }
+        Ok(Self { keys: together, lease: lease.rounded_up_to(Duration::from_millis(1)) })
+    }
+
+    /// The keys, each once, in the order in which they were given.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn all(&self) -> Vec<&Key> {
+        self.keys.iter().collect()
+    }
+
+    /// Deletes the keys that hold the token: whether all did.
+    fn delete(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        let deleted = redis.script_int(&RELEASE, &self.all(), &[token])?;
+        Ok(usize::try_from(deleted) == Ok(self.keys.len()))
+    }
+}
+
+impl Locker for MultiKeyLock {
+    /// The first of them.
+    fn key(&self) -> &Key {
+        &self.keys[0]
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let token = owner.token.hex().into_bytes();
+        let since = redis.clock()?;
+        let lease_ms = self.lease.length().as_millis().to_string();
+        let wait_ms = redis.script_int(&ACQUIRE, &self.all(), &[&token, lease_ms.as_bytes()])?;
+        Ok(match u64::try_from(wait_ms) {
+            Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }),
+            Ok(wait_ms) => {
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+            }
+        })
+    }
+
+    /// Deletes what is ours; if one key was not, the lock as a whole had been lost.
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        Ok(if self.delete(&hold.value, redis)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let since = redis.clock()?;
+        let lease_ms = self.lease.length().as_millis().to_string();
+        let extended = redis.script_flag(&EXTEND, &self.all(), &[&hold.value, lease_ms.as_bytes()])?;
+        Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    /// The worst that holds for one of the keys: somebody has it, nobody has it, ours ends first.
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        let (mut left, mut one_is_free) = (None, false);
+        for key in &self.keys {
+            let ttl = redis.pttl(key)?.left_of_millis();
+            match redis.get(key)? {
+                Some(token) if token != hold.value => return Ok(Standing::Theirs),
+                Some(_) => left = [left, ttl].into_iter().flatten().min(),
+                None => one_is_free = true,
+            }
+        }
+        Ok(if one_is_free { Standing::Free } else { Standing::Ours { left } })
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.delete(owner.token.hex().as_bytes(), redis).map(drop)
+    }
+}

@@ -1,0 +1,56 @@
+//! What the scripts answer.
+
+use core::time::Duration;
+
+use lockshift_lock::{Extended, Held, Hold, Why};
+use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
+
+/// Runs a script that enters: `None` if it has entered, else for how long the lock is still held.
+pub(super) fn enter(script: &Script, keys: &[&Key], args: &[&[u8]], redis: &mut Transcript) -> Turn<Option<Held>> {
+    match redis.script(script, keys, args)? {
+        Reply::Nil => Ok(None),
+        Reply::Int(left_ms) => Ok(Some(held_for(left_ms))),
+        other => Transcript::fault(script.evalsha(keys, args), other),
+    }
+}
+
+/// Runs the script that enters a fenced lock: the fence, or for how long the lock is still held. A count below zero, which
+/// only somebody else can have brought about, is no fence.
+pub(super) fn enter_fenced(
+    script: &Script,
+    keys: &[&Key],
+    args: &[&[u8]],
+    redis: &mut Transcript,
+) -> Turn<Result<Option<u64>, Held>> {
+    let reply = redis.script(script, keys, args)?;
+    match &reply {
+        Reply::Array(items) => match items.as_slice() {
+            [Reply::Int(left_ms), Reply::Int(-1)] => Ok(Err(held_for(*left_ms))),
+            [Reply::Int(-1), Reply::Int(fence)] => Ok(Ok(u64::try_from(*fence).ok())),
+            _ => Transcript::fault(script.evalsha(keys, args), reply),
+        },
+        _ => Transcript::fault(script.evalsha(keys, args), reply),
+    }
+}
+
+/// Runs a script that renews one lock.
+pub(super) fn renew(
+    script: &Script,
+    keys: &[&Key],
+    args: &[&[u8]],
+    hold: &Hold,
+    redis: &mut Transcript,
+) -> Turn<Extended> {
+    let since = redis.clock()?;
+    let reply = redis.script(script, keys, args)?;
+    match &reply {
+        Reply::Array(items) if *items == [Reply::Int(1)] => Ok(Extended::Until(Hold { since, ..hold.clone() })),
+        Reply::Array(items) if *items == [Reply::Int(0)] => Ok(Extended::Lost),
+        _ => Transcript::fault(script.evalsha(keys, args), reply),
+    }
+}
+
+/// Somebody else's, for so many milliseconds as PTTL says it: where that is no time, it is not known.
+fn held_for(left_ms: i64) -> Held {
+    Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(Why::Live) }
+}

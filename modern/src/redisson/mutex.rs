@@ -1,0 +1,150 @@
+//! The locks of one owner: plain, fenced, spinning, and not to be entered twice.
+
+use alloc::string::{String, ToString};
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use super::answers;
+use super::giving_back::GivingBack;
+use super::mark::{self, Mark};
+use super::names::prefixed;
+use super::publish::Publish;
+use crate::field;
+
+const ACQUIRE: Script = Script::new(include_str!("../lua/redisson/acquire.lua"));
+const ACQUIRE_FENCED: Script = Script::new(include_str!("../lua/redisson/acquire_fenced.lua"));
+const UNLOCK: Script = Script::new(include_str!("../lua/redisson/unlock.lua"));
+const UNLOCK_SPIN: Script = Script::new(include_str!("../lua/redisson/unlock_spin.lua"));
+const RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
+
+/// What Redisson has the server say to an owner who enters a lock that cannot be entered twice.
+pub(super) const ENTERED_TWICE: &[u8] = b"NON_REENTRANT_REACQUIRE";
+/// The message of a release: one of those who wait in a process may try.
+pub(super) const ONE_MAY_TRY: &[u8] = b"0";
+
+/// A lock of one owner at a time.
+///
+/// ```
+/// use core::time::Duration;
+/// use lockshift_lock::{Lease, Locker, Owner, Token};
+/// use lockshift_modern::redisson::{Kind, Mutex, Publish};
+///
+/// let lease = Lease::new(Duration::from_secs(30))?;
+/// let lock = Mutex::new("orders".into(), lease).kind(Kind::Fenced).publish(Publish::InSlot);
+/// let bell = lock.bell(&Owner::new(Token::new([7; 16]), 1, 1)).unwrap();
+/// assert_eq!((bell.channel.as_slice(), bell.sharded), (&b"redisson_lock__channel:{orders}"[..], true));
+/// # Ok::<(), lockshift_lock::LeaseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mutex {
+    name: Key,
+    lease: Lease,
+    kind: Kind,
+    publish: Publish,
+}
+
+/// What sets the locks of one owner apart. The hash is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `getLock`: its owner may enter again.
+    #[default]
+    Reentrant,
+    /// `getFencedLock`, by `lockAndGetToken` and `tryLockAndGetToken`: each entry has a [`fence`](Hold::fence).
+    Fenced,
+    /// `getSpinLock`: nobody is told of a release, those of the other kinds neither.
+    Spin,
+    /// `getNonReentrantLock`: to enter twice is an error of the server, `NON_REENTRANT_REACQUIRE`.
+    NonReentrant,
+}
+
+impl Mutex {
+    /// The lock of this name, for `lease` at a time: [`Kind::Reentrant`], announced by PUBLISH.
+    pub fn new(name: Key, lease: Lease) -> Self {
+        let lease = lease.rounded_up_to(Duration::from_millis(1));
+        Self { name, lease, kind: Kind::default(), publish: Publish::default() }
+    }
+
+    /// Of this kind.
+    #[must_use]
+    pub fn kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Announced by this command.
+    #[must_use]
+    pub fn publish(self, publish: Publish) -> Self {
+        Self { publish, ..self }
+    }
+
+    fn channel(&self) -> Key {
+        prefixed("redisson_lock__channel", &self.name)
+    }
+
+    fn lease_ms(&self) -> String {
+        self.lease.length().as_millis().to_string()
+    }
+}
+
+impl Locker for Mutex {
+    fn key(&self) -> &Key {
+        &self.name
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let field = owner.thread_name();
+        let since = redis.clock()?;
+        let lease_ms = self.lease_ms();
+        let args = [lease_ms.as_bytes(), field.as_bytes()];
+        let entered = match self.kind {
+            Kind::Reentrant | Kind::Spin => {
+                answers::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
+            }
+            Kind::NonReentrant => {
+                let args = [args[0], args[1], ENTERED_TWICE];
+                answers::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
+            }
+            Kind::Fenced => {
+                let counter = prefixed("redisson_lock_token", &self.name);
+                answers::enter_fenced(&ACQUIRE_FENCED, &[&self.name, &counter], &args, redis)?
+            }
+        };
+        Ok(match entered {
+            Ok(fence) => Acquired::Won(Hold { value: mark::value(&field, owner), since, lease: self.lease, fence }),
+            Err(held) => Acquired::Held(held),
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let mark = Mark::of(hold);
+        let lease_ms = self.lease_ms();
+        if self.kind == Kind::Spin {
+            let args = [lease_ms.as_bytes(), mark.field];
+            return GivingBack::of(&self.name, None).by(&UNLOCK_SPIN, [&self.name], args, mark, redis);
+        }
+        let args = [ONE_MAY_TRY, lease_ms.as_bytes(), mark.field];
+        let giving_back = GivingBack::of(&self.name, Some(self.publish));
+        giving_back.by(&UNLOCK, [&self.name, &self.channel()], args, mark, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let lease_ms = self.lease_ms();
+        answers::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), Mark::of(hold).field], hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        field::standing(&self.name, Mark::of(hold).field, redis)
+    }
+
+    fn bell(&self, _: &Owner) -> Option<Bell> {
+        match self.kind {
+            Kind::Spin => None,
+            Kind::Reentrant | Kind::Fenced | Kind::NonReentrant => Some(self.publish.bell(&self.channel())),
+        }
+    }
+}

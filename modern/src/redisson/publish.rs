@@ -1,0 +1,30 @@
+//! By which command a release is announced.
+
+use lockshift_lock::Bell;
+use lockshift_wire::Key;
+
+/// By which command a release is announced, and so how one has to listen. Clients that do not agree on it do not wake
+/// each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Publish {
+    /// PUBLISH: everywhere but in a cluster, and before Redisson 3.22 there too.
+    #[default]
+    Everywhere,
+    /// SPUBLISH: in a cluster of Redis 7 and later.
+    InSlot,
+}
+
+impl Publish {
+    /// The command's name.
+    pub(super) fn command(self) -> &'static [u8] {
+        match self {
+            Self::Everywhere => b"PUBLISH",
+            Self::InSlot => b"SPUBLISH",
+        }
+    }
+
+    /// What rings when it is announced on this channel.
+    pub(super) fn bell(self, channel: &Key) -> Bell {
+        Bell { channel: channel.as_bytes().to_vec(), sharded: self == Self::InSlot }
+    }
+}

@@ -1,0 +1,135 @@
+//! The read/write lock.
+//!
+//! The hash has a field `mode` beside its owners; a writer's field ends with `:write`. Every entry of a reader has a key of
+//! its own that lives for its lease, and when a reader leaves, the hash lives on only as long as the longest of them. A
+//! writer may become a reader before it leaves; nobody is told of that, so readers who wait sleep on. A reader cannot become
+//! a writer: it waits for itself.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use super::answers;
+use super::giving_back::GivingBack;
+use super::mark::{self, Mark};
+use super::mutex::ONE_MAY_TRY;
+use super::names::{prefixed, read_leases, tagged};
+use super::publish::Publish;
+use crate::field;
+
+const READ: Script = Script::new(include_str!("../lua/redisson/read/acquire.lua"));
+const READ_UNLOCK: Script = Script::new(include_str!("../lua/redisson/read/unlock.lua"));
+const READ_RENEW: Script = Script::new(include_str!("../lua/redisson/read/renew.lua"));
+const WRITE: Script = Script::new(include_str!("../lua/redisson/write/acquire.lua"));
+const WRITE_UNLOCK: Script = Script::new(include_str!("../lua/redisson/write/unlock.lua"));
+const WRITE_RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
+
+/// The message of a writer's release: all who wait may try.
+const ALL_MAY_TRY: &[u8] = b"1";
+
+/// One side of a read/write lock.
+#[derive(Clone, Debug)]
+pub struct ReadWrite {
+    name: Key,
+    mode: Mode,
+    lease: Lease,
+    publish: Publish,
+}
+
+impl ReadWrite {
+    /// The `mode` side of the read/write lock of this name, for `lease` at a time, announced by PUBLISH.
+    pub fn new(name: Key, mode: Mode, lease: Lease) -> Self {
+        Self { name, mode, lease: lease.rounded_up_to(Duration::from_millis(1)), publish: Publish::default() }
+    }
+
+    /// Announced by this command.
+    #[must_use]
+    pub fn publish(self, publish: Publish) -> Self {
+        Self { publish, ..self }
+    }
+
+    fn channel(&self) -> Key {
+        prefixed("redisson_rwlock", &self.name)
+    }
+
+    fn lease_ms(&self) -> String {
+        self.lease.length().as_millis().to_string()
+    }
+}
+
+impl Locker for ReadWrite {
+    fn key(&self) -> &Key {
+        &self.name
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let reader = owner.thread_name();
+        let writer = format!("{reader}:write");
+        let since = redis.clock()?;
+        let lease_ms = self.lease_ms();
+        let (field, held) = match self.mode {
+            Mode::Shared => {
+                let keys = [&self.name, &read_leases(&self.name, reader.as_bytes())];
+                let args = [lease_ms.as_bytes(), reader.as_bytes(), writer.as_bytes()];
+                (&reader, answers::enter(&READ, &keys, &args, redis)?)
+            }
+            Mode::Exclusive => {
+                let args = [lease_ms.as_bytes(), writer.as_bytes()];
+                (&writer, answers::enter(&WRITE, &[&self.name], &args, redis)?)
+            }
+        };
+        Ok(match held {
+            None => Acquired::Won(Hold { value: mark::value(field, owner), since, lease: self.lease, fence: None }),
+            Some(held) => Acquired::Held(held),
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let mark = Mark::of(hold);
+        let giving_back = GivingBack::of(&self.name, Some(self.publish));
+        match self.mode {
+            Mode::Shared => {
+                let (channel, leases) = (self.channel(), read_leases(&self.name, mark.field));
+                let keys = [&self.name, &channel, &leases, &tagged(&self.name)];
+                giving_back.by(&READ_UNLOCK, keys, [ONE_MAY_TRY, mark.field], mark, redis)
+            }
+            Mode::Exclusive => {
+                let lease_ms = self.lease_ms();
+                let args = [ALL_MAY_TRY, lease_ms.as_bytes(), mark.field];
+                giving_back.by(&WRITE_UNLOCK, [&self.name, &self.channel()], args, mark, redis)
+            }
+        }
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let field = Mark::of(hold).field;
+        let lease_ms = self.lease_ms();
+        match self.mode {
+            Mode::Shared => {
+                let keys = [&self.name, &tagged(&self.name)];
+                answers::renew(&READ_RENEW, &keys, &[lease_ms.as_bytes(), b"1", field], hold, redis)
+            }
+            Mode::Exclusive => answers::renew(&WRITE_RENEW, &[&self.name], &[lease_ms.as_bytes(), field], hold, redis),
+        }
+    }
+
+    /// The time is that of the whole lock, which may outlive a reader's own lease.
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        field::standing(&self.name, Mark::of(hold).field, redis)
+    }
+
+    fn bell(&self, _: &Owner) -> Option<Bell> {
+        Some(self.publish.bell(&self.channel()))
+    }
+}

@@ -1,0 +1,103 @@
+//! The re-entrant lock: a hash with one field, the owner, and in it how often the owner has entered.
+//!
+//! It is kept as it was written. The lease counts in whole seconds; a release in vain and a release that is not the last
+//! one change no TTL; and whoever enters again after its lease has run out begins to count anew, so that a release for an
+//! entry from before ends the new one. Nobody is told of a release. An owner is a thread of a program, so a reply that was
+//! lost cannot be made good: whether the owner has entered once more, nobody can tell.
+//!
+//! Source: "Distributed lock by Redis", "re-entrant lock (hash and Lua)" and "automatic renewal 1.0".
+
+use alloc::string::ToString;
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
+
+use crate::{fence, field};
+
+const ACQUIRE: Script = Script::new(include_str!("lua/reentrant/acquire.lua"));
+const ACQUIRE_FENCED: Script = Script::new(include_str!("lua/reentrant/acquire_fenced.lua"));
+const RELEASE: Script = Script::new(include_str!("lua/reentrant/release.lua"));
+const RENEW: Script = Script::new(include_str!("lua/reentrant/renew.lua"));
+
+/// A lock that its owner may enter again; as often as it entered, it has to leave.
+///
+/// The owner is [`Owner::thread_name`]: all acquisitions of one thread of one program.
+#[derive(Clone, Debug)]
+pub struct ReentrantLock {
+    key: Key,
+    lease: Lease,
+    counter: Option<Key>,
+}
+
+impl ReentrantLock {
+    /// A re-entrant lock on `key`; the lease is rounded up to whole seconds.
+    pub fn new(key: Key, lease: Lease) -> Self {
+        Self { key, lease: lease.rounded_up_to(Duration::from_secs(1)), counter: None }
+    }
+
+    /// With a [`fence`](Hold::fence) for every entry, counted in the sibling `fence` of the key, where
+    /// [`FencedTokenLock`](crate::FencedTokenLock) counts. The hash is the same, so both kinds can share it.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        Self { counter: Some(self.key.sibling("fence")), ..self }
+    }
+
+    fn lease_s(&self) -> alloc::string::String {
+        self.lease.length().as_secs().to_string()
+    }
+
+    /// Enters: whether it could, and with which fence.
+    fn enter(&self, owner: &[u8], redis: &mut Transcript) -> Turn<(bool, Option<u64>)> {
+        let lease_s = self.lease_s();
+        let args = [owner, lease_s.as_bytes()];
+        match &self.counter {
+            None => Ok((redis.script_flag(&ACQUIRE, &[&self.key], &args)?, None)),
+            Some(counter) => {
+                let fence = fence::count(&ACQUIRE_FENCED, &[&self.key, counter], &args, redis)?;
+                Ok((fence.is_some(), fence))
+            }
+        }
+    }
+}
+
+impl Locker for ReentrantLock {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let value = owner.thread_name().into_bytes();
+        let since = redis.clock()?;
+        let (entered, fence) = self.enter(&value, redis)?;
+        Ok(if entered {
+            Acquired::Won(Hold { value, since, lease: self.lease, fence })
+        } else {
+            Acquired::Held(Held::because(Why::Live))
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let (keys, args) = ([&self.key], [hold.value.as_slice()]);
+        match redis.script(&RELEASE, &keys, &args)? {
+            Reply::Nil => Ok(Released::Lost),
+            Reply::Int(0) => Ok(Released::StillHeld),
+            Reply::Int(1) => Ok(Released::Freed),
+            other => Transcript::fault(RELEASE.evalsha(&keys, &args), other),
+        }
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let since = redis.clock()?;
+        let renewed = redis.script_flag(&RENEW, &[&self.key], &[&hold.value, self.lease_s().as_bytes()])?;
+        Ok(if renewed { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        field::standing(&self.key, &hold.value, redis)
+    }
+}

@@ -1,0 +1,74 @@
+//! Several keys at once: which may be locked together, and what is all and what is none.
+
+use std::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Locker, Released, Standing, Why};
+use lockshift_modern::{MultiKeyLock, NotTogether};
+use lockshift_wire::Key;
+
+use crate::dialogue::{hold, lease, owner, play};
+
+fn lock() -> MultiKeyLock {
+    MultiKeyLock::new(["{k}a", "{k}b", "{k}a"].map(Key::from), lease(10_000)).unwrap()
+}
+
+#[test]
+fn keys_of_one_slot_are_locked_together() {
+    assert_eq!(lock().keys(), ["{k}a", "{k}b"].map(Key::from), "each once");
+    let refused = MultiKeyLock::new(["{k}a", "{k}b", "b"].map(Key::from), lease(10_000)).unwrap_err();
+    assert_eq!(refused, NotTogether::OtherSlot { one: "{k}a".into(), other: "b".into() });
+    assert_eq!(
+        refused.to_string(),
+        "`{k}a` and `b` are in different hash slots (7629 and 3300): one command cannot lock both. \
+         Give them a common {hash tag}"
+    );
+    assert_eq!(MultiKeyLock::new([], lease(10_000)).unwrap_err(), NotTogether::NoKey);
+}
+
+#[test]
+fn all_or_none_are_won() {
+    let ended = |answer| {
+        let dialogue = format!("clock -> 5\nEVALSHA <multi/acquire> 2 {{k}}a {{k}}b <token> 10000 -> {answer}");
+        play(&dialogue, |redis| lock().acquire(&owner(), redis))
+    };
+    let later = Held { retry_in: Some(Duration::from_millis(70)), ..Held::because(Why::Live) };
+    assert_eq!(ended("-1"), Ok(Acquired::Won(hold(5, 10_000))));
+    assert_eq!(ended("70"), Ok(Acquired::Held(later)));
+}
+
+#[test]
+fn what_is_lost_on_one_key_is_lost() {
+    for (answer, released) in [("2", Released::Freed), ("1", Released::Lost), ("0", Released::Lost)] {
+        let dialogue = format!("EVALSHA <multi/release> 2 {{k}}a {{k}}b <token> -> {answer}");
+        assert_eq!(play(&dialogue, |redis| lock().release(&hold(0, 10_000), redis)), Ok(released));
+    }
+    for (answer, extended) in [("1", Extended::Until(hold(7, 10_000))), ("0", Extended::Lost)] {
+        let dialogue = format!("clock -> 7\nEVALSHA <multi/extend> 2 {{k}}a {{k}}b <token> 10000 -> {answer}");
+        assert_eq!(play(&dialogue, |redis| lock().extend(&hold(0, 10_000), redis)), Ok(extended));
+    }
+}
+
+#[test]
+fn a_look_tells_the_worst() {
+    let (mine, theirs, none) = ("\"<token>\"", "\"theirs\"", "(nil)");
+    let ours = Standing::Ours { left: Some(Duration::from_millis(50)) };
+    let table = [
+        ((50, mine), Some((90, mine)), ours),
+        ((90, mine), Some((50, mine)), ours),
+        ((50, mine), Some((90, theirs)), Standing::Theirs),
+        ((50, theirs), None, Standing::Theirs),
+        ((-2, none), Some((90, mine)), Standing::Free),
+        ((-2, none), Some((90, theirs)), Standing::Theirs),
+    ];
+    for (first, second, expected) in table {
+        let look = |key, (ttl, value)| format!("PTTL {key} -> {ttl}\nGET {key} -> {value}\n");
+        let dialogue = look("{k}a", first) + &second.map(|second| look("{k}b", second)).unwrap_or_default();
+        assert_eq!(play(&dialogue, |redis| lock().standing(&hold(0, 10_000), redis)), Ok(expected), "{dialogue}");
+    }
+}
+
+#[test]
+fn a_try_whose_reply_was_lost_is_taken_back_everywhere() {
+    let said = "EVALSHA <multi/release> 2 {k}a {k}b <token> -> 1";
+    assert_eq!(play(said, |redis| lock().disclaim(&owner(), redis)), Ok(()));
+}

@@ -1,0 +1,216 @@
+//! The locks of Redisson: keys and arguments in their order, what the answers mean, and where a release is announced.
+
+use std::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Released, Token, Why};
+use lockshift_modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
+use lockshift_wire::{Pending, Transcript};
+
+use crate::dialogue::{self, lease, owner, play};
+
+fn mutex(kind: Kind) -> Mutex {
+    Mutex::new("k".into(), lease(10_000)).kind(kind)
+}
+
+fn side(mode: Mode) -> ReadWrite {
+    ReadWrite::new("k".into(), mode, lease(10_000))
+}
+
+fn fair() -> Fair {
+    Fair::new("k".into(), lease(10_000))
+}
+
+/// What the owner holds: its field, and the name of its release.
+fn hold(since_ms: u64, suffix: &str) -> Hold {
+    let value = format!("{}{suffix}#{}", owner().thread_name(), owner().token.hex());
+    Hold { value: value.into_bytes(), ..dialogue::hold(since_ms, 10_000) }
+}
+
+fn held(left_ms: Option<u64>) -> Acquired {
+    Acquired::Held(Held { retry_in: left_ms.map(Duration::from_millis), ..Held::because(Why::Live) })
+}
+
+/// Each lock, and how it asks to enter.
+#[test]
+fn entering() {
+    let now = 1_700_000_000_005_u64;
+    let queued = "k redisson_lock_queue:{k} redisson_lock_timeout:{k} 10000 <me>";
+    let table: [(&dyn Locker, &str, String); 7] = [
+        (&mutex(Kind::Reentrant), "", "<redisson/acquire> 1 k 10000 <me>".into()),
+        (&mutex(Kind::Spin), "", "<redisson/acquire> 1 k 10000 <me>".into()),
+        (&mutex(Kind::NonReentrant), "", "<redisson/acquire> 1 k 10000 <me> NON_REENTRANT_REACQUIRE".into()),
+        (&side(Mode::Shared), "", "<redisson/read/acquire> 2 k {k}:<me>:rwlock_timeout 10000 <me> <me>:write".into()),
+        (&side(Mode::Exclusive), ":write", "<redisson/write/acquire> 1 k 10000 <me>:write".into()),
+        (&fair().patience(Duration::from_millis(1_500)), "", format!("<redisson/fair/acquire> 3 {queued} 1500 {now}")),
+        (
+            &fair().non_reentrant(),
+            "",
+            format!("<redisson/fair/acquire> 3 {queued} 300000 {now} NON_REENTRANT_REACQUIRE"),
+        ),
+    ];
+    for (lock, suffix, said) in table {
+        let ended = |answer| {
+            let dialogue = format!("clock -> 5\nEVALSHA {said} -> {answer}");
+            play(&dialogue, |redis| lock.acquire(&owner(), redis))
+        };
+        assert_eq!(ended("(nil)"), Ok(Acquired::Won(hold(5, suffix))), "{said}");
+        assert_eq!(ended("4000"), Ok(held(Some(4_000))), "{said}");
+        assert_eq!(ended("-1"), Ok(held(None)), "{said}: the lock has no time to live");
+        assert!(ended("OK").is_err(), "{said}");
+    }
+}
+
+#[test]
+fn entering_with_a_fence() {
+    let ended = |answer| {
+        let said = "EVALSHA <redisson/acquire_fenced> 2 k redisson_lock_token:{k} 10000 <me>";
+        play(&format!("clock -> 5\n{said} -> {answer}"), |redis| mutex(Kind::Fenced).acquire(&owner(), redis))
+    };
+    assert_eq!(ended("[-1, 7]"), Ok(Acquired::Won(Hold { fence: Some(7), ..hold(5, "") })));
+    assert_eq!(ended("[-1, -7]"), Ok(Acquired::Won(hold(5, ""))), "it holds, and has no fence to show");
+    assert_eq!(ended("[4000, -1]"), Ok(held(Some(4_000))));
+    assert_eq!(ended("[-1, -1]"), Ok(held(None)), "the lock has no time to live");
+    assert!(ended("(nil)").is_err() && ended("[1]").is_err());
+}
+
+/// Each lock, what reads the clock before, and how it asks to leave. Behind it comes the removal of the latch.
+#[test]
+fn leaving() {
+    let channel = "redisson_lock__channel:{k}";
+    let latch = "redisson_unlock_latch:{k}:<token>";
+    let unlock = |publish| format!("<redisson/unlock> 3 k {channel} {latch} 0 10000 <me> {publish} 20000");
+    let table: [(&dyn Locker, &str, &str, String); 7] = [
+        (&mutex(Kind::Reentrant), "", "", unlock("PUBLISH")),
+        (&mutex(Kind::Fenced), "", "", unlock("PUBLISH")),
+        (&mutex(Kind::NonReentrant).publish(Publish::InSlot), "", "", unlock("SPUBLISH")),
+        (&mutex(Kind::Spin), "", "", format!("<redisson/unlock_spin> 2 k {latch} 10000 <me> 20000")),
+        (
+            &side(Mode::Shared),
+            "",
+            "",
+            format!(
+                "<redisson/read/unlock> 5 k redisson_rwlock:{{k}} {{k}}:<me>:rwlock_timeout {{k}} {latch} 0 <me> \
+                 PUBLISH 20000"
+            ),
+        ),
+        (
+            &side(Mode::Exclusive).publish(Publish::InSlot),
+            ":write",
+            "",
+            format!("<redisson/write/unlock> 3 k redisson_rwlock:{{k}} {latch} 1 10000 <me>:write SPUBLISH 20000"),
+        ),
+        (
+            &fair(),
+            "",
+            "clock -> 9\n",
+            format!(
+                "<redisson/fair/unlock> 5 k redisson_lock_queue:{{k}} redisson_lock_timeout:{{k}} {channel} {latch} \
+                 0 10000 <me> 1700000000009 PUBLISH 20000"
+            ),
+        ),
+    ];
+    for (lock, suffix, clock, said) in table {
+        for (answer, meaning) in [("(nil)", Released::Lost), ("0", Released::StillHeld), ("1", Released::Freed)] {
+            for removed in ["1", "0", "(error) READONLY You can't write"] {
+                let dialogue = format!("{clock}EVALSHA {said} -> {answer}\nDEL {latch} -> {removed}");
+                assert_eq!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)), Ok(meaning), "{said}");
+            }
+        }
+        let dialogue = format!("{clock}EVALSHA {said} -> 2");
+        assert!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)).is_err(), "{said}");
+    }
+}
+
+/// Each lock, and how it renews.
+#[test]
+fn renewing() {
+    let table: [(&dyn Locker, &str, &str); 4] = [
+        (&mutex(Kind::Fenced), "", "<redisson/renew> 1 k 10000 <me>"),
+        (&fair(), "", "<redisson/renew> 1 k 10000 <me>"),
+        (&side(Mode::Exclusive), ":write", "<redisson/renew> 1 k 10000 <me>:write"),
+        (&side(Mode::Shared), "", "<redisson/read/renew> 2 k {k} 10000 1 <me>"),
+    ];
+    for (lock, suffix, said) in table {
+        let ended = |answer| {
+            let dialogue = format!("clock -> 7\nEVALSHA {said} -> {answer}");
+            play(&dialogue, |redis| lock.extend(&hold(0, suffix), redis))
+        };
+        assert_eq!(ended("[1]"), Ok(Extended::Until(hold(7, suffix))), "{said}");
+        assert_eq!(ended("[0]"), Ok(Extended::Lost), "{said}");
+        assert!(ended("1").is_err() && ended("[1, 1]").is_err(), "{said}");
+    }
+}
+
+#[test]
+fn a_place_in_the_queue_is_given_up() {
+    let said =
+        "EVALSHA <redisson/fair/give_up> 2 redisson_lock_queue:{k} redisson_lock_timeout:{k} <me> 300000 -> (nil)";
+    assert_eq!(play(said, |redis| fair().withdraw(&owner(), redis)), Ok(()));
+    assert_eq!(play(said, |redis| fair().disclaim(&owner(), redis)), Ok(()));
+    assert_eq!(play("", |redis| mutex(Kind::Reentrant).disclaim(&owner(), redis)), Ok(()), "who knows if it entered");
+}
+
+/// Names with braces are left as they are.
+#[test]
+fn names_that_hold_a_brace() {
+    let table = [("k", "{k}"), ("a{b}c", "a{b}c"), ("a{", "a{"), ("a}", "{a}}")];
+    for (name, tagged) in table {
+        let lock = Mutex::new(name.into(), lease(10_000));
+        let channel = lock.bell(&owner()).map(|bell| bell.channel);
+        assert_eq!(channel, Some(format!("redisson_lock__channel:{tagged}").into_bytes()));
+        let reader = ReadWrite::new(name.into(), Mode::Shared, lease(10_000));
+        let said = format!("clock -> 7\nEVALSHA <redisson/read/renew> 2 {name} {tagged} 10000 1 <me> -> [1]");
+        let renewed = play(&said, |redis| reader.extend(&hold(0, ""), redis));
+        assert_eq!(renewed, Ok(Extended::Until(hold(7, ""))), "{name}");
+    }
+}
+
+#[test]
+fn who_rings_for_whom() {
+    let heard = |lock: &dyn Locker| {
+        lock.bell(&owner()).map_or("nobody".to_owned(), |bell| {
+            let channel = String::from_utf8(bell.channel).unwrap().replace(&owner().thread_name(), "<me>");
+            format!("{}SUBSCRIBE {channel}", if bell.sharded { "S" } else { "" })
+        })
+    };
+    let table: [(&dyn Locker, &str); 6] = [
+        (&mutex(Kind::Reentrant), "SUBSCRIBE redisson_lock__channel:{k}"),
+        (&mutex(Kind::Fenced).publish(Publish::InSlot), "SSUBSCRIBE redisson_lock__channel:{k}"),
+        (&mutex(Kind::Spin), "nobody"),
+        (&side(Mode::Shared), "SUBSCRIBE redisson_rwlock:{k}"),
+        (&side(Mode::Exclusive).publish(Publish::InSlot), "SSUBSCRIBE redisson_rwlock:{k}"),
+        (&fair(), "SUBSCRIBE redisson_lock__channel:{k}:<me>"),
+    ];
+    for (lock, expected) in table {
+        assert_eq!(heard(lock), expected);
+    }
+}
+
+/// A thread that has entered twice leaves twice: the second release must not find the latch of the first.
+#[test]
+fn every_entry_has_a_release_of_its_own() {
+    let enter = |token| {
+        let again = Owner { token: Token::new([token; 16]), ..owner() };
+        let mut redis = Transcript::new();
+        let lock = mutex(Kind::Reentrant);
+        loop {
+            match lock.acquire(&again, redis.rewind()) {
+                Ok(Acquired::Won(hold)) => return hold,
+                Err(Pending::Clock) => redis.record_clock(dialogue::hold(0, 10_000).since),
+                Err(Pending::Send(_)) => redis.record_reply(lockshift_wire::Reply::Nil),
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let (first, second) = (enter(1).value, enter(2).value);
+    let parts = |value: &[u8]| {
+        String::from_utf8(value.to_vec())
+            .unwrap()
+            .split_once('#')
+            .map(|(field, release)| (field.to_owned(), release.to_owned()))
+    };
+    let ((field, release), (same, another)) = (parts(&first).unwrap(), parts(&second).unwrap());
+    assert_eq!(field, same);
+    assert_eq!((release.len(), another.len()), (32, 32));
+    assert_ne!(release, another);
+}

@@ -1,0 +1,116 @@
+//! A token on most of several servers: what each of them may say, and what comes of it.
+
+use std::num::NonZeroU8;
+use std::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Locker, Released, Standing, Vote, Votes, Why};
+use lockshift_modern::Redlock;
+
+use crate::dialogue::{hold, lease, owner, play};
+
+fn redlock(servers: u8) -> Redlock {
+    Redlock::new("k".into(), lease(10_000), NonZeroU8::new(servers).unwrap())
+}
+
+/// The same command to all servers, each with its answer.
+fn round(command: &str, answers: &[&str]) -> String {
+    let place = |place: usize| if place == 0 { String::new() } else { format!(" @{place}") };
+    answers.iter().enumerate().map(|(server, answer)| format!("{command}{} -> {answer}\n", place(server))).collect()
+}
+
+fn no_majority(votes: impl IntoIterator<Item = Vote>) -> Acquired {
+    Acquired::Held(Held { votes: votes.into_iter().collect(), ..Held::because(Why::NoMajority) })
+}
+
+const SET: &str = "SET k <token> NX PX 10000";
+const RELEASE: &str = "EVAL <release.lua> 1 k <token>";
+const EXTEND: &str = "EVAL <extend.lua> 1 k <token> 10000";
+
+#[test]
+fn a_majority_is_more_than_half() {
+    let majorities = (1..=9).map(|servers| redlock(servers).majority());
+    assert!(majorities.eq([1, 2, 2, 3, 3, 4, 4, 5, 5]));
+}
+
+#[test]
+fn most_of_the_servers_make_a_holder_from_before_the_first_was_asked() {
+    for others in [["OK", "OK"], ["(nil)", "too slow"], ["unreachable", "(error) OOM command not allowed"]] {
+        let dialogue = format!("clock -> 5\n{}", round(SET, &["OK", "OK", "OK", others[0], others[1]]));
+        let ended = play(&dialogue, |redis| redlock(5).acquire(&owner(), redis));
+        assert_eq!(ended, Ok(Acquired::Won(hold(5, 10_000))), "{others:?}");
+    }
+}
+
+#[test]
+fn too_few_are_taken_back_everywhere_and_each_has_its_word() {
+    let answers = ["OK", "(nil)", "too slow", "unreachable", "(error) OOM command not allowed"];
+    let taken_back = round(RELEASE, &["1", "0", "too slow", "unreachable", "0"]);
+    let dialogue = format!("clock -> 5\n{}{taken_back}", round(SET, &answers));
+    let ended = play(&dialogue, |redis| redlock(5).acquire(&owner(), redis));
+    let refused = Vote::Refused("OOM command not allowed".to_owned());
+    let votes = [Vote::Granted, Vote::Held, Vote::TooSlow, Vote::Unreachable, refused];
+    assert_eq!(ended, Ok(no_majority(votes.clone())));
+    let votes: Votes = votes.into_iter().collect();
+    assert_eq!((votes.granted(), votes.usable(), votes.needed(), votes.asked()), (1, 2, 3, 5));
+    assert_eq!(
+        votes.to_string(),
+        "1 of 5 servers granted it, 3 needed \
+         (#1 granted, #2 held, #3 too slow, #4 unreachable, #5 refused: OOM command not allowed)"
+    );
+}
+
+/// What three servers say to a release and to an extension, and what comes of it; `None`: nobody knows.
+#[test]
+fn a_majority_decides_what_was_released_and_what_is_extended() {
+    let table = [
+        (["1", "1", "1"], Some(true)),
+        (["1", "1", "0"], Some(true)),
+        (["1", "too slow", "1"], Some(true)),
+        (["1", "0", "0"], Some(false)),
+        (["0", "0", "unreachable"], Some(false)),
+        (["1", "0", "too slow"], None),
+        (["1", "unreachable", "too slow"], None),
+        (["(error) OOM command not allowed", "1", "0"], None),
+    ];
+    for (answers, ours) in table {
+        let released = play(&round(RELEASE, &answers), |redis| redlock(3).release(&hold(0, 10_000), redis));
+        assert_eq!(released.ok(), ours.map(|ours| if ours { Released::Freed } else { Released::Lost }), "{answers:?}");
+
+        let dialogue = format!("clock -> 300\n{}", round(EXTEND, &answers));
+        let extended = play(&dialogue, |redis| redlock(3).extend(&hold(0, 10_000), redis));
+        let until = Extended::Until(hold(300, 10_000));
+        assert_eq!(extended.ok(), ours.map(|ours| if ours { until } else { Extended::Lost }), "{answers:?}");
+    }
+}
+
+#[test]
+fn too_few_answers_are_a_fault_that_says_what_came_from_where() {
+    let dialogue = format!("clock -> 300\n{}", round(EXTEND, &["1", "unreachable", "too slow"]));
+    let fault = play(&dialogue, |redis| redlock(3).extend(&hold(0, 10_000), redis)).unwrap_err();
+    assert!(fault.ends_with(": 2 of 3 servers must answer: #1: 1, #2: unreachable, #3: too slow"), "{fault}");
+}
+
+#[test]
+fn a_look_counts_for_how_long_a_majority_has_it() {
+    let ours = |left| Some(Standing::Ours { left });
+    let (mine, theirs) = ("\"<token>\"", "\"theirs\"");
+    let table = [
+        (["9500", "9000", "9900"], [mine, mine, mine], ours(Some(Duration::from_millis(9_500)))),
+        (["9500", "9000", "-2"], [mine, mine, "(nil)"], ours(Some(Duration::from_millis(9_000)))),
+        (["-1", "9000", "-1"], [mine, theirs, mine], ours(None)),
+        (["9500", "-2", "-2"], [mine, "(nil)", "(nil)"], Some(Standing::Free)),
+        (["9500", "9000", "-2"], [mine, theirs, "(nil)"], Some(Standing::Theirs)),
+        (["9500", "-2", "too slow"], [mine, "(nil)", "too slow"], None),
+    ];
+    for (ttls, values, standing) in table {
+        let dialogue = round("PTTL k", &ttls) + &round("GET k", &values);
+        let looked = play(&dialogue, |redis| redlock(3).standing(&hold(0, 10_000), redis));
+        assert_eq!(looked.ok(), standing, "{ttls:?} {values:?}");
+    }
+}
+
+#[test]
+fn a_try_is_disclaimed_everywhere() {
+    let dialogue = round(RELEASE, &["1", "unreachable", "0"]);
+    assert_eq!(play(&dialogue, |redis| redlock(3).disclaim(&owner(), redis)), Ok(()));
+}

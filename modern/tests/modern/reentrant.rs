@@ -1,0 +1,75 @@
+//! The re-entrant lock: what its scripts are told, what their answers mean, and what it counts.
+
+use std::time::Duration;
+
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Released, Standing, Why};
+use lockshift_modern::ReentrantLock;
+
+use crate::dialogue::{self, lease, owner, play};
+
+fn lock() -> ReentrantLock {
+    ReentrantLock::new("k".into(), lease(9_001))
+}
+
+/// What the owner holds: its name is its field.
+fn hold(since_ms: u64) -> Hold {
+    Hold { value: owner().thread_name().into_bytes(), ..dialogue::hold(since_ms, 10_000) }
+}
+
+#[test]
+fn an_owner_enters_for_whole_seconds() {
+    assert_eq!(lock().lease(), lease(10_000));
+    let ended = |answer| {
+        let dialogue = format!("clock -> 5\nEVALSHA <reentrant/acquire> 1 k <me> 10 -> {answer}");
+        play(&dialogue, |redis| lock().acquire(&owner(), redis))
+    };
+    assert_eq!(ended("1"), Ok(Acquired::Won(hold(5))));
+    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Why::Live))));
+    assert!(ended("2").is_err());
+}
+
+#[test]
+fn every_entry_has_a_fence_if_asked_for() {
+    let ended = |answer| {
+        let dialogue = format!("clock -> 5\nEVALSHA <reentrant/acquire_fenced> 2 k {{k}}:fence <me> 10 -> {answer}");
+        play(&dialogue, |redis| lock().fenced().acquire(&owner(), redis))
+    };
+    assert_eq!(ended("7"), Ok(Acquired::Won(Hold { fence: Some(7), ..hold(5) })));
+    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Why::Live))));
+    assert!(ended("-1").is_err() && ended("(error) NOFENCE the counter").is_err());
+}
+
+#[test]
+fn a_release_says_whether_it_was_the_last() {
+    let table = [("(nil)", Released::Lost), ("0", Released::StillHeld), ("1", Released::Freed)];
+    for (answer, meaning) in table {
+        let dialogue = format!("EVALSHA <reentrant/release> 1 k <me> -> {answer}");
+        assert_eq!(play(&dialogue, |redis| lock().release(&hold(0), redis)), Ok(meaning));
+    }
+}
+
+#[test]
+fn a_renewal_is_for_who_is_in() {
+    for (answer, meaning) in [("1", Extended::Until(hold(7))), ("0", Extended::Lost)] {
+        let dialogue = format!("clock -> 7\nEVALSHA <reentrant/renew> 1 k <me> 10 -> {answer}");
+        assert_eq!(play(&dialogue, |redis| lock().extend(&hold(0), redis)), Ok(meaning));
+    }
+}
+
+#[test]
+fn a_look_asks_for_the_field() {
+    let ours = Standing::Ours { left: Some(Duration::from_millis(9_000)) };
+    let table = [
+        ("PTTL k -> 9000\nHEXISTS k <me> -> 1", ours),
+        ("PTTL k -> 9000\nHEXISTS k <me> -> 0\nEXISTS k -> 1", Standing::Theirs),
+        ("PTTL k -> -2\nHEXISTS k <me> -> 0\nEXISTS k -> 0", Standing::Free),
+    ];
+    for (dialogue, meaning) in table {
+        assert_eq!(play(dialogue, |redis| lock().standing(&hold(0), redis)), Ok(meaning));
+    }
+}
+
+#[test]
+fn a_try_whose_reply_was_lost_is_not_taken_back() {
+    assert_eq!(play("", |redis| lock().disclaim(&owner(), redis)), Ok(()), "the thread may have been in before");
+}

@@ -1,0 +1,241 @@
+//! The bridge lock.
+
+use std::time::Duration;
+
+use super::fleet::{Clocks, Fleet};
+use super::scripts::{self, Bid, Bidden, Found};
+use super::trial;
+use super::unbridgeable::{Taken, Unbridgeable};
+use super::writing::Writing;
+use crate::legacy::{Clock, Dialect, Keys, Looks};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Token, Why};
+use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
+
+/// The new key beside an old one, in the same hash slot: `{invoices}:token` for `invoices`. Whoever speaks nothing but the
+/// token lock uses this key from the first phase in which it meets a bridge to the last.
+pub fn new_key(old: &Key) -> Key {
+    old.sibling("token")
+}
+
+/// A lock on two keys at once: the old one with a stamp that a fleet of old clients respects, and the new one.
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    old: Key,
+    new: Key,
+    counter: Option<Key>,
+    lease: Lease,
+    fleet: Fleet,
+    writing: Writing,
+}
+
+impl Bridge {
+    /// A bridge from the old clients of these dialects, who share `key`, to the new ones on its [`new_key`], for `lease` at
+    /// a time, in whole milliseconds.
+    ///
+    /// Which stamp keeps the whole fleet out is not looked up: each dialect's protocol runs on each stamp that could be
+    /// written, early and late in the lease.
+    ///
+    /// # Errors
+    /// [`Unbridgeable`]: no stamp does, with the values that show it; or one of the dialects has no stamp that another
+    /// client could write.
+    pub fn new(fleet: &[&'static Dialect], key: Key, lease: Lease) -> Result<Self, Unbridgeable> {
+        if fleet.is_empty() {
+            return Err(Unbridgeable::Nobody);
+        }
+        for dialect in fleet {
+            match (dialect.keys, dialect.clock) {
+                (Keys::OwnerAndExpiry, _) => return Err(Unbridgeable::TwoKeys(dialect.name)),
+                (Keys::One, Clock::Uptime) => return Err(Unbridgeable::Uptime(dialect.name)),
+                (Keys::One, Clock::Local | Clock::Server) => {}
+            }
+        }
+        let lease = lease.rounded_up_to(Duration::from_millis(1));
+        let fleet = Fleet::new(fleet, &key, lease);
+        let writing = writing(&fleet, lease)?;
+        Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing })
+    }
+
+    /// With a fence: a number that grows with every acquisition by a bridge, or by a
+    /// [`FencedTokenLock`](crate::modern::FencedTokenLock) on the new key. Old clients have none.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        Self { counter: Some(self.new.sibling("fence")), ..self }
+    }
+
+    /// The dialect in whose form the stamp is written.
+    pub fn stamp_of(&self) -> &'static Dialect {
+        self.writing.of
+    }
+
+    /// One bid for both keys, the old one only if it is missing or holds what was found to be `over`.
+    fn bid(
+        &self,
+        owner: &Owner,
+        clocks: &Clocks,
+        over: Option<&[u8]>,
+        redis: &mut Transcript,
+    ) -> Turn<Result<Hold, Bidden>> {
+        let stamp = self.writing.write(owner, self.lease, &self.fleet, clocks);
+        let token = owner.token.hex();
+        let keys: Vec<&Key> = [&self.new, &self.old].into_iter().chain(&self.counter).collect();
+        let bid = Bid { keys: &keys, token: token.as_bytes(), lease_ms: &self.lease_ms(), stamp: &stamp };
+        Ok(match scripts::acquire(redis, &bid, over)? {
+            Bidden::Won(count) => Ok(Hold {
+                value: [token.as_bytes(), b":", &stamp].concat(),
+                since: clocks.host,
+                lease: self.lease,
+                fence: self.counter.is_some().then_some(count),
+            }),
+            refused => Err(refused),
+        })
+    }
+
+    fn lease_ms(&self) -> Vec<u8> {
+        self.lease.length().as_millis().to_string().into_bytes()
+    }
+
+    /// What stands in the old key, if it can be read.
+    fn old_value(&self, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
+        match redis.get(&self.old) {
+            Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(None),
+            turn => turn,
+        }
+    }
+}
+
+impl Locker for Bridge {
+    /// The old key: what the whole fleet contends for.
+    fn key(&self) -> &Key {
+        &self.old
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let clocks = self.fleet.clocks(redis)?;
+        let refused = match self.bid(owner, &clocks, None, redis)? {
+            Ok(hold) => return Ok(Acquired::Won(hold)),
+            Err(refused) => refused,
+        };
+        let Bidden::OldHolds(value) = refused else {
+            return Ok(Acquired::Held(self.held(Why::Live, refused, &clocks)));
+        };
+        let clocks = self.fleet.clocks(redis)?;
+        let why = match self.fleet.looks(&value, &clocks) {
+            Looks::Expired => match self.bid(owner, &clocks, Some(&value), redis)? {
+                Ok(hold) => return Ok(Acquired::Won(hold)),
+                Err(refused) => return Ok(Acquired::Held(self.held(Why::LostTakeover, refused, &clocks))),
+            },
+            Looks::Live => Why::Live,
+            Looks::Raised => Why::Unreadable,
+        };
+        Ok(Acquired::Held(self.held(why, Bidden::OldHolds(value), &clocks)))
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let (token, _) = parts(&hold.value);
+        Ok(match scripts::release(redis, &[&self.new, &self.old], token)? {
+            Found::AsLeft => Released::Freed,
+            Found::Changed => Released::Intruded,
+            Found::NotOurs => Released::Lost,
+        })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let clocks = self.fleet.clocks(redis)?;
+        let (token, stamp) = parts(&hold.value);
+        let stamp = self.writing.rewrite(stamp, self.lease, &self.fleet, &clocks);
+        let bid = Bid { keys: &[&self.new, &self.old], token, lease_ms: &self.lease_ms(), stamp: &stamp };
+        let found = scripts::extend(redis, &bid)?;
+        let value = [token, b":", &stamp].concat();
+        let hold = Hold { value, since: clocks.host, lease: self.lease, fence: hold.fence };
+        Ok(match found {
+            Found::AsLeft => Extended::Until(hold),
+            Found::Changed => Extended::Intruded(hold),
+            Found::NotOurs => Extended::Lost,
+        })
+    }
+
+    /// First for how long, then whose, as the token lock does; the old key last.
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        let left = redis.pttl(&self.new)?.left_of_millis();
+        let held = redis.get(&self.new)?;
+        let found = self.old_value(redis)?;
+        let (token, _) = parts(&hold.value);
+        Ok(match held {
+            None if found.is_none() => Standing::Free,
+            Some(held) if parts(&held).0 == token => match found {
+                Some(found) if parts(&held).1 == found => Standing::Ours { left },
+                Some(_) | None => Standing::Intruded { left },
+            },
+            Some(_) | None => Standing::Theirs,
+        })
+    }
+
+    /// The new key says what was written into the old one, so both can be given back without knowing how the try ended.
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        scripts::release(redis, &[&self.new, &self.old], owner.token.hex().as_bytes()).map(drop)
+    }
+}
+
+impl Bridge {
+    fn held(&self, why: Why, refused: Bidden, clocks: &Clocks) -> Held {
+        match refused {
+            Bidden::Won(_) | Bidden::OldIsOdd => Held::because(Why::Unreadable),
+            Bidden::NewHeld(left_ms) => {
+                Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(why) }
+            }
+            Bidden::OldHolds(value) => {
+                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(why) }
+            }
+        }
+    }
+}
+
+/// Who holds, and what it wrote into the old key.
+fn parts(value: &[u8]) -> (&[u8], &[u8]) {
+    let colon = value.iter().position(|byte| *byte == b':').unwrap_or(value.len());
+    (&value[..colon], value.get(colon + 1..).unwrap_or_default())
+}
+
+/// A moment at which stamps are tried: a second that begins, and fractions of it.
+const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
+    Some(moment) => moment,
+    None => panic!("2027 is before 2262"),
+};
+const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
+
+/// The first way to write that everybody respects.
+fn writing(fleet: &Fleet, lease: Lease) -> Result<Writing, Unbridgeable> {
+    let mut taken = Vec::new();
+    for writing in Writing::candidates(fleet) {
+        match takes(fleet, &writing, lease) {
+            None => return Ok(writing),
+            Some(by) => taken.push(by),
+        }
+    }
+    Err(Unbridgeable::NoStamp(taken))
+}
+
+/// Who takes what is written this way while the lease runs.
+fn takes(fleet: &Fleet, writing: &Writing, lease: Lease) -> Option<Taken> {
+    // Some readers see a number at the head of a token, so that of every token is tried.
+    let heads = if writing.form.names_token() { 0..=u8::MAX } else { 0..=0 };
+    let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
+    for (fraction, head) in fractions.chain(heads.map(|head| (Duration::ZERO, head))) {
+        let begin = Clocks::at(TRIED_AT.saturating_add(fraction));
+        let mut token = [0xd7; 16];
+        token[0] = head;
+        let value = writing.write(&Owner::new(Token::new(token), 1, 1), lease, fleet, &begin);
+        for elapsed in [Duration::ZERO, lease.validity() / 2, lease.validity()] {
+            let clocks = begin.after(elapsed);
+            let taker = fleet.members().iter().find(|member| !trial::respects(member, &value, &clocks));
+            if let Some(member) = taker {
+                return Some(Taken { value, form_of: writing.name(), by: member.dialect().name });
+            }
+        }
+    }
+    None
+}

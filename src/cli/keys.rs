@@ -1,0 +1,34 @@
+//! A line on standard error that says how many keys were looked at, where somebody sits in front of it.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How far a walk over keys is.
+pub(super) struct Keys(ProgressBar);
+
+impl Keys {
+    /// Nothing is shown unless standard error is a terminal.
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{bar:40.cyan/dim} {human_pos}/{human_len} keys, {per_sec}, {msg}");
+        bar.set_style(style.expect("a template of ours").progress_chars("━╸─"));
+        Self(bar)
+    }
+
+    /// So many more keys are to come, by the server's own count.
+    pub(super) fn expect(&self, keys: u64) {
+        self.0.inc_length(keys);
+    }
+
+    /// So many more were looked at, and so many locks were found in all.
+    pub(super) fn advance(&self, keys: u64, locks: u64) {
+        self.0.inc(keys);
+        self.0.set_message(format!("{locks} locks"));
+    }
+}
+
+impl Drop for Keys {
+    /// Takes the line away: what follows stands alone.
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

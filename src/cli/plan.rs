@@ -1,0 +1,67 @@
+//! `lockshift plan`: the way of a fleet to a new lock.
+
+use std::num::NonZeroUsize;
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::page;
+use super::states::States;
+use crate::legacy::Dialect;
+use crate::plan::{self, Phase};
+use crate::protocols::{Choice, Generation};
+use crate::report::Planned;
+
+/// Plan the way of a fleet from its old locks to a new one, phase by phase
+///
+/// For every phase all interleavings of a few clients of every kind that it has are explored on an embedded server: what
+/// can still go wrong, and that nothing can that does not go wrong among the old clients. With it comes what to deploy,
+/// what to watch, and how to go back.
+///
+/// Exit status 1 means that there is no safe way: no stamp keeps the fleet out, or a phase has a race of its own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The old dialects that share a key: names from `lockshift protocols`, with commas between them
+    #[arg(long, required = true, value_name = "PROTOCOL", value_delimiter = ',', value_parser = dialect)]
+    fleet: Vec<&'static Dialect>,
+    /// The new lock
+    #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = modern)]
+    to: Choice,
+}
+
+fn dialect(typed: &str) -> Result<&'static Dialect, String> {
+    let choice: Choice = typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string())?;
+    choice.protocol().dialect().ok_or_else(|| format!("`{choice}` is not an old lock, and needs no plan"))
+}
+
+fn modern(typed: &str) -> Result<Choice, String> {
+    let choice: Choice = typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string())?;
+    match choice.protocol().generation() {
+        Generation::Modern => Ok(choice),
+        Generation::Legacy | Generation::Bridge => Err(format!("`{choice}` is not a modern lock")),
+    }
+}
+
+/// Explores the phases.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let states = States::new();
+    let mut last = None;
+    let planned = plan::plan(&args.fleet, &args.to, threads, &mut |phase: Phase, progress| {
+        if last.replace(phase) != Some(phase) {
+            states.begin(phase.name().to_owned());
+        }
+        states.tell(progress);
+    });
+    drop(states);
+    let plan =
+        planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
+    page::print(&Planned::of(&plan), everywhere)?;
+    Ok(if plan.is_safe() { Exit::Yes } else { Exit::No })
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift plan --fleet php-getset
+  lockshift plan --fleet php-getset,java-getset --to token
+  lockshift plan --fleet jedis-lock-2015,php-getset    which cannot be bridged, and why
+  lockshift plan --fleet redis-py-2.8 --json | jq -r '.phases[].residual[].race'";

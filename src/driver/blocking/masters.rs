@@ -1,0 +1,172 @@
+//! Several servers that know nothing of each other, asked at the same time.
+
+use std::thread;
+use std::time::Duration;
+
+use lockshift_wire::{Command, Heard, MonoTime, Reply, Silence};
+use redis::{Client, Connection, RedisResult};
+
+use super::carrier::Carrier;
+use crate::driver::LOG;
+use crate::driver::connection::reply;
+use crate::driver::debt::Debt;
+use crate::driver::host;
+use crate::driver::interrupted::Unanswered;
+
+/// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
+/// and made anew after it broke.
+///
+/// A round goes to all of them before any reply is awaited, and none is waited for longer than the patience: one that
+/// is down, hangs or is far away costs that much, and so do three. What it answers too late is never taken for the
+/// answer to something later.
+///
+/// ```no_run
+/// use std::num::NonZeroU8;
+/// use std::time::Duration;
+/// use lockshift::driver::blocking::{Lock, Masters};
+/// use lockshift::lock::Lease;
+/// use lockshift::modern::Redlock;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let clients = ["redis://a/", "redis://b/", "redis://c/"].map(redis::Client::open);
+/// let clients = clients.into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let three = NonZeroU8::new(3).expect("three is not zero");
+/// let locker = Redlock::new("invoices".into(), Lease::new(Duration::from_secs(30))?, three);
+/// let lock = Lock::new(Masters::new(clients, Duration::from_millis(50)), locker);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Masters {
+    masters: Vec<Master>,
+    patience: Duration,
+}
+
+#[derive(Debug)]
+struct Master {
+    client: Client,
+    open: Option<Open>,
+}
+
+struct Open {
+    connection: Connection,
+    debt: Debt,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Open").field("debt", &self.debt).finish_non_exhaustive()
+    }
+}
+
+impl Masters {
+    /// The masters that these clients lead to, each of which may take this long to answer: much less than the lease,
+    /// and more than a round trip. Nothing is connected yet.
+    pub fn new(clients: impl IntoIterator<Item = Client>, patience: Duration) -> Self {
+        let masters = clients.into_iter().map(|client| Master { client, open: None }).collect();
+        Self { masters, patience: patience.max(SHORTEST) }
+    }
+}
+
+/// The shortest time that a socket can be told to wait.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+impl Carrier for Masters {
+    fn servers(&self) -> usize {
+        self.masters.len()
+    }
+
+    fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
+        let heard = self.round(std::slice::from_ref(command)).pop();
+        Unanswered::of_heard(heard.unwrap_or(Heard::Silence(Silence::Unreachable)))
+    }
+
+    fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+        let began = host::mono();
+        let places: Vec<usize> = commands.iter().map(|command| usize::from(command.node().0)).collect();
+        self.masters.iter_mut().for_each(|master| master.write_off(began));
+
+        let (open, closed): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(|at| self.is_open(places[*at]));
+        open.iter().for_each(|at| self.masters[places[*at]].send(&commands[*at]));
+        self.connect(&closed.iter().map(|at| places[*at]).collect::<Vec<_>>());
+        closed.iter().for_each(|at| self.masters[places[*at]].send(&commands[*at]));
+
+        let until = began.saturating_add(self.patience);
+        places.into_iter().map(|place| self.masters[place].receive(until)).collect()
+    }
+
+    fn keeps_its_connection(&self) -> bool {
+        true
+    }
+}
+
+impl Masters {
+    fn is_open(&self, place: usize) -> bool {
+        self.masters[place].open.is_some()
+    }
+
+    /// Connects to the masters at these places, to all at the same time.
+    fn connect(&mut self, places: &[usize]) {
+        let patience = self.patience;
+        let missing = self.masters.iter_mut().enumerate().filter(|(place, _)| places.contains(place));
+        thread::scope(|scope| {
+            for (_, master) in missing {
+                // Without a thread of its own it is not reached, this time.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || master.connect(patience));
+            }
+        });
+    }
+}
+
+impl Master {
+    /// Gives a connection up that has owed a reply for so long that none will come.
+    fn write_off(&mut self, now: MonoTime) {
+        if self.open.as_ref().is_some_and(|open| open.debt.is_hopeless(now)) {
+            self.open = None;
+        }
+    }
+
+    fn connect(&mut self, patience: Duration) {
+        let connected = || -> RedisResult<Connection> {
+            let connection = self.client.get_connection_with_timeout(patience)?;
+            connection.set_write_timeout(Some(patience))?;
+            Ok(connection)
+        };
+        match connected() {
+            Ok(connection) => self.open = Some(Open { connection, debt: Debt::default() }),
+            Err(error) => log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr()),
+        }
+    }
+
+    /// Sends a command, if there is a connection; one that breaks is closed.
+    fn send(&mut self, command: &Command) {
+        let Some(open) = &mut self.open else { return };
+        if let Err(error) = open.connection.send_packed_command(&redis::pack_command(command.words())) {
+            log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr());
+            self.open = None;
+        }
+    }
+
+    /// Receives the reply to the command that was sent, if there is a connection.
+    fn receive(&mut self, until: MonoTime) -> Heard {
+        let Some(open) = &mut self.open else { return Heard::Silence(Silence::Unreachable) };
+        let left = until.saturating_since(host::mono()).max(SHORTEST);
+        // The `redis` crate knows how many replies came too late, and passes over them.
+        let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
+        match reply(answer) {
+            Ok(reply) => {
+                open.debt.pay();
+                Heard::Reply(reply)
+            }
+            Err(error) if error.is_timeout() => {
+                open.debt.owe(host::mono());
+                Heard::Silence(Silence::TooSlow)
+            }
+            Err(error) => {
+                log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr());
+                self.open = None;
+                Heard::Silence(Silence::Unreachable)
+            }
+        }
+    }
+}

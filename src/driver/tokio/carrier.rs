@@ -1,0 +1,62 @@
+//! What carries the commands of a procedure: a connection of the `redis` crate, or several servers.
+
+use std::future::Future;
+
+use lockshift_wire::{Command, Heard, Reply};
+use redis::Cmd;
+use redis::aio::ConnectionLike;
+
+use crate::driver::connection::{never_left, reply};
+use crate::driver::interrupted::Unanswered;
+
+/// What carries the commands of a procedure: any async connection of the `redis` crate, to one server; or
+/// [`Masters`](super::Masters), which are several.
+pub trait Carrier: Send {
+    /// How many servers there are. Procedures that ask for another are refused.
+    fn servers(&self) -> usize;
+
+    /// Sends a command to the server that it is for, and waits for the reply.
+    ///
+    /// # Errors
+    /// There is none.
+    fn send(&mut self, command: &Command) -> impl Future<Output = Result<Reply, Unanswered>> + Send;
+
+    /// Sends these commands, each to another server, all before it waits for any reply: what was heard of each.
+    fn round(&mut self, commands: &[Command]) -> impl Future<Output = Vec<Heard>> + Send;
+}
+
+impl<C: ConnectionLike + Send> Carrier for C {
+    fn servers(&self) -> usize {
+        1
+    }
+
+    async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
+        let result = self.req_packed_command(&cmd(command)).await;
+        // A broken pipe, unlike in the blocking world, is also what commands under way end with.
+        reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
+    }
+
+    async fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+        let mut heard = Vec::with_capacity(commands.len());
+        for command in commands {
+            heard.push(Unanswered::as_heard(self.send(command).await));
+        }
+        heard
+    }
+}
+
+/// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
+pub(super) fn cmd(command: &Command) -> Cmd {
+    let bytes = command.words().iter().map(Vec::len).sum();
+    let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
+    for word in command.words() {
+        cmd.arg(word.as_slice());
+    }
+    cmd
+}
+
+#[test]
+fn a_cmd_carries_the_same_bytes() {
+    let command = Command::new("SET").arg(b"\xffk").arg("").arg_int(-5);
+    assert_eq!(cmd(&command).get_packed_command(), b"*4\r\n$3\r\nSET\r\n$2\r\n\xffk\r\n$0\r\n\r\n$2\r\n-5\r\n");
+}

@@ -1,0 +1,82 @@
+//! Whether a value gives a lock away by its shape alone.
+
+use std::time::Duration;
+
+use crate::legacy::{Clock, Form};
+use crate::protocols::{Protocol, catalogue};
+use crate::wire::UnixTime;
+
+/// The shapes by which a lock is known among millions of keys that are none: a stamp at a believable time, or a token.
+///
+/// A counter at `1`, an empty string or `true` may be a lock as well; nobody can tell, and so they do not count.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    stamped: Vec<Form>,
+    naming: Vec<Protocol>,
+}
+
+/// No moment and no token is shorter: eight bytes are a stamp in binary.
+const SHORTEST: usize = 8;
+/// Further from now than this, a number is an amount or an identity rather than a moment.
+const BELIEVABLE: Duration = Duration::from_secs(366 * 86_400);
+
+impl Shapes {
+    /// Those of every protocol in the catalogue.
+    pub fn known() -> Self {
+        let mut shapes = Self { stamped: Vec::new(), naming: Vec::new() };
+        for protocol in catalogue() {
+            match protocol.dialect() {
+                Some(dialect) if dialect.form.is_stamped() && dialect.clock != Clock::Uptime => {
+                    shapes.add_stamped(dialect.form);
+                }
+                Some(_) | None if protocol.names_owner() => shapes.naming.push(protocol),
+                Some(_) | None => {}
+            }
+        }
+        shapes
+    }
+
+    /// Many dialects write the same digits in the same unit, and differ in what they add: one of them will do.
+    fn add_stamped(&mut self, form: Form) {
+        let looks = |form: &Form| (form.parts, form.stamp.unit, form.stamp.digits);
+        if self.stamped.iter().all(|known| looks(known) != looks(&form)) {
+            self.stamped.push(form);
+        }
+    }
+
+    /// Whether a value has one of them, now.
+    pub fn fit(&self, value: &[u8], now: UnixTime) -> bool {
+        let is_near = |moment: UnixTime| moment.saturating_since(now).max(now.saturating_since(moment)) < BELIEVABLE;
+        let is_stamp = |form: &Form| form.read(value).is_some_and(|number| is_near(form.stamp.moment_of(number)));
+        value.len() >= SHORTEST
+            && (self.stamped.iter().any(is_stamp) || self.naming.iter().any(|protocol| protocol.could_write(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_and_tokens_are_known_by_their_shape_and_counters_are_not() {
+        let now = UnixTime::from_secs(1_700_000_000).unwrap();
+        let shapes = Shapes::known();
+        let locks: [&[u8]; 8] = [
+            b"1700000060",
+            b"1699000000",
+            b"1700000060123",
+            b"1700000060.25",
+            b"1700000060-12-7",
+            b"\x00\x00\x01\x8b\xcf\xe5\x68\x00",
+            b"00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7",
+            b"{\"expire\":1700000060,\"guid\":\"07070707-0707-4707-8707-070707070707\"}",
+        ];
+        for lock in locks {
+            assert!(shapes.fit(lock, now), "{}", lock.escape_ascii());
+        }
+        let others: [&[u8]; 7] = [b"", b"1", b"true", b"42", b"1000000000", b"hello, world", b"12345678"];
+        for other in others {
+            assert!(!shapes.fit(other, now), "{}", other.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What to do in a phase: what to deploy, what to watch, how to go back.
+
+use super::outlook::Plan;
+use super::phase::Phase;
+
+/// What to do in a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What makes it this phase.
+    pub deploy: String,
+    /// Commands that show how it goes, the last of which says when to go on.
+    pub watch: Vec<String>,
+    /// How to go back to the phase before.
+    pub back: String,
+}
+
+impl Plan {
+    /// What to do in this phase.
+    pub fn advice(&self, phase: Phase) -> Advice {
+        let bridge = self.bridge();
+        let to = &self.to;
+        let (deploy, back) = match phase {
+            Phase::Legacy => ("nothing: this is where you are".to_owned(), "nothing has changed".to_owned()),
+            Phase::LegacyAndBridge => (
+                format!("`{bridge}` in place of the old clients, one program after the other"),
+                "deploy the old clients again, in any order: what bridges leave behind ends with its lease".to_owned(),
+            ),
+            Phase::Bridge => (
+                "the last bridge; whoever still speaks the old lock is found by the audit".to_owned(),
+                "deploy old clients beside the bridges again".to_owned(),
+            ),
+            Phase::BridgeAndModern => (
+                format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the bridges, one after the other"),
+                "deploy bridges again, in any order; old clients only once no client is left that knows the new key alone"
+                    .to_owned(),
+            ),
+            Phase::Modern => (
+                format!("the last `{to}`"),
+                "deploy bridges again, and with them, if need be, the phases before".to_owned(),
+            ),
+        };
+        Advice { deploy, watch: watch(phase), back }
+    }
+
+    /// The bridge's name: `bridge:php-getset+java-getset`.
+    pub fn bridge(&self) -> String {
+        let names: Vec<&str> = self.fleet.iter().map(|dialect| dialect.name).collect();
+        format!("bridge:{}", names.join("+"))
+    }
+}
+
+fn watch(phase: Phase) -> Vec<String> {
+    let scan = "lockshift scan --match '*'".to_owned();
+    let record = "lockshift record --for 60s -o trace.log".to_owned();
+    let audit = "lockshift audit trace.log".to_owned();
+    match phase {
+        Phase::Legacy | Phase::LegacyAndBridge => vec![scan, record, audit],
+        Phase::Bridge | Phase::BridgeAndModern | Phase::Modern => vec![record, audit, scan],
+    }
+}

@@ -1,0 +1,13 @@
+//! Which rules a phase is explored for.
+
+use crate::explore::Property;
+
+/// The rules that concern those who share a lock, in the order in which a plan names them.
+pub const RULES: [Property; 6] = [
+    Property::MutualExclusion,
+    Property::ReaderExcludesWriter,
+    Property::LeaseHonoured,
+    Property::ReleasesOnlyOwn,
+    Property::TruthfulOutcome,
+    Property::CanBeTakenAgain,
+];

@@ -1,0 +1,56 @@
+//! The bridge lock by its name: `bridge:` and the old dialects that it keeps out, `bridge:php-getset+java-getset`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::maker::Maker;
+use super::setting::Setting;
+use super::unsuitable::Unsuitable;
+use crate::bridge::Bridge;
+use crate::legacy::find;
+use crate::lock::Lease;
+use crate::wire::Key;
+
+/// What every bridge's name begins with.
+const PREFIX: &str = "bridge:";
+
+/// The bridge that stands in the catalogue for all.
+pub(super) const NAME: &str = "bridge:php-getset";
+pub(super) const SOURCE: &str = "lockshift: a stamp for the old clients and a token for the new, held at once";
+pub(super) const ENCODING: &str = "a stamp of the named dialects; <hex>:<that stamp> in {key}:token";
+pub(super) const SETTINGS: &[Setting] = &[Setting { name: "fence", words: &["no", "yes"] }];
+
+/// Whether this is the name of a bridge.
+pub(super) fn names_one(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// What a bridge of this name comes to; `unknown` says of a name that no dialect has it.
+///
+/// # Errors
+/// `unknown`, [`Unsuitable::Unbridgeable`].
+pub(super) fn maker(
+    name: &str,
+    said: &[(String, String)],
+    unknown: impl Fn(&str) -> Unsuitable,
+) -> Result<Maker, Unsuitable> {
+    let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+');
+    let fleet: Vec<_> = dialects.map(|name| find(name).ok_or_else(|| unknown(name))).collect::<Result<_, _>>()?;
+    let is_fenced = said.iter().any(|(name, word)| name == "fence" && word == "yes");
+    let make = move |key: Key, lease: Lease| {
+        Bridge::new(&fleet, key, lease).map(|bridge| if is_fenced { bridge.fenced() } else { bridge })
+    };
+    for lease in EXTREMES.into_iter().filter_map(|length| Lease::new(length).ok()) {
+        make("k".into(), lease).map_err(|because| Unsuitable::Unbridgeable { name: name.to_owned(), because })?;
+    }
+    Ok(Arc::new(move |key, lease| Arc::new(make(key, lease).expect("what bridges the extremes bridges all between"))))
+}
+
+/// Whether a fleet can be bridged follows from its dialects. A test tries other leases and finds no difference.
+const EXTREMES: [Duration; 2] = [Lease::MIN, Lease::MAX];
+
+/// Whether a bridge could have written this string into a new key. What it writes into an old key is a dialect's.
+pub(super) fn could_write(value: &[u8]) -> bool {
+    let is_hex = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+    value.split_at_checked(32).is_some_and(|(token, stamp)| is_hex(token) && stamp.first() == Some(&b':'))
+}

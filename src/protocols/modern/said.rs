@@ -1,0 +1,76 @@
+//! What was said about a modern lock, and what the words mean. Those that were not said are the first of their setting.
+
+use std::num::NonZeroU8;
+
+use super::SERVERS;
+use crate::lock::Mode;
+use crate::modern::redisson::{Kind, Publish};
+use crate::modern::{Native, Timing};
+
+/// What was said: settings, with the word for each.
+pub(super) struct Said<'a>(&'a [(String, String)]);
+
+/// The kinds of Redisson's locks.
+pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
+
+impl<'a> Said<'a> {
+    /// These words.
+    pub(super) fn these(words: &'a [(String, String)]) -> Self {
+        Self(words)
+    }
+
+    /// Whether this word was said for this setting.
+    pub(super) fn is(&self, setting: &str, word: &str) -> bool {
+        self.word(setting) == Some(word)
+    }
+
+    /// On how many independent servers the lock is.
+    pub(super) fn servers(&self) -> NonZeroU8 {
+        self.word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN)
+    }
+
+    /// Which side of a lock with two.
+    pub(super) fn mode(&self) -> Mode {
+        if self.is("side", "reader") { Mode::Shared } else { Mode::Exclusive }
+    }
+
+    /// Which option of SET gives the lease.
+    pub(super) fn timing(&self) -> Timing {
+        match self.word("expiry") {
+            Some("ex") => Timing::Ex,
+            Some("pxat") => Timing::PxAt,
+            Some("exat") => Timing::ExAt,
+            Some(_) | None => Timing::Px,
+        }
+    }
+
+    /// What the server can compare.
+    pub(super) fn native(&self) -> Native {
+        match self.word("native") {
+            Some("redis-8.4") => Native::REDIS_8_4,
+            Some("valkey-8.1") => Native::VALKEY_8_1,
+            Some("valkey-9.0") => Native::VALKEY_9_0,
+            Some(_) | None => Native::NONE,
+        }
+    }
+
+    /// By which command a release is announced.
+    pub(super) fn publish(&self) -> Publish {
+        if self.is("publish", "spublish") { Publish::InSlot } else { Publish::Everywhere }
+    }
+
+    /// Which of Redisson's locks of one owner; `None` for the fair ones.
+    pub(super) fn redisson_kind(&self) -> Option<Kind> {
+        match self.word("kind") {
+            Some("fenced") => Some(Kind::Fenced),
+            Some("spin") => Some(Kind::Spin),
+            Some("non-reentrant") => Some(Kind::NonReentrant),
+            Some("fair" | "fair-non-reentrant") => None,
+            Some(_) | None => Some(Kind::Reentrant),
+        }
+    }
+
+    fn word(&self, setting: &str) -> Option<&'a str> {
+        self.0.iter().find(|(name, _)| name == setting).map(|(_, word)| word.as_str())
+    }
+}

@@ -1,0 +1,119 @@
+//! The way of a fleet to a new lock.
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use super::Report;
+use super::exploration::grouped;
+use crate::plan::{Advice, Outlook, Plan, Residual};
+
+/// The way of a fleet to a new lock: the fields are those of its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Planned {
+    fleet: Vec<&'static str>,
+    bridge: String,
+    stamp_of: &'static str,
+    to: String,
+    safe: bool,
+    phases: Vec<Step>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, Serialize)]
+struct Step {
+    phase: &'static str,
+    states: usize,
+    exhausted: bool,
+    residual: Vec<Race>,
+    deploy: String,
+    watch: Vec<String>,
+    back: String,
+}
+
+/// A race that a phase has. `new`: and the phase before all others has not.
+#[derive(Clone, Debug, Serialize)]
+struct Race {
+    property: &'static str,
+    race: Option<&'static str>,
+    by: Option<String>,
+    new: bool,
+    steps: usize,
+    says: String,
+}
+
+impl Planned {
+    /// This plan.
+    pub fn of(plan: &Plan) -> Self {
+        let step = |outlook: &Outlook| {
+            let Advice { deploy, watch, back } = plan.advice(outlook.phase);
+            let race = |residual: &Residual| Race {
+                property: residual.property.name(),
+                race: residual.race,
+                by: residual.by.clone(),
+                new: plan.is_new(residual),
+                steps: residual.trace.steps.len(),
+                says: residual.trace.says.clone(),
+            };
+            let residual = outlook.residuals.iter().map(race).collect();
+            let (phase, states, exhausted) = (outlook.phase.name(), outlook.states, outlook.exhausted);
+            Step { phase, states, exhausted, residual, deploy, watch, back }
+        };
+        Self {
+            fleet: plan.fleet.iter().map(|dialect| dialect.name).collect(),
+            bridge: plan.bridge(),
+            stamp_of: plan.stamp_of.name,
+            to: plan.to.clone(),
+            safe: plan.is_safe(),
+            phases: plan.outlooks.iter().map(step).collect(),
+        }
+    }
+}
+
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+impl Report for Planned {
+    fn text(&self, _width: Option<u16>) -> String {
+        let mut text = format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
+        text += &format!("\nThe stamp in the old key is written as {} writes it.\n", self.stamp_of);
+        for (number, step) in self.phases.iter().enumerate() {
+            text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
+        }
+        text += &match self.safe {
+            true => format!(
+                "\n{GOOD}Safe:{GOOD:#} no phase has a race that the old clients do not have among themselves.\n"
+            ),
+            false => format!("\n{BAD}Not safe.{BAD:#}\n"),
+        };
+        text
+    }
+}
+
+impl Step {
+    fn text(&self) -> String {
+        let seen = if self.exhausted { "all of them" } else { "there are more" };
+        let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
+        match self.residual.as_slice() {
+            [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
+            [first, others @ ..] => {
+                text += &format!("   races     {}\n", first.text());
+                others.iter().for_each(|race| text += &format!("             {}\n", race.text()));
+            }
+        }
+        text += &format!("   deploy    {}\n", self.deploy);
+        for (index, command) in self.watch.iter().enumerate() {
+            text += &format!("   {:<9} {command}\n", if index == 0 { "watch" } else { "" });
+        }
+        text + &format!("   back      {}\n", self.back)
+    }
+}
+
+impl Race {
+    fn text(&self) -> String {
+        let race = self.race.map_or_else(String::new, |race| format!(": {race}"));
+        let by = self.by.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
+        let new = if self.new { format!("   {BAD}new{BAD:#}") } else { String::new() };
+        format!("{}{race}{by}{new}", self.property)
+    }
+}

@@ -1,0 +1,112 @@
+//! The lock keys of a server.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anstyle::Style;
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+
+use super::{Report, moment, table};
+use crate::inspect::{Finding, Gravity};
+use crate::scan::Tally;
+use crate::wire::Ttl;
+
+/// The lock keys of a server: the fields are those of its JSON, behind the array `locks` of an [`Inspection`] each.
+///
+/// [`Inspection`]: super::Inspection
+#[derive(Clone, Debug, Serialize)]
+pub struct Scanned {
+    keys: u64,
+    /// In JSON, they are there themselves.
+    #[serde(skip)]
+    locks: u64,
+    hazards: BTreeMap<&'static str, u64>,
+    seconds: f64,
+    #[serde(skip)]
+    shown: Vec<Finding>,
+    #[serde(skip)]
+    names_fleet: bool,
+}
+
+impl Scanned {
+    /// What was found in that time; with or without knowing who shares the keys.
+    pub fn of(tally: &Tally, elapsed: Duration, names_fleet: bool) -> Self {
+        Self {
+            keys: tally.keys,
+            locks: tally.locks,
+            hazards: tally.hazards.clone(),
+            seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+            shown: tally.findings().cloned().collect(),
+            names_fleet,
+        }
+    }
+
+    fn table(&self, width: Option<u16>) -> String {
+        let mut rows = table::table(&["KEY", "WRITTEN BY", "ENDS", "TTL", "HAZARDS"], width);
+        for finding in &self.shown {
+            let hazards: Vec<_> = finding.hazards.iter().map(ToString::to_string).collect();
+            rows.add_row([
+                Cell::new(&finding.sight.key),
+                Cell::new(writers(finding)),
+                Cell::new(ends(finding)),
+                Cell::new(ttl(finding.sight.ttl)),
+                coloured(Cell::new(hazards.join("; ")), finding.gravity()),
+            ]);
+        }
+        table::text(rows)
+    }
+
+    fn summary(&self) -> String {
+        let bold = Style::new().bold();
+        let mut text = format!("{bold}{} keys, {} locks{bold:#}", self.keys, self.locks);
+        for (name, count) in &self.hazards {
+            text += &format!(", {count} {name}");
+        }
+        text.push('\n');
+        let hidden = self.locks - self.shown.len() as u64;
+        if hidden > 0 {
+            text += &format!("{hidden} more locks are not shown: see --limit and --match.\n");
+        }
+        if self.locks > 0 && !self.names_fleet {
+            text += "Who would take what is held, or never get past it, depends on who shares the keys: see --fleet.\n";
+        }
+        text
+    }
+}
+
+impl Report for Scanned {
+    fn text(&self, width: Option<u16>) -> String {
+        let table = if self.shown.is_empty() { String::new() } else { self.table(width) + "\n" };
+        table + &self.summary()
+    }
+}
+
+fn writers(finding: &Finding) -> String {
+    let names: Vec<_> = finding.writers.iter().map(|protocol| protocol.name()).collect();
+    match names.as_slice() {
+        [first, _, rest @ ..] => format!("{first} or {} others", rest.len() + 1),
+        few => few.concat(),
+    }
+}
+
+fn ends(finding: &Finding) -> String {
+    let at = finding.sight.at;
+    match finding.expires_at {
+        None => String::new(),
+        Some(end) if end > at => format!("in {}", moment::length(end.saturating_since(at))),
+        Some(end) => format!("{} ago", moment::length(at.saturating_since(end))),
+    }
+}
+
+fn ttl(ttl: Ttl) -> String {
+    ttl.left_of_millis().map_or_else(|| "none".to_owned(), moment::length)
+}
+
+fn coloured(cell: Cell, gravity: Option<Gravity>) -> Cell {
+    match gravity {
+        None => cell,
+        Some(Gravity::Notable | Gravity::Delays) => cell.fg(Color::Yellow),
+        Some(Gravity::Blocks | Gravity::Breaks) => cell.fg(Color::Red),
+    }
+}

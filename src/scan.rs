@@ -1,0 +1,24 @@
+//! All lock keys of a server, found by commands that only read: SCAN, one GETRANGE for every key, and for the few that
+//! look like locks TYPE and PTTL.
+//!
+//! Procedures, like everything that talks to Redis here: [`Walk::page`] asks for the next keys, [`Walk::glance`] looks at
+//! one of them. Whoever runs them decides how many side by side. What they saw becomes a
+//! [`Finding`](crate::inspect::Finding), and [`Tally`] keeps the gravest ones and counts the rest, in constant memory.
+//!
+//! ```
+//! use lockshift::scan::Walk;
+//! use lockshift::wire::{Pending, Transcript};
+//!
+//! let walk = Walk::of(Some(b"lock:*".to_vec()));
+//! let Err(Pending::Send(first)) = walk.page(0, &mut Transcript::new()) else { panic!("it asks for keys") };
+//! assert_eq!(first.to_string(), "SCAN 0 MATCH lock:* COUNT 1000");
+//! ```
+
+mod glance;
+mod page;
+mod tally;
+mod walk;
+
+pub use page::Page;
+pub use tally::Tally;
+pub use walk::Walk;

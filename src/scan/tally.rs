@@ -1,0 +1,57 @@
+//! What a walk has found: the gravest few, and how many there are of each kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::inspect::{Finding, Gravity};
+use crate::wire::Key;
+
+/// What a walk has found so far, in constant memory.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    most: usize,
+    kept: BTreeMap<Rank, Finding>,
+    /// The keys that were looked at.
+    pub keys: u64,
+    /// Those that are locks.
+    pub locks: u64,
+    /// How many locks have which hazard, by its name.
+    pub hazards: BTreeMap<&'static str, u64>,
+}
+
+/// The place of a finding: the gravest first, then by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(std::cmp::Reverse<Option<Gravity>>, Key);
+
+impl Tally {
+    /// Nothing yet; of what comes, this many findings at the most are kept.
+    pub fn keeping(most: usize) -> Self {
+        Self { most, kept: BTreeMap::new(), keys: 0, locks: 0, hazards: BTreeMap::new() }
+    }
+
+    /// Counts a lock, and keeps it if it is one of the gravest.
+    pub fn add(&mut self, finding: Finding) {
+        let rank = Rank(std::cmp::Reverse(finding.gravity()), finding.sight.key.clone());
+        // SCAN may hand a key out twice; seen while it is kept, it counts once.
+        if self.kept.contains_key(&rank) {
+            return;
+        }
+        self.locks += 1;
+        for name in finding.hazards.iter().map(|hazard| hazard.name()).collect::<BTreeSet<_>>() {
+            *self.hazards.entry(name).or_default() += 1;
+        }
+        self.kept.insert(rank, finding);
+        if self.kept.len() > self.most {
+            self.kept.pop_last();
+        }
+    }
+
+    /// The findings that were kept, the gravest first.
+    pub fn findings(&self) -> impl ExactSizeIterator<Item = &Finding> {
+        self.kept.values()
+    }
+
+    /// Whether any lock has a hazard.
+    pub fn is_hazardous(&self) -> bool {
+        !self.hazards.is_empty()
+    }
+}

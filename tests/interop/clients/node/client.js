@@ -1,0 +1,106 @@
+// A foreign client in JavaScript, on standard input and output: `node client.js PACKAGE PORT`. What it is asked and what
+// it answers is described in tests/interop/foreign.rs.
+'use strict';
+
+const readline = require('readline');
+const { promisify } = require('util');
+const redis = require('redis');
+
+const [, , name, port] = process.argv;
+const connect = () => redis.createClient({ host: '127.0.0.1', port: Number(port) });
+const sleep = promisify(setTimeout);
+
+// The package waits for ever; one lap of it is one try. It is given a client on which a second SETNX is never answered.
+function redisLock() {
+  const client = connect();
+  const held = new Map();
+  return {
+    acquire: (dialect, key, leaseMs) => new Promise((resolve) => {
+      let tries = 0;
+      const oneLap = {
+        setnx: (...args) => (++tries === 1 ? client.setnx(...args) : resolve('held')),
+        get: client.get.bind(client),
+        getset: client.getset.bind(client),
+        del: client.del.bind(client),
+      };
+      require('redis-lock')(oneLap, 1)(key.replace(/^lock\./, ''), leaseMs, (done) => {
+        held.set(key, done);
+        resolve('won');
+      });
+    }),
+    release: (key) => new Promise((resolve, reject) => {
+      held.get(key)((error, deleted) => (error ? reject(error) : resolve(deleted ? 'released' : 'refused')));
+    }),
+    extend: async () => 'unspoken',
+  };
+}
+
+function redlock() {
+  const Redlock = require('redlock');
+  const lockers = new Redlock([connect()], { retryCount: 0 });
+  const held = new Map();
+  return {
+    acquire: async (dialect, key, leaseMs) => {
+      try {
+        held.set(key, await lockers.lock(key, leaseMs));
+        return 'won';
+      } catch (error) {
+        if (error instanceof Redlock.LockError) return 'held';
+        throw error;
+      }
+    },
+    release: async (key) => {
+      await held.get(key).unlock();
+      return 'released';
+    },
+    extend: async (key, leaseMs) => {
+      held.set(key, await held.get(key).extend(leaseMs));
+      return 'extended';
+    },
+  };
+}
+
+const locks = { 'redis-lock': redisLock, redlock }[name]();
+
+async function work(dialect, key, witness, cycles, holdMs, leaseMs) {
+  const counter = connect();
+  const incr = promisify(counter.incr).bind(counter);
+  const decr = promisify(counter.decr).bind(counter);
+  let [done, doubles, overruns] = [0, 0, 0];
+  while (done < Number(cycles)) {
+    const began = process.hrtime.bigint();
+    if (await locks.acquire(dialect, key, Number(leaseMs)) === 'won') {
+      doubles += (await incr(witness)) > 1;
+      await sleep(Number(holdMs));
+      await decr(witness);
+      overruns += Number(process.hrtime.bigint() - began) / 1e6 > Number(leaseMs);
+      await locks.release(key);
+      done += 1;
+    }
+    await sleep(Math.random() * 2);
+  }
+  counter.quit();
+  return `worked ${done} ${doubles} ${overruns}`;
+}
+
+const questions = {
+  acquire: (dialect, key, leaseMs) => locks.acquire(dialect, key, Number(leaseMs)),
+  release: locks.release,
+  extend: (key, leaseMs) => locks.extend(key, Number(leaseMs)),
+  work,
+  version: async () => `${name} ${require(`${name}/package.json`).version}, Node`,
+  crash: () => process.kill(process.pid, 'SIGKILL'),
+};
+
+const lines = readline.createInterface({ input: process.stdin });
+lines.on('line', async (line) => {
+  const [session, verb, ...args] = line.split(' ');
+  let answer;
+  try {
+    answer = await questions[verb](...args);
+  } catch (error) {
+    answer = `failed ${error.name}: ${error.message}`.replace(/\n/g, ' ');
+  }
+  console.log(`${session} ${answer}`);
+});
+lines.on('close', () => process.exit());

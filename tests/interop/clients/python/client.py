@@ -1,0 +1,78 @@
+"""A foreign client in Python, on standard input and output: `python client.py PORT`. What it is asked and what it answers
+is described in tests/interop/foreign.rs. The lock is that of whichever version of `redis` is installed: 2.9.1 writes a
+stamp, the versions of today a token."""
+
+import os
+import platform
+import random
+import sys
+import time
+
+import redis
+
+
+def connect():
+    return redis.StrictRedis(host="127.0.0.1", port=int(sys.argv[1]))
+
+
+class Locks:
+    def __init__(self):
+        self.redis = connect()
+        self.held = {}
+
+    def acquire(self, dialect, key, lease_ms):
+        lease = int(lease_ms) / 1000
+        lock = self.redis.lock(key, timeout=lease, sleep=min(0.1, lease))
+        won = lock.acquire(blocking=False)
+        if won:
+            self.held[key] = lock
+        return "won" if won else "held"
+
+    def lock(self, dialect, key, lease_ms, patience_ms):
+        """The library's own waiting."""
+        lock = self.redis.lock(key, timeout=int(lease_ms) / 1000, blocking_timeout=int(patience_ms) / 1000)
+        won = lock.acquire()
+        if won:
+            self.held[key] = lock
+        return "won" if won else "held"
+
+    def release(self, key):
+        self.held.pop(key).release()
+        return "released"
+
+    def extend(self, key, lease_ms):
+        lock = self.held[key]
+        if not hasattr(lock, "reacquire"):
+            return "unspoken"
+        return "extended" if lock.reacquire() else "lost"
+
+    def work(self, dialect, key, witness, cycles, hold_ms, lease_ms):
+        counter = connect()
+        done = doubles = overruns = 0
+        while done < int(cycles):
+            began = time.monotonic()
+            if self.acquire(dialect, key, lease_ms) == "won":
+                doubles += counter.incr(witness) > 1
+                time.sleep(int(hold_ms) / 1000)
+                counter.decr(witness)
+                overruns += time.monotonic() - began > int(lease_ms) / 1000
+                self.release(key)
+                done += 1
+            time.sleep(random.uniform(0.0005, 0.0025))
+        return "worked %d %d %d" % (done, doubles, overruns)
+
+    def version(self):
+        return "redis %s, Python %s" % (redis.__version__, platform.python_version_tuple()[0])
+
+    def crash(self):
+        os._exit(9)
+
+
+locks = Locks()
+for line in iter(sys.stdin.readline, ""):
+    session, verb, *args = line.split()
+    try:
+        answer = getattr(locks, verb)(*args)
+    except Exception as error:
+        answer = ("failed %s: %s" % (type(error).__name__, error)).replace("\n", " ")
+    print(session, answer, flush=True)

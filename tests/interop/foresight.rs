@@ -1,0 +1,137 @@
+//! What our protocol makes of a content at a moment: it is run, on a simulated server that holds the same.
+
+use std::time::Duration;
+
+use lockshift::lock::{Acquired, Locker, Owner, Token};
+use lockshift::matrix::LAPS;
+use lockshift::sim::{Flavour, Server, Session};
+use lockshift::wire::{MonoTime, Pending, Reading, Transcript, UnixTime};
+
+use crate::clock::Between;
+use crate::content::Contents;
+use crate::wire::At;
+
+/// Who comes, where it does not matter who.
+const SOMEBODY: Owner = Owner::new(Token::new([0xee; 16]), 2, 2);
+
+/// More than any protocol asks in one try.
+const MOST_QUESTIONS: usize = 64;
+
+/// When a try first wins on this content, to the millisecond; `None`: not within the hour.
+pub(crate) fn ends(locker: &dyn Locker, contents: &Contents, after: UnixTime) -> Option<UnixTime> {
+    let wins = |millis: i64| {
+        let now = UnixTime::from_millis(millis).expect("within the century");
+        let mut at = At { server: Server::new(Flavour::Redis70), now };
+        contents.put(&mut at);
+        matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_)))
+    };
+    let (mut refused, mut won) = (after.as_millis(), after.as_millis() + 3_600_000);
+    if !wins(won) {
+        return None;
+    }
+    while won - refused > 1 {
+        let middle = refused.midpoint(won);
+        if wins(middle) { won = middle } else { refused = middle }
+    }
+    UnixTime::from_millis(won)
+}
+
+/// What comes of a newcomer's tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Wins,
+    /// It does not win, and the key holds something else now.
+    Clobbers,
+    IsRefused,
+}
+
+impl Outcome {
+    pub(crate) fn of(wins: bool, changes: bool) -> Self {
+        match (wins, changes) {
+            (true, _) => Self::Wins,
+            (false, true) => Self::Clobbers,
+            (false, false) => Self::IsRefused,
+        }
+    }
+}
+
+/// What comes of it when our protocol meets this content now.
+pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> Outcome {
+    let mut at = At { server: Server::new(Flavour::Redis70), now };
+    contents.put(&mut at);
+    let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
+    let before = Contents::of(&mut at, &key).in_key(&key);
+    let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_))));
+    Outcome::of(wins, Contents::of(&mut at, &key).in_key(&key) != before)
+}
+
+/// Whether our protocol, winning at a moment between these, writes just this, to end when this ends.
+pub(crate) fn writes(locker: &dyn Locker, contents: &Contents, key: &str, when: Between) -> bool {
+    let owner = owner_in(contents);
+    moments(locker, contents, when).any(|now| {
+        let mut at = At { server: Server::new(Flavour::Redis70), now };
+        try_acquire(&mut at, locker, &owner);
+        let ours = Contents::of(&mut at, key);
+        let ours_ends_later = |key: &Vec<u8>| match (contents.0[key].ends_ms, ours.0[key].ends_ms) {
+            (None, None) => true,
+            // A TTL that is set in whole seconds from when the server hears of it.
+            (Some(theirs), Some(ours)) => {
+                let heard = now.as_millis()..=when.to.as_millis();
+                heard.contains(&(theirs - (ours - now.as_millis())))
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        ours.written() == contents.written() && ours.0.keys().all(ours_ends_later)
+    })
+}
+
+/// One try on a simulated server.
+fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquired> {
+    let mut redis = Transcript::new();
+    for _ in 0..MOST_QUESTIONS {
+        match locker.acquire(owner, redis.rewind()) {
+            Ok(acquired) => return Some(acquired),
+            Err(Pending::Clock) => {
+                redis.record_clock(Reading { wall: at.now, mono: MonoTime::since_origin(Duration::ZERO) });
+            }
+            Err(Pending::Send(command)) => redis.record_reply(at.server.call(Session(owner.pid), &command, at.now)),
+            Err(Pending::Fault(_) | Pending::Round(_)) => return None,
+        }
+    }
+    None
+}
+
+/// Who has written this, if it says so: a token in hexadecimal or a UUID, and the number of a thread behind it.
+fn owner_in(contents: &Contents) -> Owner {
+    let texts = contents.0.values().flat_map(|content| content.texts());
+    texts.filter_map(owner_of).next().unwrap_or(SOMEBODY)
+}
+
+fn owner_of(text: &str) -> Option<Owner> {
+    let token = text.split(['.', ':']).next()?.replace('-', "");
+    if token.len() != 32 {
+        return None;
+    }
+    let bytes = (0..32).step_by(2).map(|at| u8::from_str_radix(&token[at..at + 2], 16).ok());
+    let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+    let thread = text.split(':').nth(1).and_then(|thread| thread.parse().ok()).unwrap_or(SOMEBODY.thread);
+    Some(Owner::new(Token::new(bytes.try_into().ok()?), SOMEBODY.pid, thread))
+}
+
+/// The moments at which it may have been written: every millisecond, or those that a stamp of finer grain tells.
+fn moments(locker: &dyn Locker, contents: &Contents, when: Between) -> Box<dyn Iterator<Item = UnixTime>> {
+    let texts = contents.0.values().flat_map(|content| content.texts());
+    let fraction = texts.filter(|text| text.contains('.')).find_map(|text| text.parse::<f64>().ok());
+    if let Some(stamp) = fraction {
+        let began = stamp - locker.lease().length().as_secs_f64();
+        #[expect(clippy::cast_possible_truncation, reason = "nanoseconds of this century fit")]
+        let nanos = (began * 1e9) as i64;
+        return Box::new(
+            (-2000..2000)
+                .map(move |off| UnixTime::from_nanos(nanos + off))
+                .filter(move |moment| (when.from.as_nanos()..=when.to.as_nanos()).contains(&moment.as_nanos())),
+        );
+    }
+    let millis = when.from.as_millis()..=when.to.as_millis();
+    Box::new(millis.filter_map(UnixTime::from_millis))
+}

@@ -1,0 +1,61 @@
+//! The table in the README: which client has been proven in which protocol, in which directions. It is written from what
+//! has just been played: `LOCKSHIFT_BLESS=1` puts it there, any other whole run compares. Clients that are not ready here
+//! are left as they are, and what the machine's own packages bring may be of another version.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::foreign::is_ready;
+use crate::golden::golden;
+use crate::roster::{CLIENTS, Client, Spoken};
+use crate::scenes::SCENES;
+use crate::stand::{Proof, Stand};
+
+const BEGINS: &str = "<!-- interop -->\n\n";
+const ENDS: &str = "\n<!-- /interop -->";
+
+/// After a run in which everything was played: whether the README says so.
+pub(crate) fn compare(stand: &Stand) -> ExitCode {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(path).expect("there is a README");
+    let (before, rest) = readme.split_once(BEGINS).expect("a table begins");
+    let (kept, after) = rest.split_once(ENDS).expect("what begins ends");
+    let table = table(stand, kept);
+    let is_as_kept = std::panic::catch_unwind(|| golden("README.md", &format!("{before}{BEGINS}{table}{ENDS}{after}")));
+    if is_as_kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn table(stand: &Stand, kept: &str) -> String {
+    let heads: Vec<_> = SCENES.iter().map(|scene| scene.head).collect();
+    let mut table = format!("| client | through | protocol | {} |\n", heads.join(" | "));
+    table += &format!("|---|---|---|{}\n", ":-:|".repeat(heads.len()));
+    for client in CLIENTS {
+        let version = is_ready(client.name).then(|| stand.session(client).ask("version"));
+        for spoken in client.speaks {
+            let begins = format!("| {} | ", client.name);
+            let protocol = format!(" | `{}` | ", spoken.label());
+            let as_kept = kept.lines().find(|line| line.starts_with(&begins) && line.contains(&protocol));
+            table += &match &version {
+                None => as_kept.unwrap_or_default().to_owned(),
+                Some(version) => {
+                    let kept_version = as_kept.and_then(|line| line.strip_prefix(&begins)?.split(" | ").next());
+                    let version = kept_version.filter(|_| !client.is_pinned).unwrap_or(version);
+                    format!("{begins}{version}{protocol}{} |", marks(stand, client, *spoken))
+                }
+            };
+            table += "\n";
+        }
+    }
+    table
+}
+
+/// What has been proven, a mark for each scene.
+fn marks(stand: &Stand, client: &Client, spoken: Spoken) -> String {
+    let proofs = stand.proofs();
+    let marks = SCENES.iter().map(|scene| {
+        let proof = Proof { client: client.name, spoken: spoken.label(), scene: scene.name };
+        if proofs.contains(&proof) { scene.mark } else { "" }
+    });
+    marks.collect::<Vec<_>>().join(" | ")
+}

@@ -1,0 +1,141 @@
+//! The clients, and which of our protocols each of them speaks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::lock::{Lease, Locker};
+use lockshift::protocols::Choice;
+
+/// A foreign client, by the name that `tests/interop/prepare` knows it by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    pub(crate) name: &'static str,
+    pub(crate) speaks: &'static [Spoken],
+    /// Whether one process serves many sessions at once: machines that are slow to start.
+    pub(crate) serves_many: bool,
+    /// Whether its version is written down here, and not that of the machine's own packages.
+    pub(crate) is_pinned: bool,
+}
+
+impl Client {
+    /// A client in PHP, which comes from the machine's own packages.
+    const fn php(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: false, is_pinned: false }
+    }
+
+    /// A client that is quick to start.
+    const fn quick(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: false, is_pinned: true }
+    }
+
+    /// A client in Java.
+    const fn java(name: &'static str, speaks: &'static [Spoken]) -> Self {
+        Self { name, speaks, serves_many: true, is_pinned: true }
+    }
+}
+
+/// One of our protocols, spoken by somebody else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spoken {
+    /// Our name of it.
+    pub(crate) protocol: &'static str,
+    /// What ours speaks against it: the same, or the other side of a read/write lock.
+    pub(crate) against: &'static str,
+    /// Whether what it writes is, byte for byte, what ours writes.
+    pub(crate) same_bytes: bool,
+    /// Whether the protocol lets two in although nobody outlasts a lease.
+    pub(crate) doubles_by_itself: bool,
+}
+
+impl Spoken {
+    const fn of(protocol: &'static str) -> Self {
+        Self { protocol, against: protocol, same_bytes: true, doubles_by_itself: false }
+    }
+
+    /// One side of a read/write lock against this other side of it.
+    const fn against(self, against: &'static str) -> Self {
+        Self { against, ..self }
+    }
+
+    /// It holds and yields as ours does, with a value of its own making.
+    const fn with_own_value(self) -> Self {
+        Self { same_bytes: false, ..self }
+    }
+
+    /// It deletes what it does not find: a lock that was taken meanwhile goes with it.
+    const fn that_doubles(self) -> Self {
+        Self { doubles_by_itself: true, ..self }
+    }
+
+    /// Whether nobody is in beside anybody, neither of theirs nor of ours.
+    pub(crate) fn is_exclusive(self) -> bool {
+        self.protocol == self.against && !self.protocol.contains("side=reader")
+    }
+
+    /// Whether what it reads and writes is looked at here: once, if it is played against two sides.
+    pub(crate) fn is_judged_once(self) -> bool {
+        self.protocol == self.against || self.protocol.contains("side=reader")
+    }
+
+    /// In the table and in the names of tests.
+    pub(crate) fn label(self) -> String {
+        if self.protocol == self.against {
+            self.protocol.into()
+        } else {
+            format!("{} / {}", self.protocol, self.against)
+        }
+    }
+
+    /// The locker that speaks as they do.
+    pub(crate) fn locker(self, key: &str, lease: Duration) -> Arc<dyn Locker> {
+        locker(self.protocol, key, lease)
+    }
+
+    /// The locker that ours is in the scenes with them.
+    pub(crate) fn opponent(self, key: &str, lease: Duration) -> Arc<dyn Locker> {
+        locker(self.against, key, lease)
+    }
+}
+
+fn locker(protocol: &str, key: &str, lease: Duration) -> Arc<dyn Locker> {
+    let choice: Choice = protocol.parse().expect("the roster names protocols of the catalogue");
+    choice.locker(key.into(), Lease::new(lease).expect("scenes have leases that can be had"))
+}
+
+/// The three locks of the PHP article; the second deletes what it does not find.
+macro_rules! php_article {
+    ($by_del:literal, $by_getset:literal) => {
+        &[Spoken::of("php-setnx"), Spoken::of($by_del).that_doubles(), Spoken::of($by_getset)]
+    };
+}
+
+const TOKEN: &[Spoken] = &[Spoken::of("token")];
+const TOKEN_OF_ITS_OWN: &[Spoken] = &[Spoken::of("token").with_own_value()];
+const JAVA_ARTICLE: &[Spoken] = &[Spoken::of("java-getset"), Spoken::of("java-lua"), Spoken::of("java-token")];
+const REDISSON: &[Spoken] = &[
+    Spoken::of("redisson"),
+    Spoken::of("redisson,kind=fenced"),
+    Spoken::of("redisson,kind=fair"),
+    Spoken::of("redisson-rw"),
+    Spoken::of("redisson-rw").against("redisson-rw,side=reader"),
+    Spoken::of("redisson-rw,side=reader").against("redisson-rw"),
+];
+
+/// All of them.
+pub(crate) const CLIENTS: &[Client] = &[
+    Client::php("phpredis", php_article!("php-del-takeover", "php-getset")),
+    Client::php("predis", php_article!("predis-del-takeover", "predis-getset")),
+    Client::php("php-7.4-phpredis", php_article!("php7-del-takeover", "php7-getset")),
+    Client::php("php-7.4-predis", php_article!("predis7-del-takeover", "predis7-getset")),
+    Client::php("laravel", TOKEN_OF_ITS_OWN),
+    Client::php("symfony", TOKEN_OF_ITS_OWN),
+    Client::java("spring", JAVA_ARTICLE),
+    Client::java("jedis", &[Spoken::of("redis-distributed-lock")]),
+    Client::java("jedis-lock", &[Spoken::of("jedis-lock")]),
+    Client::java("redisson-3", REDISSON),
+    Client::java("redisson-4", REDISSON),
+    Client::quick("redis-py-2.9", &[Spoken::of("redis-py-2.8-python3")]),
+    Client::quick("redis-py", TOKEN),
+    Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),
+    Client::quick("redlock", TOKEN),
+];

@@ -1,0 +1,123 @@
+//! What is played with every client, in every protocol that it speaks, with one of ours on the same key.
+
+mod bytes;
+mod contention;
+mod crash;
+mod expiry;
+mod matrix;
+mod mixed;
+mod release;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+
+use crate::roster::{CLIENTS, Client, Spoken};
+use crate::stand::{Proof, Stand};
+
+/// A lease that outlasts any scene.
+const LONG: Duration = Duration::from_secs(600);
+
+/// A scene, by what it shows.
+pub(crate) struct Scene {
+    pub(crate) name: &'static str,
+    /// Its column in the table in the README.
+    pub(crate) head: &'static str,
+    /// In which directions it is played.
+    pub(crate) mark: &'static str,
+    applies: fn(Spoken) -> bool,
+    play: fn(&Part<'_>),
+}
+
+/// Who takes part in a scene.
+struct Part<'a> {
+    stand: &'a Stand,
+    client: &'static Client,
+    spoken: Spoken,
+    scene: &'static str,
+}
+
+/// All of them, in the order of the table in the README.
+pub(crate) const SCENES: &[Scene] = &[
+    Scene {
+        name: "refused_while_held", head: "held", mark: "⇄", applies: |_| true, play: release::refused_while_held
+    },
+    Scene {
+        name: "free_once_released",
+        head: "released",
+        mark: "⇄",
+        applies: |_| true,
+        play: release::free_once_released,
+    },
+    Scene {
+        name: "taken_when_expired",
+        head: "expired",
+        mark: "⇄",
+        applies: |_| true,
+        play: expiry::taken_when_expired,
+    },
+    Scene {
+        name: "taken_after_a_crash",
+        head: "crashed",
+        mark: "⇄",
+        applies: |_| true,
+        play: crash::taken_after_a_crash,
+    },
+    Scene {
+        name: "a_thousand_cycles",
+        head: "1,000 cycles",
+        mark: "⇄",
+        applies: Spoken::is_exclusive,
+        play: contention::a_thousand_cycles,
+    },
+    Scene {
+        name: "same_bytes",
+        head: "bytes",
+        mark: "=",
+        applies: |spoken| spoken.same_bytes && spoken.is_judged_once(),
+        play: bytes::same_bytes,
+    },
+    Scene {
+        name: "as_the_matrix_says",
+        head: "matrix",
+        mark: "✓",
+        applies: Spoken::is_judged_once,
+        play: matrix::as_the_matrix_says,
+    },
+    Scene {
+        name: "among_foreign_values",
+        head: "mixed",
+        mark: "✓",
+        applies: Spoken::is_judged_once,
+        play: mixed::among_foreign_values,
+    },
+];
+
+/// Every scene with every client in every protocol that it speaks.
+pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
+    let stand = Arc::clone(stand);
+    let rows = CLIENTS.iter().flat_map(|client| client.speaks.iter().map(move |spoken| (client, *spoken)));
+    let scenes = rows.flat_map(|(client, spoken)| SCENES.iter().map(move |scene| (client, spoken, scene)));
+    scenes.filter(|(_, spoken, scene)| (scene.applies)(*spoken)).map(move |(client, spoken, scene)| {
+        let stand = Arc::clone(&stand);
+        let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
+        Trial::test(name, move || {
+            (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
+            stand.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
+            Ok(())
+        })
+    })
+}
+
+/// A name as the names of tests are written, so that `--skip with_jedis::` means what it says.
+pub(crate) fn word(name: &str) -> String {
+    name.replace(" / ", "_against_").replace(['-', '.', ',', '='], "_")
+}
+
+impl Part<'_> {
+    /// A key of the scene's own; one package puts this before all its names.
+    fn key(&self, what: &str) -> String {
+        format!("lock.{}.{}.{}.{what}", self.client.name, word(&self.spoken.label()), self.scene)
+    }
+}

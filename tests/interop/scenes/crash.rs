@@ -1,0 +1,22 @@
+//! Whoever ends with the lock in its hands, all connections with it, leaves it to the other side, after its lease.
+
+use std::time::Duration;
+
+use super::Part;
+use super::expiry::{end_for, they_take_over, we_take_over};
+use crate::ours::Ours;
+
+const LEASE: Duration = Duration::from_secs(2);
+
+pub(super) fn taken_after_a_crash(part: &Part<'_>) {
+    let (left_by_them, left_by_us) = (part.key("theirs"), part.key("ours"));
+    let theirs = part.stand.lone_session(part.client);
+    assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "nobody holds it");
+    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("nobody holds it").abandon();
+    let they_end = end_for(part, &*part.spoken.opponent(&left_by_them, LEASE));
+    let we_end = end_for(part, &*part.spoken.locker(&left_by_us, LEASE));
+    theirs.crash();
+
+    we_take_over(part, &left_by_them, they_end);
+    they_take_over(part, &part.stand.session(part.client), &left_by_us, we_end);
+}

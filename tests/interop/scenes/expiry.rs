@@ -1,0 +1,63 @@
+//! A lock that nobody gives back ends for both sides at the same moment: when our protocol, run on what is in the key,
+//! says that it does. Every try is between two readings of the clock; before that moment it is refused, after it it wins.
+
+use std::time::Duration;
+
+use lockshift::driver::host;
+use lockshift::lock::Locker;
+use lockshift::wire::UnixTime;
+
+use super::Part;
+use crate::clock::timed;
+use crate::content::Contents;
+use crate::foreign::Session;
+use crate::foresight::ends;
+use crate::ours::Ours;
+use crate::patience::{pause, until};
+
+/// A lease that every protocol can say.
+const SHORT: Duration = Duration::from_secs(1);
+
+pub(super) fn taken_when_expired(part: &Part<'_>) {
+    let theirs = part.stand.session(part.client);
+    let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
+    assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "nobody holds it");
+    Ours::new(part.stand, part.spoken, &held_by_us, SHORT).acquire().expect("nobody holds it").abandon();
+    let they_end = end_for(part, &*part.spoken.opponent(&held_by_them, SHORT));
+    let we_end = end_for(part, &*part.spoken.locker(&held_by_us, SHORT));
+
+    we_take_over(part, &held_by_them, they_end);
+    they_take_over(part, &theirs, &held_by_us, we_end);
+}
+
+/// When a newcomer that speaks this can have the lock that is there now; `None`: never.
+pub(super) fn end_for(part: &Part<'_>, newcomer: &dyn Locker) -> Option<UnixTime> {
+    let contents = Contents::of(&mut part.stand.connect(), &String::from_utf8_lossy(newcomer.key().as_bytes()));
+    ends(newcomer, &contents, host::wall())
+}
+
+/// We get what they have left, when it ends.
+pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>) {
+    let ours = Ours::new(part.stand, part.spoken, key, SHORT);
+    taken_at(end, || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
+}
+
+/// They get what we have left, when it ends.
+pub(super) fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>) {
+    taken_at(end, || theirs.acquires(part.spoken.protocol, key, SHORT));
+}
+
+/// Tries until it is won: that is at `end`, as far as the clock can tell.
+fn taken_at(end: Option<UnixTime>, mut acquires: impl FnMut() -> bool) {
+    let Some(end) = end else {
+        assert!((0..3).all(|_| !acquires()), "it does not end");
+        return;
+    };
+    until("it can be had", || {
+        let (won, tried) = timed(&mut acquires);
+        assert!(!(won && tried.is_before(end)), "taken over before {end:?}: {tried:?}");
+        assert!(won || !tried.is_after(end), "refused after {end:?}: {tried:?}");
+        pause(Duration::from_millis(3));
+        won.then_some(())
+    });
+}

@@ -1,0 +1,108 @@
+//! Every holder of the matrix, living and dead: what the real newcomer does with what it leaves is what the matrix says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::driver::host;
+use lockshift::lock::{Lease, Locker, Mode};
+use lockshift::matrix::{Situation, meet};
+use lockshift::protocols::{Choice, catalogue};
+use lockshift::wire::{Command, UnixTime};
+use redis::Connection;
+
+use super::Part;
+use crate::content::Contents;
+use crate::foreign::Session;
+use crate::foresight::Outcome;
+use crate::wire::{At, Redis};
+
+/// Half of it is long enough for any newcomer to come.
+const LEASE: Duration = Duration::from_secs(3600);
+
+/// Of holders that differ only by their tokens, every so many are met by the real newcomer, and the first of each kind.
+const SAMPLE: usize = 16;
+
+pub(super) fn as_the_matrix_says(part: &Part<'_>) {
+    let mut meeting = Meeting {
+        part,
+        newcomer: part.stand.session(part.client),
+        connection: part.stand.connect(),
+        key: part.key("key"),
+    };
+    for holder in every_holder() {
+        meeting.with(&holder);
+    }
+}
+
+/// All that the command knows; of locks with two sides, both.
+fn every_holder() -> impl Iterator<Item = Choice> {
+    let sides = |name: &str| [name.to_owned(), format!("{name},side=reader")];
+    catalogue().flat_map(move |protocol| sides(protocol.name())).filter_map(|name| name.parse().ok())
+}
+
+struct Meeting<'a> {
+    part: &'a Part<'a>,
+    newcomer: Session,
+    connection: Connection,
+    key: String,
+}
+
+impl Meeting<'_> {
+    fn with(&mut self, choice: &Choice) {
+        let holder = choice.locker(self.key.as_str().into(), Lease::new(LEASE).expect("a lease"));
+        let newcomer = self.part.spoken.locker(&self.key, LEASE);
+        let now = host::wall();
+        let living = self.all(choice, &newcomer, now, Situation::living(&holder, now));
+        let dead = self.all(choice, &newcomer, now, Situation::dead(&holder, now));
+        if self.samples_only() {
+            return;
+        }
+        let may_share = holder.mode() == Mode::Shared && newcomer.mode() == Mode::Shared;
+        let steals = living.contains(&Outcome::Wins) && !may_share;
+        let starves = dead.iter().any(|outcome| *outcome != Outcome::Wins);
+        let verdict = meet(&holder, &newcomer, now);
+        assert_eq!((steals, starves), (verdict.steals.is_some(), verdict.starves.is_some()), "behind {choice}");
+    }
+
+    /// Redisson looks at the type of a key, never at a token, and running its scripts takes its time.
+    fn samples_only(&self) -> bool {
+        self.part.spoken.protocol.starts_with("redisson")
+    }
+
+    /// How the real newcomer fares in these situations. In each it fares as ours.
+    fn all(
+        &mut self,
+        choice: &Choice,
+        ours: &Arc<dyn Locker>,
+        now: UnixTime,
+        situations: impl Iterator<Item = Situation>,
+    ) -> Vec<Outcome> {
+        let mut kinds = Vec::new();
+        let step = if self.samples_only() { SAMPLE } else { 1 };
+        for (number, situation) in situations.enumerate().step_by(step) {
+            let coming = situation.come(&**ours);
+            let foreseen = Outcome::of(coming.wins, coming.changes);
+            if kinds.contains(&foreseen) && number % SAMPLE != 0 {
+                continue;
+            }
+            let met = self.meets(&situation, now);
+            assert_eq!(met, foreseen, "behind {choice}, which has left {:?}", coming.found);
+            kinds.push(met);
+        }
+        kinds
+    }
+
+    /// How the real newcomer fares.
+    fn meets(&mut self, situation: &Situation, now: UnixTime) -> Outcome {
+        let left = Contents::of(&mut At { server: situation.server().clone(), now }, "");
+        left.put(&mut self.connection);
+        let found = Contents::of(&mut self.connection, &self.key).in_key(&self.key);
+        let wins = self.newcomer.comes(self.part.spoken.protocol, &self.key, LEASE);
+        let changes = !wins && Contents::of(&mut self.connection, &self.key).in_key(&self.key) != found;
+        let key = self.key.clone().into_bytes();
+        for key in left.0.into_keys().chain([key]) {
+            self.connection.call(&Command::new("DEL").arg(key));
+        }
+        Outcome::of(wins, changes)
+    }
+}

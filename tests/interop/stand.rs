@@ -1,0 +1,86 @@
+//! The one server of all tests and the clients that are running against it. All of it ends when this is dropped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use redis::Connection;
+
+use crate::foreign::{Process, Session};
+use crate::gallery::{self, Written};
+use crate::roster::Client;
+use crate::server::Server;
+
+/// The one server of all tests and the clients that are running against it.
+#[derive(Default)]
+pub(crate) struct Stand {
+    /// Clients that serve many sessions. Before the server, so that they end first.
+    serving: Mutex<BTreeMap<&'static str, Arc<Process>>>,
+    server: OnceLock<Server>,
+    sessions: AtomicU32,
+    proofs: Mutex<BTreeSet<Proof>>,
+    gallery: OnceLock<Vec<Written>>,
+}
+
+/// A scene that was played to its end as it should.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Proof {
+    pub(crate) client: &'static str,
+    pub(crate) spoken: String,
+    pub(crate) scene: &'static str,
+}
+
+impl Stand {
+    /// Nothing runs yet.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A session with a client, which is started if need be.
+    pub(crate) fn session(&self, client: &Client) -> Session {
+        if !client.serves_many {
+            return self.lone_session(client);
+        }
+        let mut serving = self.serving.lock().expect("nobody panics with it");
+        let process = serving.entry(client.name).or_insert_with(|| Process::start(client, self.port()));
+        process.session(client.name, self.number())
+    }
+
+    /// A session with a client that serves nobody else.
+    pub(crate) fn lone_session(&self, client: &Client) -> Session {
+        Process::start(client, self.port()).session(client.name, self.number())
+    }
+
+    /// A connection to the server.
+    pub(crate) fn connect(&self) -> Connection {
+        self.server().connect()
+    }
+
+    /// What every client that is ready writes, written when first asked for.
+    pub(crate) fn gallery(&self) -> &[Written] {
+        self.gallery.get_or_init(|| gallery::written(self))
+    }
+
+    /// Notes that a scene went as it should.
+    pub(crate) fn note(&self, proof: Proof) {
+        self.proofs.lock().expect("nobody panics with it").insert(proof);
+    }
+
+    /// All that was noted.
+    pub(crate) fn proofs(&self) -> BTreeSet<Proof> {
+        self.proofs.lock().expect("nobody panics with it").clone()
+    }
+
+    /// The server, started when first asked for.
+    pub(crate) fn server(&self) -> &Server {
+        self.server.get_or_init(Server::start)
+    }
+
+    fn port(&self) -> u16 {
+        self.server().address().port()
+    }
+
+    fn number(&self) -> u32 {
+        self.sessions.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,26 @@
+//! The bridge lock: which fleets it can keep out and with which stamp, what it does on a real server beside old clients,
+//! and what remains possible beside them.
+
+mod fleets;
+#[cfg(feature = "sim")]
+mod residual;
+
+use std::time::Duration;
+
+use lockshift::bridge::{Bridge, Unbridgeable};
+use lockshift::legacy::{self, Dialect};
+use lockshift::lock::Lease;
+use lockshift::wire::Key;
+
+/// The rows of these names: `php-getset+java-getset`.
+fn fleet(names: &str) -> Vec<&'static Dialect> {
+    names.split('+').map(|name| legacy::find(name).unwrap_or_else(|| panic!("the catalogue has no {name}"))).collect()
+}
+
+fn seconds(seconds: u64) -> Lease {
+    Lease::new(Duration::from_secs(seconds)).expect("some seconds are a lease")
+}
+
+fn bridge(names: &str, lease_secs: u64) -> Result<Bridge, Unbridgeable> {
+    Bridge::new(&fleet(names), Key::from("k"), seconds(lease_secs))
+}

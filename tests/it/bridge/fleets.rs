@@ -1,0 +1,73 @@
+//! Which fleets can be bridged, and with whose stamp.
+
+use lockshift::bridge::{Bridge, Taken, Unbridgeable};
+use lockshift::legacy;
+use lockshift::lock::Lease;
+use lockshift::wire::Key;
+
+use super::{bridge, fleet, seconds};
+
+#[test]
+fn every_dialect_can_be_bridged_but_these() {
+    let refused =
+        legacy::catalogue().filter_map(|dialect| bridge(dialect.name, 10).err().map(|why| (dialect.name, why)));
+    let refused: Vec<_> = refused.map(|(name, why)| format!("{name}: {why}")).collect();
+    assert_eq!(
+        refused,
+        [
+            "redis-objects-1.4.2: no stamp keeps them all out: \
+             redis-objects-1.4.2 takes 01d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7 as token writes it",
+            "redis-objects-1.4.3: no stamp keeps them all out: \
+             redis-objects-1.4.3 takes 01d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7 as token writes it",
+            "mlanett-redis-lock: mlanett-redis-lock keeps owner and stamp in two keys",
+            "newlife: newlife counts the uptime of its own machine, which nobody else can write",
+            "l2met: no stamp keeps them all out: l2met takes 1800000011 as l2met writes it, \
+             l2met takes 00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7 as token writes it",
+        ]
+    );
+}
+
+/// A fleet of several dialects is written to in the form of the first that the others leave alone, be it that they read
+/// it, or that they cannot.
+#[test]
+fn a_mixed_fleet_gets_a_stamp_that_all_of_it_leaves_alone() {
+    for (names, stamp_of) in [
+        ("php-getset+php7-getset", "php-getset"),
+        ("php-getset+java-getset", "php-getset"),
+        ("java-getset+php-getset", "php-getset"),
+        ("php-getset+jedis-lock", "jedis-lock"),
+        ("redis-py-2.8+php-getset", "redis-py-2.8"),
+        ("redis-objects-1.4.2+redis-objects", "redis-objects"),
+        ("php-acquired-at+php-getset", "php-getset"),
+        ("jedis-lock+java-getset", "jedis-lock"),
+    ] {
+        assert_eq!(bridge(names, 10).map(|bridge| bridge.stamp_of().name), Ok(stamp_of), "{names}");
+    }
+}
+
+#[test]
+fn a_fleet_that_nothing_keeps_out_is_refused_with_the_values_that_show_it() {
+    let Err(Unbridgeable::NoStamp(taken)) = bridge("php-getset+jedis-lock-2015", 10) else { panic!("it is bridged") };
+    let php = Taken { value: b"1800000010".to_vec(), form_of: "php-getset", by: "jedis-lock-2015" };
+    assert_eq!(taken[0], php, "no uuid: to jedis-lock that is a ruin");
+    assert_eq!((taken[1].form_of, taken[1].by), ("jedis-lock-2015", "php-getset"));
+    assert!(taken[1].value.starts_with(b"00"), "a uuid that PHP 8 puts below the time");
+    assert_eq!(Bridge::new(&[], Key::from("k"), seconds(10)).unwrap_err(), Unbridgeable::Nobody);
+}
+
+#[test]
+fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
+    let names: Vec<&str> = legacy::catalogue().map(|dialect| dialect.name).collect();
+    let pairs = names.windows(2).map(|pair| pair.join("+"));
+    let fleets: Vec<String> = names.iter().map(|name| (*name).to_owned()).chain(pairs).collect();
+    for names in fleets {
+        let by_lease = LEASES_MS.map(|millis| {
+            let lease = Lease::new(std::time::Duration::from_millis(millis)).expect("it is a lease");
+            Bridge::new(&fleet(&names), Key::from("k"), lease).is_ok()
+        });
+        assert!(by_lease.iter().all(|can| *can == by_lease[0]), "{names}: {by_lease:?}");
+    }
+}
+
+/// The shortest, some in between, and a century.
+const LEASES_MS: [u64; 4] = [1, 999, 60_000, 100 * 365 * 24 * 3_600_000];

@@ -1,0 +1,98 @@
+//! What remains possible beside a bridge: nothing among bridges and new clients, and beside old clients only what old
+//! clients do to each other, by a step of theirs.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lockshift::bridge::new_key;
+use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
+use lockshift::modern::TokenLock;
+use lockshift::plan::{Outlook, Phase, Plan, Residual, plan};
+use lockshift::wire::Key;
+
+use super::{bridge, fleet, seconds};
+
+const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two is not zero");
+
+fn planned(names: &str) -> Plan {
+    plan(&fleet(names), &"token".parse().expect("a protocol"), TWO, &mut |_, _| {}).expect("it can be bridged")
+}
+
+fn outlook(plan: &Plan, phase: Phase) -> &Outlook {
+    plan.outlooks.iter().find(|outlook| outlook.phase == phase).expect("every phase is explored")
+}
+
+/// The rules that old clients break among themselves, and those that they break beside a bridge.
+#[track_caller]
+fn breaks(names: &str, among_themselves: &[Property], beside_a_bridge: &[Property]) {
+    let plan = planned(names);
+    let broken = |phase: Phase| {
+        let mut broken: Vec<_> = outlook(&plan, phase).residuals.iter().map(|residual| residual.property).collect();
+        broken.dedup();
+        broken
+    };
+    assert_eq!(broken(Phase::Legacy), among_themselves, "{names}: among themselves");
+    assert_eq!(broken(Phase::LegacyAndBridge), beside_a_bridge, "{names}: beside a bridge");
+    for phase in [Phase::Bridge, Phase::BridgeAndModern, Phase::Modern] {
+        assert_eq!(broken(phase), [], "{names}: {phase}");
+    }
+    let by_others = |residual: &&Residual| {
+        residual.by.as_deref().is_some_and(|by| fleet(names).iter().all(|dialect| dialect.name != by))
+    };
+    let blamed = plan.outlooks.iter().flat_map(|outlook| &outlook.residuals).find(by_others);
+    assert!(blamed.is_none(), "{names}: a step that is not an old client's breaks a rule: {blamed:?}");
+    assert!(plan.outlooks.iter().all(|outlook| outlook.exhausted), "{names}: every phase is seen to its end");
+    assert!(plan.is_safe(), "{names}");
+}
+
+const THE_LOCK: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];
+/// An EXPIRE that comes late finds another lock, or none: the winner does not hold what it believes.
+const AND_OUTCOMES: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+#[test]
+fn getset_with_ttl() {
+    breaks("php-getset", &AND_OUTCOMES, &AND_OUTCOMES);
+    breaks("java-getset", &AND_OUTCOMES, &AND_OUTCOMES);
+}
+
+#[test]
+fn getset_without_ttl() {
+    breaks("jedis-lock", &THE_LOCK, &THE_LOCK);
+    breaks("redis-py-2.8", &THE_LOCK, &THE_LOCK);
+}
+
+#[test]
+fn del_and_setnx() {
+    breaks("setnx-page-del", &THE_LOCK, &THE_LOCK);
+}
+
+#[test]
+fn a_transaction() {
+    breaks("servicestack", &THE_LOCK, &THE_LOCK);
+}
+
+/// Two dialects that take each other's locks, or never get them: among themselves Java waits for ever for PHP's; the bridge's
+/// stamps end, also for Java.
+#[test]
+fn a_mixed_fleet() {
+    let among_themselves = [&AND_OUTCOMES[..], &[Property::CanBeTakenAgain]].concat();
+    breaks("php-getset+java-getset", &among_themselves, &among_themselves);
+}
+
+/// Step by step, with a death and a lost reply, renewing and releasing, three clients: nothing.
+#[test]
+fn bridges_and_new_clients_break_no_rule() {
+    let bounds = Bounds { crashes: 1, lost_replies: 1, afterwards: Some(100), ..Bounds::ticks(2) };
+    let client = |name: &str, locker| Client { renew_after: Some(1), ..Client::new(name, locker) };
+    let bridge = client("bridge", Arc::new(bridge("php-getset", 2).expect("it can be bridged")));
+    let token = client("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(2))));
+    for crowd in [[&bridge, &bridge], [&bridge, &token]] {
+        let scene = Scene::new(bounds).grain(Grain::Fine);
+        let scene = crowd.into_iter().fold(scene, |scene, client| scene.client(client.clone()));
+        let found = Search::new(&scene).properties(&Property::ALL).symmetry(true).threads(TWO).run(&mut |_| {});
+        assert_eq!(found.end, End::Exhausted);
+        let broken: Vec<_> = found.violations.iter().map(|it| (it.property, it.trace.says.as_str())).collect();
+        assert_eq!(broken, [], "{} states", found.worlds);
+    }
+}

@@ -1,0 +1,58 @@
+//! `lockshift plan`: the phases of a fleet, and why a fleet has none.
+
+use super::command::{done, lockshift};
+
+#[test]
+fn every_phase_has_its_outlook_and_its_advice() {
+    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let json = ended.json();
+    assert_eq!((&json["safe"], &json["bridge"]), (&true.into(), &"bridge:jedis-lock".into()));
+    let phases = json["phases"].as_array().unwrap();
+    let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["legacy", "legacy + bridge", "bridge", "bridge + modern", "modern"]);
+    for phase in phases {
+        assert_eq!(phase["exhausted"], true, "{phase}");
+        assert!(phase["states"].as_u64().unwrap() > 50, "{phase}");
+        let races = phase["residual"].as_array().unwrap();
+        assert_eq!(races.is_empty(), !phase["phase"].as_str().unwrap().contains("legacy"), "{phase}");
+        assert!(races.iter().all(|race| race["new"] == false && race["by"] == "jedis-lock"), "{phase}");
+        assert!(!phase["deploy"].as_str().unwrap().is_empty() && !phase["back"].as_str().unwrap().is_empty());
+        assert!(phase["watch"].as_array().unwrap().iter().all(|line| line.as_str().unwrap().starts_with("lockshift ")));
+    }
+    let named = |phase: usize| -> Vec<String> {
+        let races = phases[phase]["residual"].as_array().unwrap().iter();
+        races.filter_map(|race| race["race"].as_str().map(str::to_owned)).collect()
+    };
+    for phase in [0, 1] {
+        assert!(named(phase).contains(&"late-unlock".to_owned()), "{:?}", named(phase));
+        assert!(named(phase).contains(&"loser-moves-lease".to_owned()), "{:?}", named(phase));
+    }
+}
+
+#[test]
+fn a_fleet_without_a_bridge_is_told_why() {
+    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock-2015,php-getset"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    assert!(
+        ended.stderr.starts_with("lockshift: this fleet has no bridge: no stamp keeps them all out: "),
+        "{ended:?}"
+    );
+    assert!(ended.stderr.contains("jedis-lock-2015 takes 1800000002 as php-getset writes it"), "{ended:?}");
+}
+
+#[test]
+fn what_is_no_fleet_or_no_new_lock_is_a_matter_of_usage() {
+    for args in [["--fleet", "token", "--to", "token"], ["--fleet", "jedis-lock", "--to", "php-getset"]] {
+        let ended = done(lockshift(), [&["plan"], &args[..]].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{args:?}");
+    }
+}
+
+/// Readers of the two-key lock take the bridge's token for the sign of other readers.
+#[test]
+fn a_new_lock_that_reads_the_new_key_otherwise_is_not_safe() {
+    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--to", "rw-pair,side=reader"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.ends_with("Not safe.\n"), "{ended:?}");
+}

@@ -1,0 +1,68 @@
+//! The examples do what they say, on a real server: alone, and where another machine holds the lock.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::server::Server;
+
+/// What somebody sees who runs this example on this server: its standard output. It exits with 0.
+fn seen(example: &str, server: &Server) -> String {
+    let mut cargo = Command::new(std::env::var("CARGO").expect("cargo runs the tests"));
+    cargo.args(["run", "--quiet", "--locked", "--example", example]);
+    // As this test was built, so that nothing but the example itself is built anew.
+    if cfg!(feature = "tokio") {
+        cargo.arg("--all-features");
+    }
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env("REDIS_URL", server.url()).output();
+    let output = output.expect("cargo runs");
+    assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("an example prints text")
+}
+
+/// Runs it where nobody else is, and then where somebody else holds the lock.
+fn alone_and_in_company(example: &str, lines: [&str; 4]) {
+    let server = Server::start();
+    let alone = seen(example, &server);
+    assert_eq!(alone.lines().count(), lines.len(), "{alone}");
+    alone.lines().zip(lines).for_each(|(line, expected)| assert!(line.starts_with(expected), "{alone}"));
+    assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "the lock was given back");
+
+    redis::cmd("SET").arg("example:job").arg("another's").exec(&mut server.connect()).unwrap();
+    assert_eq!(seen(example, &server), "another machine is at it\n");
+    assert_eq!(redis::cmd("GET").arg("example:job").query(&mut server.connect()), Ok("another's".to_owned()));
+}
+
+#[test]
+fn with_threads() {
+    let steps = ["step 1, with ", "step 2, with ", "step 3, with ", "done, and given back"];
+    alone_and_in_company("blocking", steps);
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn with_tokio() {
+    alone_and_in_company("tokio", ["step 1", "step 2", "step 3", "done, and given back"]);
+}
+
+#[test]
+fn with_a_resource_that_knows_fences() {
+    let told = [
+        "the second holder writes: accepted",
+        "the first holder writes: refused, its fence is stale",
+        "the report is by the second holder",
+        "the first holder gives the lock back: it had lost it",
+        "the second holder gives the lock back: it was its own",
+    ];
+    assert_eq!(seen("fenced", &Server::start()).lines().collect::<Vec<_>>(), told);
+}
+
+#[test]
+fn every_example_is_among_these() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["blocking.rs", "fenced.rs", "tokio.rs"], "one without a test?");
+}

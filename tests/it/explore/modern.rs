@@ -1,0 +1,103 @@
+//! The modern locks beyond the token: three clients, a clock that ticks, one that dies, every schedule to the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene};
+use lockshift::lock::{Locker, Mode};
+use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
+use lockshift::modern::{FencedTokenLock, MultiKeyLock, ReentrantLock};
+use lockshift::wire::{Command, Key};
+
+use super::locks::lease;
+use super::{crowd, search, violated};
+
+/// All that can be said of a step or of a world.
+const WATCHED: [Property; 7] = [
+    Property::MutualExclusion,
+    Property::ReaderExcludesWriter,
+    Property::LeaseHonoured,
+    Property::ReleasesOnlyOwn,
+    Property::TruthfulOutcome,
+    Property::NoPhantom,
+    Property::TriesAsAsked,
+];
+
+/// These scripts, by the names of their files.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        &[$(include_str!(concat!("../../../modern/src/lua/", $name, ".lua"))),*]
+    };
+}
+
+fn k() -> Key {
+    Key::from("k")
+}
+
+/// A round trip is a step, the server knows the scripts, one client may die.
+fn coarse(scene: Scene, scripts: &[&str]) -> Scene {
+    bounded(scene.grain(Grain::Coarse), 4, scripts)
+}
+
+/// The same, but that a reply can be on its way while others act.
+fn fine(scene: Scene, scripts: &[&str]) -> Scene {
+    bounded(scene.grain(Grain::Fine), 2, scripts)
+}
+
+fn bounded(mut scene: Scene, ticks: u16, scripts: &[&str]) -> Scene {
+    scene.bounds = Bounds { crashes: 1, ..Bounds::ticks(ticks) };
+    scripts.iter().fold(scene, |scene, text| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(text)))
+}
+
+fn is_clean(name: &str, scene: &Scene, properties: &[Property]) {
+    let found = search(scene, properties);
+    assert_eq!((violated(&found), found.end), (vec![], End::Exhausted), "{name}, {:?}", scene.grain);
+    assert!(found.worlds > 100, "{name}: {} worlds are no contention", found.worlds);
+}
+
+#[test]
+fn three_clients_cannot_break_a_lock_of_one_owner() {
+    let mutex = |kind| Arc::new(Mutex::new(k(), lease(2)).kind(kind));
+    let both = MultiKeyLock::new(["k", "{k}:2"].map(Key::from), lease(2)).expect("they are in one slot");
+    let redisson = scripts!["redisson/acquire", "redisson/unlock"];
+    let table: [(&str, Arc<dyn Locker>, &[&str]); 8] = [
+        ("token-fenced", Arc::new(FencedTokenLock::new(k(), lease(2))), scripts!["fenced/acquire", "release"]),
+        ("reentrant", Arc::new(ReentrantLock::new(k(), lease(2))), scripts!["reentrant/acquire", "reentrant/release"]),
+        (
+            "reentrant, fenced",
+            Arc::new(ReentrantLock::new(k(), lease(2)).fenced()),
+            scripts!["reentrant/acquire_fenced", "reentrant/release"],
+        ),
+        ("multi-key", Arc::new(both), scripts!["multi/acquire", "multi/release"]),
+        ("redisson", mutex(Kind::Reentrant), redisson),
+        ("redisson, fenced", mutex(Kind::Fenced), scripts!["redisson/acquire_fenced", "redisson/unlock"]),
+        ("redisson, spin", mutex(Kind::Spin), scripts!["redisson/acquire", "redisson/unlock_spin"]),
+        ("redisson, non-reentrant", mutex(Kind::NonReentrant), redisson),
+    ];
+    for (name, lock, scripts) in table {
+        is_clean(name, &coarse(crowd(&lock, 3, Bounds::ticks(0)), scripts), &WATCHED);
+        is_clean(name, &fine(crowd(&lock, 3, Bounds::ticks(0)), scripts), &WATCHED);
+    }
+}
+
+/// What waits in the queue keeps newcomers out, and so it should: that is no phantom.
+#[test]
+fn three_clients_cannot_break_the_fair_lock() {
+    let lock: Arc<dyn Locker> = Arc::new(Fair::new(k(), lease(2)).patience(Duration::from_secs(1)));
+    let properties = WATCHED.into_iter().filter(|property| *property != Property::NoPhantom).collect::<Vec<_>>();
+    let scripts = scripts!["redisson/fair/acquire", "redisson/fair/unlock"];
+    is_clean("redisson, fair", &coarse(crowd(&lock, 3, Bounds::ticks(0)), scripts), &properties);
+}
+
+#[test]
+fn readers_and_writers_cannot_break_the_read_write_lock_of_redisson() {
+    let side = |mode| Client::new("redisson-rw", Arc::new(ReadWrite::new(k(), mode, lease(2))));
+    let (reader, writer) = (side(Mode::Shared), side(Mode::Exclusive));
+    let scripts =
+        scripts!["redisson/read/acquire", "redisson/read/unlock", "redisson/write/acquire", "redisson/write/unlock",];
+    for clients in [[&reader, &reader, &writer], [&reader, &writer, &writer]] {
+        let scene =
+            clients.into_iter().fold(Scene::new(Bounds::ticks(0)), |scene, client| scene.client(client.clone()));
+        is_clean("redisson-rw", &coarse(scene, scripts), &WATCHED);
+    }
+}

@@ -1,0 +1,72 @@
+//! Redlock on three servers: every order in which the commands of everybody's rounds may arrive.
+
+use std::num::NonZeroU8;
+use std::sync::Arc;
+
+use lockshift::explore::{Action, Bounds, Client, End, Grain, Property, Scene, Times};
+use lockshift::lock::Locker;
+use lockshift::modern::Redlock;
+use lockshift::wire::Key;
+
+use super::locks::lease;
+use super::{search, violated};
+
+const THREE: NonZeroU8 = NonZeroU8::new(3).unwrap();
+
+/// What must hold whatever happens to clients and replies.
+const SAFE: [Property; 3] = [Property::MutualExclusion, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+/// Clients that try once, for a lease of a tick, on three servers.
+fn scene(clients: usize, bounds: Bounds) -> Scene {
+    let locker: Arc<dyn Locker> = Arc::new(Redlock::new(Key::from("k"), lease(1), THREE));
+    let scene = Scene::new(bounds).grain(Grain::Coarse).servers(THREE.get());
+    let client = Client { tries: Times::Of(1), ..Client::new("redlock", locker) };
+    (0..clients).fold(scene, |scene, _| scene.client(client.clone()))
+}
+
+#[test]
+fn any_server_may_be_the_next_to_hear_of_a_round() {
+    let scene = scene(1, Bounds { lost_replies: 1, ..Bounds::ticks(0) });
+    let begun = scene.apply(&scene.world(), Action::Step(0));
+    let on = |nodes: &[u8]| -> Vec<Action> {
+        nodes.iter().flat_map(|node| [Action::StepOn(0, *node), Action::LoseReplyOn(0, *node)]).collect()
+    };
+    assert_eq!(scene.actions(&begun), on(&[0, 1, 2]));
+    let middle_first = scene.apply(&begun, Action::StepOn(0, 1));
+    assert_eq!(scene.actions(&middle_first), on(&[0, 2]));
+
+    let ends = [[0, 2], [2, 0]].map(|order| {
+        order.iter().fold(middle_first.clone(), |world, node| scene.apply(&world, Action::StepOn(0, *node)))
+    });
+    assert_eq!(ends[0], ends[1], "the order is forgotten");
+    assert!(ends[0].actors[0].hold().is_some());
+}
+
+#[test]
+fn three_clients_and_a_crash_exclude_each_other() {
+    let findings = search(&scene(3, Bounds { crashes: 1, ..Bounds::ticks(1) }), &[Property::MutualExclusion]);
+    assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
+    assert_eq!(findings.worlds, 409_280);
+}
+
+#[test]
+fn two_clients_tell_the_truth_when_replies_are_lost() {
+    let findings = search(&scene(2, Bounds { lost_replies: 1, ..Bounds::ticks(1) }), &SAFE);
+    assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
+}
+
+#[test]
+fn whoever_extends_excludes_others_for_another_lease() {
+    let mut scene = scene(2, Bounds::ticks(3));
+    scene.clients[0].locker = Arc::new(Redlock::new(Key::from("k"), lease(2), THREE));
+    (scene.clients[0].work, scene.clients[0].renew_after) = (3, Some(1));
+    let findings = search(&scene, &SAFE);
+    assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
+}
+
+/// One of three forgets, and another majority is there.
+#[test]
+fn a_failover_of_one_server_breaks_it() {
+    let findings = search(&scene(2, Bounds { failovers: 1, ..Bounds::ticks(0) }), &[Property::MutualExclusion]);
+    assert!(matches!(violated(&findings)[..], [(Property::MutualExclusion, _)]), "{findings:?}");
+}

@@ -1,0 +1,162 @@
+//! The two drivers behind one face, each over several servers.
+
+use std::fmt::Debug;
+use std::num::NonZeroU8;
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, blocking};
+use lockshift::lock::{Extended, Held, Lease, Released, Standing};
+use lockshift::modern::Redlock;
+use lockshift::wire::{Key, MonoTime};
+
+use super::fleet::{Fleet, KEY};
+
+/// How long each server may take: longer than any that runs does on a busy machine.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A driver, and a Redlock on all servers of a fleet.
+pub(super) trait Side: Sized {
+    type Guard: Debug;
+
+    fn over(fleet: &Fleet, servers: u8) -> Self;
+    fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
+    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
+    fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
+    fn renew_often(&self, guard: &mut Self::Guard);
+    fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
+    fn lost(guard: &Self::Guard) -> Option<Loss>;
+    fn since(guard: &Self::Guard) -> MonoTime;
+
+    /// The lock, which can be had.
+    fn win(&self) -> Self::Guard {
+        match self.try_acquire() {
+            Ok(Attempt::Won(guard)) => guard,
+            other => panic!("it can be had, but: {other:?}"),
+        }
+    }
+
+    /// Why the lock cannot be had.
+    fn refused(&self) -> Held {
+        match self.try_acquire() {
+            Ok(Attempt::Held(held)) => held,
+            other => panic!("it cannot be had, but: {other:?}"),
+        }
+    }
+}
+
+fn redlock(servers: u8) -> Redlock {
+    let lease = Lease::new(Duration::from_secs(3600)).unwrap();
+    Redlock::new(Key::from(KEY), lease, NonZeroU8::new(servers).unwrap())
+}
+
+/// Sooner than anybody waits.
+fn often() -> Renewal {
+    Renewal::every(Duration::from_millis(20))
+}
+
+/// `driver::blocking`.
+pub(super) struct Threads(blocking::Lock<blocking::Masters>);
+
+impl Side for Threads {
+    type Guard = blocking::Guard<blocking::Masters>;
+
+    fn over(fleet: &Fleet, servers: u8) -> Self {
+        Self(blocking::Lock::new(blocking::Masters::new(fleet.clients(), PATIENCE), redlock(servers)))
+    }
+
+    fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
+        self.0.try_acquire()
+    }
+
+    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
+        guard.standing()
+    }
+
+    fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
+        guard.extend()
+    }
+
+    fn renew_often(&self, guard: &mut Self::Guard) {
+        guard.renew(often()).unwrap();
+    }
+
+    fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error> {
+        guard.release()
+    }
+
+    fn lost(guard: &Self::Guard) -> Option<Loss> {
+        guard.lost()
+    }
+
+    fn since(guard: &Self::Guard) -> MonoTime {
+        guard.hold().since.mono
+    }
+}
+
+#[cfg(feature = "tokio")]
+pub(super) use tasks::Tasks;
+
+#[cfg(feature = "tokio")]
+mod tasks {
+    use ::tokio::runtime::Runtime;
+    use lockshift::driver::tokio;
+
+    use super::*;
+
+    /// `driver::tokio`, on a runtime of its own.
+    pub(in super::super) struct Tasks {
+        lock: tokio::Lock<tokio::Masters>,
+        runtime: Runtime,
+    }
+
+    impl Side for Tasks {
+        type Guard = tokio::Guard<tokio::Masters>;
+
+        fn over(fleet: &Fleet, servers: u8) -> Self {
+            let masters = tokio::Masters::new(fleet.clients(), PATIENCE);
+            Self { lock: tokio::Lock::new(masters, redlock(servers)), runtime: Runtime::new().unwrap() }
+        }
+
+        fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
+            self.runtime.block_on(self.lock.try_acquire())
+        }
+
+        fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
+            self.runtime.block_on(guard.standing())
+        }
+
+        fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
+            self.runtime.block_on(guard.extend())
+        }
+
+        fn renew_often(&self, guard: &mut Self::Guard) {
+            self.runtime.block_on(guard.renew(often()));
+        }
+
+        fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error> {
+            self.runtime.block_on(guard.release())
+        }
+
+        fn lost(guard: &Self::Guard) -> Option<Loss> {
+            guard.lost()
+        }
+
+        fn since(guard: &Self::Guard) -> MonoTime {
+            guard.hold().since.mono
+        }
+    }
+}
+
+/// Plays each of these functions over a `Side` as a test with both drivers.
+macro_rules! on_both_sides {
+    ($($story:ident),* $(,)?) => {
+        mod threads {
+            $(#[test] fn $story() { super::$story::<super::sides::Threads>() })*
+        }
+        #[cfg(feature = "tokio")]
+        mod tasks {
+            $(#[test] fn $story() { super::$story::<super::sides::Tasks>() })*
+        }
+    };
+}
+pub(super) use on_both_sides;

@@ -1,0 +1,138 @@
+//! Every lock through Sentinel; and what holders and contenders learn when it replaces the master.
+
+mod followed;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Loss, blocking};
+use lockshift::lock::{Extended, Lease, Released, Standing};
+use lockshift::modern::TokenLock;
+use lockshift::wire::Key;
+use redis::{InfoDict, Value, cmd};
+
+use crate::life::{Over, lives};
+use crate::patience::until;
+use crate::server::{Options, Server};
+use followed::Followed;
+
+/// A master, its replica, and a sentinel that watches both.
+struct Watched {
+    master: Server,
+    replica: Server,
+    sentinel: Server,
+}
+
+impl Watched {
+    fn start() -> Self {
+        let master = Server::start();
+        let replica = Server::with(&Options::new().replica_of(&master));
+        // A sentinel looks every ten seconds: it had better see at once what it is to see.
+        until("the replica follows", || {
+            let info: InfoDict = cmd("INFO").arg("replication").query(&mut replica.connect()).ok()?;
+            (info.get::<String>("master_link_status")? == "up").then_some(())
+        });
+        let sentinel = Server::with(&Options::new().sentinel_of(&master));
+        let watched = Self { master, replica, sentinel };
+        until("the sentinel knows the replica, and that it follows", || watched.knows_the_replica());
+        watched
+    }
+
+    fn knows_the_replica(&self) -> Option<()> {
+        let ask = cmd("SENTINEL").arg("REPLICAS").arg("mymaster").query(&mut self.sentinel.connect());
+        let known: Vec<HashMap<String, String>> = ask.ok()?;
+        let follows = |replica: &HashMap<String, String>| {
+            replica["flags"] == "slave" && replica.get("master-link-status").is_some_and(|status| status == "ok")
+        };
+        known.iter().any(follows).then_some(())
+    }
+
+    /// Waits until the replica has all that the master has.
+    fn replicate(&self) {
+        let mut master = self.master.connect();
+        cmd("SET").arg("mark").arg(1).exec(&mut master).unwrap();
+        let mut replica = self.replica.connect();
+        until("the replica has the mark", || cmd("GET").arg("mark").query::<Option<u8>>(&mut replica).ok().flatten());
+    }
+
+    /// Makes the replica the master.
+    fn fail_over(&self) {
+        let mut sentinel = self.sentinel.connect();
+        until("the sentinel begins a failover", || {
+            cmd("SENTINEL").arg("FAILOVER").arg("mymaster").exec(&mut sentinel).ok()
+        });
+        let port = self.replica.address().port();
+        until("the sentinel names the replica as master", || {
+            let ask = cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg("mymaster").query(&mut sentinel);
+            let (_, named): (String, u16) = ask.ok()?;
+            (named == port).then_some(())
+        });
+        until("the old master follows the new one", || {
+            // Whoever is demoted hangs up on everybody.
+            let mut master = self.master.client().get_connection().ok()?;
+            let (role, ..): (String, Value, Value, Value, Value) = cmd("ROLE").query(&mut master).ok()?;
+            (role == "slave").then_some(())
+        });
+    }
+
+    fn follow(&self) -> Followed {
+        Followed::by(&self.sentinel.url())
+    }
+
+    fn lock(&self) -> blocking::Lock<Followed> {
+        let lease = Lease::new(Duration::from_secs(600)).unwrap();
+        blocking::Lock::new(self.follow(), TokenLock::new(Key::from("k"), lease))
+    }
+}
+
+#[test]
+fn every_lock_lives_through_sentinel_with_both_drivers() {
+    let watched = Watched::start();
+    let threads = Over::threads(|| watched.follow().connection().expect("there is a master"));
+    assert_eq!(lives(&threads, "threads", |_| false), Vec::<String>::new());
+    #[cfg(feature = "tokio")]
+    {
+        let tasks = Over::tasks(async || watched.follow().async_connection().await.expect("there is a master"));
+        assert_eq!(lives(&tasks, "tasks", |locker| locker.needs_own_connection()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn whoever_was_replicated_still_holds_after_a_failover() {
+    let watched = Watched::start();
+    let guard = won(&watched.lock());
+    watched.replicate();
+    watched.fail_over();
+
+    assert!(matches!(guard.standing(), Ok(Standing::Ours { left: Some(_) })));
+    assert!(matches!(watched.lock().try_acquire(), Ok(Attempt::Held(_))), "it is held on the new master");
+    assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    assert!(matches!(won(&watched.lock()).release(), Ok(Answer::Known(Released::Freed))), "and free again");
+}
+
+#[test]
+fn whoever_was_not_replicated_learns_that_the_lock_is_lost() {
+    let watched = Watched::start();
+    let guard = won(&watched.lock());
+    watched.replicate();
+    // What a replica that lags behind looks like.
+    let mut replica = watched.replica.connect();
+    cmd("CONFIG").arg("SET").arg("replica-read-only").arg("no").exec(&mut replica).unwrap();
+    cmd("DEL").arg("k").exec(&mut replica).unwrap();
+    watched.fail_over();
+
+    let other = won(&watched.lock());
+    assert!(matches!(guard.standing(), Ok(Standing::Theirs)));
+    assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Lost))));
+    assert_eq!(guard.lost(), Some(Loss::Taken));
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Lost))));
+    assert!(matches!(other.release(), Ok(Answer::Known(Released::Freed))), "and nobody took it from the other");
+}
+
+fn won(lock: &blocking::Lock<Followed>) -> blocking::Guard<Followed> {
+    match lock.try_acquire() {
+        Ok(Attempt::Won(guard)) => guard,
+        other => panic!("it can be had, but: {other:?}"),
+    }
+}

@@ -1,0 +1,60 @@
+//! One command each to several servers at once, and what came back from each of them.
+
+use core::fmt;
+
+use crate::{Command, Reply};
+
+/// What came back from one of several servers. Where there is one server, silence ends a protocol; where there are
+/// several, it is an answer like others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Heard {
+    /// A reply, which may be an error reply.
+    Reply(Reply),
+    /// Nothing. The command may have run all the same.
+    Silence(Silence),
+}
+
+/// Why nothing came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Silence {
+    /// There is no connection to it, or it broke.
+    Unreachable,
+    /// It did not answer in time.
+    TooSlow,
+}
+
+impl Heard {
+    /// The reply, if there is one.
+    pub fn reply(&self) -> Option<&Reply> {
+        match self {
+            Self::Reply(reply) => Some(reply),
+            Self::Silence(_) => None,
+        }
+    }
+
+    /// Whether the server is surely as it was before `command`, of which this was heard.
+    pub fn changed_nothing(&self, command: &Command) -> bool {
+        match self {
+            Self::Reply(reply) => command.changed_nothing(reply),
+            Self::Silence(_) => command.only_reads(),
+        }
+    }
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(reply) => reply.fmt(f),
+            Self::Silence(silence) => silence.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "unreachable",
+            Self::TooSlow => "too slow",
+        })
+    }
+}
