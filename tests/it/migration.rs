@@ -9,7 +9,7 @@ mod table;
 
 use crate::examples;
 use crate::server::Server;
-use table::{Row, rows};
+use table::{Row, rows, total};
 
 /// How many workers do each job, and how often each acquires in every phase.
 const PER_JOB: u64 = 10;
@@ -54,9 +54,10 @@ fn a_fleet_moves_and_moves_back_and_nobody_notices() {
     for job in JOBS {
         let inside: i64 = redis::cmd("GET").arg(format!("{job}:inside")).query(&mut server.connect()).unwrap();
         assert_eq!(inside, 0, "whoever went in came out:\n{log}");
-        let acquired: u64 = rows.iter().filter(|row| row.job == job).flat_map(|row| row.acquired).sum();
-        let done = format!("{job}: acquired {acquired} times, {acquired} pieces of work done");
-        assert!(told.contains(&done) || rows.iter().any(|row| row.doubles > 0), "no acquisition is lost:\n{log}");
+        let in_phases: u64 = rows.iter().filter(|row| row.job == job).flat_map(|row| row.acquired).sum();
+        let (acquired, done) = total(&told, job);
+        assert!(acquired >= in_phases, "{job}: what the last phase left unsaid comes at the end:\n{log}");
+        assert!(acquired == done || rows.iter().any(|row| row.doubles > 0), "{job}: no acquisition is lost:\n{log}");
     }
 }
 

@@ -17,6 +17,14 @@ pub(super) fn rows(told: &str) -> Vec<Row> {
     lines.take_while(|line| !line.is_empty()).map(row).collect()
 }
 
+/// How often a job's lock was acquired, and how many pieces of its work were done, as the last lines say.
+pub(super) fn total(told: &str, job: &str) -> (u64, u64) {
+    let said = told.lines().find_map(|line| line.strip_prefix(job)?.strip_prefix(": acquired "));
+    let (acquired, rest) = said.and_then(|said| said.split_once(" times, ")).expect("it is said at the end");
+    let done = rest.strip_suffix(" pieces of work done").expect("and what was done");
+    (acquired.parse().expect("a number"), done.parse().expect("a number"))
+}
+
 fn row(line: &str) -> Row {
     let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     let [phase, job, old, bridge, modern, doubles, late, intruded, _wait] = cells[..] else {
