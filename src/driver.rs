@@ -42,26 +42,46 @@
 //!
 //! # Logging
 //!
-//! Through `log`, all under the target `lockshift::driver`: *debug* for the ordinary, *warn* for whatever may leave a
-//! lock behind or was lost.
+//! Through `log`: *debug* for the ordinary, *warn* for whatever may leave a lock behind or was lost. The targets are
+//! stable:
+//!
+//! | target | what |
+//! |---|---|
+//! | `lockshift::driver::acquire` | acquired; not acquired; a try that broke off; a place in a queue that was not left |
+//! | `lockshift::driver::renew` | renewed; could not renew; lost |
+//! | `lockshift::driver::release` | given back; lost before; not given back |
+//! | `lockshift::driver::connect` | one of several servers could not be asked |
+//! | `lockshift::driver::shadow` | where a lock and its shadow disagree |
+//! | `lockshift::driver::listen` | connected to hear releases; not any more; refused |
+//!
+//! # Counting
+//!
+//! Each lock counts what becomes of it ([`Counters`]); several locks may share one set of counters. They are plain
+//! numbers, to be exported in whatever way a program has: `examples/metrics.rs` prints them for Prometheus.
 
 pub mod blocking;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
+mod bells;
 mod connection;
+mod counters;
 mod debt;
 mod error;
+mod events;
 pub mod host;
 mod interrupted;
 mod outcome;
+mod pubsub;
 mod refusal;
 mod renewal;
 mod shadow;
+mod stay;
 mod term;
 mod trouble;
 mod wait;
 
+pub use counters::{Counted, Counters};
 pub use error::Error;
 pub use interrupted::{Cause, Interrupted, Unanswered};
 pub use outcome::{Answer, Attempt, Unknown};
@@ -70,6 +90,3 @@ pub use shadow::Tally;
 pub use term::Loss;
 pub use trouble::Trouble;
 pub use wait::Wait;
-
-/// The target of everything that is logged here.
-const LOG: &str = "lockshift::driver";

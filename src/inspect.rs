@@ -13,6 +13,7 @@
 //!     server_at: None,
 //!     kind: "string".to_owned(),
 //!     value: Some(b"1700000160".to_vec()),
+//!     fields: vec![],
 //!     ttl: Ttl::NO_EXPIRY,
 //! };
 //! let finding = Finding::of(sight);

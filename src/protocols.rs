@@ -25,6 +25,7 @@ mod spec;
 mod unsuitable;
 
 pub use choice::Choice;
+pub use modern::Holder;
 pub use protocol::{Generation, Protocol, catalogue, find};
 pub use setting::Setting;
 pub use spec::Spec;

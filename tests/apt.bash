@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # $work is the caller's
 # Packages of another suite than this machine's own, to be unpacked and not installed. To be sourced, with:
 #   $work   a folder of one's own, where all this is kept
 #   fail    a function that ends the script with a reason

@@ -2,7 +2,9 @@
 //!
 //! [`TokenLock`] is the lock of the Redis documentation since 2.6.12: `SET key token NX PX lease`, and a release that
 //! deletes the key only while it still holds the token. [`Timing`] says in which other ways SET may be told the lease,
-//! [`Native`] what a server can compare without a script. This crate knows nothing of the old timestamp locks.
+//! [`Native`] what a server can compare without a script. [`FencedTokenLock`] counts its winners, [`MultiKeyLock`] takes
+//! several keys at once. [`ReentrantLock`] is a hash whose owner may enter again, [`ReadWriteLock`] has an entry for every
+//! reader; [`redisson`] are Redisson's locks on its wire. This crate knows nothing of the old timestamp locks.
 //!
 //! ```
 //! use core::time::Duration;
@@ -28,6 +30,8 @@
 
 extern crate alloc;
 
+mod announce;
+mod fair;
 mod fence;
 mod fenced;
 mod field;
@@ -42,6 +46,8 @@ mod rw_pair;
 mod timing;
 mod token;
 
+pub use announce::Announce;
+pub use fair::FairLock;
 pub use fenced::FencedTokenLock;
 pub use multi::{MultiKeyLock, NotTogether};
 pub use native::{CompareDelete, Native};

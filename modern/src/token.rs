@@ -3,13 +3,15 @@
 //! Source: Redis documentation, "Distributed Locks with Redis", and the SET page, "Patterns".
 
 use alloc::string::ToString;
+use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
-use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Turn, UnixTime};
+use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime};
 
-use crate::{CompareDelete, Native, Timing};
+use crate::{Announce, CompareDelete, Native, Timing};
 
 pub(crate) const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
+const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/announced/release.lua"));
 pub(crate) const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
 const EXTEND_UNTIL: Script = Script::new(include_str!("lua/extend_until.lua"));
 
@@ -39,12 +41,13 @@ pub struct TokenLock {
     lease: Lease,
     timing: Timing,
     native: Native,
+    announced: Option<(Announce, Key)>,
 }
 
 impl TokenLock {
     /// A token lock on `key`, for `lease` at a time: given in milliseconds, released and extended by script.
     pub fn new(key: Key, lease: Lease) -> Self {
-        Self { key, lease, timing: Timing::Px, native: Native::NONE }
+        Self { key, lease, timing: Timing::Px, native: Native::NONE, announced: None }
     }
 
     /// With the lease given by another option of SET.
@@ -57,6 +60,14 @@ impl TokenLock {
     #[must_use]
     pub fn native(self, native: Native) -> Self {
         Self { native, ..self }
+    }
+
+    /// With releases that are announced, on the channel `{key}:released`, so that others need not poll. They are by
+    /// script then, whatever the server has of its own; and who is refused also asks for how long the lease still runs,
+    /// because a holder that dies announces nothing.
+    #[must_use]
+    pub fn announced(self, announce: Announce) -> Self {
+        Self { announced: Some((announce, self.key.sibling("released"))), ..self }
     }
 }
 
@@ -75,7 +86,7 @@ impl Locker for TokenLock {
         let token = owner.token.hex().into_bytes();
         let expiry = self.timing.expiry(self.lease(), since.wall);
         if !redis.set(&Set::new(&self.key, &token).only(Only::IfMissing).expiry(expiry))? {
-            return Ok(Acquired::Held(Held::because(Why::Live)));
+            return self.held(redis);
         }
         let hold = Hold { value: token, since, lease: self.lease(), fence: None };
         let counted = self.as_the_server_counts(hold, redis)?;
@@ -110,11 +121,31 @@ impl Locker for TokenLock {
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.delete_if_equal(owner.token.hex().as_bytes(), redis).map(drop)
     }
+
+    /// One channel for all who wait: a release wakes one of each program.
+    fn bell(&self, _: &Owner) -> Option<Bell> {
+        self.announced.as_ref().map(|(announce, channel)| announce.bell(channel))
+    }
 }
 
 impl TokenLock {
+    /// Refused. Who waits for the release asks until when it could come to nothing.
+    fn held(&self, redis: &mut Transcript) -> Turn<Acquired> {
+        let retry_in = match self.announced {
+            None => None,
+            Some(_) => match redis.pttl(&self.key)? {
+                Ttl::NO_KEY => Some(Duration::ZERO),
+                ttl => ttl.left_of_millis(),
+            },
+        };
+        Ok(Acquired::Held(Held { retry_in, ..Held::because(Why::Live) }))
+    }
+
     /// Deletes the key if it holds exactly `token`; whether it did.
     fn delete_if_equal(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        if let Some((announce, channel)) = &self.announced {
+            return redis.script_flag(&RELEASE_ANNOUNCED, &[&self.key, channel], &[token, announce.command()]);
+        }
         let answer = match self.native.delete {
             None => None,
             Some(CompareDelete::DelIfEq) => unless_refused(redis.delifeq(&self.key, token))?,

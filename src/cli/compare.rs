@@ -3,17 +3,21 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use redis::RedisError;
+
 use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
 use super::link::Link;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
 use super::{failure, page, words};
-use crate::compare::{Course, Percent, Stop, Workload};
-use crate::driver::Wait;
+use crate::compare::{Course, Percent, Stop, Trouble, Workload};
+use crate::driver::blocking::Bells;
+use crate::driver::{Error, Wait};
 use crate::lock::Lease;
 use crate::protocols::Choice;
 use crate::report::Comparison;
+use crate::wire::Key;
 
 /// Run the same contended workload under each protocol, and see what it costs and what goes wrong
 ///
@@ -40,7 +44,7 @@ pub(super) struct Args {
     /// For how long each client asks to hold the lock
     #[arg(long, value_name = "D", default_value = "2s", value_parser = words::lease)]
     lease: Lease,
-    /// How to wait for a lock that is held
+    /// How to wait for a lock that is held; whatever announces no release backs off
     #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
     wait: Waiting,
     /// The share of holds that outlast their lease
@@ -56,6 +60,31 @@ pub(super) struct Args {
 enum Waiting {
     /// Try again after pauses that grow and are drawn at random
     Backoff,
+    /// Sleep until a release is announced; `token` announces its releases then
+    Notified,
+    /// Sleep in a queue, until called; `token` becomes `fair`
+    Fair,
+}
+
+impl Waiting {
+    fn wait(self) -> Wait {
+        match self {
+            Self::Backoff => Wait::backoff(),
+            Self::Notified | Self::Fair => Wait::notified(),
+        }
+    }
+
+    /// What this protocol has to be for that: the token lock takes to it, any other is what it is.
+    fn suited(self, choice: &Choice) -> Choice {
+        let written = choice.to_string();
+        let is_plain_token = choice.protocol().name() == "token" && !written.contains("announce");
+        let suited = match self {
+            Self::Notified if is_plain_token => format!("{written},announce=publish"),
+            Self::Fair if written == "token" => "fair".to_owned(),
+            Self::Backoff | Self::Notified | Self::Fair => written,
+        };
+        suited.parse().expect("it is a protocol of the catalogue with options of its own")
+    }
 }
 
 /// Compares.
@@ -64,14 +93,17 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let end = End::on_signal()?;
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
+    let client = server.any_client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
+    let bells = Bells::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
+    let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();
     let mut has_races = false;
-    for (number, choice) in args.protocols.iter().enumerate() {
+    for (number, choice) in protocols.iter().enumerate() {
         progress.begin(number, choice.to_string());
         let told = |elapsed: Duration, acquisitions: u64| {
             progress.tell(number, elapsed, format!("{acquisitions} acquired"));
         };
-        let course = Course { workload: &workload, stop: &end.stop, progress: &told };
+        let course = Course { workload: &workload, stop: &end.stop, bells: Some(&bells), progress: &told };
         let outcome = crate::compare::run(&course, |key, lease| choice.locker(key, lease), || Link::to(&server));
         match outcome.map_err(|trouble| failure::of_compare(&server, trouble))? {
             Some(figures) => {
@@ -86,6 +118,10 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     Ok(if has_races { Exit::No } else { Exit::Yes })
 }
 
+fn unusable(error: RedisError) -> Trouble {
+    Error::connection(&Key::from("compare"), error).into()
+}
+
 impl Args {
     fn workload(&self) -> Workload {
         Workload {
@@ -93,9 +129,7 @@ impl Args {
             length: self.seconds,
             hold: Duration::from_millis(u64::from(self.hold_ms)),
             lease: self.lease,
-            wait: match self.wait {
-                Waiting::Backoff => Wait::backoff(),
-            },
+            wait: self.wait.wait(),
             overrun: self.overrun,
             crash: self.crash,
         }
@@ -140,4 +174,5 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift compare php-getset java-getset token --clients 32 --seconds 5
   lockshift compare php-getset token --lease 1s --overrun 5 --crash 5
+  lockshift compare token --clients 100 --wait fair
   lockshift compare token --hold-ms 50 --json | jq '.[0].wait_p99_ms'";

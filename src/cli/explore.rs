@@ -154,7 +154,9 @@ impl Args {
             Cut::Coarse => Grain::Coarse,
         };
         let clients = Cast::clients(&self.clients, Times::Of(self.rounds));
-        let scene = clients.into_iter().fold(Scene::new(bounds).grain(grain), Scene::client);
+        let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
+        let scene = Scene::new(bounds).grain(grain).servers(servers);
+        let scene = clients.into_iter().fold(scene, Scene::client);
         match self.ticks {
             Ticks::AtMost(_) => Ok(scene),
             Ticks::Forever => scene.for_all_time().map_err(|why| self.refused(why)),

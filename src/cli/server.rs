@@ -106,6 +106,18 @@ impl Server {
         nodes.iter().any(|node| matches!(node.info.addr(), ConnectionAddr::TcpTls { .. }))
     }
 
+    /// The client of its first node. What is published on one node of a cluster is heard on all.
+    pub(super) fn any_client(&self) -> RedisResult<Client> {
+        let info = match self {
+            Self::Single(node) => node.info.clone(),
+            Self::Cluster(nodes) | Self::Masters(nodes) => nodes
+                .first()
+                .map(|node| node.info.clone())
+                .ok_or((redis::ErrorKind::InvalidClientConfig, "there is no address"))?,
+        };
+        Client::open(info)
+    }
+
     /// A client for one server.
     pub(super) fn client(node: &Node) -> RedisResult<Client> {
         Client::open(node.info.clone())

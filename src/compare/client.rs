@@ -38,7 +38,12 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     pub(super) fn new(track: &'a Track<'a>, own: Entered<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
         let is_exclusive = locker.mode() == Mode::Exclusive;
         let deletion = own.deletion();
-        Self { track, lock: Lock::new(own, locker), deletion, witness, is_exclusive, tally: Tally::default() }
+        let lock = Lock::new(own, locker);
+        let lock = match track.bells {
+            Some(bells) => lock.hearing(bells),
+            None => lock,
+        };
+        Self { track, lock, deletion, witness, is_exclusive, tally: Tally::default() }
     }
 
     /// Competes until the run is over.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::stop::Stop;
 use super::workload::{Endings, Workload};
+use crate::driver::blocking::Bells;
 use crate::driver::host;
 use crate::wire::MonoTime;
 
@@ -14,6 +15,8 @@ pub struct Course<'a> {
     pub workload: &'a Workload,
     /// Ends it early.
     pub stop: &'a Stop,
+    /// What all clients hear releases with, as in one program that has them all.
+    pub bells: Option<&'a Bells>,
     /// Is told, ten times a second, how long the run has lasted and how often the lock was acquired.
     pub progress: &'a dyn Fn(Duration, u64),
 }
@@ -22,6 +25,7 @@ pub struct Course<'a> {
 pub(super) struct Track<'a> {
     stop: &'a Stop,
     pub(super) workload: &'a Workload,
+    pub(super) bells: Option<&'a Bells>,
     pub(super) endings: Endings,
     began: MonoTime,
     acquisitions: AtomicU64,
@@ -32,6 +36,7 @@ impl<'a> Track<'a> {
         Self {
             stop: course.stop,
             workload: course.workload,
+            bells: course.bells,
             endings: Endings::default(),
             began: host::mono(),
             acquisitions: AtomicU64::new(0),

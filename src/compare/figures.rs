@@ -41,8 +41,11 @@ pub struct Figures {
     pub wait_p50: Option<Duration>,
     /// The 99th percentile of the same.
     pub wait_p99: Option<Duration>,
-    /// Commands that the lock's clients sent for each acquisition, refused tries and releases included, the witness'
-    /// own not; `None` without an acquisition.
+    /// The 99th percentile as a multiple of the ideal: what the last of a queue of all clients waits, for one hold of
+    /// each of the others; `None` without an acquisition, or with one client.
+    pub wait_p99_of_ideal: Option<f64>,
+    /// Commands that the lock's clients sent for each acquisition, refused tries, subscriptions and releases included,
+    /// the witness' own not; `None` without an acquisition.
     pub commands_per_acquisition: Option<f64>,
     /// How often somebody was inside already when a holder went in.
     pub double_holds: u64,
@@ -53,14 +56,17 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(mut tally: Tally, commands: u64, elapsed: Duration) -> Self {
+    pub(super) fn of(mut tally: Tally, clients: usize, commands: u64, elapsed: Duration) -> Self {
         tally.waits.sort_unstable();
+        let wait_p99 = percentile(&tally.waits, 99);
+        let ideal = tally.held.as_secs_f64() / tally.acquisitions as f64 * (clients.saturating_sub(1)) as f64;
         let per_acquisition = commands as f64 / tally.acquisitions as f64;
         Self {
             acquisitions: tally.acquisitions,
             elapsed,
             wait_p50: percentile(&tally.waits, 50),
-            wait_p99: percentile(&tally.waits, 99),
+            wait_p99,
+            wait_p99_of_ideal: wait_p99.map(|p99| p99.as_secs_f64() / ideal).filter(|ratio| ratio.is_finite()),
             commands_per_acquisition: (tally.acquisitions > 0).then_some(per_acquisition),
             double_holds: tally.double_holds,
             wrong_releases: tally.wrong_releases,
@@ -109,7 +115,7 @@ mod tests {
         let one = Tally { acquisitions: 2, waits, held: ms(100), double_holds: 1, wrong_releases: 0 };
         let waits = vec![ms(2), ms(500)];
         let other = Tally { acquisitions: 1, waits, held: ms(300), double_holds: 0, wrong_releases: 2 };
-        let figures = Figures::of(one.and(other), 12, ms(500));
+        let figures = Figures::of(one.and(other), 4, 12, ms(500));
         assert_eq!(
             figures,
             Figures {
@@ -117,6 +123,7 @@ mod tests {
                 elapsed: ms(500),
                 wait_p50: Some(ms(2)),
                 wait_p99: Some(ms(500)),
+                wait_p99_of_ideal: Some(1.25),
                 commands_per_acquisition: Some(4.0),
                 double_holds: 1,
                 wrong_releases: 2,
@@ -129,8 +136,9 @@ mod tests {
 
     #[test]
     fn a_run_in_which_nobody_won_has_waits_and_no_averages() {
-        let figures = Figures::of(Tally { waits: vec![ms(500)], ..Tally::default() }, 40, ms(500));
+        let figures = Figures::of(Tally { waits: vec![ms(500)], ..Tally::default() }, 4, 40, ms(500));
         assert_eq!((figures.wait_p50, figures.wait_p99), (Some(ms(500)), Some(ms(500))));
-        assert_eq!((figures.commands_per_acquisition, figures.has_races()), (None, false));
+        assert_eq!((figures.commands_per_acquisition, figures.wait_p99_of_ideal), (None, None));
+        assert!(!figures.has_races());
     }
 }

@@ -12,6 +12,7 @@ use super::figures::{Figures, Tally};
 use super::ledger::{Entered, Ledger};
 use super::trouble::Trouble;
 use super::witness::Witness;
+use crate::driver::blocking::Bells;
 use crate::driver::{Error, host};
 use crate::lock::{Lease, Locker, Token};
 use crate::wire::Key;
@@ -48,12 +49,16 @@ where
         let locker = protocol(key.clone(), course.workload.lease);
         Client::new(&track, Entered::new(own, Arc::clone(&ledger)), locker, witness(other))
     };
+    let heard = || course.bells.map_or(0, Bells::commands);
+    let before = heard();
     let outcome = compete(course, &track, pairs.into_iter().map(client).collect());
     let cleaned = witness(cleaner).clean_up(&ledger.keys());
     let tally = outcome?;
     cleaned?;
     let elapsed = course.workload.length;
-    Ok((!course.stop.is_given()).then(|| Figures::of(tally, ledger.commands(), elapsed)))
+    let commands = ledger.commands() + (heard() - before);
+    let clients = course.workload.clients;
+    Ok((!course.stop.is_given()).then(|| Figures::of(tally, clients, commands, elapsed)))
 }
 
 /// A name that no other run has, all of it in one slot of a cluster.

@@ -5,8 +5,8 @@ use lockshift_wire::{Command, Key, Printable};
 use redis::RedisError;
 use thiserror::Error;
 
-use super::LOG;
 use super::error::Error;
+use super::events::RELEASE;
 use super::interrupted::{Cause, Interrupted};
 
 /// How a try to acquire ended.
@@ -72,17 +72,17 @@ impl<T> Answer<T> {
 pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
     match released {
         Ok(Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld)) => {
-            log::debug!(target: LOG, "lock key `{key}`: given back");
+            log::debug!(target: RELEASE, "lock key `{key}`: given back");
         }
         Ok(Answer::Known(Released::Lost)) => {
-            log::warn!(target: LOG, "lock key `{key}`: had been lost when it was to be given back");
+            log::warn!(target: RELEASE, "lock key `{key}`: had been lost when it was to be given back");
         }
         Ok(Answer::Known(Released::Intruded)) => {
-            log::warn!(target: LOG, "lock key `{key}`: given back, but somebody else had written into it");
+            log::warn!(target: RELEASE, "lock key `{key}`: given back, but somebody else had written into it");
         }
         Ok(Answer::Unknown(unknown)) => {
-            log::warn!(target: LOG, "not known to be given back, its lease will end it: {unknown}");
+            log::warn!(target: RELEASE, "not known to be given back, its lease will end it: {unknown}");
         }
-        Err(error) => log::warn!(target: LOG, "not given back, its lease will end it: {error}"),
+        Err(error) => log::warn!(target: RELEASE, "not given back, its lease will end it: {error}"),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use lockshift_lock::Extended;
+use lockshift_lock::{Extended, Lease};
 use lockshift_wire::{Key, MonoTime};
 
-use super::LOG;
 use super::error::Error;
+use super::events::RENEW;
 use super::outcome::Answer;
 
 /// How to renew a lock in the background. Without a limit, until it is given back or lost.
@@ -19,9 +19,22 @@ use super::outcome::Answer;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renewal {
-    interval: Option<Duration>,
+    pace: Pace,
     at_most: Option<Duration>,
     times: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pace {
+    /// After a third of what is left.
+    #[default]
+    Third,
+    /// At this interval, sooner after a failure.
+    Interval(Duration),
+    /// At this interval, whatever happens.
+    Timer(Duration),
+    /// At once, and then after every whole lease.
+    WholeLease(Duration),
 }
 
 /// Shorter pauses than this would not save a lock, only keep the server busy.
@@ -30,13 +43,31 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 impl Renewal {
     /// After a third of the lease; after a failure, after a third of what is left of it.
     pub const fn every_third() -> Self {
-        Self { interval: None, at_most: None, times: None }
+        Self::at(Pace::Third)
     }
 
     /// At this interval; after a failure sooner. An interval as long as the lease, which some old clients use, renews
     /// nothing: the lease is over first.
     pub const fn every(interval: Duration) -> Self {
-        Self { interval: Some(interval), at_most: None, times: None }
+        Self::at(Pace::Interval(interval))
+    }
+
+    /// At this interval, whatever the last extension came to: the timer of the re-entrant hash lock's article, which asks
+    /// whether the lock is still there and then sets its expiry anew, for as long as the process lives. Its interval is
+    /// not told there; one that is longer than the lease renews nothing.
+    pub const fn timer(interval: Duration) -> Self {
+        Self::at(Pace::Timer(interval))
+    }
+
+    /// At once, then after every whole `lease`, and `times` altogether: the background thread of the Jedis article, which
+    /// sleeps for as long as it has just set the expiry to, four times if nothing else is said. So the lock is over when
+    /// it wakes, and only the first extension is of any use: as a policy to be compared with, not to be used.
+    pub const fn whole_lease(lease: Lease, times: u32) -> Self {
+        Self::at(Pace::WholeLease(lease.length())).times(times)
+    }
+
+    const fn at(pace: Pace) -> Self {
+        Self { pace, at_most: None, times: None }
     }
 
     /// The same, but not later than this long after it began: a holder that hangs does not keep the lock for ever, but
@@ -56,7 +87,7 @@ impl Renewal {
 
     /// The course of a renewal that begins now.
     pub(super) fn begin(&self, now: MonoTime) -> Course<'_> {
-        Course { renewal: self, began: now, confirmed: 0, last_failed: false, is_over: false }
+        Course { renewal: self, began: now, confirmed: 0, last_failed: false, has_begun: false, is_over: false }
     }
 }
 
@@ -66,6 +97,8 @@ pub(super) struct Course<'a> {
     began: MonoTime,
     confirmed: u32,
     last_failed: bool,
+    /// Whether an extension has been sent.
+    has_begun: bool,
     is_over: bool,
 }
 
@@ -73,17 +106,18 @@ impl Course<'_> {
     /// How long to pause before the next extension is sent, if the holder may still work for `term_left`; `None` if
     /// there is to be none.
     pub(super) fn pause(&self, term_left: Duration, now: MonoTime) -> Option<Duration> {
-        let Renewal { interval, at_most, times } = *self.renewal;
+        let Renewal { pace, at_most, times } = *self.renewal;
         if self.is_over || term_left.is_zero() || times.is_some_and(|times| self.confirmed >= times) {
             return None;
         }
         let third = term_left / 3;
-        let pause = match interval {
-            None => third,
-            Some(interval) if self.last_failed => interval.min(third),
-            Some(interval) => interval,
+        let pause = match pace {
+            Pace::Third => third.max(SHORTEST_PAUSE),
+            Pace::Interval(interval) if self.last_failed => interval.min(third).max(SHORTEST_PAUSE),
+            Pace::Interval(interval) | Pace::Timer(interval) => interval.max(SHORTEST_PAUSE),
+            Pace::WholeLease(_) if !self.has_begun => Duration::ZERO,
+            Pace::WholeLease(lease) => lease,
         };
-        let pause = pause.max(SHORTEST_PAUSE);
         let then = now.saturating_since(self.began).saturating_add(pause);
         at_most.is_none_or(|at_most| then <= at_most).then_some(pause)
     }
@@ -91,30 +125,31 @@ impl Course<'_> {
     /// Takes note of how an extension ended.
     pub(super) fn note(&mut self, key: &Key, extended: &Result<Answer<Extended>, Error>) {
         self.last_failed = false;
+        self.has_begun = true;
         match extended {
             Ok(Answer::Known(Extended::Until(_))) => {
                 self.confirmed = self.confirmed.saturating_add(1);
-                log::debug!(target: LOG, "lock key `{key}`: renewed");
+                log::debug!(target: RENEW, "lock key `{key}`: renewed");
             }
             Ok(Answer::Known(Extended::Lost)) => {
                 self.is_over = true;
-                log::warn!(target: LOG, "lock key `{key}`: lost, and no longer renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: lost, and no longer renewed");
             }
             Ok(Answer::Known(Extended::Intruded(_))) => {
                 self.is_over = true;
-                log::warn!(target: LOG, "lock key `{key}`: somebody else has written into it, so it is no longer renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: somebody else has written into it, so it is no longer renewed");
             }
             Ok(Answer::Known(Extended::NotSpoken)) => {
                 self.is_over = true;
-                log::warn!(target: LOG, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
             }
             Ok(Answer::Unknown(unknown)) => {
                 self.last_failed = true;
-                log::warn!(target: LOG, "could not renew, trying again: {unknown}");
+                log::warn!(target: RENEW, "could not renew, trying again: {unknown}");
             }
             Err(error) => {
                 self.last_failed = true;
-                log::warn!(target: LOG, "could not renew, trying again: {error}");
+                log::warn!(target: RENEW, "could not renew, trying again: {error}");
             }
         }
     }
@@ -169,6 +204,31 @@ mod tests {
         assert_eq!(course.pause(ms(210), at(690)), Some(ms(70)));
         course.note(&Key::from("k"), &confirmed());
         assert_eq!(course.pause(ms(900), at(770)), Some(ms(700)));
+    }
+
+    #[test]
+    fn a_timer_keeps_its_interval_whatever_happens() {
+        let renewal = Renewal::timer(ms(300));
+        let mut course = renewal.begin(at(0));
+        for _ in 0..3 {
+            assert_eq!(course.pause(ms(200), at(0)), Some(ms(300)));
+            course.note(&Key::from("k"), &failed());
+        }
+    }
+
+    #[test]
+    fn the_jedis_article_renews_at_once_and_then_when_the_lock_is_over() {
+        let renewal = Renewal::whole_lease(Lease::new(ms(900)).unwrap(), 4);
+        let mut course = renewal.begin(at(0));
+        assert_eq!(course.pause(ms(889), at(0)), Some(ms(0)));
+        course.note(&Key::from("k"), &confirmed());
+        assert_eq!(course.pause(ms(889), at(0)), Some(ms(900)), "longer than there is left");
+        course.note(&Key::from("k"), &Ok(Answer::Known(Extended::Lost)));
+        assert_eq!(course.pause(ms(0), at(900)), None);
+
+        let mut course = renewal.begin(at(0));
+        (0..4).for_each(|_| course.note(&Key::from("k"), &confirmed()));
+        assert_eq!(course.pause(ms(889), at(0)), None, "four times, as the class has it");
     }
 
     #[test]

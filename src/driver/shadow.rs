@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lockshift_wire::Key;
 
-use super::LOG;
+use super::events::SHADOW;
 
 /// How often a lock and its shadow have said the same, and how often not.
 ///
@@ -49,11 +49,11 @@ impl Tallies {
         match comparison {
             Comparison::Agreed => &self.agreed,
             Comparison::Doubled => {
-                log::warn!(target: LOG, "shadow key `{key}`: somebody has it, and yet the lock was given");
+                log::warn!(target: SHADOW, "shadow key `{key}`: somebody has it, and yet the lock was given");
                 &self.doubled
             }
             Comparison::Unmatched => {
-                log::info!(target: LOG, "shadow key `{key}`: nobody has it, and yet the lock was refused");
+                log::info!(target: SHADOW, "shadow key `{key}`: nobody has it, and yet the lock was refused");
                 &self.unmatched
             }
             Comparison::Failed => &self.failed,

@@ -15,6 +15,7 @@ use super::outcome::Attempt;
 ///
 /// let patient = Wait::backoff().for_at_most(Duration::from_secs(10));
 /// let as_the_old_client_did = Wait::every(Duration::from_secs(2)).tries(30);
+/// let woken_by_the_release = Wait::notified().for_at_most(Duration::from_secs(10));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -27,15 +28,24 @@ pub struct Wait {
 enum Pace {
     Fixed { interval: Duration },
     Backoff { min: Duration, max: Duration, factor: u32 },
+    Notified,
 }
+
+/// What backing off does if nothing else is said. Somebody who listens in vain falls back to it.
+const BACKOFF: Pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
+
+/// How long a release may go unheard where the protocol cannot tell when the present lease ends.
+const LONGEST_SILENCE: Duration = Duration::from_secs(1);
+
+/// So that not all who know when a lease ends try in the same instant.
+const SPREAD: Duration = Duration::from_millis(10);
 
 impl Wait {
     /// Exponential backoff with full jitter: each pause is drawn between zero and a ceiling that grows from 10 ms to
     /// 500 ms, doubling with every try. Where the protocol can tell when the present lease ends, the next try is not
     /// much later than that.
     pub const fn backoff() -> Self {
-        let pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
-        Self { pace, at_most: None, tries: None }
+        Self { pace: BACKOFF, at_most: None, tries: None }
     }
 
     /// Exponential backoff with full jitter, whose ceiling grows from `min` to `max`, times `factor` with every try.
@@ -47,6 +57,13 @@ impl Wait {
     /// back off.
     pub const fn every(interval: Duration) -> Self {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
+    }
+
+    /// Until the release is announced, or the present lease is over. The lock must have been given the `Bells` of its
+    /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
+    /// (yet, or any more), this is [`backoff`](Self::backoff).
+    pub const fn notified() -> Self {
+        Self { pace: Pace::Notified, at_most: None, tries: None }
     }
 
     /// The same, giving up after this long. One last try is made at the very end; a try under way is not cut short,
@@ -62,6 +79,11 @@ impl Wait {
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = Some(tries);
         self
+    }
+
+    /// Whether to listen for the release.
+    pub(super) fn listens(&self) -> bool {
+        self.pace == Pace::Notified
     }
 
     /// The patience of somebody who begins to wait now.
@@ -84,17 +106,19 @@ pub(super) struct Patience<'a> {
 }
 
 impl Patience<'_> {
-    /// How long to pause after this try; `None` if there is to be no other.
+    /// How long to pause after this try; `None` if there is to be no other. `hears` is whether a release would end the
+    /// pause.
     pub(super) fn after<G>(
         &mut self,
         attempt: &Attempt<G>,
+        hears: bool,
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
         match attempt {
             Attempt::Won(_) | Attempt::Unknown(_) => None,
-            Attempt::Held(held) => self.pause(held.retry_in, now, jitter),
-            Attempt::TooLate => self.pause(None, now, jitter),
+            Attempt::Held(held) => self.pause(held.retry_in, hears, now, jitter),
+            Attempt::TooLate => self.pause(None, hears, now, jitter),
         }
     }
 
@@ -105,6 +129,7 @@ impl Patience<'_> {
     fn pause(
         &mut self,
         lease_left: Option<Duration>,
+        hears: bool,
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
@@ -112,7 +137,7 @@ impl Patience<'_> {
         if self.wait.tries.is_some_and(|tries| self.tries >= tries) {
             return None;
         }
-        let pause = self.wait.pace.pause(self.tries, lease_left, jitter);
+        let pause = self.wait.pace.pause(self.tries, lease_left, hears, jitter);
         let Some(at_most) = self.wait.at_most else { return Some(pause) };
         let left = at_most.saturating_sub(now.saturating_since(self.began));
         (!left.is_zero()).then_some(pause.min(left))
@@ -124,6 +149,7 @@ impl Pace {
         &self,
         tries: u32,
         lease_left: Option<Duration>,
+        hears: bool,
         mut jitter: impl FnMut(Duration) -> Duration,
     ) -> Duration {
         match *self {
@@ -133,6 +159,8 @@ impl Pace {
                 // Nobody can win before that, but the holder may release: a hint shortens a pause, it never extends one.
                 lease_left.map_or(pause, |left| pause.min(left.saturating_add(jitter(min))))
             }
+            Self::Notified if hears => lease_left.unwrap_or(LONGEST_SILENCE).saturating_add(jitter(SPREAD)),
+            Self::Notified => BACKOFF.pause(tries, lease_left, hears, jitter),
         }
     }
 }
@@ -158,7 +186,8 @@ mod tests {
     fn the_ceiling_doubles_up_to_its_maximum() {
         let wait = Wait::backoff();
         let mut patience = wait.begin(at(0));
-        let ceilings: Vec<_> = (0..8).map(|_| patience.pause(None, at(0), longest).unwrap().as_millis()).collect();
+        let ceilings: Vec<_> =
+            (0..8).map(|_| patience.pause(None, false, at(0), longest).unwrap().as_millis()).collect();
         assert_eq!(ceilings, [10, 20, 40, 80, 160, 320, 500, 500]);
     }
 
@@ -166,42 +195,57 @@ mod tests {
     fn a_thousand_tries_overflow_nothing() {
         let wait = Wait::backoff_between(ms(1), Duration::MAX, 10);
         let mut patience = wait.begin(at(0));
-        let last = (0..1000).map(|_| patience.pause(None, at(0), longest).unwrap()).last();
+        let last = (0..1000).map(|_| patience.pause(None, false, at(0), longest).unwrap()).last();
         assert_eq!(last, Some(ms(1).saturating_mul(u32::MAX)));
     }
 
     #[test]
     fn any_pause_up_to_the_ceiling_may_be_drawn() {
         let wait = Wait::backoff();
-        assert_eq!(wait.begin(at(0)).pause(None, at(0), |most| most / 4), Some(Duration::from_micros(2500)));
-        assert_eq!(wait.begin(at(0)).pause(None, at(0), |_| Duration::ZERO), Some(Duration::ZERO));
+        assert_eq!(wait.begin(at(0)).pause(None, false, at(0), |most| most / 4), Some(Duration::from_micros(2500)));
+        assert_eq!(wait.begin(at(0)).pause(None, false, at(0), |_| Duration::ZERO), Some(Duration::ZERO));
     }
 
     #[test]
     fn the_end_of_the_present_lease_shortens_a_pause_and_never_extends_it() {
         let wait = Wait::backoff_between(ms(100), ms(100), 1);
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(30)), at(0), |most| most * 2 / 3), Some(ms(100) * 2 / 3));
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(0)), at(0), |most| most / 2), Some(ms(50)));
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), at(0), longest), Some(ms(100)));
-        assert_eq!(Wait::every(ms(70)).begin(at(0)).pause(Some(ms(1)), at(0), longest), Some(ms(70)), "fixed is fixed");
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(30)), false, at(0), |most| most * 2 / 3), Some(ms(100) * 2 / 3));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(0)), false, at(0), |most| most / 2), Some(ms(50)));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), false, at(0), longest), Some(ms(100)));
+        assert_eq!(
+            Wait::every(ms(70)).begin(at(0)).pause(Some(ms(1)), false, at(0), longest),
+            Some(ms(70)),
+            "fixed is fixed"
+        );
     }
 
     #[test]
     fn no_pause_goes_past_the_deadline_and_none_is_made_after_it() {
         let wait = Wait::every(ms(40)).for_at_most(ms(100));
         let mut patience = wait.begin(at(1000));
-        assert_eq!(patience.pause(None, at(1000), longest), Some(ms(40)));
-        assert_eq!(patience.pause(None, at(1075), longest), Some(ms(25)), "what is left");
-        assert_eq!(patience.pause(None, at(1100), longest), None);
-        assert_eq!(patience.pause(None, at(9000), longest), None);
+        assert_eq!(patience.pause(None, false, at(1000), longest), Some(ms(40)));
+        assert_eq!(patience.pause(None, false, at(1075), longest), Some(ms(25)), "what is left");
+        assert_eq!(patience.pause(None, false, at(1100), longest), None);
+        assert_eq!(patience.pause(None, false, at(9000), longest), None);
     }
 
     #[test]
     fn so_many_tries_and_no_more() {
         let wait = Wait::every(ms(40)).tries(3);
         let mut patience = wait.begin(at(0));
-        let pauses: Vec<_> = (0..3).map(|_| patience.pause(None, at(0), longest)).collect();
+        let pauses: Vec<_> = (0..3).map(|_| patience.pause(None, false, at(0), longest)).collect();
         assert_eq!(pauses, [Some(ms(40)), Some(ms(40)), None]);
-        assert_eq!(Wait::every(ms(40)).tries(0).begin(at(0)).pause(None, at(0), longest), None);
+        assert_eq!(Wait::every(ms(40)).tries(0).begin(at(0)).pause(None, false, at(0), longest), None);
+    }
+
+    #[test]
+    fn who_hears_waits_for_the_release_and_no_longer_than_the_lease() {
+        let wait = Wait::notified();
+        let mut patience = wait.begin(at(0));
+        assert_eq!(patience.pause(Some(ms(9000)), true, at(0), longest), Some(ms(9010)), "not all at once");
+        assert_eq!(patience.pause(None, true, at(0), longest), Some(ms(1010)), "a holder may die unheard");
+        assert_eq!(patience.pause(Some(ms(9000)), false, at(0), longest), Some(ms(40)), "the third try backs off");
+        let wait = Wait::notified().for_at_most(ms(100));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), true, at(70), longest), Some(ms(30)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, Doing, Talk, Work};
 use super::client::Times;
-use super::parts::{Look, Next, Round, Stage, Told, Verdict};
+use super::parts::{Look, Next, Servers, Stage, Told, Verdict};
 use super::scene::Scene;
 use crate::lock::{Acquired, Extended, Hold, Released};
 use crate::wire::{Command, Entry, Fault, Heard, Node, Pending, Reply, Silence, Transcript};
@@ -114,10 +114,21 @@ impl Scene {
                 Ok(_) => Next::Conclude,
                 Err(Pending::Clock) => Next::ReadClock,
                 Err(Pending::Send(command)) => Next::Send(command),
-                Err(Pending::Round(commands)) => Next::Round(Round::of(commands)),
+                Err(Pending::Round(commands)) => Next::Round(Servers::of(&commands)),
                 Err(Pending::Fault(_)) => unreachable!("a fault ends an operation"),
             },
         }
+    }
+
+    /// The command for this server in the round that is under way.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Command {
+        let Err(Pending::Round(open)) = self.run(who, &self.begun(who, actor)) else {
+            panic!("client {who} asks several servers")
+        };
+        open.into_iter().find(|command| command.node() == Node(server)).expect("this server is to hear of it")
     }
 
     /// The first tick at which the next step can be taken.

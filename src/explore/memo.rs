@@ -33,6 +33,7 @@ pub(super) struct Memo<'a> {
     replies: Interner<Reply>,
     looks: Vec<Option<Look<u32>>>,
     glances: Vec<Glance>,
+    commands_on: FxHashMap<(u64, u32), u32>,
     tells: FxHashMap<(u64, u32), u32>,
     asks: FxHashMap<(u64, u32), (u32, u32)>,
     writes: FxHashMap<(u64, u32), u32>,
@@ -47,6 +48,7 @@ pub(super) struct Memo<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum Question {
     Look { who: usize, actor: u32 },
+    CommandOn { who: usize, actor: u32, server: u8 },
     Tell { who: usize, actor: u32, told: Told<u32> },
     Ask { node: u32, asked: Asked<u32> },
     Write { who: usize, actor: u32, node: u32 },
@@ -79,6 +81,7 @@ impl<'a> Memo<'a> {
             replies: Interner::new(),
             looks: Vec::new(),
             glances: Vec::new(),
+            commands_on: FxHashMap::default(),
             tells: FxHashMap::default(),
             asks: FxHashMap::default(),
             writes: FxHashMap::default(),
@@ -117,6 +120,11 @@ impl<'a> Memo<'a> {
         let whole = Whole(self.scene);
         match question {
             Question::Look { who, actor } => self.answer_look(who, actor),
+            Question::CommandOn { who, actor, server } => {
+                let Ok(command) = whole.command_on(who, self.actors.get(actor), server);
+                let command = self.commands.id(command);
+                self.commands_on.insert((pair(actor, server.into()), small(who)), command);
+            }
             Question::Tell { who, actor, told } => {
                 let whole_told = told.map(|reply| self.replies.get(reply).clone());
                 let Ok(after) = whole.tell(who, self.actors.get(actor), whole_told);
@@ -213,6 +221,11 @@ impl Parts for Memo<'_> {
     fn look(&self, who: usize, actor: &u32) -> Result<Look<u32>, Question> {
         let known = self.looks.get(self.look_index(who, *actor)).copied().flatten();
         known.ok_or(Question::Look { who, actor: *actor })
+    }
+
+    fn command_on(&self, who: usize, actor: &u32, server: u8) -> Result<u32, Question> {
+        let known = self.commands_on.get(&(pair(*actor, server.into()), small(who))).copied();
+        known.ok_or(Question::CommandOn { who, actor: *actor, server })
     }
 
     fn tell(&self, who: usize, actor: &u32, told: Told<u32>) -> Result<u32, Question> {

@@ -21,6 +21,8 @@ pub(super) trait Parts {
 
     /// What a client is about to do and what it believes.
     fn look(&self, who: usize, actor: &Self::Actor) -> Result<Look<Self::Command>, Self::Miss>;
+    /// The command for this server, one of those at which none of the client's round has arrived yet.
+    fn command_on(&self, who: usize, actor: &Self::Actor, server: u8) -> Result<Self::Command, Self::Miss>;
     /// The client after it was told something.
     fn tell(&self, who: usize, actor: &Self::Actor, told: Told<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
     /// The server's side after it was asked something, and what it answers.
@@ -90,7 +92,7 @@ pub(super) enum Next<C> {
     /// Send this.
     Send(C),
     /// Have one of these commands arrive, which are on their way to several servers.
-    Round(Round<C>),
+    Round(Servers),
     /// Receive a reply.
     Receive,
     /// End an operation that needs nobody's answer.
@@ -99,12 +101,9 @@ pub(super) enum Next<C> {
     Write,
 }
 
-/// The commands of a round that have not arrived yet, by the place of their server.
+/// The servers of a round at which no command has arrived yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Round<C>([Option<C>; MOST_SERVERS]);
-
-/// More servers than anybody asks for one lock.
-const MOST_SERVERS: usize = 9;
+pub(super) struct Servers(u32);
 
 /// What a client is about to do and what it believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,12 +211,12 @@ impl<C> Asked<C> {
 
 impl<C> Next<C> {
     /// The same, about something else.
-    pub(super) fn map<D>(self, mut command: impl FnMut(C) -> D) -> Next<D> {
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Next<D> {
         match self {
             Self::Nothing => Next::Nothing,
             Self::ReadClock => Next::ReadClock,
             Self::Send(sent) => Next::Send(command(sent)),
-            Self::Round(Round(open)) => Next::Round(Round(open.map(|sent| sent.map(&mut command)))),
+            Self::Round(open) => Next::Round(open),
             Self::Receive => Next::Receive,
             Self::Conclude => Next::Conclude,
             Self::Write => Next::Write,
@@ -225,30 +224,19 @@ impl<C> Next<C> {
     }
 }
 
-impl<C> Round<C> {
-    /// The command for this server.
-    pub(super) fn command_on(self, node: u8) -> Option<C> {
-        self.0.into_iter().nth(node.into()).flatten()
-    }
-
-    /// The servers at which nothing has arrived yet.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = u8> {
-        (0..).zip(&self.0).filter(|(_, command)| command.is_some()).map(|(node, _)| node)
-    }
-}
-
-impl Round<Command> {
-    /// The round of these commands.
+impl Servers {
+    /// Those that these commands are for.
     ///
     /// # Panics
-    /// If it goes to more servers than can be explored.
-    pub(super) fn of(commands: Vec<Command>) -> Self {
-        let mut open = [const { None }; MOST_SERVERS];
-        for command in commands {
-            let node = usize::from(command.node().0);
-            assert!(node < MOST_SERVERS, "at most {MOST_SERVERS} servers can be explored: {command}");
-            open[node] = Some(command);
-        }
-        Self(open)
+    /// If they are more than can be explored.
+    pub(super) fn of(commands: &[Command]) -> Self {
+        let bit =
+            |command: &Command| 1_u32.checked_shl(command.node().0.into()).expect("at most 32 servers are explored");
+        Self(commands.iter().map(bit).fold(0, std::ops::BitOr::bitor))
+    }
+
+    /// Their places.
+    pub(super) fn places(self) -> impl Iterator<Item = u8> {
+        (0..32).filter(move |place| self.0 >> place & 1 == 1)
     }
 }

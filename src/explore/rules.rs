@@ -50,12 +50,12 @@ impl Scene {
 
     /// What a client can do, if it may act now. Of a round, any command may be the next to arrive.
     fn steps_of<C>(&self, who: u8, look: &Look<C>, replies_get_lost: bool, actions: &mut Vec<Action>) {
-        let Next::Round(round) = &look.next else {
+        let Next::Round(servers) = look.next else {
             actions.push(Action::Step(who));
             actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(look)));
             return;
         };
-        for node in round.nodes() {
+        for node in servers.places() {
             actions.push(Action::StepOn(who, node));
             actions.extend(Some(Action::LoseReplyOn(who, node)).filter(|_| replies_get_lost));
         }
@@ -154,8 +154,8 @@ impl<'a, P: Parts> Stepper<'a, P> {
     /// A step whose reply is lost, if it gets as far as a reply. If that is a round, the first server's is.
     fn step_unheard(mut self) -> Result<Option<P::Actor>, P::Miss> {
         while !matches!(self.look()?.next, Next::Receive) {
-            if let Next::Round(round) = self.look()?.next {
-                let first = round.nodes().next().unwrap_or_default();
+            if let Next::Round(servers) = self.look()?.next {
+                let first = servers.places().next().unwrap_or_default();
                 return self.step_on(first, Arrival::Unheard);
             }
             self.fine()?;
@@ -202,8 +202,7 @@ impl<'a, P: Parts> Stepper<'a, P> {
 
     /// One command of a round runs on its server.
     fn arrive(&mut self, node: u8, arrival: Arrival) -> Result<(), P::Miss> {
-        let Next::Round(round) = self.look()?.next else { return Ok(()) };
-        let Some(command) = round.command_on(node) else { return Ok(()) };
+        let command = self.parts.command_on(self.who, &self.world.actors[self.who], node)?;
         let tick = self.world.left.tick;
         match arrival {
             Arrival::Heard => self.exchange_told(command, tick, |reply| Told::ReplyOn(node, reply)),

@@ -43,6 +43,10 @@ impl Parts for Scribe<'_> {
         self.whole.look(who, actor)
     }
 
+    fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Result<Command, Infallible> {
+        self.whole.command_on(who, actor, server)
+    }
+
     fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Result<Actor, Infallible> {
         let mut heard = self.heard.borrow_mut();
         heard.read_clock |= matches!(told, Told::Clock(_));

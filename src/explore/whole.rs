@@ -30,6 +30,10 @@ impl Parts for Whole<'_> {
         Ok(self.0.look(who, actor))
     }
 
+    fn command_on(&self, who: usize, actor: &Actor, server: u8) -> Result<Command, Infallible> {
+        Ok(self.0.command_on(who, actor, server))
+    }
+
     fn tell(&self, who: usize, actor: &Actor, told: Told<Reply>) -> Result<Actor, Infallible> {
         Ok(self.0.tell(who, actor, told))
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::hazard::{Gravity, Hazard};
 use super::reader::{Reader, Would, readers};
 use super::sight::Sight;
-use super::writer::{Writer, writers};
-use crate::protocols::{Protocol, catalogue};
+use super::writer::{Writer, writers, writers_of_hash};
+use crate::protocols::{Holder, Protocol, catalogue};
 use crate::wire::{Ttl, UnixTime};
 
 /// What a look at a key comes to.
@@ -16,7 +16,9 @@ pub struct Finding {
     pub sight: Sight,
     /// The protocols that could have written it.
     pub writers: Vec<Protocol>,
-    /// What each protocol that was asked would do about it.
+    /// Who holds it and how often each has entered, where it is a hash that says so.
+    pub holders: Vec<Holder>,
+    /// What each protocol that was asked would do about it; of a hash that is not known.
     pub readers: Vec<Reader>,
     /// When it is over: by its stamp, else by its TTL; `None` if nothing says so.
     pub expires_at: Option<UnixTime>,
@@ -35,7 +37,8 @@ impl Finding {
     /// Thinks about what was seen, and what these would do about it, beside those who could have written it.
     pub fn among(sight: Sight, fleet: impl IntoIterator<Item = Protocol>) -> Self {
         let value = sight.value.as_deref();
-        let writers = value.map_or_else(Vec::new, |value| writers(value, sight.at));
+        let holders = catalogue().find_map(|protocol| protocol.holders(&sight.fields)).unwrap_or_default();
+        let writers = value.map_or_else(|| writers_of_hash(&sight.fields), |value| writers(value, sight.at));
         let fleet: Vec<_> = fleet.into_iter().collect();
         let own = writers.first().map(|writer| writer.protocol).filter(|own| !fleet.contains(own));
         let asked = fleet.into_iter().chain(own);
@@ -45,7 +48,7 @@ impl Finding {
         let hazards = Hazard::all(&sight, &writers, &readers, ends_at, is_expired);
         let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());
         let writers = writers.into_iter().map(|writer| writer.protocol).collect();
-        Self { sight, writers, readers, expires_at, is_expired, hazards }
+        Self { sight, writers, holders, readers, expires_at, is_expired, hazards }
     }
 
     /// Whether it is a lock that some protocol has written.

@@ -81,7 +81,9 @@ impl Hazard {
         is_expired: Option<bool>,
     ) -> Vec<Self> {
         if sight.exists() && sight.kind != "string" {
-            return vec![Self::OtherType { kind: sight.kind.clone() }];
+            // A lock that is a hash can stay for ever too.
+            let no_ttl = if is_expired.is_some() { Self::of_no_ttl(sight, readers) } else { None };
+            return [Self::OtherType { kind: sight.kind.clone() }].into_iter().chain(no_ttl).collect();
         }
         let of_lock = match is_expired {
             // It is nobody's lock: nothing about it can go wrong.

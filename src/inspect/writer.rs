@@ -29,6 +29,12 @@ pub(super) fn writers(value: &[u8], now: UnixTime) -> Vec<Writer> {
     if certain.is_empty() { vague } else { certain }
 }
 
+/// Every protocol that could have written this hash.
+pub(super) fn writers_of_hash(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<Writer> {
+    let could = catalogue().filter(|protocol| protocol.holders(fields).is_some());
+    could.map(|protocol| Writer { protocol, ends_at: None }).collect()
+}
+
 impl Writer {
     fn of(protocol: Protocol, value: &[u8], now: UnixTime) -> Option<Self> {
         if !protocol.could_write(value) {

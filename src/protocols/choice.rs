@@ -18,6 +18,7 @@ pub struct Choice {
     protocol: Protocol,
     written: String,
     maker: Maker,
+    servers: u8,
 }
 
 impl Choice {
@@ -39,7 +40,9 @@ impl Choice {
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
         let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
         let maker = protocol.maker(name, spec.options())?;
-        Ok(Self { protocol, written: format!("{name}{options}"), maker })
+        let servers = spec.options().iter().find(|(name, _)| name == SERVERS.name);
+        let servers = servers.and_then(|(_, word)| word.parse().ok()).unwrap_or(1);
+        Ok(Self { protocol, written: format!("{name}{options}"), maker, servers })
     }
 
     /// The protocol.
@@ -50,6 +53,11 @@ impl Choice {
     /// Whether its lock may be on several independent servers.
     pub fn spans_servers(&self) -> bool {
         self.protocol.settings().contains(&SERVERS)
+    }
+
+    /// On how many independent servers its lock is.
+    pub fn servers(&self) -> u8 {
+        self.servers
     }
 
     /// The same protocol on so many independent servers.

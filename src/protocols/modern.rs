@@ -1,15 +1,22 @@
 //! The modern locks as rows: what they are called, what may be said about them, and what that makes.
 
+mod holder;
 mod said;
 
 use std::sync::Arc;
 
+use self::holder::Layout;
 use self::said::Said;
 use super::maker::Maker;
 use super::setting::Setting;
 use crate::bridge::new_key;
 use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
-use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock};
+use crate::modern::{
+    Announce, FairLock, FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock,
+};
+
+pub use self::holder::Holder;
+pub(super) use self::said::SERVERS;
 
 /// A modern lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +32,7 @@ pub(super) struct Modern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Token,
+    Fair,
     FencedToken,
     Reentrant,
     Redlock,
@@ -34,9 +42,6 @@ enum Kind {
     Redisson,
     RedissonReadWrite,
 }
-
-/// On how many independent servers a lock is.
-pub(super) const SERVERS: Setting = Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };
@@ -51,8 +56,16 @@ pub(super) const ROWS: &[Modern] = &[
             Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
             Setting { name: "key", words: &["same", "sibling"] },
             Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
+            Setting { name: "announce", words: &["none", "publish", "spublish"] },
         ],
         kind: Kind::Token,
+    },
+    Modern {
+        name: "fair",
+        source: "lockshift: a token lock with a queue, first come, first served",
+        encoding: "<hex>; the queue in {key}:queue and {key}:places",
+        settings: &[Setting { name: "announce", words: &["publish", "spublish"] }],
+        kind: Kind::Fair,
     },
     Modern {
         name: "token-fenced",
@@ -120,10 +133,16 @@ impl Modern {
         match self.kind {
             Kind::Token => {
                 let (timing, native, beside) = (said.timing(), said.native(), said.is("key", "sibling"));
+                let announce = said.announce();
                 Arc::new(move |key, lease| {
                     let key = if beside { new_key(&key) } else { key };
-                    Arc::new(TokenLock::new(key, lease).timed(timing).native(native))
+                    let lock = TokenLock::new(key, lease).timed(timing).native(native);
+                    Arc::new(announce.map_or(lock.clone(), |announce| lock.announced(announce)))
                 })
+            }
+            Kind::Fair => {
+                let announce = said.announce().unwrap_or(Announce::Publish);
+                Arc::new(move |key, lease| Arc::new(FairLock::new(key, lease).announced(announce)))
             }
             Kind::Redlock => {
                 let servers = said.servers();
@@ -150,17 +169,28 @@ impl Modern {
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.kind {
-            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => is_token(value),
+            Kind::Token | Kind::Fair | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => is_token(value),
             Kind::Pair => value == b"1",
             // A hash.
             Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }
 
+    /// Who holds, if it could have written this hash.
+    pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
+        match self.kind {
+            Kind::Reentrant | Kind::Redisson => Layout::Owner.holders(fields),
+            Kind::RedissonReadWrite => Layout::ModeAndOwners.holders(fields),
+            Kind::Stamps => Layout::Stamps.holders(fields),
+            // A string.
+            Kind::Token | Kind::Fair | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite | Kind::Pair => None,
+        }
+    }
+
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
         match self.kind {
-            Kind::Token | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => true,
+            Kind::Token | Kind::Fair | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite => true,
             Kind::Pair | Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => false,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::bridge;
 use super::maker::Maker;
-use super::modern::{self, Modern};
+use super::modern::{self, Holder, Modern};
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect};
@@ -139,6 +139,14 @@ impl Protocol {
             Row::Legacy(dialect) => dialect.form.matches(value),
             Row::Modern(modern) => modern.could_write(value),
             Row::Bridge => bridge::could_write(value),
+        }
+    }
+
+    /// Who holds, if it could have written this hash; nobody where the hash does not say.
+    pub fn holders(self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
+        match self.0 {
+            Row::Modern(modern) => modern.holders(fields),
+            Row::Legacy(_) | Row::Bridge => None,
         }
     }
 

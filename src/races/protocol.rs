@@ -43,7 +43,7 @@ impl Protocol {
             Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
             Self::Token => "token".to_owned(),
             Self::FencedToken => "fenced".to_owned(),
-            Self::Quorum => "redlock (one server after the other, a failed try is left behind)".to_owned(),
+            Self::Quorum => "redlock (a failed try is left behind)".to_owned(),
             Self::Redlock => "redlock".to_owned(),
             Self::Pair(mode) => format!("rw-pair ({})", side(mode)),
             Self::StampHash(mode) => format!("rw-hash ({})", side(mode)),

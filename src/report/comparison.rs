@@ -22,6 +22,7 @@ pub struct Compared {
     per_second: f64,
     wait_p50_ms: Option<f64>,
     wait_p99_ms: Option<f64>,
+    wait_p99_of_ideal: Option<f64>,
     commands_per_acquisition: Option<f64>,
     double_holds: u64,
     wrong_releases: u64,
@@ -38,6 +39,7 @@ impl Comparison {
             per_second: thousandths(figures.per_second()),
             wait_p50_ms: figures.wait_p50.map(millis),
             wait_p99_ms: figures.wait_p99.map(millis),
+            wait_p99_of_ideal: figures.wait_p99_of_ideal.map(thousandths),
             commands_per_acquisition: figures.commands_per_acquisition.map(thousandths),
             double_holds: figures.double_holds,
             wrong_releases: figures.wrong_releases,
@@ -54,6 +56,7 @@ impl Report for Comparison {
             "PER SEC",
             "WAIT P50",
             "WAIT P99",
+            "OF IDEAL",
             "COMMANDS",
             "DOUBLE HOLDS",
             "WRONG RELEASES",
@@ -68,6 +71,7 @@ impl Report for Comparison {
                 Cell::new(format!("{:.1}", compared.per_second)),
                 Cell::new(wait(compared.wait_p50_ms)),
                 Cell::new(wait(compared.wait_p99_ms)),
+                Cell::new(compared.wait_p99_of_ideal.map_or("-".to_owned(), |ratio| format!("{ratio:.1} x"))),
                 Cell::new(compared.commands_per_acquisition.map_or("-".to_owned(), |each| format!("{each:.1}"))),
                 alarm(compared.double_holds),
                 alarm(compared.wrong_releases),
@@ -107,6 +111,7 @@ mod tests {
             elapsed: Duration::from_secs(5),
             wait_p50: Some(Duration::from_micros(1_250)),
             wait_p99: Some(Duration::from_millis(700)),
+            wait_p99_of_ideal: Some(3.5),
             commands_per_acquisition: Some(7.0 / 3.0),
             double_holds: 0,
             wrong_releases: 0,
@@ -116,6 +121,7 @@ mod tests {
             acquisitions: 0,
             wait_p50: None,
             wait_p99: None,
+            wait_p99_of_ideal: None,
             commands_per_acquisition: None,
             double_holds: 3,
             ..calm.clone()
@@ -133,10 +139,10 @@ mod tests {
             json,
             concat!(
                 r#"[{"protocol":"token","acquisitions":120,"seconds":5.0,"per_second":24.0,"wait_p50_ms":1.25,"#,
-                r#""wait_p99_ms":700.0,"commands_per_acquisition":2.333,"double_holds":0,"wrong_releases":0,"#,
+                r#""wait_p99_ms":700.0,"wait_p99_of_ideal":3.5,"commands_per_acquisition":2.333,"double_holds":0,"wrong_releases":0,"#,
                 r#""busy_ratio":0.5},"#,
                 r#"{"protocol":"php-getset","acquisitions":0,"seconds":5.0,"per_second":0.0,"wait_p50_ms":null,"#,
-                r#""wait_p99_ms":null,"commands_per_acquisition":null,"double_holds":3,"wrong_releases":0,"#,
+                r#""wait_p99_ms":null,"wait_p99_of_ideal":null,"commands_per_acquisition":null,"double_holds":3,"wrong_releases":0,"#,
                 r#""busy_ratio":0.5}]"#
             )
         );

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::{Report, moment, table};
 use crate::inspect::{Finding, Would};
+use crate::lock::Mode;
+use crate::protocols::Holder;
 use crate::wire::{Printable, Ttl, UnixTime};
 
 /// What is in a key: the fields are those of its JSON.
@@ -18,6 +20,7 @@ pub struct Inspection {
     #[serde(rename = "type")]
     kind: String,
     dialects: Vec<&'static str>,
+    holders: Vec<Held>,
     expires_at: Option<String>,
     expired: Option<bool>,
     pttl_ms: i64,
@@ -28,6 +31,25 @@ pub struct Inspection {
     names_everybody: bool,
 }
 
+/// Who holds a lock that is a hash.
+#[derive(Clone, Debug, Serialize)]
+struct Held {
+    owner: String,
+    shared: bool,
+    entries: u64,
+}
+
+impl Held {
+    fn by(holder: &Holder) -> Self {
+        Self { owner: holder.owner.clone(), shared: holder.mode == Mode::Shared, entries: holder.entries }
+    }
+
+    fn told(&self) -> String {
+        let times = if self.entries == 1 { String::new() } else { format!(", {} times", self.entries) };
+        format!("{}{}{times}", self.owner, if self.shared { ", who shares it" } else { "" })
+    }
+}
+
 impl Inspection {
     /// What this finding says; in the text with every protocol's name, or with the first few of each kind.
     pub fn of(finding: Finding, names_everybody: bool) -> Self {
@@ -36,6 +58,7 @@ impl Inspection {
             exists: finding.sight.exists(),
             kind: finding.sight.kind.clone(),
             dialects: finding.writers.iter().map(|protocol| protocol.name()).collect(),
+            holders: finding.holders.iter().map(Held::by).collect(),
             expires_at: finding.expires_at.map(moment::iso8601),
             expired: finding.is_expired,
             pttl_ms: finding.sight.ttl.0,
@@ -72,6 +95,12 @@ impl Inspection {
         if self.dialects.is_empty() { "no known lock".to_owned() } else { self.list(&self.dialects) }
     }
 
+    /// Who holds it, if it is a hash that says so.
+    fn held_by(&self) -> Option<String> {
+        let holders: Vec<_> = self.holders.iter().map(Held::told).collect();
+        (!holders.is_empty()).then(|| holders.join("; "))
+    }
+
     /// The names of those who would do this now.
     fn who(&self, would: Would) -> Option<String> {
         let readers = self.finding.readers.iter().filter(|reader| reader.now == would);
@@ -95,7 +124,8 @@ impl Inspection {
             ("value", is_string.then(|| self.value())),
             (ends, self.finding.expires_at.map(|moment| self.ends(moment))),
             ("TTL", Some(self.ttl())),
-            ("written by", is_string.then(|| self.written_by())),
+            ("written by", (is_string || self.finding.is_lock()).then(|| self.written_by())),
+            ("held by", self.held_by()),
             ("held for", self.who(Would::Wait)),
             ("taken by", self.who(Would::Take)),
             ("an error to", self.who(Would::Fail)),

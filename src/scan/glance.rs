@@ -17,6 +17,7 @@ pub(super) fn glance(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn
         return Ok(None);
     }
     let ttl = redis.pttl(key)?;
-    let sight = Sight { key: key.clone(), at, server_at: None, kind: "string".to_owned(), value: Some(value), ttl };
+    let (kind, fields) = ("string".to_owned(), Vec::new());
+    let sight = Sight { key: key.clone(), at, server_at: None, kind, value: Some(value), fields, ttl };
     Ok((ttl != Ttl::NO_KEY).then_some(sight))
 }

@@ -20,9 +20,9 @@ pub(crate) struct Content {
 }
 
 impl Contents {
-    /// What a server holds under names that begin with this one.
-    pub(crate) fn of(redis: &mut impl Redis, begins: &str) -> Self {
-        let keys = words(redis.call(&Command::new("KEYS").arg(format!("{begins}*"))));
+    /// What a server holds under this name, and under longer ones with this in it: `{name}:readers`.
+    pub(crate) fn of(redis: &mut impl Redis, name: &str) -> Self {
+        let keys = words(redis.call(&Command::new("KEYS").arg(format!("*{name}*"))));
         Self(keys.into_iter().filter_map(|key| Some((key.clone(), Content::of(redis, &key)?))).collect())
     }
 
@@ -31,6 +31,11 @@ impl Contents {
         for (key, content) in &self.0 {
             content.put(redis, key);
         }
+    }
+
+    /// What is written in this one.
+    pub(crate) fn in_key(&self, name: &str) -> Option<Vec<Vec<u8>>> {
+        self.0.get(name.as_bytes()).map(|content| content.put.clone())
     }
 
     /// What is written, whenever it ends.
@@ -61,6 +66,10 @@ impl Content {
         }
         if kind == "set" {
             values.sort();
+        }
+        if kind == "hash" {
+            let fields: BTreeMap<_, _> = values.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+            values = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
         }
         let ends_ms = match redis.call(&Command::new("PEXPIRETIME").arg(key)) {
             Reply::Int(ends_ms) => (ends_ms >= 0).then_some(ends_ms),

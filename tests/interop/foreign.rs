@@ -120,13 +120,9 @@ impl Session {
         assert_eq!(self.ask(&format!("release {key}")), "released", "{} gives {key} back", self.client);
     }
 
-    /// As many tries as the matrix allows a newcomer; what it wins it gives back.
+    /// As many tries as the matrix allows a newcomer: whether it wins. It does not give back what it wins.
     pub(crate) fn comes(&self, protocol: &str, key: &str, lease: Duration) -> bool {
-        let wins = (0..LAPS).any(|_| self.acquires(protocol, key, lease));
-        if wins {
-            self.ask(&format!("release {key}"));
-        }
-        wins
+        (0..LAPS).any(|_| self.acquires(protocol, key, lease))
     }
 
     /// Ends the client as a power failure would, and with it all sessions with it.

@@ -59,18 +59,19 @@ impl Outcome {
 pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> Outcome {
     let mut at = At { server: Server::new(Flavour::Redis70), now };
     contents.put(&mut at);
-    let before = Contents::of(&mut at, "");
+    let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
+    let before = Contents::of(&mut at, &key).in_key(&key);
     let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_))));
-    Outcome::of(wins, Contents::of(&mut at, "").written() != before.written())
+    Outcome::of(wins, Contents::of(&mut at, &key).in_key(&key) != before)
 }
 
 /// Whether our protocol, winning at a moment between these, writes just this, to end when this ends.
-pub(crate) fn writes(locker: &dyn Locker, contents: &Contents, begins: &str, when: Between) -> bool {
+pub(crate) fn writes(locker: &dyn Locker, contents: &Contents, key: &str, when: Between) -> bool {
     let owner = owner_in(contents);
     moments(locker, contents, when).any(|now| {
         let mut at = At { server: Server::new(Flavour::Redis70), now };
         try_acquire(&mut at, locker, &owner);
-        let ours = Contents::of(&mut at, begins);
+        let ours = Contents::of(&mut at, key);
         let ours_ends_later = |key: &Vec<u8>| match (contents.0[key].ends_ms, ours.0[key].ends_ms) {
             (None, None) => true,
             // A TTL that is set in whole seconds from when the server hears of it.
@@ -113,7 +114,7 @@ fn owner_of(text: &str) -> Option<Owner> {
     }
     let bytes = (0..32).step_by(2).map(|at| u8::from_str_radix(&token[at..at + 2], 16).ok());
     let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
-    let thread = text.rsplit(':').next().and_then(|thread| thread.parse().ok()).unwrap_or(SOMEBODY.thread);
+    let thread = text.split(':').nth(1).and_then(|thread| thread.parse().ok()).unwrap_or(SOMEBODY.thread);
     Some(Owner::new(Token::new(bytes.try_into().ok()?), SOMEBODY.pid, thread))
 }
 

@@ -8,8 +8,8 @@ use lockshift::wire::UnixTime;
 use crate::content::{Content, Contents};
 use crate::foreign::is_ready;
 use crate::foresight::ends;
-use crate::ours::locker;
 use crate::roster::{CLIENTS, Client, Spoken};
+use crate::scenes::word;
 use crate::stand::Stand;
 
 /// A lease that outlasts all tests.
@@ -38,10 +38,10 @@ fn write(stand: &Stand, client: &'static Client, spoken: Spoken) -> Written {
     let holder = stand.session(client);
     let mut connection = stand.connect();
     let mut written = |lease: Duration| {
-        let key = format!("lock.gallery.{}.{}.{}", client.name, spoken.protocol, lease.as_secs());
+        let key = format!("lock.gallery.{}.{}.{}", client.name, word(&spoken.label()), lease.as_secs());
         assert!(holder.acquires(spoken.protocol, &key, lease), "{} gets {key}, which nobody holds", client.name);
         let contents = Contents::of(&mut connection, &key);
-        let end = ends(&*locker(spoken, &key, lease), &contents, host::wall());
+        let end = ends(&*spoken.locker(&key, lease), &contents, host::wall());
         (contents.0[key.as_bytes()].clone(), end)
     };
     let (living, _) = written(LONG);

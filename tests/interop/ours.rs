@@ -1,11 +1,9 @@
 //! Our side of a scene: one of our lockers through the blocking driver.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver::Attempt;
 use lockshift::driver::blocking::{Guard, Lock};
-use lockshift::lock::{Lease, Locker};
 use redis::Connection;
 
 use crate::roster::Spoken;
@@ -16,7 +14,7 @@ pub(crate) struct Ours(Lock<Connection>);
 
 impl Ours {
     pub(crate) fn new(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        Self(Lock::new(stand.connect(), locker(spoken, key, lease)))
+        Self(Lock::new(stand.connect(), spoken.opponent(key, lease)))
     }
 
     /// One try.
@@ -27,10 +25,4 @@ impl Ours {
             Attempt::Unknown(_) => panic!("the server answers"),
         }
     }
-}
-
-/// The locker that speaks this.
-pub(crate) fn locker(spoken: Spoken, key: &str, lease: Duration) -> Arc<dyn Locker> {
-    let lease = Lease::new(lease).expect("scenes have leases that can be had");
-    spoken.choice().locker(key.into(), lease)
 }

@@ -34,7 +34,7 @@ fn table(stand: &Stand, kept: &str) -> String {
         let version = is_ready(client.name).then(|| stand.session(client).ask("version"));
         for spoken in client.speaks {
             let begins = format!("| {} | ", client.name);
-            let protocol = format!(" | `{}` | ", spoken.protocol);
+            let protocol = format!(" | `{}` | ", spoken.label());
             let as_kept = kept.lines().find(|line| line.starts_with(&begins) && line.contains(&protocol));
             table += &match &version {
                 None => as_kept.unwrap_or_default().to_owned(),
@@ -54,7 +54,7 @@ fn table(stand: &Stand, kept: &str) -> String {
 fn marks(stand: &Stand, client: &Client, spoken: Spoken) -> String {
     let proofs = stand.proofs();
     let marks = SCENES.iter().map(|scene| {
-        let proof = Proof { client: client.name, protocol: spoken.protocol, scene: scene.name };
+        let proof = Proof { client: client.name, spoken: spoken.label(), scene: scene.name };
         if proofs.contains(&proof) { scene.mark } else { "" }
     });
     marks.collect::<Vec<_>>().join(" | ")

@@ -1,5 +1,9 @@
 //! The clients, and which of our protocols each of them speaks.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::lock::{Lease, Locker};
 use lockshift::protocols::Choice;
 
 /// A foreign client, by the name that `tests/interop/prepare` knows it by.
@@ -35,6 +39,8 @@ impl Client {
 pub(crate) struct Spoken {
     /// Our name of it.
     pub(crate) protocol: &'static str,
+    /// What ours speaks against it: the same, or the other side of a read/write lock.
+    pub(crate) against: &'static str,
     /// Whether what it writes is, byte for byte, what ours writes.
     pub(crate) same_bytes: bool,
     /// Whether the protocol lets two in although nobody outlasts a lease.
@@ -43,7 +49,12 @@ pub(crate) struct Spoken {
 
 impl Spoken {
     const fn of(protocol: &'static str) -> Self {
-        Self { protocol, same_bytes: true, doubles_by_itself: false }
+        Self { protocol, against: protocol, same_bytes: true, doubles_by_itself: false }
+    }
+
+    /// One side of a read/write lock against this other side of it.
+    const fn against(self, against: &'static str) -> Self {
+        Self { against, ..self }
     }
 
     /// It holds and yields as ours does, with a value of its own making.
@@ -56,10 +67,39 @@ impl Spoken {
         Self { doubles_by_itself: true, ..self }
     }
 
-    /// Our protocol.
-    pub(crate) fn choice(self) -> Choice {
-        self.protocol.parse().expect("the roster names protocols of the catalogue")
+    /// Whether nobody is in beside anybody, neither of theirs nor of ours.
+    pub(crate) fn is_exclusive(self) -> bool {
+        self.protocol == self.against && !self.protocol.contains("side=reader")
     }
+
+    /// Whether what it reads and writes is looked at here: once, if it is played against two sides.
+    pub(crate) fn is_judged_once(self) -> bool {
+        self.protocol == self.against || self.protocol.contains("side=reader")
+    }
+
+    /// In the table and in the names of tests.
+    pub(crate) fn label(self) -> String {
+        if self.protocol == self.against {
+            self.protocol.into()
+        } else {
+            format!("{} / {}", self.protocol, self.against)
+        }
+    }
+
+    /// The locker that speaks as they do.
+    pub(crate) fn locker(self, key: &str, lease: Duration) -> Arc<dyn Locker> {
+        locker(self.protocol, key, lease)
+    }
+
+    /// The locker that ours is in the scenes with them.
+    pub(crate) fn opponent(self, key: &str, lease: Duration) -> Arc<dyn Locker> {
+        locker(self.against, key, lease)
+    }
+}
+
+fn locker(protocol: &str, key: &str, lease: Duration) -> Arc<dyn Locker> {
+    let choice: Choice = protocol.parse().expect("the roster names protocols of the catalogue");
+    choice.locker(key.into(), Lease::new(lease).expect("scenes have leases that can be had"))
 }
 
 /// The three locks of the PHP article; the second deletes what it does not find.
@@ -72,6 +112,14 @@ macro_rules! php_article {
 const TOKEN: &[Spoken] = &[Spoken::of("token")];
 const TOKEN_OF_ITS_OWN: &[Spoken] = &[Spoken::of("token").with_own_value()];
 const JAVA_ARTICLE: &[Spoken] = &[Spoken::of("java-getset"), Spoken::of("java-lua"), Spoken::of("java-token")];
+const REDISSON: &[Spoken] = &[
+    Spoken::of("redisson"),
+    Spoken::of("redisson,kind=fenced"),
+    Spoken::of("redisson,kind=fair"),
+    Spoken::of("redisson-rw"),
+    Spoken::of("redisson-rw").against("redisson-rw,side=reader"),
+    Spoken::of("redisson-rw,side=reader").against("redisson-rw"),
+];
 
 /// All of them.
 pub(crate) const CLIENTS: &[Client] = &[
@@ -84,6 +132,8 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::java("spring", JAVA_ARTICLE),
     Client::java("jedis", &[Spoken::of("redis-distributed-lock")]),
     Client::java("jedis-lock", &[Spoken::of("jedis-lock")]),
+    Client::java("redisson-3", REDISSON),
+    Client::java("redisson-4", REDISSON),
     Client::quick("redis-py-2.9", &[Spoken::of("redis-py-2.8-python3")]),
     Client::quick("redis-py", TOKEN),
     Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),

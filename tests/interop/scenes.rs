@@ -68,28 +68,28 @@ pub(crate) const SCENES: &[Scene] = &[
         name: "a_thousand_cycles",
         head: "1,000 cycles",
         mark: "⇄",
-        applies: |_| true,
+        applies: Spoken::is_exclusive,
         play: contention::a_thousand_cycles,
     },
     Scene {
         name: "same_bytes",
         head: "bytes",
         mark: "=",
-        applies: |spoken| spoken.same_bytes,
+        applies: |spoken| spoken.same_bytes && spoken.is_judged_once(),
         play: bytes::same_bytes,
     },
     Scene {
         name: "as_the_matrix_says",
         head: "matrix",
         mark: "✓",
-        applies: |_| true,
+        applies: Spoken::is_judged_once,
         play: matrix::as_the_matrix_says,
     },
     Scene {
         name: "among_foreign_values",
         head: "mixed",
         mark: "✓",
-        applies: |_| true,
+        applies: Spoken::is_judged_once,
         play: mixed::among_foreign_values,
     },
 ];
@@ -101,10 +101,10 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
     let scenes = rows.flat_map(|(client, spoken)| SCENES.iter().map(move |scene| (client, spoken, scene)));
     scenes.filter(|(_, spoken, scene)| (scene.applies)(*spoken)).map(move |(client, spoken, scene)| {
         let stand = Arc::clone(&stand);
-        let name = format!("with_{}::{}::{}", word(client.name), word(spoken.protocol), scene.name);
+        let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
             (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
-            stand.note(Proof { client: client.name, protocol: spoken.protocol, scene: scene.name });
+            stand.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
             Ok(())
         })
     })
@@ -112,12 +112,12 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
 
 /// A name as the names of tests are written, so that `--skip with_jedis::` means what it says.
 pub(crate) fn word(name: &str) -> String {
-    name.replace(['-', '.'], "_")
+    name.replace(" / ", "_against_").replace(['-', '.', ',', '='], "_")
 }
 
 impl Part<'_> {
     /// A key of the scene's own; one package puts this before all its names.
     fn key(&self, what: &str) -> String {
-        format!("lock.{}.{}.{}.{what}", self.client.name, self.spoken.protocol, self.scene)
+        format!("lock.{}.{}.{}.{what}", self.client.name, word(&self.spoken.label()), self.scene)
     }
 }

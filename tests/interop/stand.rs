@@ -26,7 +26,7 @@ pub(crate) struct Stand {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Proof {
     pub(crate) client: &'static str,
-    pub(crate) protocol: &'static str,
+    pub(crate) spoken: String,
     pub(crate) scene: &'static str,
 }
 

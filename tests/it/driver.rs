@@ -3,12 +3,15 @@
 
 mod bridging;
 mod connections;
+mod counting;
 mod dropping;
 mod gate;
+mod hearing;
 mod holding;
 mod lockers;
 mod logbook;
 mod losing_replies;
+mod queueing;
 mod renewing;
 mod shadowing;
 mod troubles;

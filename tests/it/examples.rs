@@ -69,5 +69,18 @@ fn every_example_is_among_these() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["blocking.rs", "fenced.rs", "migration", "tokio.rs"], "one without a test?");
+    assert_eq!(names, ["blocking.rs", "fenced.rs", "metrics.rs", "migration", "tokio.rs"], "one without a test?");
+}
+
+#[test]
+fn with_counters_for_prometheus() {
+    let server = Server::start();
+    let told = seen("metrics", &server);
+    assert!(told.contains("# TYPE lockshift_acquired_total counter\n"), "{told}");
+    assert!(
+        told.contains("lockshift_acquired_total{key=\"example:metrics\"} 20\n"),
+        "four workers, five times each: {told}"
+    );
+    assert!(told.contains("lockshift_refused_total{key=\"example:metrics\"} 0\n"), "{told}");
+    assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "neither a lock nor a queue stays behind");
 }

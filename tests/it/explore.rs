@@ -13,6 +13,7 @@ mod redlock;
 mod sameness;
 mod second_opinion;
 mod traces;
+mod waiting;
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The fair lock: who comes first is served first.
 //!
 //! Whoever tries in vain stands in a queue, and each in it has a channel of its own. Until when each is waited for is
-//! reckoned from the clients' clocks: one that is ahead puts others out, who are not told.
+//! reckoned from the clients' clocks: one that is ahead puts others out, who are not told. Where there is no lock any more,
+//! a release is answered as if there had been: it says *freed*, and wakes whose turn it is.
 
 use alloc::string::{String, ToString};
 use core::time::Duration;

@@ -9,24 +9,34 @@ use redis::Client;
 
 use super::carrier::Carrier;
 use super::run::run;
-use crate::driver::LOG;
+use crate::driver::counters::Counters;
+use crate::driver::events::ACQUIRE;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Line<C> {
     connection: Arc<Mutex<C>>,
     pub(super) locker: Arc<dyn Locker>,
+    pub(super) counters: Arc<Counters>,
 }
 
 impl<C> Clone for Line<C> {
     fn clone(&self) -> Self {
-        Self { connection: Arc::clone(&self.connection), locker: Arc::clone(&self.locker) }
+        Self {
+            connection: Arc::clone(&self.connection),
+            locker: Arc::clone(&self.locker),
+            counters: Arc::clone(&self.counters),
+        }
     }
 }
 
 impl<C: Carrier + 'static> Line<C> {
     pub(super) fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { connection: Arc::new(Mutex::new(connection)), locker: Arc::new(locker) }
+        Self {
+            connection: Arc::new(Mutex::new(connection)),
+            locker: Arc::new(locker),
+            counters: Arc::new(Counters::default()),
+        }
     }
 
     /// The connection, once nobody else uses it.
@@ -58,7 +68,7 @@ impl<C: Carrier + 'static> Line<C> {
     /// After a try that broke off: takes back what it may have taken, if the protocol can and the server answers.
     pub(super) fn disclaim(&self, connection: &mut C, owner: &Owner) {
         if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)) {
-            log::warn!(target: LOG, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
+            log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
         }
     }
 }

@@ -1,32 +1,39 @@
 //! A lock that one may try to acquire, and wait for.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Hold, Lease, Locker, Standing};
+use lockshift_lock::{Bell, Hold, Lease, Locker, Standing};
 use lockshift_wire::Key;
 
+use super::asking::Asking;
+use super::bells::{Bells, Place};
 use super::beside::Shadow;
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
-use crate::driver::LOG;
+use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
-use crate::driver::outcome::{Attempt, Unknown, log_unasked};
+use crate::driver::outcome::Attempt;
 use crate::driver::wait::Wait;
+
+/// How soon, at the latest, somebody who listens asks its caller whether to go on.
+const SLICE: Duration = Duration::from_millis(50);
 
 /// A lock: one protocol on one connection.
 ///
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
     line: Line<C>,
+    bells: Option<Bells>,
     shadow: Option<Shadow>,
 }
 
 impl<C> Clone for Lock<C> {
     fn clone(&self) -> Self {
-        Self { line: self.line.clone(), shadow: self.shadow.clone() }
+        Self { line: self.line.clone(), bells: self.bells.clone(), shadow: self.shadow.clone() }
     }
 }
 
@@ -35,7 +42,7 @@ impl<C: Carrier + 'static> Lock<C> {
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { line: Line::new(connection, locker), shadow: None }
+        Self { line: Line::new(connection, locker), bells: None, shadow: None }
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -50,33 +57,30 @@ impl<C: Carrier + 'static> Lock<C> {
         self.line.locker.key()
     }
 
+    /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
+    #[must_use]
+    pub fn hearing(self, bells: &Bells) -> Self {
+        Self { bells: Some(bells.clone()), ..self }
+    }
+
+    /// Counts into these counters, which other locks may share, instead of its own.
+    #[must_use]
+    pub fn counting(mut self, counters: &Arc<Counters>) -> Self {
+        self.line.counters = Arc::clone(counters);
+        self
+    }
+
+    /// What has become of this lock and its clones, or of all that share its counters.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.line.counters
+    }
+
     /// Tries once.
     ///
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell.
     pub fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let owner = host::owner(host::thread_number()).map_err(|error| Error::no_randomness(self.key(), error))?;
-        let mut connection = self.line.connection();
-        if !self.line.fits(&connection) {
-            return Err(Error::shared_connection(self.key()));
-        }
-        let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)) {
-            Ok(Acquired::Won(hold)) => {
-                drop(connection);
-                let beside = self.shadow.as_ref().and_then(Shadow::take);
-                return Ok(won(Guard::new(self.line.clone(), hold, beside)));
-            }
-            Ok(Acquired::Held(held)) => {
-                drop(connection);
-                self.shadow.iter().for_each(Shadow::look);
-                return Ok(Attempt::Held(held));
-            }
-            Err(interrupted) => interrupted,
-        };
-        if interrupted.may_have_acted {
-            self.line.disclaim(&mut connection, &owner);
-        }
-        Unknown::or_error(self.key(), interrupted).map(Attempt::Unknown)
+        Asking::new(self.line.clone(), self.shadow.clone())?.attempt()
     }
 
     /// Asks the server about a hold that may be nobody's.
@@ -97,8 +101,11 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_while(wait, |_, pause| {
-            host::sleep(pause);
+        self.acquire_passing(wait, |_, pause, place| {
+            match place {
+                Some(place) => drop(place.wait(pause)),
+                None => host::sleep(pause),
+            }
             true
         })
     }
@@ -107,6 +114,9 @@ impl<C: Carrier + 'static> Lock<C> {
     /// one ended and for how long to pause, and answers whether to go on. If not, that outcome stands. So a wait can be
     /// broken off at once, and never amid a try.
     ///
+    /// While it listens for the release it passes the time itself, and asks twenty times a second, with a pause of
+    /// zero, whether to go on.
+    ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire_while(
@@ -114,25 +124,49 @@ impl<C: Carrier + 'static> Lock<C> {
         wait: &Wait,
         mut pause: impl FnMut(&Attempt<Guard<C>>, Duration) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
+        self.acquire_passing(wait, |attempt, length, place| {
+            let Some(place) = place else { return pause(attempt, length) };
+            let until = host::mono().saturating_add(length);
+            loop {
+                let left = until.saturating_since(host::mono());
+                let is_over = place.wait(left.min(SLICE)) || left <= SLICE;
+                if !pause(attempt, Duration::ZERO) {
+                    return false;
+                }
+                if is_over {
+                    return true;
+                }
+            }
+        })
+    }
+
+    /// Tries, and lets `pass` pass the time between: at the place of somebody who listens, if it is one.
+    fn acquire_passing(
+        &self,
+        wait: &Wait,
+        mut pass: impl FnMut(&Attempt<Guard<C>>, Duration, Option<&Place>) -> bool,
+    ) -> Result<Attempt<Guard<C>>, Error> {
+        let mut asking = Asking::new(self.line.clone(), self.shadow.clone())?;
+        let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
+        let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), asking.owner().token);
+        // Where others listen already a place is taken before the first try, which then misses nothing.
+        let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
         let mut patience = wait.begin(host::mono());
         loop {
-            let attempt = self.try_acquire()?;
-            match patience.after(&attempt, host::mono(), host::jitter) {
-                Some(length) if pause(&attempt, length) => {}
-                Some(_) | None => return Ok(attempt),
+            place.iter_mut().for_each(Place::begin_try);
+            let attempt = asking.attempt()?;
+            place.iter_mut().for_each(Place::end_try);
+            let hears = place.as_ref().is_some_and(Place::hears);
+            let Some(length) = patience.after(&attempt, hears, host::mono(), host::jitter) else { return Ok(attempt) };
+            if place.is_none() {
+                let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), asking.owner().token);
+                place = ears.as_ref().map(enter);
+            }
+            if !pass(&attempt, length, place.as_ref()) {
+                return Ok(attempt);
             }
         }
     }
-}
-
-fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
-    if guard.lost().is_some() {
-        let key = guard.key().clone();
-        log_unasked(&key, &guard.release());
-        return Attempt::TooLate;
-    }
-    log::debug!(target: LOG, "lock key `{}`: acquired", guard.key());
-    Attempt::Won(guard)
 }
 
 impl<C> fmt::Debug for Lock<C> {

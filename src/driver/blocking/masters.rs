@@ -7,9 +7,9 @@ use lockshift_wire::{Command, Heard, MonoTime, Reply, Silence};
 use redis::{Client, Connection, RedisResult};
 
 use super::carrier::Carrier;
-use crate::driver::LOG;
 use crate::driver::connection::reply;
 use crate::driver::debt::Debt;
+use crate::driver::events::CONNECT;
 use crate::driver::host;
 use crate::driver::interrupted::Unanswered;
 
@@ -134,7 +134,7 @@ impl Master {
         };
         match connected() {
             Ok(connection) => self.open = Some(Open { connection, debt: Debt::default() }),
-            Err(error) => log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr()),
+            Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
     }
 
@@ -142,7 +142,7 @@ impl Master {
     fn send(&mut self, command: &Command) {
         let Some(open) = &mut self.open else { return };
         if let Err(error) = open.connection.send_packed_command(&redis::pack_command(command.words())) {
-            log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr());
+            log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
             self.open = None;
         }
     }
@@ -163,7 +163,7 @@ impl Master {
                 Heard::Silence(Silence::TooSlow)
             }
             Err(error) => {
-                log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr());
+                log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
                 self.open = None;
                 Heard::Silence(Silence::Unreachable)
             }

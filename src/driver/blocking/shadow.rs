@@ -8,7 +8,7 @@ use redis::ConnectionLike;
 use super::beside::{Beside, HeldBeside, Shadow};
 use super::guard::Guard;
 use super::lock::Lock;
-use crate::driver::LOG;
+use crate::driver::events::SHADOW;
 use crate::driver::host;
 use crate::driver::outcome::{Answer, Attempt};
 use crate::driver::shadow::{Comparison, Tallies};
@@ -27,11 +27,11 @@ impl<C: ConnectionLike + Send + 'static> Beside for Lock<C> {
             Ok(Attempt::Held(_)) => (Comparison::Doubled, None),
             Ok(Attempt::TooLate) => (Comparison::Failed, None),
             Ok(Attempt::Unknown(unknown)) => {
-                log::warn!(target: LOG, "shadow: {unknown}");
+                log::warn!(target: SHADOW, "shadow: {unknown}");
                 (Comparison::Failed, None)
             }
             Err(error) => {
-                log::warn!(target: LOG, "shadow: {error}");
+                log::warn!(target: SHADOW, "shadow: {error}");
                 (Comparison::Failed, None)
             }
         };
@@ -45,7 +45,7 @@ impl<C: ConnectionLike + Send + 'static> Beside for Lock<C> {
             Ok(Standing::Free) => Comparison::Unmatched,
             Ok(_) => Comparison::Agreed,
             Err(error) => {
-                log::warn!(target: LOG, "shadow: {error}");
+                log::warn!(target: SHADOW, "shadow: {error}");
                 Comparison::Failed
             }
         };

@@ -1,6 +1,6 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
@@ -12,17 +12,20 @@ use super::watch::Watch;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Answer;
+use crate::driver::stay::Stay;
 
 /// One lock that was won.
 pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
+    stay: Stay,
     beside: Mutex<Option<Box<dyn HeldBeside>>>,
 }
 
 impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
-        Self { line, watch: Watch::new(hold), beside: Mutex::new(beside) }
+        let stay = Stay::new(Arc::clone(&line.counters), host::mono());
+        Self { line, watch: Watch::new(hold), stay, beside: Mutex::new(beside) }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -44,12 +47,14 @@ impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
         let mut connection = self.line.connection();
         if self.watch.left().is_zero() {
+            self.stay.note_lost();
             return Ok(Answer::Known(Extended::Lost));
         }
         let hold = self.watch.hold();
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
         drop(connection);
+        self.stay.note_extended(&noted);
         if let Some(beside) = &*self.beside() {
             beside.extend();
         }
@@ -62,12 +67,24 @@ impl<C: Carrier + 'static> Tenancy<C> {
             beside.release();
         }
         let mut connection = self.line.connection();
-        let hold = self.watch.end();
-        Answer::of(self.key(), self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)))
+        let hold = self.let_go();
+        let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
+        self.stay.note_released(&released);
+        Answer::of(self.key(), released)
     }
 
-    /// Leaves what is held beside to its lease.
+    /// Ends the term, as far as anybody here is concerned, and says what was held until now.
+    fn let_go(&self) -> Hold {
+        if self.watch.lost().is_some() {
+            self.stay.note_lost();
+        }
+        self.stay.end(host::mono());
+        self.watch.end()
+    }
+
+    /// Lets go without a word; what is held beside is left to its lease too.
     pub(super) fn abandon(&self) {
+        self.let_go();
         if let Some(beside) = self.beside().take() {
             beside.abandon();
         }

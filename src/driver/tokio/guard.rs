@@ -105,6 +105,7 @@ impl<C: Carrier + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop().await;
         }
+        self.tenancy.let_go();
     }
 
     fn give_back(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {

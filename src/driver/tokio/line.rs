@@ -8,18 +8,30 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::carrier::Carrier;
 use super::run::run;
-use crate::driver::LOG;
+use crate::driver::counters::Counters;
+use crate::driver::events::ACQUIRE;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Line<C> {
     connection: Arc<Mutex<C>>,
     pub(super) locker: Arc<dyn Locker>,
+    pub(super) counters: Arc<Counters>,
+}
+
+impl<C> Clone for Line<C> {
+    fn clone(&self) -> Self {
+        Self {
+            connection: Arc::clone(&self.connection),
+            locker: Arc::clone(&self.locker),
+            counters: Arc::clone(&self.counters),
+        }
+    }
 }
 
 impl<C: Carrier + 'static> Line<C> {
-    pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>) -> Self {
-        Self { connection, locker }
+    pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>, counters: Arc<Counters>) -> Self {
+        Self { connection, locker, counters }
     }
 
     /// The connection, once no other procedure uses it.
@@ -43,7 +55,7 @@ impl<C: Carrier + 'static> Line<C> {
     /// After a try that broke off: takes back what it may have taken, if the protocol can and the server answers.
     pub(super) async fn disclaim(&self, connection: &mut C, owner: &Owner) {
         if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)).await {
-            log::warn!(target: LOG, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
+            log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
         }
     }
 }

@@ -3,19 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lockshift_lock::{Acquired, Locker, Owner};
+use lockshift_lock::{Bell, Locker};
 use lockshift_wire::Key;
-use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
+use super::asking::Asking;
+use super::bells::{Bells, Place};
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
-use super::unattended::to_the_end;
-use crate::driver::LOG;
+use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
-use crate::driver::outcome::{Attempt, Unknown, log_unasked};
+use crate::driver::outcome::Attempt;
 use crate::driver::wait::Wait;
 
 /// A lock: one protocol on one connection.
@@ -23,6 +23,8 @@ use crate::driver::wait::Wait;
 pub struct Lock<C> {
     connection: Share<C>,
     locker: Arc<dyn Locker>,
+    counters: Arc<Counters>,
+    bells: Option<Bells>,
 }
 
 /// How tries and guards come by their connection.
@@ -41,18 +43,35 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// Protocols with WATCH and MULTI cannot share a connection; trying to acquire ends with
     /// [`Trouble::SharedConnection`](crate::driver::Trouble) then. Use [`on_own_connection`](Self::on_own_connection).
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { connection: Share::Clones(connection), locker: Arc::new(locker) }
+        Self::on(Share::Clones(connection), locker)
     }
 
     /// A lock that speaks the protocol of `locker` over `connection`, of which no other clone is in use, and which is
     /// not a cluster's. Tries, guards and renewals of this lock use it one after another, so that any protocol may run.
     pub fn on_own_connection(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { connection: Share::Own(Arc::new(Mutex::new(connection))), locker: Arc::new(locker) }
+        Self::on(Share::Own(Arc::new(Mutex::new(connection))), locker)
     }
 
     /// The key that contenders share.
     pub fn key(&self) -> &Key {
         self.locker.key()
+    }
+
+    /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
+    #[must_use]
+    pub fn hearing(self, bells: &Bells) -> Self {
+        Self { bells: Some(bells.clone()), ..self }
+    }
+
+    /// Counts into these counters, which other locks may share, instead of its own.
+    #[must_use]
+    pub fn counting(self, counters: &Arc<Counters>) -> Self {
+        Self { counters: Arc::clone(counters), ..self }
+    }
+
+    /// What has become of this lock and its clones, or of all that share its counters.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
     /// Tries once. If this future is dropped the try goes on to its end, and what it wins is given back.
@@ -61,9 +80,9 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let runtime = Handle::try_current().map_err(|error| Error::no_runtime(self.key(), error))?;
-        let owner = host::owner(host::task_number()).map_err(|error| Error::no_randomness(self.key(), error))?;
-        to_the_end(&runtime, self.key(), attempt(self.line()?, owner, runtime.clone())).await
+        let (asking, attempt) = Asking::new(self.line()?)?.attempt().await?;
+        asking.give_up().await;
+        Ok(attempt)
     }
 
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
@@ -72,14 +91,35 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
+        let mut asking = Asking::new(self.line()?)?;
+        let token = asking.owner().token;
+        let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
+        let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), token);
+        // Where others listen already a place is taken before the first try, which then misses nothing.
+        let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
         let mut patience = wait.begin(host::mono());
         loop {
-            let attempt = self.try_acquire().await?;
-            match patience.after(&attempt, host::mono(), host::jitter) {
-                Some(pause) => host::sleep_async(pause).await,
-                None => return Ok(attempt),
+            place.iter_mut().for_each(Place::begin_try);
+            let (tried, attempt) = asking.attempt().await?;
+            asking = tried;
+            place.iter_mut().for_each(Place::end_try);
+            let hears = place.as_ref().is_some_and(Place::hears);
+            let Some(pause) = patience.after(&attempt, hears, host::mono(), host::jitter) else {
+                asking.give_up().await;
+                return Ok(attempt);
+            };
+            if place.is_none() {
+                place = ears.as_ref().map(enter);
+            }
+            match &place {
+                Some(place) => place.wait(pause).await,
+                None => host::sleep_async(pause).await,
             }
         }
+    }
+
+    fn on(connection: Share<C>, locker: impl Locker + 'static) -> Self {
+        Self { connection, locker: Arc::new(locker), counters: Arc::new(Counters::default()), bells: None }
     }
 
     fn line(&self) -> Result<Line<C>, Error> {
@@ -90,37 +130,8 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             Share::Clones(connection) => Arc::new(Mutex::new(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
-        Ok(Line::new(connection, Arc::clone(&self.locker)))
+        Ok(Line::new(connection, Arc::clone(&self.locker), Arc::clone(&self.counters)))
     }
-}
-
-async fn attempt<C>(line: Line<C>, owner: Owner, runtime: Handle) -> Result<Attempt<Guard<C>>, Error>
-where
-    C: Carrier + 'static,
-{
-    let mut connection = line.connection().await;
-    let interrupted = match line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
-        Ok(Acquired::Won(hold)) => {
-            drop(connection);
-            return Ok(won(Guard::new(line, hold, runtime)).await);
-        }
-        Ok(Acquired::Held(held)) => return Ok(Attempt::Held(held)),
-        Err(interrupted) => interrupted,
-    };
-    if interrupted.may_have_acted {
-        line.disclaim(&mut connection, &owner).await;
-    }
-    Unknown::or_error(line.locker.key(), interrupted).map(Attempt::Unknown)
-}
-
-async fn won<C: Carrier + 'static>(guard: Guard<C>) -> Attempt<Guard<C>> {
-    if guard.lost().is_some() {
-        let key = guard.key().clone();
-        log_unasked(&key, &guard.release().await);
-        return Attempt::TooLate;
-    }
-    log::debug!(target: LOG, "lock key `{}`: acquired", guard.key());
-    Attempt::Won(guard)
 }
 
 impl<C> fmt::Debug for Lock<C> {

@@ -11,9 +11,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::carrier::{Carrier, cmd};
-use crate::driver::LOG;
 use crate::driver::connection::reply;
 use crate::driver::debt::Debt;
+use crate::driver::events::CONNECT;
 use crate::driver::host;
 use crate::driver::interrupted::Unanswered;
 
@@ -93,7 +93,7 @@ impl Master {
                     Heard::Reply(reply)
                 }
                 Err(error) => {
-                    log::debug!(target: LOG, "{}: {error}", self.client.get_connection_info().addr());
+                    log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
                     *self.line.lock().await = Line::default();
                     Heard::Silence(Silence::Unreachable)
                 }

@@ -1,5 +1,7 @@
 //! One lock that was won, as its guard and its renewal share it.
 
+use std::sync::Arc;
+
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
 
@@ -9,16 +11,19 @@ use super::watch::Watch;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Answer;
+use crate::driver::stay::Stay;
 
 /// One lock that was won.
 pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
+    stay: Stay,
 }
 
 impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
-        Self { line, watch: Watch::new(hold) }
+        let stay = Stay::new(Arc::clone(&line.counters), host::mono());
+        Self { line, watch: Watch::new(hold), stay }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -40,19 +45,31 @@ impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) async fn extend(&self) -> Result<Answer<Extended>, Error> {
         let mut connection = self.line.connection().await;
         if self.watch.left().is_zero() {
+            self.stay.note_lost();
             return Ok(Answer::Known(Extended::Lost));
         }
         let hold = self.watch.hold();
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis)).await;
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
+        self.stay.note_extended(&noted);
         Answer::of(self.key(), noted)
     }
 
     /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) async fn give_back(&self) -> Result<Answer<Released>, Error> {
         let mut connection = self.line.connection().await;
-        let hold = self.watch.end();
+        let hold = self.let_go();
         let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)).await;
+        self.stay.note_released(&released);
         Answer::of(self.key(), released)
+    }
+
+    /// Ends the term, as far as anybody here is concerned, and says what was held until now.
+    pub(super) fn let_go(&self) -> Hold {
+        if self.watch.lost().is_some() {
+            self.stay.note_lost();
+        }
+        self.stay.end(host::mono());
+        self.watch.end()
     }
 }

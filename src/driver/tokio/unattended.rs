@@ -6,8 +6,8 @@ use std::panic::resume_unwind;
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
 
-use crate::driver::LOG;
 use crate::driver::error::Error;
+use crate::driver::events::RELEASE;
 
 /// Does `work` in a task of its own and waits for it. Whoever drops this future only stops to wait; what `work` then
 /// ends with is dropped when it is there.
@@ -23,8 +23,9 @@ pub(super) async fn to_the_end<T: Send + 'static>(
     }
 }
 
-/// Does `work`, which gives back the lock on `key`, in a task of its own, and does not wait for it. From any thread,
-/// inside a runtime or not; if `runtime` is shut down, that is logged and the lease will end the lock.
+/// Does `work`, which gives back the lock on `key` or a place in its queue, in a task of its own, and does not wait for
+/// it. From any thread, inside a runtime or not; if `runtime` is shut down, that is logged, and the lease, or the
+/// waiting time of the place, will end what is left.
 pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> + Send + 'static) {
     let unfinished = Unfinished { key: Some(key) };
     runtime.spawn(async move {
@@ -47,7 +48,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            log::warn!(target: LOG, "lock key `{key}`: the runtime is shut down, not given back, its lease will end it");
+            log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not given back, its lease will end it");
         }
     }
 }

@@ -2,18 +2,31 @@
 
 use std::num::NonZeroU8;
 
-use super::SERVERS;
+use super::super::setting::Setting;
 use crate::lock::Mode;
 use crate::modern::redisson::{Kind, Publish};
-use crate::modern::{Native, Timing};
+use crate::modern::{Announce, Native, Timing};
 
 /// What was said: settings, with the word for each.
 pub(super) struct Said<'a>(&'a [(String, String)]);
+
+/// On how many independent servers a lock is.
+pub(in crate::protocols) const SERVERS: Setting =
+    Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
 /// The kinds of Redisson's locks.
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
 
 impl<'a> Said<'a> {
+    /// How its releases are announced, if they are.
+    pub(super) fn announce(&self) -> Option<Announce> {
+        match self.word("announce") {
+            Some("publish") => Some(Announce::Publish),
+            Some("spublish") => Some(Announce::SPublish),
+            Some(_) | None => None,
+        }
+    }
+
     /// These words.
     pub(super) fn these(words: &'a [(String, String)]) -> Self {
         Self(words)

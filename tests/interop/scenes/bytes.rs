@@ -6,7 +6,6 @@ use super::Part;
 use crate::clock::timed;
 use crate::content::Contents;
 use crate::foresight::writes;
-use crate::ours::locker;
 
 pub(super) fn same_bytes(part: &Part<'_>) {
     let theirs = part.stand.session(part.client);
@@ -15,7 +14,7 @@ pub(super) fn same_bytes(part: &Part<'_>) {
         let (won, when) = timed(|| theirs.acquires(part.spoken.protocol, &key, lease));
         assert!(won, "nobody holds it");
         let contents = Contents::of(&mut part.stand.connect(), &key);
-        let locker = locker(part.spoken, &key, lease);
+        let locker = part.spoken.locker(&key, lease);
         assert!(writes(&*locker, &contents, &key, when), "not what ours writes {when:?}: {contents:?}");
     }
 }

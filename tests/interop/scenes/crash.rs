@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Part;
-use super::expiry::{end_of, they_take_over, we_take_over};
+use super::expiry::{end_for, they_take_over, we_take_over};
 use crate::ours::Ours;
 
 const LEASE: Duration = Duration::from_secs(2);
@@ -13,8 +13,8 @@ pub(super) fn taken_after_a_crash(part: &Part<'_>) {
     let theirs = part.stand.lone_session(part.client);
     assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "nobody holds it");
     Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("nobody holds it").abandon();
-    let they_end = end_of(part, &left_by_them);
-    let we_end = end_of(part, &left_by_us);
+    let they_end = end_for(part, &*part.spoken.opponent(&left_by_them, LEASE));
+    let we_end = end_for(part, &*part.spoken.locker(&left_by_us, LEASE));
     theirs.crash();
 
     we_take_over(part, &left_by_them, they_end);

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use lockshift::driver::host;
+use lockshift::lock::Locker;
 use lockshift::wire::UnixTime;
 
 use super::Part;
@@ -11,7 +12,7 @@ use crate::clock::timed;
 use crate::content::Contents;
 use crate::foreign::Session;
 use crate::foresight::ends;
-use crate::ours::{Ours, locker};
+use crate::ours::Ours;
 use crate::patience::{pause, until};
 
 /// A lease that every protocol can say.
@@ -22,17 +23,17 @@ pub(super) fn taken_when_expired(part: &Part<'_>) {
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
     assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "nobody holds it");
     Ours::new(part.stand, part.spoken, &held_by_us, SHORT).acquire().expect("nobody holds it").abandon();
-    let they_end = end_of(part, &held_by_them);
-    let we_end = end_of(part, &held_by_us);
+    let they_end = end_for(part, &*part.spoken.opponent(&held_by_them, SHORT));
+    let we_end = end_for(part, &*part.spoken.locker(&held_by_us, SHORT));
 
     we_take_over(part, &held_by_them, they_end);
     they_take_over(part, &theirs, &held_by_us, we_end);
 }
 
-/// When the lock ends; `None` where it does not.
-pub(super) fn end_of(part: &Part<'_>, key: &str) -> Option<UnixTime> {
-    let contents = Contents::of(&mut part.stand.connect(), key);
-    ends(&*locker(part.spoken, key, SHORT), &contents, host::wall())
+/// When a newcomer that speaks this can have the lock that is there now; `None`: never.
+pub(super) fn end_for(part: &Part<'_>, newcomer: &dyn Locker) -> Option<UnixTime> {
+    let contents = Contents::of(&mut part.stand.connect(), &String::from_utf8_lossy(newcomer.key().as_bytes()));
+    ends(newcomer, &contents, host::wall())
 }
 
 /// We get what they have left, when it ends.

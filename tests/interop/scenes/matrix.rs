@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver::host;
-use lockshift::lock::{Lease, Locker};
+use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::matrix::{Situation, meet};
 use lockshift::protocols::{Choice, catalogue};
 use lockshift::wire::{Command, UnixTime};
@@ -14,7 +14,6 @@ use super::Part;
 use crate::content::Contents;
 use crate::foreign::Session;
 use crate::foresight::Outcome;
-use crate::ours::locker;
 use crate::wire::{At, Redis};
 
 /// Half of it is long enough for any newcomer to come.
@@ -51,14 +50,23 @@ struct Meeting<'a> {
 impl Meeting<'_> {
     fn with(&mut self, choice: &Choice) {
         let holder = choice.locker(self.key.as_str().into(), Lease::new(LEASE).expect("a lease"));
-        let newcomer = locker(self.part.spoken, &self.key, LEASE);
+        let newcomer = self.part.spoken.locker(&self.key, LEASE);
         let now = host::wall();
         let living = self.all(choice, &newcomer, now, Situation::living(&holder, now));
         let dead = self.all(choice, &newcomer, now, Situation::dead(&holder, now));
-        let steals = living.contains(&Outcome::Wins);
+        if self.samples_only() {
+            return;
+        }
+        let may_share = holder.mode() == Mode::Shared && newcomer.mode() == Mode::Shared;
+        let steals = living.contains(&Outcome::Wins) && !may_share;
         let starves = dead.iter().any(|outcome| *outcome != Outcome::Wins);
         let verdict = meet(&holder, &newcomer, now);
         assert_eq!((steals, starves), (verdict.steals.is_some(), verdict.starves.is_some()), "behind {choice}");
+    }
+
+    /// Redisson looks at the type of a key, never at a token, and running its scripts takes its time.
+    fn samples_only(&self) -> bool {
+        self.part.spoken.protocol.starts_with("redisson")
     }
 
     /// How the real newcomer fares in these situations. In each it fares as ours.
@@ -70,7 +78,8 @@ impl Meeting<'_> {
         situations: impl Iterator<Item = Situation>,
     ) -> Vec<Outcome> {
         let mut kinds = Vec::new();
-        for (number, situation) in situations.enumerate() {
+        let step = if self.samples_only() { SAMPLE } else { 1 };
+        for (number, situation) in situations.enumerate().step_by(step) {
             let coming = situation.come(&**ours);
             let foreseen = Outcome::of(coming.wins, coming.changes);
             if kinds.contains(&foreseen) && number % SAMPLE != 0 {
@@ -87,9 +96,9 @@ impl Meeting<'_> {
     fn meets(&mut self, situation: &Situation, now: UnixTime) -> Outcome {
         let left = Contents::of(&mut At { server: situation.server().clone(), now }, "");
         left.put(&mut self.connection);
-        let found = Contents::of(&mut self.connection, &self.key);
+        let found = Contents::of(&mut self.connection, &self.key).in_key(&self.key);
         let wins = self.newcomer.comes(self.part.spoken.protocol, &self.key, LEASE);
-        let changes = !wins && Contents::of(&mut self.connection, &self.key).written() != found.written();
+        let changes = !wins && Contents::of(&mut self.connection, &self.key).in_key(&self.key) != found;
         let key = self.key.clone().into_bytes();
         for key in left.0.into_keys().chain([key]) {
             self.connection.call(&Command::new("DEL").arg(key));

@@ -1,9 +1,11 @@
 //! Which fleets can be bridged, and with whose stamp.
 
+use std::time::Duration;
+
 use lockshift::bridge::{Bridge, Taken, Unbridgeable};
 use lockshift::legacy;
-use lockshift::lock::Lease;
-use lockshift::wire::Key;
+use lockshift::lock::{Acquired, Lease, Locker, Owner, Token};
+use lockshift::wire::{Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
 use super::{bridge, fleet, seconds};
 
@@ -62,7 +64,7 @@ fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
     let fleets: Vec<String> = names.iter().map(|name| (*name).to_owned()).chain(pairs).collect();
     for names in fleets {
         let by_lease = LEASES_MS.map(|millis| {
-            let lease = Lease::new(std::time::Duration::from_millis(millis)).expect("it is a lease");
+            let lease = Lease::new(Duration::from_millis(millis)).expect("it is a lease");
             Bridge::new(&fleet(&names), Key::from("k"), lease).is_ok()
         });
         assert!(by_lease.iter().all(|can| *can == by_lease[0]), "{names}: {by_lease:?}");
@@ -71,3 +73,51 @@ fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
 
 /// The shortest, some in between, and a century.
 const LEASES_MS: [u64; 4] = [1, 999, 60_000, 100 * 365 * 24 * 3_600_000];
+
+/// Whether a bridge to this fleet takes what it finds in the old key at this second.
+fn takes(names: &str, value: &str, now_secs: i64) -> bool {
+    let bridge = bridge(names, 10).expect("it can be bridged");
+    let me = Owner::new(Token::new([7; 16]), 77, 1);
+    let wall = UnixTime::from_secs(now_secs).expect("before 2262");
+    let reading = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
+    let mut redis = Transcript::new();
+    let mut asked = 0;
+    loop {
+        match bridge.acquire(&me, redis.rewind()) {
+            Ok(Acquired::Held(_)) => return false,
+            Err(Pending::Clock) => redis.record_clock(reading),
+            Err(Pending::Send(_)) if asked == 0 => {
+                redis.record_reply(Reply::Array(vec![Reply::Int(2), Reply::bulk(value)]));
+                asked += 1;
+            }
+            Err(Pending::Send(_)) => return true,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Over is what somebody who could have written it takes for over, and nobody who could for live.
+#[test]
+fn a_value_is_judged_by_those_who_could_have_written_it() {
+    let now = 1_700_000_010;
+    for (names, value, is_taken, why) in [
+        ("php-getset", "1700000009", true, "over"),
+        ("php-getset", "1700000010", false, "to PHP a stamp that equals now is live"),
+        ("thinkphp-lockup", "1700000010", true, "to ThinkPHP it is over"),
+        ("php-getset+thinkphp-lockup", "1700000010", false, "one of the two may hold it still"),
+        ("php-getset+jedis-lock", "1700000020000", false, "milliseconds, and ahead"),
+        ("php-getset+jedis-lock", "1700000009000", true, "to PHP these are seconds far ahead, but it wrote none such"),
+        (
+            "php-getset+jedis-lock",
+            "1700000020",
+            false,
+            "to jedis-lock these are milliseconds of 1970, but it wrote none such",
+        ),
+        ("php-getset+java-getset", "1700000009", true, "Java, which cannot read it, has no say"),
+        ("java-getset", "junk", false, "nobody can read it"),
+        ("php7-getset", "junk", true, "to PHP 7 it is 0"),
+        ("php-getset+php7-getset", "junk", false, "to PHP 8 it is live"),
+    ] {
+        assert_eq!(takes(names, value, now), is_taken, "{names}, {value}: {why}");
+    }
+}

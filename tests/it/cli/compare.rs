@@ -38,6 +38,7 @@ fn the_token_lock_is_compared_with_itself() {
             "per_second",
             "wait_p50_ms",
             "wait_p99_ms",
+            "wait_p99_of_ideal",
             "commands_per_acquisition",
             "double_holds",
             "wrong_releases",
@@ -52,6 +53,24 @@ fn the_token_lock_is_compared_with_itself() {
         assert!((0.0..=1.0).contains(&one["busy_ratio"].as_f64().unwrap()), "{one}");
     }
     assert_eq!(keys(&server), 0, "nothing stays behind");
+}
+
+/// Nobody polls: a place in the queue, the call, the release, and what it takes to begin to listen.
+#[test]
+fn the_token_lock_takes_to_other_ways_of_waiting() {
+    let server = Server::start();
+    let compared = |wait| {
+        let args = ["compare", "token", "--clients", "8", "--seconds", "1", "--json", "--wait", wait];
+        let compared = done(lockshift_at(&server), args);
+        assert_eq!((compared.code, compared.stderr.as_str()), (Some(0), ""), "{compared:?}");
+        assert_eq!(keys(&server), 0, "nothing stays behind, no queue either");
+        compared.json()[0].clone()
+    };
+    for (wait, protocol) in [("backoff", "token"), ("notified", "token,announce=publish"), ("fair", "fair")] {
+        assert_eq!(compared(wait)["protocol"], protocol);
+    }
+    let fair = compared("fair");
+    assert!(fair["commands_per_acquisition"].as_f64().unwrap() < 5.0, "{fair}");
 }
 
 #[test]
@@ -162,7 +181,7 @@ fn figures(server: &Server, clients: usize, crash: &str) -> Figures {
         overrun: Percent::default(),
         crash: crash.parse().unwrap(),
     };
-    let course = Course { workload: &workload, stop: &Stop::new(), progress: &|_, _| {} };
+    let course = Course { workload: &workload, stop: &Stop::new(), bells: None, progress: &|_, _| {} };
     let protocol = |key, lease| Arc::new(NoExclusion { key, lease }) as Arc<dyn Locker>;
     run(&course, protocol, || server.client().get_connection()).unwrap().expect("nobody stopped it")
 }

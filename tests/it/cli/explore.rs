@@ -37,6 +37,15 @@ fn three_tokens_break_nothing() {
 }
 
 #[test]
+fn redlock_has_as_many_servers_as_it_is_told() {
+    let client = ["--client", "redlock,servers=3"];
+    let args = [&["explore"], &client[..], &client[..], &["--grain=coarse", "--ticks=0"]].concat();
+    let ended = done(lockshift(), args);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.starts_with("Impossible within these bounds"), "{ended:?}");
+}
+
+#[test]
 fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
     let tokens = done(lockshift(), [&TOKENS[..], &["--ticks", "forever", "--crashes", "1"]].concat());
     let expected = "Impossible for all time: none of 394 states breaks a rule.\n";

@@ -41,8 +41,8 @@ fn has_hazard(json: &Value, beginning: &str) -> bool {
 fn no_key() {
     let seen = inspect(&Server::start());
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""));
-    let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "expires_at": null,
-        "expired": null, "pttl_ms": -2, "hazards": []});
+    let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "holders": [],
+        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": []});
     assert_eq!(seen.json(), nothing);
 }
 
@@ -57,7 +57,7 @@ fn a_lock_of_the_old_kind() {
     assert_eq!(seen.code, Some(0), "{seen:?}");
     let json = seen.json();
     let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, ["dialects", "exists", "expired", "expires_at", "hazards", "key", "pttl_ms", "type"]);
+    assert_eq!(fields, ["dialects", "exists", "expired", "expires_at", "hazards", "holders", "key", "pttl_ms", "type"]);
     assert_eq!((&json["exists"], &json["type"], &json["expired"]), (&true.into(), &"string".into(), &false.into()));
     let expected = chrono::DateTime::from_timestamp_secs(i64::try_from(ends).unwrap()).unwrap();
     assert_eq!(json["expires_at"], expected.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true));
@@ -102,6 +102,37 @@ fn a_token() {
     assert!(dialects(&json).contains(&"token"), "{json}");
     assert_eq!(json["expired"], false);
     assert!(json["expires_at"].is_string(), "by its TTL: {json}");
+}
+
+#[test]
+fn a_lock_that_is_a_hash_says_who_holds_it() {
+    let server = Server::start();
+    let (one, other) = ("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7", "a5a5a5a5-a5a5-4a5a-8a5a-a5a5a5a5a5a5:31");
+    let hash = |fields: &[(&str, &str)]| {
+        cmd("DEL").arg("stock").exec(&mut server.connect()).unwrap();
+        cmd("HSET").arg("stock").arg(fields).exec(&mut server.connect()).unwrap();
+        cmd("PEXPIRE").arg("stock").arg(30_000).exec(&mut server.connect()).unwrap();
+        inspect(&server)
+    };
+    let seen = hash(&[(one, "2")]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let json = seen.json();
+    assert_eq!(dialects(&json), ["reentrant", "redisson"]);
+    assert_eq!(json["holders"], json!([{"owner": one, "shared": false, "entries": 2}]));
+    assert_eq!(json["expired"], false);
+    assert!(json["expires_at"].is_string(), "by its TTL: {json}");
+    assert_eq!(hazards(&json), ["it is a hash: every lock that keeps a string here fails"]);
+
+    let json = hash(&[("mode", "read"), (one, "1"), (other, "3")]).json();
+    assert_eq!(dialects(&json), ["redisson-rw"]);
+    let shared = |owner, entries: u8| json!({"owner": owner, "shared": true, "entries": entries});
+    assert_eq!(json["holders"], json!([shared(one, 1), shared(other, 3)]));
+    let text = done(lockshift_at(&server), ["inspect", "stock"]).stdout;
+    assert!(text.contains(&format!("{one}, who shares it; {other}, who shares it, 3 times")), "{text}");
+
+    cmd("PERSIST").arg("stock").exec(&mut server.connect()).unwrap();
+    assert!(has_hazard(&inspect(&server).json(), "it has no TTL"));
+    assert_eq!(dialects(&hash(&[("read", "1700000000123")]).json()), ["rw-stamps"]);
 }
 
 #[test]

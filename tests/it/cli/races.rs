@@ -120,11 +120,12 @@ fn a_page_is_whole_or_not_there() {
 #[test]
 fn a_real_server_answers_the_same() {
     let server = Server::start();
-    let ended = done(lockshift_at(&server), ["races", "double-takeover", "failover-loses-lock", "--json"]);
+    let ended =
+        done_within(EXPLORING, lockshift_at(&server), ["races", "double-takeover", "failover-loses-lock", "--json"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let replayed = ended.json().as_array().unwrap().iter().map(|race| race["replayed"].clone()).collect::<Vec<_>>();
     assert_eq!(replayed, [json!(true), json!(null)], "no command replaces a server by its replica");
-    let ended = done(lockshift(), ["races", "late-unlock", "--redis", &server.url()]);
+    let ended = done_within(EXPLORING, lockshift(), ["races", "late-unlock", "--redis", &server.url()]);
     assert!(ended.stdout.starts_with("RACE") && ended.stdout.contains("REPLAYED"), "{ended:?}");
     let keys: u64 = redis::cmd("DBSIZE").query(&mut server.connect()).unwrap();
     assert_eq!(keys, 0, "nothing stays behind");
@@ -133,7 +134,11 @@ fn a_real_server_answers_the_same() {
 #[test]
 fn a_schedule_on_three_servers_needs_three() {
     let servers = [(); 3].map(|()| Server::start());
-    let one = done(lockshift_at(&servers[0]), ["races", "partial-quorum-stays", "failover-loses-lock", "late-unlock"]);
+    let one = done_within(
+        EXPLORING,
+        lockshift_at(&servers[0]),
+        ["races", "partial-quorum-stays", "failover-loses-lock", "late-unlock"],
+    );
     assert_eq!((one.code, one.stderr.as_str()), (Some(0), ""));
     for expected in [
         "\npartial-quorum-stays was not replayed: the schedule speaks to 3 servers, and there are 1.\n",
@@ -142,8 +147,11 @@ fn a_schedule_on_three_servers_needs_three() {
         assert!(one.stdout.contains(expected), "{expected} not in\n{}", one.stdout);
     }
     let urls = servers.iter().map(Server::url).collect::<Vec<_>>();
-    let three =
-        done(lockshift(), ["races", "partial-quorum-stays", "late-unlock", "--json", "--redis", &urls.join(",")]);
+    let three = done_within(
+        EXPLORING,
+        lockshift(),
+        ["races", "partial-quorum-stays", "late-unlock", "--json", "--redis", &urls.join(",")],
+    );
     let replayed = |done: &Done| done.json().as_array().unwrap().iter().map(|race| race["replayed"].clone()).collect();
     let replayed: Vec<Value> = replayed(&three);
     assert_eq!((three.code, replayed), (Some(0), vec![json!(true), json!(true)]), "{three:?}");

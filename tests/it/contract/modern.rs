@@ -8,8 +8,8 @@ use lockshift::driver;
 use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
 use lockshift::modern::{
-    FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, Timing,
-    TokenLock,
+    Announce, FairLock, FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, Redlock, ReentrantLock,
+    StampHashLock, Timing, TokenLock,
 };
 use lockshift::wire::{Key, Transcript};
 use redis::cmd;
@@ -21,6 +21,7 @@ use crate::server::{Options, Server, fetched};
 /// The tables, for the test that none is missing.
 pub(super) const TABLES: &[&str] = &[
     include_str!("modern/token.txt"),
+    include_str!("modern/fair.txt"),
     include_str!("modern/redlock.txt"),
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
@@ -53,6 +54,18 @@ fn the_token_lock() {
 fn redlock_on_one_server() {
     let redlock = Redlock::new(key(), seconds(10), NonZeroU8::MIN);
     holds(include_str!("modern/redlock.txt"), &[alike("redlock", Clock::Runs, Arc::new(redlock))]);
+}
+
+#[test]
+fn the_token_lock_that_announces_its_release() {
+    let announced = |name, announce| alike(name, Clock::Runs, Arc::new(token().announced(announce)));
+    let rows = [announced("token, publish", Announce::Publish), announced("token, spublish", Announce::SPublish)];
+    holds(include_str!("modern/token_announced.txt"), &rows);
+}
+
+#[test]
+fn the_token_lock_with_a_queue() {
+    holds(include_str!("modern/fair.txt"), &[alike("fair", Clock::Runs, Arc::new(FairLock::new(key(), seconds(10))))]);
 }
 
 #[test]

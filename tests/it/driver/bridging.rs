@@ -12,6 +12,7 @@ use redis::{Connection, cmd};
 
 use super::losing_replies::{Break, Plan};
 use super::world::{AN_HOUR, World, in_both_worlds, ms};
+use crate::patience::until;
 use crate::server::{Cluster, Server};
 
 const OLD: &str = "invoices";
@@ -64,7 +65,7 @@ fn a_holder_learns_of_an_intrusion_and_leaves_the_intruders_lock_to_its_end<W: W
     assert!(matches!(world.extend(&guard), Ok(Answer::Known(Extended::Intruded(_)))));
 
     assert_eq!(W::lost(&guard), Some(Loss::Intruded));
-    assert_eq!(world.wait_until_lost(&guard), Some(Loss::Intruded));
+    assert_eq!(world.wait_until_lost(&guard), Some(Loss::Intruded), "whoever waits is told at once");
     assert_eq!(W::left(&guard), Duration::ZERO);
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Intruded))));
     let [old, new] = stands(&mut operator);
@@ -80,7 +81,7 @@ fn a_renewal_tells_of_an_intrusion_at_once<W: World>() {
     let mut guard = world.win();
     world.renew(&mut guard, Renewal::every(ms(5)));
     cmd("GETSET").arg(OLD).arg(SOMEBODYS).exec(&mut operator).unwrap();
-    assert_eq!(world.wait_until_lost(&guard), Some(Loss::Intruded));
+    assert_eq!(until("the renewal has met it", || W::lost(&guard)), Loss::Intruded);
 }
 
 fn a_lock_that_a_late_del_has_freed_is_closed_again<W: World>() {

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use lockshift::driver::tokio::Lock;
+use lockshift::driver::tokio::{Bells, Lock};
 use lockshift::driver::{Answer, Attempt, Wait};
-use lockshift::lock::{Locker, Released};
+use lockshift::lock::{Lease, Locker, Released};
+use lockshift::modern::FairLock;
 use lockshift::wire::Key;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, cmd};
@@ -165,4 +166,57 @@ async fn who_stops_waiting_does_not_get_the_lock_behind_its_back() {
     sleep(ms(30)).await;
     assert_eq!(monitor.take(), [], "no try goes on");
     assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
+}
+
+/// A fair lock whose places are kept for an hour.
+async fn queue(server: &Server) -> Lock<MultiplexedConnection> {
+    let hour = Lease::new(AN_HOUR).unwrap();
+    lock(server, FairLock::new(Key::from("k"), hour).keeping_places_for(hour)).await
+}
+
+fn until_places(server: &Server, count: usize) {
+    let mut operator = server.connect();
+    until(format_args!("{count} wait"), || {
+        let places: usize = cmd("ZCARD").arg("{k}:queue").query(&mut operator).unwrap();
+        (places == count).then_some(())
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_dropped_while_it_waits_leaves_no_place_in_the_queue() {
+    let server = Server::start();
+    let lock = queue(&server).await;
+    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    for wait in [Wait::every(AN_HOUR), Wait::notified()] {
+        let waiting = tokio::spawn({
+            let lock = lock.clone().hearing(&Bells::new(server.client()));
+            async move { lock.acquire(&wait).await }
+        });
+        until_places(&server, 1);
+        waiting.abort();
+        assert!(waiting.await.unwrap_err().is_cancelled());
+        until_places(&server, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_dropped_amid_a_try_leaves_the_place_that_the_try_takes_after_that() {
+    let server = Server::start();
+    let lock = queue(&server).await;
+    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let mut gate = Gate::shut(&server);
+
+    let waiting = tokio::spawn({
+        let lock = lock.clone();
+        async move { lock.acquire(&Wait::every(AN_HOUR)).await }
+    });
+    gate.until_waiting(1);
+    waiting.abort();
+    assert!(waiting.await.unwrap_err().is_cancelled());
+    let mut monitor = Monitor::on(&server);
+    gate.open();
+
+    let said = until_said(&mut monitor, "zrem");
+    assert_eq!(said.iter().filter(|name| *name == "zadd").count(), 2, "queue and deadline: {said:?}");
+    until_places(&server, 0);
 }

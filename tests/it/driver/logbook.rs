@@ -1,21 +1,21 @@
-//! What the drivers log: every record under `lockshift::driver`, kept for the tests that ask.
+//! What the drivers log: every record under `lockshift::driver::`, kept for the tests that ask.
 
 use std::sync::{Mutex, Once, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-static ENTRIES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
+static ENTRIES: Mutex<Vec<(String, Level, String)>> = Mutex::new(Vec::new());
 
 struct Logbook;
 
 impl Log for Logbook {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "lockshift::driver"
+        metadata.target().starts_with("lockshift::driver::")
     }
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let entry = (record.level(), record.args().to_string());
+            let entry = (record.target().to_owned(), record.level(), record.args().to_string());
             ENTRIES.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         }
     }
@@ -38,7 +38,13 @@ pub(super) fn warnings_about(key: &str) -> Vec<String> {
     let entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     entries
         .iter()
-        .filter(|(level, text)| *level == Level::Warn && text.contains(&name))
-        .map(|(_, text)| text.clone())
+        .filter(|(_, level, text)| *level == Level::Warn && text.contains(&name))
+        .map(|(_, _, text)| text.clone())
         .collect()
+}
+
+/// Whether exactly this was logged.
+pub(super) fn has(target: &str, level: Level, text: &str) -> bool {
+    let entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+    entries.iter().any(|entry| (entry.0.as_str(), entry.1, entry.2.as_str()) == (target, level, text))
 }

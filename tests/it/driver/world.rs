@@ -1,9 +1,10 @@
 //! The two worlds behind one face, that of threads: what is told once is played with both drivers.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, Wait, blocking};
+use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Released, Standing};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
@@ -15,10 +16,19 @@ use crate::server::Server;
 pub(super) trait World: Send + Sized {
     /// A lock that is held.
     type Guard: Debug + Send + 'static;
+    /// What hears releases.
+    type Bells: Clone + Send + Sync;
 
     /// A lock on `server`, over a connection of its own that may lose replies as `plan` says, but waits for them for
     /// ever.
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self;
+
+    /// Ears on `server`.
+    fn bells(server: &Server) -> Self::Bells;
+    /// The same lock, with these ears.
+    fn hearing(self, bells: &Self::Bells) -> Self;
+    /// The same lock, with these counters.
+    fn counting(self, counters: &Arc<Counters>) -> Self;
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
@@ -68,9 +78,22 @@ pub(super) struct Threads(blocking::Lock<Lossy<redis::Connection>>);
 
 impl World for Threads {
     type Guard = blocking::Guard<Lossy<redis::Connection>>;
+    type Bells = blocking::Bells;
 
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
         Self(blocking::Lock::new(Lossy::new(server.connect(), plan), locker))
+    }
+
+    fn bells(server: &Server) -> Self::Bells {
+        blocking::Bells::new(server.client()).unwrap()
+    }
+
+    fn hearing(self, bells: &Self::Bells) -> Self {
+        Self(self.0.hearing(bells))
+    }
+
+    fn counting(self, counters: &Arc<Counters>) -> Self {
+        Self(self.0.counting(counters))
     }
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
@@ -134,6 +157,7 @@ mod tasks {
 
     impl World for Tasks {
         type Guard = tokio::Guard<Lossy<MultiplexedConnection>>;
+        type Bells = tokio::Bells;
 
         fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
             let runtime = Runtime::new().unwrap();
@@ -141,6 +165,18 @@ mod tasks {
             let client = server.client();
             let connection = runtime.block_on(client.get_multiplexed_async_connection_with_config(&patient)).unwrap();
             Self { lock: tokio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
+        }
+
+        fn bells(server: &Server) -> Self::Bells {
+            tokio::Bells::new(server.client())
+        }
+
+        fn hearing(self, bells: &Self::Bells) -> Self {
+            Self { lock: self.lock.hearing(bells), ..self }
+        }
+
+        fn counting(self, counters: &Arc<Counters>) -> Self {
+            Self { lock: self.lock.counting(counters), ..self }
         }
 
         fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {

@@ -8,28 +8,39 @@ import redis.clients.jedis.JedisPool;
 final class JedisArticle implements Locks {
     private final int port;
     private final JedisPool pool;
-    private final RedisDistributedLock locker;
-    private final Map<String, String> held = new HashMap<>();
+    private final Map<String, Held> held = new HashMap<>();
+
+    private static final class Held {
+        final RedisDistributedLock locker;
+        final String value;
+
+        Held(RedisDistributedLock locker, String value) {
+            this.locker = locker;
+            this.value = value;
+        }
+    }
 
     private JedisArticle(int port) {
         this.port = port;
         pool = new JedisPool("127.0.0.1", port);
-        locker = new RedisDistributedLock(pool);
     }
 
     @Override
     public boolean acquire(String dialect, String key, long leaseMs) {
+        // One for each lock: the second of one would enter again without asking Redis.
+        RedisDistributedLock locker = new RedisDistributedLock(pool);
         String value = UUID.randomUUID().toString();
         boolean won = locker.lock(key, value, (int) (leaseMs / 1000), false);
         if (won) {
-            held.put(key, value);
+            held.put(key, new Held(locker, value));
         }
         return won;
     }
 
     @Override
     public boolean release(String key) {
-        return locker.unlock(key, held.remove(key));
+        Held lock = held.remove(key);
+        return lock.locker.unlock(key, lock.value);
     }
 
     @Override

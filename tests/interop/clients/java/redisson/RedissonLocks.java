@@ -19,13 +19,13 @@ final class RedissonLocks implements Locks {
         switch (dialect) {
             case "redisson":
                 return redisson.getLock(key);
-            case "redisson-fenced":
+            case "redisson,kind=fenced":
                 return redisson.getFencedLock(key);
-            case "redisson-fair":
+            case "redisson,kind=fair":
                 return redisson.getFairLock(key);
-            case "redisson-read":
+            case "redisson-rw,side=reader":
                 return redisson.getReadWriteLock(key).readLock();
-            case "redisson-write":
+            case "redisson-rw":
                 return redisson.getReadWriteLock(key).writeLock();
             default:
                 throw new IllegalArgumentException("no such dialect: " + dialect);

@@ -1,0 +1,146 @@
+//! A token lock with a queue: first come, first served.
+//!
+//! The lock is a token in the key, as with [`TokenLock`]. Whoever finds it held, or finds somebody waiting, takes a place
+//! at the end of the queue; only the first of the queue may take the lock when it is free. A release calls the first, on
+//! the channel of its program, by its token, and nobody else.
+//!
+//! A place is kept for so long after its owner was last heard of, by the server's clock: whoever waits asks again after a
+//! third of that. Who dies in the queue, or is called and does not come, is passed over then.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use crate::{Announce, TokenLock};
+
+const ACQUIRE: Script = Script::new(include_str!("lua/fair/acquire.lua"));
+const LEAVE: Script = Script::new(include_str!("lua/fair/leave.lua"));
+
+/// A token lock with a queue: first come, first served.
+///
+/// ```
+/// use core::time::Duration;
+/// use lockshift_lock::Lease;
+/// use lockshift_modern::FairLock;
+///
+/// # fn main() -> Result<(), lockshift_lock::LeaseError> {
+/// let lock = FairLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?);
+/// let for_slow_networks = lock.keeping_places_for(Lease::new(Duration::from_secs(15))?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FairLock {
+    lock: TokenLock,
+    queue: Key,
+    places: Key,
+    channels: Key,
+    place: Lease,
+    announce: Announce,
+}
+
+/// For how long a place in the queue is kept, if nothing else is said.
+const PLACE: Lease = match Lease::new(Duration::from_secs(5)) {
+    Ok(place) => place,
+    Err(_) => panic!("five seconds are a lease"),
+};
+
+impl FairLock {
+    /// A fair lock on `key`, for `lease` at a time. Its queue is kept in siblings of the key, so all of it is in one slot.
+    pub fn new(key: Key, lease: Lease) -> Self {
+        Self {
+            queue: key.sibling("queue"),
+            places: key.sibling("places"),
+            channels: key.sibling("bell:"),
+            place: PLACE,
+            announce: Announce::Publish,
+            lock: TokenLock::new(key, lease),
+        }
+    }
+
+    /// Keeps the place of somebody who waits for so long after it was last heard of; 5 s, if nothing is said. That is
+    /// how long a waiter that dies may hold up the others, and a third of it is how often each of them asks at least.
+    #[must_use]
+    pub fn keeping_places_for(self, place: Lease) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Calls the first of the queue in this way.
+    #[must_use]
+    pub fn announced(self, announce: Announce) -> Self {
+        Self { announce, ..self }
+    }
+
+    fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        let args = [token, member, self.announce.command(), self.channels.as_bytes()];
+        redis.script_flag(&LEAVE, &[self.key(), &self.queue, &self.places], &args)
+    }
+}
+
+impl Locker for FairLock {
+    fn key(&self) -> &Key {
+        self.lock.key()
+    }
+
+    fn lease(&self) -> Lease {
+        self.lock.lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let since = redis.clock()?;
+        let token = owner.token.hex().into_bytes();
+        let [lease_ms, place_ms] = [self.lease(), self.place].map(|lease| lease.length().as_millis().to_string());
+        let member = member(owner);
+        let args: [&[u8]; 6] = [
+            &token,
+            &member,
+            lease_ms.as_bytes(),
+            place_ms.as_bytes(),
+            self.announce.command(),
+            self.channels.as_bytes(),
+        ];
+        let wait_ms = redis.script_int(&ACQUIRE, &[self.key(), &self.queue, &self.places], &args)?;
+        Ok(match u64::try_from(wait_ms) {
+            Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence: None }),
+            Ok(wait_ms) => {
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+            }
+        })
+    }
+
+    /// A holder has no place in the queue any more.
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        let held = self.leave(&hold.value, &hold.value, redis)?;
+        Ok(if held { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        self.lock.extend(hold, redis)
+    }
+
+    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+        self.lock.standing(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.withdraw(owner, redis)
+    }
+
+    /// All programs that wait have a channel of their own: who is called hears it alone.
+    fn bell(&self, owner: &Owner) -> Option<Bell> {
+        Some(self.announce.bell(&self.channels.with_suffix(&owner.instance.hex())))
+    }
+
+    fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.leave(owner.token.hex().as_bytes(), &member(owner), redis).map(drop)
+    }
+}
+
+/// Who waits, as it stands in the queue: its token, and the program that is to be called.
+fn member(owner: &Owner) -> Vec<u8> {
+    format!("{}:{}", owner.token.hex(), owner.instance.hex()).into_bytes()
+}

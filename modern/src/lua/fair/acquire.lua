@@ -1,0 +1,45 @@
+-- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept;
+-- ARGV[1] token, ARGV[2] token:instance, ARGV[3] lease in ms, ARGV[4] for how many ms a place is kept,
+-- ARGV[5] publish or spublish, ARGV[6] channels up to the instance.
+-- Takes the lock if it is free and nobody is before us, else a place at the end of the queue, or keeps ours for longer.
+-- Answers -1, or the ms until we should ask again.
+local time = redis.call('time')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local first = redis.call('zrange', KEYS[2], 0, 0)[1]
+local first_until
+while first do
+  first_until = tonumber(redis.call('zscore', KEYS[3], first) or 0)
+  if first == ARGV[2] or first_until > now_ms then
+    break
+  end
+  redis.call('zrem', KEYS[2], first)
+  redis.call('zrem', KEYS[3], first)
+  first = redis.call('zrange', KEYS[2], 0, 0)[1]
+end
+local is_free = redis.call('exists', KEYS[1]) == 0
+if is_free and (not first or first == ARGV[2]) then
+  redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[3])
+  if first then
+    redis.call('zrem', KEYS[2], first)
+    redis.call('zrem', KEYS[3], first)
+  end
+  return -1
+end
+if not redis.call('zscore', KEYS[2], ARGV[2]) then
+  local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')
+  redis.call('zadd', KEYS[2], (last[2] or 0) + 1, ARGV[2])
+end
+redis.call('zadd', KEYS[3], now_ms + ARGV[4], ARGV[2])
+redis.call('pexpire', KEYS[2], ARGV[4])
+redis.call('pexpire', KEYS[3], ARGV[4])
+local wait_ms = math.floor(ARGV[4] / 3)
+if is_free then
+  redis.call(ARGV[5], ARGV[6] .. string.sub(first, 34), string.sub(first, 1, 32))
+  wait_ms = math.min(wait_ms, first_until - now_ms)
+else
+  local lease_ms = redis.call('pttl', KEYS[1])
+  if lease_ms >= 0 then
+    wait_ms = math.min(wait_ms, lease_ms)
+  end
+end
+return math.max(wait_ms, 1)

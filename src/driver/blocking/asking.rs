@@ -1,0 +1,100 @@
+//! One acquisition under way: all its tries are those of one owner.
+
+use lockshift_lock::{Acquired, Bell, Owner};
+use lockshift_wire::{MonoTime, Transcript};
+
+use super::beside::Shadow;
+use super::carrier::Carrier;
+use super::guard::Guard;
+use super::line::Line;
+use crate::driver::error::Error;
+use crate::driver::events::ACQUIRE;
+use crate::driver::host;
+use crate::driver::outcome::{Attempt, Unknown, log_unasked};
+
+/// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
+pub(super) struct Asking<C: Carrier + 'static> {
+    line: Line<C>,
+    shadow: Option<Shadow>,
+    owner: Owner,
+    began: MonoTime,
+    /// The last try was refused, and may have left a place in a queue.
+    is_refused: bool,
+}
+
+impl<C: Carrier + 'static> Asking<C> {
+    pub(super) fn new(line: Line<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
+        let owner =
+            host::owner(host::thread_number()).map_err(|error| Error::no_randomness(line.locker.key(), error))?;
+        Ok(Self { line, shadow, owner, began: host::mono(), is_refused: false })
+    }
+
+    /// Who asks.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Where a release would be announced.
+    pub(super) fn bell(&self) -> Option<Bell> {
+        self.line.locker.bell(&self.owner)
+    }
+
+    /// Tries once.
+    pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
+        let mut connection = self.line.connection();
+        if !self.line.fits(&connection) {
+            return Err(Error::shared_connection(self.line.locker.key()));
+        }
+        let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&self.owner, redis)) {
+            Ok(Acquired::Won(hold)) => {
+                drop(connection);
+                let beside = self.shadow.as_ref().and_then(Shadow::take);
+                return Ok(self.won(Guard::new(self.line.clone(), hold, beside)));
+            }
+            Ok(Acquired::Held(held)) => {
+                drop(connection);
+                self.shadow.iter().for_each(Shadow::look);
+                self.is_refused = true;
+                return Ok(Attempt::Held(held));
+            }
+            Err(interrupted) => interrupted,
+        };
+        if interrupted.may_have_acted {
+            self.is_refused = false;
+            self.line.disclaim(&mut connection, &self.owner);
+        }
+        Unknown::or_error(self.line.locker.key(), interrupted).map(Attempt::Unknown)
+    }
+
+    fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
+        if guard.lost().is_some() {
+            self.is_refused = true;
+            let key = guard.key().clone();
+            log_unasked(&key, &guard.release());
+            return Attempt::TooLate;
+        }
+        self.is_refused = false;
+        self.line.counters.note_acquired(host::mono().saturating_since(self.began));
+        log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
+        Attempt::Won(guard)
+    }
+}
+
+impl<C: Carrier + 'static> Drop for Asking<C> {
+    fn drop(&mut self) {
+        if !self.is_refused {
+            return;
+        }
+        let key = self.line.locker.key();
+        self.line.counters.note_refused(host::mono().saturating_since(self.began));
+        log::debug!(target: ACQUIRE, "lock key `{key}`: not acquired");
+        if self.line.locker.withdraw(&self.owner, &mut Transcript::new()).is_ok() {
+            // A protocol that says nothing has left nothing.
+            return;
+        }
+        let mut connection = self.line.connection();
+        if let Err(error) = self.line.ask(&mut connection, |locker, redis| locker.withdraw(&self.owner, redis)) {
+            log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
+        }
+    }
+}

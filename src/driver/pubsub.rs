@@ -1,0 +1,87 @@
+//! What goes over a connection that is subscribed: what is asked, and what comes in, in RESP2 as arrays, in RESP3 as
+//! pushes.
+
+use lockshift_lock::Bell;
+use redis::{Cmd, PushKind, Value, cmd};
+
+use super::bells::Change;
+
+/// Something that came in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A message on a channel.
+    Message(Bell, Vec<u8>),
+    /// The oldest command that was not answered is done.
+    Done,
+    /// The oldest command that was not answered is refused.
+    Refused(String),
+    /// The connection broke.
+    Broken,
+    /// Something that is not for us.
+    Nothing,
+}
+
+impl Heard {
+    /// What this value is, on a connection that says nothing but SUBSCRIBE and UNSUBSCRIBE.
+    pub(super) fn in_value(value: Value) -> Self {
+        match value {
+            Value::Push { kind, data } => Self::in_push(&kind, data),
+            Value::Array(items) => {
+                let mut items = items.into_iter();
+                match items.next() {
+                    Some(Value::BulkString(kind)) if kind == b"message" => message(false, items),
+                    Some(Value::BulkString(kind)) if kind == b"smessage" => message(true, items),
+                    Some(_) | None => Self::Done,
+                }
+            }
+            Value::ServerError(error) => Self::Refused(error.to_string()),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// What this push is.
+    pub(super) fn in_push(kind: &PushKind, data: Vec<Value>) -> Self {
+        match kind {
+            PushKind::Message => message(false, data.into_iter()),
+            PushKind::SMessage => message(true, data.into_iter()),
+            PushKind::Subscribe | PushKind::Unsubscribe | PushKind::SSubscribe | PushKind::SUnsubscribe => Self::Done,
+            PushKind::Disconnection => Self::Broken,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// How a change is said.
+pub(super) fn command(change: &Change) -> Cmd {
+    let (name, bell) = match change {
+        Change::Listen(bell) if bell.sharded => ("SSUBSCRIBE", bell),
+        Change::Listen(bell) => ("SUBSCRIBE", bell),
+        Change::Leave(bell) if bell.sharded => ("SUNSUBSCRIBE", bell),
+        Change::Leave(bell) => ("UNSUBSCRIBE", bell),
+    };
+    cmd(name).arg(&bell.channel).to_owned()
+}
+
+fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
+    match (rest.next(), rest.next()) {
+        (Some(Value::BulkString(channel)), Some(Value::BulkString(text))) => {
+            Heard::Message(Bell { channel, sharded }, text)
+        }
+        _ => Heard::Nothing,
+    }
+}
+
+#[test]
+fn both_protocols_say_the_same() {
+    let bulk = |text: &str| Value::BulkString(text.into());
+    let bell = |sharded| Bell { channel: b"c".to_vec(), sharded };
+    let array = |kind: &str| Heard::in_value(Value::Array(vec![bulk(kind), bulk("c"), bulk("0")]));
+    let push = |kind| Heard::in_value(Value::Push { kind, data: vec![bulk("c"), bulk("0")] });
+    let message = |sharded| Heard::Message(bell(sharded), b"0".to_vec());
+    assert_eq!([array("message"), push(PushKind::Message)], [message(false), message(false)]);
+    assert_eq!([array("smessage"), push(PushKind::SMessage)], [message(true), message(true)]);
+    assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Heard::Done, Heard::Done]);
+    assert_eq!([array("sunsubscribe"), push(PushKind::SUnsubscribe)], [Heard::Done, Heard::Done]);
+    assert_eq!(push(PushKind::Disconnection), Heard::Broken);
+    assert_eq!(push(PushKind::Invalidate), Heard::Nothing);
+}

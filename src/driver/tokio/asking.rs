@@ -1,0 +1,133 @@
+//! One acquisition under way: all its tries are those of one owner.
+
+use lockshift_lock::{Acquired, Bell, Locker, Owner};
+use lockshift_wire::{MonoTime, Transcript};
+use tokio::runtime::Handle;
+
+use super::carrier::Carrier;
+use super::guard::Guard;
+use super::line::Line;
+use super::unattended::{alone, to_the_end};
+use crate::driver::error::Error;
+use crate::driver::events::ACQUIRE;
+use crate::driver::host;
+use crate::driver::outcome::{Attempt, Unknown, log_unasked};
+
+/// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
+///
+/// A try takes it along into the task that carries the try to its end, and hands it back: so nothing is taken back
+/// before the try that may have left it has ended, whoever still waits for that.
+pub(super) struct Asking<C: Carrier + 'static> {
+    line: Line<C>,
+    owner: Owner,
+    runtime: Handle,
+    began: MonoTime,
+    /// The last try was refused, and may have left a place in a queue.
+    is_refused: bool,
+}
+
+impl<C: Carrier + 'static> Asking<C> {
+    pub(super) fn new(line: Line<C>) -> Result<Self, Error> {
+        let key = line.locker.key();
+        let runtime = Handle::try_current().map_err(|error| Error::no_runtime(key, error))?;
+        let owner = host::owner(host::task_number()).map_err(|error| Error::no_randomness(key, error))?;
+        Ok(Self { line, owner, runtime, began: host::mono(), is_refused: false })
+    }
+
+    /// Who asks.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Where a release would be announced.
+    pub(super) fn bell(&self) -> Option<Bell> {
+        self.line.locker.bell(&self.owner)
+    }
+
+    /// Tries once, in a task of its own. If this future is dropped the try goes on to its end, and what it wins or leaves
+    /// is given back.
+    pub(super) async fn attempt(self) -> Result<(Self, Attempt<Guard<C>>), Error> {
+        let (runtime, key) = (self.runtime.clone(), self.line.locker.key().clone());
+        to_the_end(&runtime, &key, self.carry_out()).await
+    }
+
+    async fn carry_out(mut self) -> Result<(Self, Attempt<Guard<C>>), Error> {
+        let line = self.line.clone();
+        let mut connection = line.connection().await;
+        let owner = self.owner;
+        let interrupted = match line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
+            Ok(Acquired::Won(hold)) => {
+                drop(connection);
+                let guard = Guard::new(line, hold, self.runtime.clone());
+                let attempt = self.won(guard).await;
+                return Ok((self, attempt));
+            }
+            Ok(Acquired::Held(held)) => {
+                self.is_refused = true;
+                return Ok((self, Attempt::Held(held)));
+            }
+            Err(interrupted) => interrupted,
+        };
+        if interrupted.may_have_acted {
+            self.is_refused = false;
+            line.disclaim(&mut connection, &owner).await;
+        }
+        drop(connection);
+        Unknown::or_error(line.locker.key(), interrupted).map(|unknown| (self, Attempt::Unknown(unknown)))
+    }
+
+    async fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
+        if guard.lost().is_some() {
+            self.is_refused = true;
+            let key = guard.key().clone();
+            log_unasked(&key, &guard.release().await);
+            return Attempt::TooLate;
+        }
+        self.is_refused = false;
+        self.line.counters.note_acquired(host::mono().saturating_since(self.began));
+        log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
+        Attempt::Won(guard)
+    }
+
+    /// Gives up, and returns when nothing is left on the server.
+    pub(super) async fn give_up(mut self) {
+        let (runtime, key) = (self.runtime.clone(), self.line.locker.key().clone());
+        if let Some(withdrawal) = self.withdrawal() {
+            let carrying_out = async {
+                withdrawal.await;
+                Ok(())
+            };
+            let carried_out = to_the_end(&runtime, &key, carrying_out).await;
+            carried_out.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));
+        }
+    }
+
+    /// What has to be done on the server after giving up.
+    fn withdrawal(&mut self) -> Option<impl Future<Output = ()> + Send + use<C>> {
+        if !std::mem::take(&mut self.is_refused) {
+            return None;
+        }
+        self.line.counters.note_refused(host::mono().saturating_since(self.began));
+        log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.line.locker.key());
+        // A protocol that says nothing has left nothing.
+        let says_something = self.line.locker.withdraw(&self.owner, &mut Transcript::new()).is_err();
+        says_something.then(|| withdraw(self.line.clone(), self.owner))
+    }
+}
+
+impl<C: Carrier + 'static> Drop for Asking<C> {
+    fn drop(&mut self) {
+        if let Some(withdrawal) = self.withdrawal() {
+            alone(&self.runtime, self.line.locker.key().clone(), withdrawal);
+        }
+    }
+}
+
+async fn withdraw<C: Carrier + 'static>(line: Line<C>, owner: Owner) {
+    let mut connection = line.connection().await;
+    let withdrawn = line.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
+    if let Err(error) = withdrawn {
+        let key = line.locker.key();
+        log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
+    }
+}

@@ -1,0 +1,101 @@
+//! Locks that are hashes, read as what they are: who holds, and how often each has entered.
+
+use crate::lock::Mode;
+
+/// One who holds a lock that is a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its name: `<uuid>:<thread>`.
+    pub owner: String,
+    /// Whether it shares the lock.
+    pub mode: Mode,
+    /// How often it has entered.
+    pub entries: u64,
+}
+
+/// A field with its value.
+pub(super) type Field = (Vec<u8>, Vec<u8>);
+
+/// What the hash of a lock looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// One field: the owner, and how often it has entered.
+    Owner,
+    /// The field `mode`, and one for each owner; that of a writer ends with `:write`.
+    ModeAndOwners,
+    /// `read`, `write` or both: the millisecond of the last acquisition. Nobody is named.
+    Stamps,
+}
+
+impl Layout {
+    /// Who holds, if the hash looks like that.
+    pub(super) fn holders(self, fields: &[Field]) -> Option<Vec<Holder>> {
+        match (self, fields) {
+            (_, []) => None,
+            (Self::Owner, [(owner, entries)]) => Some(vec![holder(owner, entries, Mode::Exclusive)?]),
+            (Self::Owner, _) => None,
+            (Self::ModeAndOwners, fields) => {
+                let (mode, owners): (Vec<_>, Vec<_>) = fields.iter().partition(|(name, _)| name == b"mode");
+                let is_mode = matches!(mode.as_slice(), [(_, word)] if word == b"read" || word == b"write");
+                let holders = owners.into_iter().map(|(name, entries)| reader_or_writer(name, entries));
+                holders.collect::<Option<Vec<_>>>().filter(|holders| is_mode && !holders.is_empty())
+            }
+            (Self::Stamps, fields) => {
+                let is_side = |name: &[u8]| name == b"read" || name == b"write";
+                let is_millis = |stamp: &[u8]| stamp.len() == 13 && stamp.iter().all(u8::is_ascii_digit);
+                fields.iter().all(|(name, stamp)| is_side(name) && is_millis(stamp)).then(Vec::new)
+            }
+        }
+    }
+}
+
+fn reader_or_writer(name: &[u8], entries: &[u8]) -> Option<Holder> {
+    match name.strip_suffix(b":write") {
+        Some(owner) => holder(owner, entries, Mode::Exclusive),
+        None => holder(name, entries, Mode::Shared),
+    }
+}
+
+fn holder(owner: &[u8], entries: &[u8], mode: Mode) -> Option<Holder> {
+    let (uuid, thread) = owner.split_at_checked(36)?;
+    let is_uuid = uuid.iter().enumerate().all(|(place, byte)| match place {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(byte),
+    });
+    let is_thread =
+        matches!(thread, [b':', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit));
+    let entries = str::from_utf8(entries).ok()?.parse().ok().filter(|entries| *entries > 0)?;
+    let owner = String::from_utf8(owner.to_vec()).ok()?;
+    (is_uuid && is_thread).then_some(Holder { owner, mode, entries })
+}
+
+#[test]
+fn a_hash_is_known_by_its_fields() {
+    const UUID: &str = "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a";
+    let told = |layout: Layout, fields: &[(&str, &str)]| {
+        let fields: Vec<Field> = fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let holders = layout.holders(&fields)?;
+        Some(holders.iter().map(|it| format!("{} {:?} {}", &it.owner[36..], it.mode, it.entries)).collect::<Vec<_>>())
+    };
+    let (owner, writer, other) = (format!("{UUID}:7"), format!("{UUID}:7:write"), format!("{UUID}:18"));
+    let some = |holders: &[&str]| Some(holders.iter().map(|holder| (*holder).to_owned()).collect::<Vec<_>>());
+    assert_eq!(told(Layout::Owner, &[(&owner, "2")]), some(&[":7 Exclusive 2"]));
+    let both = [("mode", "write"), (writer.as_str(), "1"), (owner.as_str(), "3")];
+    assert_eq!(told(Layout::ModeAndOwners, &both), some(&[":7 Exclusive 1", ":7 Shared 3"]));
+    assert_eq!(told(Layout::Stamps, &[("read", "1700000000123"), ("write", "1700000000123")]), some(&[]));
+
+    let neither: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("apples", "3")],
+        &[(&owner, "0")],
+        &[(&owner, "x")],
+        &[(&owner, "1"), (&other, "1"), ("pears", "1")],
+        &[("mode", "read")],
+        &[("mode", "dark"), (&owner, "1")],
+    ];
+    for fields in neither {
+        for layout in [Layout::Owner, Layout::ModeAndOwners, Layout::Stamps] {
+            assert_eq!(told(layout, fields), None, "{layout:?} {fields:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What becomes of a lock, as its counters and the log tell it.
+
+use std::sync::Arc;
+
+use lockshift::driver::{Attempt, Counters, Renewal, Wait};
+use log::Level;
+use redis::cmd;
+
+use super::logbook;
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
+use crate::patience::{pause, until};
+use crate::server::Server;
+
+in_both_worlds! {
+    each_end_of_a_try_is_counted,
+    a_lost_lock_is_counted_once,
+    several_locks_share_their_counters,
+    every_event_has_its_target,
+}
+
+fn each_end_of_a_try_is_counted<W: World>() {
+    let server = Server::start();
+    let counters = Arc::new(Counters::default());
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR)).counting(&counters));
+    let guard = alice.win();
+    assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+    assert!(matches!(bob.acquire(&Wait::every(ms(1)).for_at_most(ms(20))), Ok(Attempt::Held(_))));
+    drop(alice.release(guard));
+    let counted = counters.counted();
+    assert_eq!((counted.acquired, counted.refused, counted.lost, counted.intruded), (1, 2, 0, 0));
+    assert!(counted.waited >= ms(20), "{counted:?}");
+    assert!(counted.held >= ms(20), "Alice held while Bob waited: {counted:?}");
+
+    counters.note_intrusion();
+    assert_eq!(counters.counted().intruded, 1);
+}
+
+fn a_lost_lock_is_counted_once<W: World>() {
+    let server = Server::start();
+    let counters = Arc::new(Counters::default());
+    let world = W::open(&server, token(ms(400))).counting(&counters);
+    let mut guard = world.win();
+    world.renew(&mut guard, Renewal::every(ms(5)));
+    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+    world.wait_until_lost(&guard);
+    drop(world.release(guard));
+    assert_eq!(counters.counted().lost, 1);
+
+    // Overrun and abandoned: nobody tells the server, and the counters know.
+    cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+    let guard = world.win();
+    world.wait_until_lost(&guard);
+    world.abandon(guard);
+    assert_eq!(counters.counted().lost, 2);
+}
+
+fn several_locks_share_their_counters<W: World>() {
+    let server = Server::start();
+    let counters = Arc::new(Counters::default());
+    for key in ["one", "other"] {
+        let world = W::open(&server, token_on(key, AN_HOUR)).counting(&counters);
+        let guard = world.win();
+        drop(world.release(guard));
+    }
+    assert_eq!(counters.counted().acquired, 2);
+}
+
+/// The targets that are documented, each with what is told under it.
+fn every_event_has_its_target<W: World>() {
+    logbook::open();
+    let server = Server::start();
+    let key = format!("events {}", std::any::type_name::<W>());
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token_on(&key, ms(400))));
+    let mut guard = alice.win();
+    assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+    world_renews_once(&alice, &mut guard);
+    cmd("SET").arg(&key).arg("somebody else").exec(&mut server.connect()).unwrap();
+    alice.wait_until_lost(&guard);
+    drop(guard);
+
+    let expected = [
+        ("lockshift::driver::acquire", Level::Debug, "acquired"),
+        ("lockshift::driver::acquire", Level::Debug, "not acquired"),
+        ("lockshift::driver::renew", Level::Debug, "renewed"),
+        ("lockshift::driver::renew", Level::Warn, "lost, and no longer renewed"),
+        ("lockshift::driver::release", Level::Warn, "had been lost when it was to be given back"),
+    ];
+    let name = format!("lock key `{key}`: ");
+    for (target, level, text) in expected {
+        until(format_args!("{target} tells `{text}`"), || {
+            logbook::has(target, level, &format!("{name}{text}")).then_some(())
+        });
+    }
+}
+
+fn world_renews_once<W: World>(world: &W, guard: &mut W::Guard) {
+    world.renew(guard, Renewal::every(ms(5)));
+    pause(ms(50));
+}

@@ -1,0 +1,229 @@
+//! Waiting for the message that a release is: who is woken, who is not, and that nobody sleeps through it.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::channel;
+use std::thread::scope;
+
+use lockshift::driver::{Answer, Attempt, Wait};
+use lockshift::lock::Released;
+use lockshift::modern::{Announce, TokenLock};
+use redis::{Connection, cmd};
+
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
+use crate::monitor::{Line, Monitor, Source};
+use crate::patience::{PATIENCE, pause, until};
+use crate::server::Server;
+
+in_both_worlds! {
+    a_release_wakes_who_waits,
+    a_release_is_heard_on_the_channel_of_a_shard,
+    a_release_wakes_one_of_many_in_the_order_in_which_they_came,
+    all_tries_of_one_wait_are_those_of_one_owner,
+    who_hears_wins_when_the_lease_of_a_dead_holder_is_over,
+    who_hears_nothing_any_more_is_woken_and_listens_anew,
+    who_may_not_listen_polls,
+    who_has_no_ears_polls,
+    a_lock_that_announces_nothing_is_polled,
+    one_connection_serves_all_who_wait_and_is_left_when_they_are_gone,
+}
+
+fn announced() -> TokenLock {
+    token(AN_HOUR).announced(Announce::Publish)
+}
+
+/// The first word of each command that a client, no script, sent.
+fn names(lines: &[Line]) -> Vec<String> {
+    let sent = lines.iter().filter(|line| matches!(line.source, Source::Client(_)));
+    sent.map(|line| String::from_utf8_lossy(&line.words[0]).into_owned()).collect()
+}
+
+fn count(lines: &[Line], name: &str) -> usize {
+    names(lines).iter().filter(|said| *said == name).count()
+}
+
+/// How many listen on the channel of `k`.
+fn listeners(operator: &mut Connection, sharded: bool) -> usize {
+    let numsub = if sharded { "SHARDNUMSUB" } else { "NUMSUB" };
+    let (_, listeners): (String, usize) = cmd("PUBSUB").arg(numsub).arg("{k}:released").query(operator).unwrap();
+    listeners
+}
+
+/// Waits until somebody listens, and nobody has anything to say any more.
+fn until_quiet(server: &Server, monitor: &mut Monitor) {
+    let mut operator = server.connect();
+    until("somebody listens", || (listeners(&mut operator, false) == 1).then_some(()));
+    until("all who wait have tried once more", || {
+        monitor.skip();
+        pause(ms(60));
+        monitor.take().is_empty().then_some(())
+    });
+}
+
+fn a_release_wakes_who_waits<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    scope(|scope| {
+        let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+        until_quiet(&server, &mut monitor);
+        assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+        assert!(waiting.join().unwrap());
+    });
+    assert_eq!(count(&monitor.take(), "SET"), 1, "no try but the one that wins");
+}
+
+fn a_release_is_heard_on_the_channel_of_a_shard<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Announce::SPublish)).hearing(&bells));
+    let guard = alice.win();
+    let mut operator = server.connect();
+    scope(|scope| {
+        let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+        until("somebody listens", || (listeners(&mut operator, true) == 1).then_some(()));
+        assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+        assert!(waiting.join().unwrap());
+    });
+}
+
+fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
+    const MANY: usize = 5;
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let open = || W::open(&server, announced()).hearing(&bells);
+    let alice = open();
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let (won, winners) = channel();
+    scope(|scope| {
+        for number in 0..MANY {
+            let (world, won) = (open(), won.clone());
+            scope.spawn(move || match world.acquire(&Wait::notified()) {
+                Ok(Attempt::Won(guard)) => won.send((number, world, guard)).unwrap(),
+                other => panic!("it waits for as long as it takes: {other:?}"),
+            });
+            until_quiet(&server, &mut monitor);
+        }
+        drop(alice.release(guard));
+        let mut worlds = Vec::new();
+        for expected in 0..MANY {
+            let (number, world, guard) = winners.recv_timeout(PATIENCE).unwrap();
+            assert_eq!(number, expected);
+            assert_eq!(count(&monitor.take(), "SET"), 1, "the others sleep on");
+            drop(world.release(guard));
+            worlds.push(world);
+        }
+    });
+}
+
+fn all_tries_of_one_wait_are_those_of_one_owner<W: World>() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+    let world = W::open(&server, token(AN_HOUR));
+    let mut monitor = Monitor::on(&server);
+    for _ in 0..2 {
+        assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(3)), Ok(Attempt::Held(_))));
+    }
+    let tokens: Vec<_> = monitor.take().into_iter().map(|line| line.words[2].clone()).collect();
+    let [first, second] = [&tokens[..3], &tokens[3..]].map(|tries| tries.iter().collect::<BTreeSet<_>>());
+    assert_eq!((first.len(), second.len(), first == second), (1, 1, false));
+}
+
+fn who_hears_wins_when_the_lease_of_a_dead_holder_is_over<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    cmd("SET").arg("k").arg("somebody dead").arg("PX").arg(300).exec(&mut server.connect()).unwrap();
+    let world = W::open(&server, announced()).hearing(&bells);
+    assert!(matches!(world.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+}
+
+fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let mut operator = server.connect();
+    scope(|scope| {
+        let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+        until_quiet(&server, &mut monitor);
+        // RESP3 clients count as normal ones: the listener is found by what it said last.
+        let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
+        let listener =
+            clients.lines().find(|line| line.contains("sub=") && !line.contains(" sub=0 ")).expect("it listens");
+        let id: u64 = listener.split(&['=', ' '][..]).nth(1).unwrap().parse().unwrap();
+        assert_eq!(cmd("CLIENT").arg(&["KILL", "ID"]).arg(id).query(&mut operator), Ok(1));
+        until("it listens again", || (listeners(&mut operator, false) == 1).then_some(()));
+        until_quiet(&server, &mut monitor);
+        drop(alice.release(guard));
+        assert!(waiting.join().unwrap());
+    });
+}
+
+fn wins_by_polling<W: World>(server: &Server, bells: Option<&W::Bells>, locker: TokenLock) {
+    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+    let world = W::open(server, locker);
+    let world = match bells {
+        Some(bells) => world.hearing(bells),
+        None => world,
+    };
+    let mut monitor = Monitor::on(server);
+    scope(|scope| {
+        let waiting = scope.spawn(move || matches!(world.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+        let mut tried = 0;
+        until("it polls", || {
+            tried += count(&monitor.take(), "SET");
+            (tried > 5).then_some(())
+        });
+        cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+        assert!(waiting.join().unwrap());
+    });
+}
+
+fn who_may_not_listen_polls<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    cmd("ACL").arg(&["SETUSER", "default", "resetchannels"]).exec(&mut server.connect()).unwrap();
+    wins_by_polling::<W>(&server, Some(&bells), announced());
+}
+
+fn who_has_no_ears_polls<W: World>() {
+    wins_by_polling::<W>(&Server::start(), None, announced());
+}
+
+fn a_lock_that_announces_nothing_is_polled<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    wins_by_polling::<W>(&server, Some(&bells), token(AN_HOUR));
+}
+
+fn one_connection_serves_all_who_wait_and_is_left_when_they_are_gone<W: World>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let connections = |operator: &mut Connection| -> usize {
+        let clients: String = cmd("CLIENT").arg("LIST").query(operator).unwrap();
+        clients.lines().count()
+    };
+    let bells = W::bells(&server);
+    let mut worlds: Vec<_> = (0..6).map(|_| W::open(&server, announced()).hearing(&bells)).collect();
+    let alice = worlds.pop().unwrap();
+    let guard = alice.win();
+    let before = connections(&mut operator);
+    let mut monitor = Monitor::on(&server);
+    scope(|scope| {
+        let waiting: Vec<_> = worlds
+            .into_iter()
+            .map(|world| scope.spawn(move || world.acquire(&Wait::notified()).map(|_| world)))
+            .collect();
+        until_quiet(&server, &mut monitor);
+        until("two connections are the monitor's, and one the listener's", || {
+            (connections(&mut operator) == before + 3).then_some(())
+        });
+        drop(alice.release(guard));
+        let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap().unwrap()).collect();
+        drop((worlds, alice, bells));
+    });
+    until("nobody listens any more", || (listeners(&mut operator, false) == 0).then_some(()));
+}

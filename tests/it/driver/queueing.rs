@@ -1,0 +1,167 @@
+//! Standing in a queue: first come, first served, and whoever goes leaves no place behind.
+
+use std::sync::mpsc::channel;
+use std::thread::scope;
+
+use lockshift::driver::{Attempt, Wait, blocking::run, host};
+use lockshift::lock::{Acquired, Lease, Locker};
+use lockshift::modern::FairLock;
+use lockshift::wire::{Key, Transcript};
+use redis::{Connection, cmd};
+
+use super::world::{AN_HOUR, World, in_both_worlds, ms};
+use crate::monitor::{Monitor, Source};
+use crate::patience::until;
+use crate::server::Server;
+
+in_both_worlds! {
+    who_came_first_is_served_first,
+    somebody_who_comes_later_does_not_get_in_before,
+    who_dies_in_the_queue_does_not_block_it,
+    who_is_called_and_does_not_come_is_passed_over,
+    who_gives_up_leaves_no_place,
+    who_tries_once_leaves_no_place,
+    whoever_waits_costs_three_commands,
+}
+
+fn lease(millis: u64) -> Lease {
+    Lease::new(ms(millis)).unwrap()
+}
+
+/// Places are kept for an hour: only what the test is about can free one.
+fn fair() -> FairLock {
+    FairLock::new(Key::from("k"), Lease::new(AN_HOUR).unwrap()).keeping_places_for(Lease::new(AN_HOUR).unwrap())
+}
+
+fn places(operator: &mut Connection) -> usize {
+    cmd("ZCARD").arg("{k}:queue").query(operator).unwrap()
+}
+
+/// A place in the queue of somebody who is never heard of again.
+fn die_in_the_queue(server: &Server, locker: &FairLock) {
+    let owner = host::owner(0).unwrap();
+    let tried = run(&mut server.connect(), &|redis: &mut Transcript| locker.acquire(&owner, redis));
+    assert!(matches!(tried, Ok(Acquired::Held(_))), "{tried:?}");
+}
+
+fn who_came_first_is_served_first<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let open = || W::open(&server, fair()).hearing(&bells);
+    let mut operator = server.connect();
+    let alice = open();
+    let guard = alice.win();
+    let (won, winners) = channel();
+    scope(|scope| {
+        for number in 0..5 {
+            let (world, won) = (open(), won.clone());
+            scope.spawn(move || match world.acquire(&Wait::notified()) {
+                Ok(Attempt::Won(guard)) => {
+                    won.send(number).unwrap();
+                    drop(world.release(guard));
+                }
+                other => panic!("it waits for as long as it takes: {other:?}"),
+            });
+            until("it stands in the queue", || (places(&mut operator) == number + 1).then_some(()));
+        }
+        drop((alice.release(guard), won));
+        assert_eq!(winners.iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    });
+    assert_eq!(cmd("KEYS").arg("*").query(&mut operator), Ok(Vec::<String>::new()));
+}
+
+fn somebody_who_comes_later_does_not_get_in_before<W: World>() {
+    let server = Server::start();
+    let alice = W::open(&server, fair());
+    let guard = alice.win();
+    die_in_the_queue(&server, &fair());
+    drop(alice.release(guard));
+    let bob = W::open(&server, fair());
+    assert!(matches!(bob.acquire(&Wait::every(ms(1)).tries(20)), Ok(Attempt::Held(_))), "it is kept for the first");
+    assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
+}
+
+fn who_dies_in_the_queue_does_not_block_it<W: World>() {
+    let server = Server::start();
+    let short = || fair().keeping_places_for(lease(300));
+    let bells = W::bells(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, short()).hearing(&bells));
+    let guard = alice.win();
+    let mut operator = server.connect();
+    die_in_the_queue(&server, &short());
+    scope(|scope| {
+        let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+        until("both stand in the queue", || (places(&mut operator) == 2).then_some(()));
+        drop(alice.release(guard));
+        assert!(waiting.join().unwrap());
+    });
+}
+
+fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
+    let server = Server::start();
+    let short = || fair().keeping_places_for(lease(300));
+    let alice = W::open(&server, short());
+    let guard = alice.win();
+    die_in_the_queue(&server, &short());
+    drop(alice.release(guard));
+    let bob = W::open(&server, short());
+    assert!(matches!(bob.acquire(&Wait::backoff()), Ok(Attempt::Won(_))));
+}
+
+fn who_gives_up_leaves_no_place<W: World>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).hearing(&bells));
+    let guard = alice.win();
+    let mut operator = server.connect();
+    for wait in [Wait::notified().for_at_most(ms(30)), Wait::backoff().tries(3)] {
+        assert!(matches!(bob.acquire(&wait), Ok(Attempt::Held(_))));
+        until("its place is free", || (places(&mut operator) == 0).then_some(()));
+    }
+    drop(alice.release(guard));
+    assert!(matches!(bob.try_acquire(), Ok(Attempt::Won(_))));
+}
+
+fn who_tries_once_leaves_no_place<W: World>() {
+    let server = Server::start();
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()));
+    let _guard = alice.win();
+    assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+    let mut operator = server.connect();
+    until("its place is free", || (places(&mut operator) == 0).then_some(()));
+}
+
+/// Taking a place, coming when called, releasing: whoever waits, and however many do.
+fn whoever_waits_costs_three_commands<W: World>() {
+    const MANY: usize = 10;
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let open = || W::open(&server, fair()).hearing(&bells);
+    let alice = open();
+    let guard = alice.win();
+    let mut operator = server.connect();
+    scope(|scope| {
+        let mut monitor = Monitor::on(&server);
+        let waiting: Vec<_> = (0..MANY)
+            .map(|number| {
+                let world = open();
+                let waiting = scope.spawn(move || match world.acquire(&Wait::notified()) {
+                    Ok(Attempt::Won(guard)) => {
+                        drop(world.release(guard));
+                        world
+                    }
+                    other => panic!("it waits for as long as it takes: {other:?}"),
+                });
+                until("it stands in the queue", || (places(&mut operator) == number + 1).then_some(()));
+                waiting
+            })
+            .collect();
+        drop(alice.release(guard));
+        let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap()).collect();
+        let scripts = monitor.take().into_iter().filter(|line| matches!(line.source, Source::Client(_)));
+        let scripts = scripts.filter(|line| line.words[0] == b"EVALSHA").count();
+        // Alice's release, and the tries of those who came before the subscription stood.
+        assert!((3 * MANY + 1..=4 * MANY).contains(&scripts), "{scripts}");
+        drop(worlds);
+    });
+}

@@ -1,0 +1,32 @@
+//! The locks that call who waits: whatever the schedule, one holder at a time, and nobody dead in the way.
+
+use std::sync::Arc;
+
+use lockshift::explore::{Bounds, End, Property};
+use lockshift::lock::Locker;
+use lockshift::modern::{Announce, FairLock, TokenLock};
+use lockshift::wire::Key;
+
+use super::locks::lease;
+use super::{crowd, search, violated};
+
+/// Three clients, four ticks and a crash, explored to the end; how many worlds that are.
+fn is_clean(locker: &Arc<dyn Locker>) -> usize {
+    let scene = crowd(locker, 3, Bounds { crashes: 1, ..Bounds::ticks(4) });
+    let found = search(&scene, &Property::ALL[..7]);
+    assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
+    found.worlds
+}
+
+#[test]
+fn the_lock_that_announces_its_release() {
+    let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease(2)).announced(Announce::Publish));
+    assert_eq!(is_clean(&locker), 78_409);
+}
+
+/// A place is kept for a tick: who dies in the queue is passed over within the bounds.
+#[test]
+fn the_lock_with_a_queue() {
+    let locker: Arc<dyn Locker> = Arc::new(FairLock::new(Key::from("k"), lease(2)).keeping_places_for(lease(1)));
+    assert_eq!(is_clean(&locker), 192_439);
+}
