@@ -1,5 +1,5 @@
 <?php
-// The three locks of a PHP service on its way: the old one, the bridge, and the token lock. With phpredis.
+// The three locks of a PHP service on its way: the old one, the bridge, and the token lock. PHP 8, with phpredis.
 
 /** The lock as the PHP article has it: the value is the time at which it ends. */
 final class OldLock

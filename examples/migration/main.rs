@@ -6,7 +6,7 @@
 //! takes its place; all others go on. Every holder does a piece of work that only comes out right if nobody else does it
 //! at the same time, and is counted in and out on a connection of its own.
 //!
-//! `REDIS_URL=redis://127.0.0.1/ cargo run --release --example migration`
+//! `REDIS_URL=redis://127.0.0.1/ cargo run --example migration`
 //!
 //! With `-- --skip-bridge` the new clients are deployed beside the old ones on the same key, as one would without a plan,
 //! until two hold it at once. Exit status 1: two have held a lock at once, or work was lost.

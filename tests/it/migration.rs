@@ -9,7 +9,7 @@ mod table;
 
 use crate::examples;
 use crate::server::Server;
-use table::{Row, rows, total};
+use table::{Row, is_as_in_the_guide, rows, total};
 
 /// How many workers do each job, and how often each acquires in every phase.
 const PER_JOB: u64 = 10;
@@ -41,6 +41,7 @@ fn a_fleet_moves_and_moves_back_and_nobody_notices() {
     assert!(output.status.success() || rows.iter().any(|row| row.late > 0), "{log}");
 
     let expected = PHASES.iter().flat_map(|(phase, roles)| JOBS.map(|job| (*phase, *roles, job)));
+    is_as_in_the_guide(&told, "cargo run --example migration");
     assert_eq!(rows.len(), PHASES.len() * JOBS.len(), "{log}");
     for (row, (phase, roles, job)) in rows.iter().zip(expected) {
         assert_eq!((row.phase.as_str(), row.job.as_str()), (phase, job), "{log}");
@@ -72,4 +73,5 @@ fn without_the_bridge_two_hold_at_once() {
     let doubled: Vec<Row> = rows(&told).into_iter().filter(|row| row.doubles > 0).collect();
     assert!(doubled.iter().all(|row| row.phase == "legacy + token" && row.job == JOBS[0]), "{told}");
     assert!(!doubled.is_empty(), "{told}");
+    is_as_in_the_guide(&told, "cargo run --example migration -- --skip-bridge");
 }

@@ -40,3 +40,21 @@ fn row(line: &str) -> Row {
         intruded: number(intruded),
     }
 }
+
+/// The table that the guide shows beneath this command has the same lines, whatever the numbers.
+pub(super) fn is_as_in_the_guide(told: &str, command: &str) {
+    let guide = include_str!("../../../migration-guide.md");
+    let shown = guide.split(&format!("```console\n$ {command}\n")).nth(1).expect("the guide shows it");
+    let shown = shown.split("```").next().unwrap_or_default();
+    assert_eq!(masked(shown), masked(told), "$ {command}");
+}
+
+/// The lines from the head on, without numbers.
+fn masked(told: &str) -> Vec<String> {
+    let words = |line: &str| line.split(' ').filter(|word| !word.is_empty()).map(mask).collect::<Vec<_>>().join(" ");
+    told.lines().skip_while(|line| !line.starts_with("PHASE ")).map(words).collect()
+}
+
+fn mask(word: &str) -> &str {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) { "#" } else { word }
+}
