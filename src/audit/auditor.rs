@@ -23,6 +23,8 @@ pub struct Auditor {
     grammar: Grammar,
     scripts: std::collections::HashMap<Vec<u8>, Script>,
     locks: HashMap<Name, Lock, FxBuildHasher>,
+    /// The name of each client that somebody remembers.
+    names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
     /// What was looked at lately.
     recent: Recent,
     /// The script that is running.
@@ -106,6 +108,7 @@ impl Auditor {
             scripts: scripts(grammar.kinds()),
             grammar,
             locks: HashMap::default(),
+            names: HashMap::default(),
             recent: Recent::new(),
             running: None,
             watching: HashMap::default(),
@@ -201,7 +204,7 @@ impl Auditor {
     fn tell(&mut self, database: u32, key: &[u8], address: &[u8], told: Told<'_>) {
         self.open(database, key, told.at);
         let Some(lock) = self.locks.get_mut(&NameRef { database, key }) else { return };
-        let client: Arc<str> = lock.client(address);
+        let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
         let Told { command, at, line, within, script, answer } = told;
         let script = script.and_then(|sha1| self.scripts.get(sha1));
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
@@ -309,6 +312,7 @@ impl Auditor {
             }
             !goes
         });
+        self.names.retain(|_, name| Arc::strong_count(name) > 1);
         let locks = &self.locks;
         self.watching.retain(|_, name| locks.contains_key(name));
     }

@@ -34,7 +34,8 @@ impl Lock {
     pub(super) fn written_back(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
         let talk = &self.talks[place];
         let is_as_read = talk.looked().is_some_and(|looked| looked.reads() == Some(&hold.value));
-        if !is_as_read || stamp::over(&hold.value, hold.since) != Some(Ordering::Less) {
+        let by_setnx = talk.wrote().is_some_and(|wrote| wrote.is("SETNX"));
+        if !is_as_read || !by_setnx || stamp::over(&hold.value, hold.since) != Some(Ordering::Less) {
             return None;
         }
         let is_told = |finding: &usize| ear.findings[*finding].race == "stamp-written-back";

@@ -78,6 +78,9 @@ impl Context<'_> {
             Reply::Array(items) => items.iter().for_each(|item| self.reply(item, hasher)),
             Reply::Bulk(value) => {
                 self.word(value, hasher);
+                // Some judge by the clock that they read at the beginning of the try.
+                let began = self.before.iter().rev().find(|said| said.writes().is_some()).or(self.before.first());
+                began.map(|began| stamp::over(value, began.at)).hash(hasher);
                 let own = self.before.iter().find_map(Said::writes);
                 own.map(|own| stamp::order(value, own)).hash(hasher);
                 let read = self.before.iter().rev().find_map(Said::reads);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::episode::Episode;
 use super::finding::Certainty;
 use super::hold::{Disturbed, Hold};
+use super::kinds::Kinds;
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
 use super::stamp;
@@ -20,6 +21,7 @@ const MOST_PAST: usize = 16;
 impl Lock {
     /// Thinks about what was said last in a talk.
     pub(super) fn judge(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said, change: &Change) {
+        self.settle_win(ear, place, went, said);
         if change.before.is_some() && change.after.is_none() {
             self.removed(ear, place, said, change);
         } else {
@@ -44,8 +46,6 @@ impl Lock {
             if !standing.left.is_empty() && standing.won.is_empty() && standing.leaving.is_empty() {
                 self.leave(ear, place, said);
             }
-        } else if !standing.won.is_empty() && !is_open {
-            self.win(ear, place, said);
         } else if standing.won.is_empty() && is_open {
             // Whoever still asks then is a loser who puts the old value back.
             if said.is("GETSET") {
@@ -57,9 +57,19 @@ impl Lock {
         }
     }
 
+    /// Whoever goes on as only winners do has won.
+    fn settle_win(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said) {
+        let talk = &self.talks[place];
+        let standing = talk.standing();
+        let has_won = [standing.leaving, standing.left].into_iter().fold(standing.won, Kinds::or);
+        let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
+        if went != Went::Astray && !talk.holds && !has_won.is_empty() && !is_open {
+            self.win(ear, place, has_won, said);
+        }
+    }
+
     /// The talk has won.
-    fn win(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
-        let standing = self.talks[place].standing();
+    fn win(&mut self, ear: &mut Ear<'_>, place: usize, kinds: Kinds, said: &Said) {
         let talk = &self.talks[place];
         let wrote = talk.wrote().unwrap_or(said);
         let (since, line) = (wrote.at, wrote.line);
@@ -71,7 +81,7 @@ impl Lock {
         let certainty = self.certainty();
         let hold = Hold {
             client: talk.client.clone(),
-            kinds: standing.won,
+            kinds,
             value,
             since,
             line,
@@ -88,7 +98,7 @@ impl Lock {
             let earlier = self.holds.remove(earlier);
             self.keep(&earlier, None);
         }
-        let robbed = if self.is_shared(ear, standing.won) { None } else { self.clash(ear, place, &hold) };
+        let robbed = if self.is_shared(ear, kinds) { None } else { self.clash(ear, place, &hold) };
         let robbed = robbed.or_else(|| self.written_back(ear, place, &hold));
         let hold = Hold { robbed, ..hold };
         for other in &mut self.holds {
@@ -97,7 +107,7 @@ impl Lock {
         self.tally.acquisitions += 1;
         self.tally.certain += u64::from(certainty == Certainty::Certain);
         self.tally.waited.add(since.saturating_since(asked_at));
-        self.winners = self.winners.or(standing.won);
+        self.winners = self.winners.or(kinds);
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;

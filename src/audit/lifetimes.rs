@@ -165,9 +165,8 @@ impl Lock {
         }
     }
 
-    fn talk_last_at(&self, client: &str) -> UnixTime {
-        let talk = self.talks.iter().find(|talk| *talk.client == *client);
-        talk.map_or(UnixTime::from_nanos(0), |talk| talk.last_at)
+    fn talk_last_at(&self, client: &std::sync::Arc<str>) -> UnixTime {
+        self.talk_with(client).map_or(UnixTime::from_nanos(0), |talk| talk.last_at)
     }
 
     fn tell_of_lifetime(&self, ear: &mut Ear<'_>, race: &'static str, said: &Said, says: String) {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
@@ -24,6 +27,8 @@ pub(super) struct Lock {
     pub(super) is_known: bool,
     pub(super) written: Option<Written>,
     pub(super) talks: Vec<Talk>,
+    /// Where the talk of a client is, by the address of its name: a client has one name only.
+    places: HashMap<usize, usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
     /// The kinds of those who have won it.
     pub(super) winners: Kinds,
@@ -80,6 +85,7 @@ impl Lock {
             is_known: false,
             written: None,
             talks: Vec::new(),
+            places: HashMap::default(),
             holds: Vec::new(),
             winners: Kinds::default(),
             tally: Tally::default(),
@@ -102,10 +108,12 @@ impl Lock {
         let place = self.talk_of(ear.grammar, &said, sent.client);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
+        let was_undecided = self.is_undecided(place);
         let went = self.talks[place].hear(ear.grammar, &self.key, said.clone());
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
+        self.tally.undecided += u64::from(was_undecided && went != Went::On);
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
         self.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
@@ -127,10 +135,9 @@ impl Lock {
         self.holds.iter().all(|hold| hold.is_over) && self.stored(at).is_none()
     }
 
-    /// The client of this address: the name by which it is known here already.
-    pub(super) fn client(&self, address: &[u8]) -> Arc<str> {
-        let known = self.talks.iter().find(|talk| talk.client.as_bytes() == address);
-        known.map_or_else(|| String::from_utf8_lossy(address).into(), |talk| talk.client.clone())
+    /// The talk of this client.
+    pub(super) fn talk_with(&self, client: &Arc<str>) -> Option<&Talk> {
+        self.places.get(&client.as_ptr().addr()).map(|place| &self.talks[*place])
     }
 
     fn run(&mut self, sent: &Sent<'_>) -> Reply {
@@ -155,12 +162,13 @@ impl Lock {
         let has_token = |hold: &&Hold| hold.value.len() >= 8 && said.command.args().contains(&hold.value);
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| hold.client.clone());
         let client = by_token.as_ref().unwrap_or(client);
-        if let Some(place) = self.talks.iter().position(|talk| talk.client == *client) {
-            return place;
+        if let Some(place) = self.places.get(&client.as_ptr().addr()) {
+            return *place;
         }
         if self.talks.len() >= MOST_TALKS {
             self.forget_a_talk();
         }
+        self.places.insert(client.as_ptr().addr(), self.talks.len());
         self.talks.push(Talk::new(client.clone(), grammar, said.at));
         self.talks.len() - 1
     }
@@ -170,7 +178,11 @@ impl Lock {
         let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client);
         let silent = self.talks.iter().enumerate().filter(|(_, talk)| !holds(talk));
         if let Some((place, _)) = silent.min_by_key(|(_, talk)| talk.last_at) {
-            self.talks.swap_remove(place);
+            let silent = self.talks.swap_remove(place);
+            self.places.remove(&silent.client.as_ptr().addr());
+            if let Some(moved) = self.talks.get(place) {
+                self.places.insert(moved.client.as_ptr().addr(), place);
+            }
         }
     }
 
@@ -183,7 +195,9 @@ impl Lock {
         let (old, new) = (value(&change.before), value(&change.after));
         match new {
             None => self.written = None,
-            Some(new) if old.as_ref() != Some(&new) => {
+            Some(new)
+                if old.as_ref() != Some(&new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil =>
+            {
                 let client = self.talks[place].client.clone();
                 self.written = Some(Written { client, line: said.line, at: said.at, value: new, by_loser: false });
             }

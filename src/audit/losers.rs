@@ -5,6 +5,7 @@ use super::hold::Disturbed;
 use super::lock::{Ear, Lock};
 use super::said::Said;
 use super::stamp;
+use super::talk::Talk;
 use crate::wire::{Printable, Reply, UnixTime};
 
 impl Lock {
@@ -18,6 +19,9 @@ impl Lock {
             written.by_loser = true;
         }
         let winner = self.holds.iter().position(|hold| hold.client != client && hold.is_live(said.at));
+        if winner.is_some_and(|winner| self.is_giving_back(winner)) {
+            return;
+        }
         let Some(winner) = winner else {
             self.phantom(ear, &client, looked, said);
             return;
@@ -49,6 +53,12 @@ impl Lock {
         ear.findings.push(finding);
         let disturbed = Disturbed { finding: ear.findings.len() - 1 };
         self.holds[winner].disturbed = Some(disturbed);
+    }
+
+    /// Whether a holder is in the middle of its release.
+    fn is_giving_back(&self, hold: usize) -> bool {
+        let talk = self.talk_with(&self.holds[hold].client);
+        talk.is_some_and(Talk::is_leaving)
     }
 
     /// Nobody holds, and the loser has left a lock behind.

@@ -126,10 +126,15 @@ impl Lock {
         }
     }
 
+    /// Whether some of those whom the talk may be have won, and others have not.
+    pub(super) fn is_undecided(&self, place: usize) -> bool {
+        let standing = self.talks[place].standing();
+        !self.talks[place].holds && !standing.won.is_empty()
+    }
+
     /// Whether the talk was about to delete its key.
     pub(super) fn is_leaving(&self, place: usize) -> bool {
-        let standing = self.talks[place].standing();
-        self.talks[place].holds && !standing.leaving.is_empty() && standing.won.is_empty()
+        self.talks[place].is_leaving()
     }
 
     /// The talk has looked at its own value and not deleted it. Those who print a stamp with fewer digits than they compare
@@ -197,6 +202,7 @@ impl Lock {
     pub(super) fn settle(&mut self, ear: &mut Ear<'_>, at: crate::wire::UnixTime) {
         self.lapse(ear, at, None);
         for place in 0..self.talks.len() {
+            self.tally.undecided += u64::from(self.is_undecided(place));
             if self.is_leaving(place)
                 && at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1)
             {

@@ -39,16 +39,11 @@ fn named_by(digits: &[u8]) -> Option<UnixTime> {
     }
 }
 
-/// Whether the moment that a value names is over, as far as that is beyond doubt: seconds are neither before nor after
-/// others of the same second.
+/// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` is over.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
-    const DOUBT_NS: i64 = 1_000_000_000;
-    let ahead = moment(value)?.as_nanos().saturating_sub(at.as_nanos());
+    let moment = moment(value)?;
     let is_in_seconds = value.len() == 10;
-    Some(match ahead {
-        _ if is_in_seconds && ahead.abs() < DOUBT_NS => Ordering::Equal,
-        _ => ahead.cmp(&0),
-    })
+    Some(if is_in_seconds { moment.as_secs().cmp(&at.as_secs()) } else { moment.as_millis().cmp(&at.as_millis()) })
 }
 
 /// Which of two values is the larger number, if both are numbers of one kind; else whether they are the same.

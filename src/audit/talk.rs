@@ -137,6 +137,12 @@ impl Talk {
             && next.won & fresh.won == next.won
     }
 
+    /// Whether it is in the middle of its release.
+    pub(super) fn is_leaving(&self) -> bool {
+        let standing = self.standing();
+        self.holds && !standing.leaving.is_empty() && standing.won.is_empty()
+    }
+
     fn narrow(&mut self) {
         let left = self.standing().everybody();
         if !left.is_empty() {

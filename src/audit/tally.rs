@@ -68,6 +68,8 @@ fn length_of(bucket: u16) -> Duration {
 pub struct Tally {
     /// How often somebody acquired it.
     pub acquisitions: u64,
+    /// How often the trace leaves open whether somebody acquired it.
+    pub undecided: u64,
     /// How often somebody was refused.
     pub refusals: u64,
     /// How often it was given back.
@@ -86,6 +88,7 @@ impl Tally {
     /// This and that.
     pub(super) fn merge(&mut self, other: &Self) {
         self.acquisitions += other.acquisitions;
+        self.undecided += other.undecided;
         self.refusals += other.refusals;
         self.releases += other.releases;
         self.overruns += other.overruns;

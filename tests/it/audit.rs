@@ -1,4 +1,5 @@
 //! The audit: what it finds in traces of which the truth is known.
 
 mod races;
+mod truth;
 mod written;

@@ -1,6 +1,7 @@
 //! The command `lockshift`, as a person or a script runs it: what it prints where, and how it exits.
 
 mod addresses;
+mod audit;
 mod command;
 mod compare;
 mod explore;

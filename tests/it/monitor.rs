@@ -4,6 +4,7 @@
 //! are there, those of wrong arity or unknown name are not; a script's own calls follow it with `lua` for a client.
 
 mod line;
+mod parsed;
 
 use std::net::SocketAddr;
 

@@ -1,0 +1,75 @@
+//! `lockshift audit` and `lockshift record`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::command::{done, lockshift, lockshift_at};
+use crate::server::Server;
+
+/// A PHP client takes the lock of a token client, which gives it back too late to know.
+const TRACE: &str = r#"OK
+1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
+1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"
+1700000000.100200 [0 10.0.0.2:50000] "GET" "lock"
+1700000000.100400 [0 10.0.0.2:50000] "GETSET" "lock" "1700000010"
+1700000000.100600 [0 10.0.0.2:50000] "EXPIRE" "lock" "10"
+17000000
+"#;
+
+fn audited(trace: &str) -> (Option<i32>, Value, String) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(trace.as_bytes()).unwrap();
+    let mut command = lockshift();
+    command.arg("audit").arg(file.path());
+    let ended = done(command, ["--json"]);
+    (ended.code, serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
+}
+
+#[test]
+fn a_race_is_named_with_the_lines_that_show_it_and_a_bad_line_is_passed_over() {
+    let (code, json, stderr) = audited(TRACE);
+    assert_eq!(code, Some(1));
+    let finding = &json["findings"][0];
+    assert_eq!((finding["race"].as_str(), finding["key"].as_str()), (Some("token-read-as-stamp"), Some("lock")));
+    assert_eq!(finding["lines"], serde_json::json!([2, 4, 5]));
+    assert_eq!(json["findings"].as_array().unwrap().len(), 1);
+    assert_eq!((json["commands"].as_u64(), json["locks"][0]["acquisitions"].as_u64()), (Some(5), Some(2)));
+    assert!(stderr.contains(":7: passed over: it does not begin with a time"), "{stderr}");
+}
+
+#[test]
+fn without_a_race_all_is_well_and_without_a_file_it_says_where() {
+    let calm: String = TRACE.lines().take(2).map(|line| line.to_owned() + "\n").collect();
+    let (code, json, stderr) = audited(&calm);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(json["findings"], serde_json::json!([]));
+
+    let missing = done(lockshift(), ["audit", "/no/such/trace"]);
+    assert_eq!(missing.code, Some(3));
+    assert!(missing.stderr.contains("/no/such/trace: "), "{missing:?}");
+}
+
+#[test]
+fn a_recording_is_whole_and_can_be_audited_from_a_pipe() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.log");
+    let mut command = lockshift_at(&server);
+    let mut recording = command.args(["record", "--for", "2s", "-o"]).arg(&file).stdout(Stdio::null()).spawn().unwrap();
+    let mut connection = server.connect();
+    while recording.try_wait().unwrap().is_none() {
+        redis::cmd("SET").arg("lock").arg(b"\x00\"\n").arg("NX").arg("PX").arg(5).exec(&mut connection).unwrap();
+        std::thread::yield_now();
+    }
+    assert!(recording.wait().unwrap().success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.ends_with("\"PX\" \"5\"\n") && text.contains(r#""\x00\"\n""#), "{}", &text[text.len() - 200..]);
+
+    let mut command = lockshift();
+    command.args(["audit", "-", "--json"]).stdin(std::fs::File::open(&file).unwrap());
+    let audited = command.output().unwrap();
+    let json: Value = serde_json::from_slice(&audited.stdout).unwrap();
+    assert_eq!(json["lines"].as_u64(), Some(text.lines().count() as u64));
+}
