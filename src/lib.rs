@@ -37,3 +37,8 @@ pub mod sim;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So are those in the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../migration-guide.md")]
+struct Guide;

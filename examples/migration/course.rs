@@ -37,8 +37,8 @@ pub(crate) const SKIPPING_THE_BRIDGE: [Phase; 2] = [
 
 /// Goes that way, and prints a line for each phase and job.
 pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let php = if crew.has_php { "PHP itself" } else { "this library" };
-    writeln!(out, "{} processes; the old lock on {} is spoken by {php}\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
+    let php = if crew.has_php { "by PHP itself" } else { "by this library, for want of php with its redis extension" };
+    writeln!(out, "{} processes. On {} the old lock is spoken {php}.\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
     writeln!(out, "{HEAD}")?;
     crew.start(Role::Old)?;
     for phase in phases {

@@ -26,7 +26,7 @@ pub(crate) struct Crew {
     /// Where they tell how each hold was.
     news: Connection,
     url: String,
-    /// In what the old workers of the first job are written.
+    /// Whether workers in PHP can be had.
     pub(crate) has_php: bool,
     places: Vec<Worker>,
     /// Of everybody who ever was here, by number.
@@ -114,31 +114,36 @@ impl Crew {
     fn hire(&mut self, place: usize, role: Role) -> Result<Worker, Box<dyn Error>> {
         let job = place / PER_JOB;
         let number = self.figures.enrol(job, role);
-        let mut command = match role {
-            Role::Old if self.has_php && JOBS[job].dialect == "php-getset" => self.php(job)?,
-            Role::Old | Role::Bridge | Role::Modern | Role::Hasty => {
-                let mut command = Command::new(std::env::current_exe()?);
-                command.args(["worker", role.name(), JOBS[job].key]).env("REDIS_URL", &self.url);
-                command
-            }
-        };
+        let mut command = if self.is_php(place, role) { self.php(job, role)? } else { self.rust(job, role)? };
         let process = command.arg(number.to_string()).stdin(Stdio::piped()).spawn()?;
         Ok(Worker { number, process })
     }
 
-    fn php(&self, job: usize) -> Result<Command, Box<dyn Error>> {
+    /// The old workers of the PHP service, and half of those who take their places.
+    fn is_php(&self, place: usize, role: Role) -> bool {
+        let speaks_php = JOBS[place / PER_JOB].dialect == "php-getset";
+        self.has_php && speaks_php && (role == Role::Old || (place % 2 == 0 && role != Role::Hasty))
+    }
+
+    fn rust(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["worker", role.name(), JOBS[job].key]).env("REDIS_URL", &self.url);
+        Ok(command)
+    }
+
+    fn php(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
         let address = self.url.as_str().into_connection_info()?;
         let redis::ConnectionAddr::Tcp(host, port) = address.addr() else {
             return Err("the PHP workers need a plain address: redis://HOST:PORT/".into());
         };
         let mut command = Command::new("php");
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/migration/worker.php"));
-        command.args([host, &port.to_string(), JOBS[job].key, &LEASE.as_secs().to_string()]);
+        command.args([host, &port.to_string(), role.name(), JOBS[job].key, &LEASE.as_secs().to_string()]);
         Ok(command)
     }
 }
 
-/// Whether there are real old workers to be had.
+/// Whether `php` is there, and the extension that speaks to Redis.
 fn has_php() -> bool {
     let mut php = Command::new("php");
     php.args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"]).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,11 +1,12 @@
 //! A fleet moves from its old locks to the token lock, under load: twenty processes, two keys, phase by phase and back.
 //!
-//! On `example:invoices` the old lock is PHP's: real PHP workers where `php` with the redis extension is installed, else
-//! this library in their dialect. On `example:stock` it is Java's jedis-lock, spoken by this library. One worker after the
-//! other is stopped, and another takes its place; all others go on. Every holder does a piece of work that only comes out
-//! right if nobody else does it at the same time, and is counted in and out on a connection of its own.
+//! On `example:invoices` the old lock is PHP's: where `php` with the redis extension is installed, the old workers are
+//! PHP (`locks.php`), and half of those who take their places as well; else this library speaks their dialect. On
+//! `example:stock` it is Java's jedis-lock, spoken by this library. One worker after the other is stopped, and another
+//! takes its place; all others go on. Every holder does a piece of work that only comes out right if nobody else does it
+//! at the same time, and is counted in and out on a connection of its own.
 //!
-//! `REDIS_URL=redis://127.0.0.1/ cargo run --release --example migration`
+//! `REDIS_URL=redis://127.0.0.1/ cargo run --example migration`
 //!
 //! With `-- --skip-bridge` the new clients are deployed beside the old ones on the same key, as one would without a plan,
 //! until two hold it at once. Exit status 1: two have held a lock at once, or work was lost.

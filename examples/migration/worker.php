@@ -1,48 +1,40 @@
 <?php
-// A PHP worker of the old fleet: the lock as the PHP article has it, and the witness of this example.
-// php worker.php HOST PORT KEY LEASE_SECONDS NUMBER
+// A worker written in PHP: takes the lock in its role, does its piece of work before the witness, and gives the lock back,
+// until its standard input ends.
+// php worker.php HOST PORT old|bridge|modern KEY LEASE_SECONDS NUMBER
 
-[, $host, $port, $key, $lease, $number] = $argv;
-$lease = (int) $lease;
-$redis = new Redis();
-$redis->connect($host, (int) $port);
-$witness = new Redis();
-$witness->connect($host, (int) $port);
+require __DIR__ . '/locks.php';
+
+[, $host, $port, $role, $key, $lease, $number] = $argv;
+$connect = function () use ($host, $port): Redis {
+    $redis = new Redis();
+    $redis->connect($host, (int) $port);
+    return $redis;
+};
+$lock = ['old' => OldLock::class, 'bridge' => BridgeLock::class, 'modern' => TokenLock::class][$role];
+$lock = new $lock($connect(), $key, (int) $lease);
+$witness = $connect();
 stream_set_blocking(STDIN, false);
 
-function isOver(): bool
-{
-    fread(STDIN, 1);
-    return feof(STDIN);
-}
-
 $wanted = hrtime(true);
-while (!isOver()) {
+while (fread(STDIN, 1) !== false && !feof(STDIN)) {
     $began = hrtime(true);
-    $value = time() + $lease;
-    $won = $redis->setnx($key, $value);
-    if (!$won && $redis->get($key) < time() && $redis->getSet($key, $value) < time()) {
-        $won = true;
-    }
-    if (!$won) {
+    if (!$lock->acquire()) {
         usleep(random_int(5000, 40000));
         continue;
     }
-    $redis->expire($key, $lease);
-    $waited = intdiv(hrtime(true) - $wanted, 1000000);
+    $news = "$number " . intdiv(hrtime(true) - $wanted, 1000000);
 
-    $inside = $witness->incr("$key:inside");
+    $news .= $witness->incr("$key:inside") > 1 ? ' double' : '';
     $done = (int) $witness->get("$key:work");
     usleep(3000);
     $witness->set("$key:work", $done + 1);
     $witness->decr("$key:inside");
 
     // A stamp in whole seconds may be over up to a second early.
-    $late = hrtime(true) - $began > ($lease - 1) * 1000000000;
-    if ($redis->ttl($key)) {
-        $redis->del($key);
-    }
-    $witness->rPush('example:news', "$number $waited" . ($inside > 1 ? ' double' : '') . ($late ? ' late' : ''));
+    $news .= hrtime(true) - $began > ($lease - 1) * 1000000000 ? ' late' : '';
+    $news .= $lock->release() === 'intruded' ? ' intruded' : '';
+    $witness->rPush('example:news', $news);
     usleep(random_int(0, 6000));
     $wanted = hrtime(true);
 }

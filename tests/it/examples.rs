@@ -69,7 +69,7 @@ fn every_example_is_among_these() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["blocking.rs", "fenced.rs", "migration", "tokio.rs"], "one without a test?");
+    assert_eq!(names, ["blocking.rs", "fenced.rs", "metrics.rs", "migration", "tokio.rs"], "one without a test?");
 }
 
 #[test]

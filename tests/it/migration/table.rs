@@ -17,6 +17,14 @@ pub(super) fn rows(told: &str) -> Vec<Row> {
     lines.take_while(|line| !line.is_empty()).map(row).collect()
 }
 
+/// How often a job's lock was acquired, and how many pieces of its work were done, as the last lines say.
+pub(super) fn total(told: &str, job: &str) -> (u64, u64) {
+    let said = told.lines().find_map(|line| line.strip_prefix(job)?.strip_prefix(": acquired "));
+    let (acquired, rest) = said.and_then(|said| said.split_once(" times, ")).expect("it is said at the end");
+    let done = rest.strip_suffix(" pieces of work done").expect("and what was done");
+    (acquired.parse().expect("a number"), done.parse().expect("a number"))
+}
+
 fn row(line: &str) -> Row {
     let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     let [phase, job, old, bridge, modern, doubles, late, intruded, _wait] = cells[..] else {
@@ -31,4 +39,22 @@ fn row(line: &str) -> Row {
         late: number(late),
         intruded: number(intruded),
     }
+}
+
+/// The table that the guide shows beneath this command has the same lines, whatever the numbers.
+pub(super) fn is_as_in_the_guide(told: &str, command: &str) {
+    let guide = include_str!("../../../migration-guide.md");
+    let shown = guide.split(&format!("```console\n$ {command}\n")).nth(1).expect("the guide shows it");
+    let shown = shown.split("```").next().unwrap_or_default();
+    assert_eq!(masked(shown), masked(told), "$ {command}");
+}
+
+/// The lines from the head on, without numbers.
+fn masked(told: &str) -> Vec<String> {
+    let words = |line: &str| line.split(' ').filter(|word| !word.is_empty()).map(mask).collect::<Vec<_>>().join(" ");
+    told.lines().skip_while(|line| !line.starts_with("PHASE ")).map(words).collect()
+}
+
+fn mask(word: &str) -> &str {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) { "#" } else { word }
 }
