@@ -122,7 +122,7 @@ impl Crew {
     /// The old workers of the PHP service, and half of those who take their places.
     fn is_php(&self, place: usize, role: Role) -> bool {
         let speaks_php = JOBS[place / PER_JOB].dialect == "php-getset";
-        self.has_php && speaks_php && (role == Role::Old || (place % 2 == 0 && role != Role::Hasty))
+        self.has_php && speaks_php && (role == Role::Old || (place.is_multiple_of(2) && role != Role::Hasty))
     }
 
     fn rust(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
