@@ -17,7 +17,7 @@ use crate::wire::Redis;
 const CYCLES: usize = 250;
 const HOLD: Duration = Duration::from_millis(1);
 /// Longer than any hold, short enough for what waits when a release is in vain, as with some old protocols it can be.
-const LEASE: Duration = Duration::from_secs(5);
+const LEASE: Duration = Duration::from_secs(1);
 
 /// What one of the fleet has seen.
 #[derive(Default, Debug)]
