@@ -184,6 +184,14 @@ impl Modern {
         }
     }
 
+    /// Whether what it keeps in its key is a hash.
+    pub(super) fn keeps_hash(&self) -> bool {
+        match self.kind {
+            Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => true,
+            Kind::Token | Kind::Fair | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite | Kind::Pair => false,
+        }
+    }
+
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
         match self.kind {
