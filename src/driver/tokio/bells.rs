@@ -23,7 +23,7 @@ use super::listening::Hall;
 /// use lockshift::lock::Lease;
 /// use lockshift::modern::{Publish, TokenLock};
 ///
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn job() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let bells = Bells::new(client.clone());
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
