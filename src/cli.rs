@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod compare;
 mod completions;
+mod dry_run;
 mod everywhere;
 mod exit;
 mod explore;
@@ -62,6 +63,7 @@ fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
         Mode::Plan(args) => plan::run(&args, everywhere),
         Mode::Record(args) => record::run(&args, everywhere),
         Mode::Audit(args) => audit::run(&args, everywhere),
+        Mode::DryRun(args) => dry_run::run(&args, everywhere),
         Mode::Protocols(args) => protocols::run(&args, everywhere),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),

@@ -89,4 +89,6 @@ pub use renewal::Renewal;
 pub use shadow::Tally;
 pub use term::Loss;
 pub use trouble::Trouble;
+#[cfg(feature = "sim")]
+pub(crate) use wait::Patience;
 pub use wait::Wait;

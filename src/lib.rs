@@ -15,6 +15,8 @@ pub mod cli;
 pub mod compare;
 pub mod driver;
 #[cfg(feature = "sim")]
+pub mod dry_run;
+#[cfg(feature = "sim")]
 pub mod explore;
 pub mod inspect;
 #[cfg(feature = "sim")]

@@ -5,6 +5,7 @@
 
 mod audit;
 mod comparison;
+mod dry_run;
 mod exploration;
 mod inspection;
 mod matrix;
@@ -21,6 +22,7 @@ use serde::Serialize;
 
 pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
+pub use dry_run::DryRun;
 pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;

@@ -330,7 +330,7 @@ impl Auditor {
         let mut episodes = self.episodes.unwrap_or_default();
         episodes.sort_by_key(|episode| episode.asked_at);
         let audit = self.summaries.finish(&self.grammar, self.findings, self.lines, self.commands, length);
-        Audit { episodes, ..audit }
+        Audit { episodes, first_at: self.first_at, ..audit }
     }
 }
 

@@ -33,6 +33,7 @@ impl Lock {
         let talk = &mut self.talks[place];
         if went == Went::Anew && !talk.holds {
             let asked_at = talk.asked_at.filter(|asked_at| said.at.saturating_since(*asked_at) < GIVEN_UP);
+            self.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
             talk.asked_at = Some(asked_at.unwrap_or(said.at));
         }
         let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET"].iter().any(|name| said.is(name));

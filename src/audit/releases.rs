@@ -209,6 +209,9 @@ impl Lock {
                 self.not_deleted(ear, place);
             }
             let standing = self.talks[place].standing();
+            let still_asks = standing.won.is_empty() && !(standing.asking.is_empty() && standing.refused.is_empty());
+            let talk = &self.talks[place];
+            self.tally.unserved += u64::from(still_asks && !talk.holds && talk.asked_at.is_some());
             let stopped = !standing.left.is_empty() && standing.won.is_empty();
             let is_silent = at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1);
             let last = self.talks[place].said.last().cloned();

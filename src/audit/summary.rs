@@ -9,7 +9,7 @@ use super::grammar::Grammar;
 use super::kinds::Kinds;
 use super::lock::Lock;
 use super::tally::Tally;
-use crate::wire::Key;
+use crate::wire::{Key, UnixTime};
 
 /// So many keys are told apart; the least busy beyond that are put together.
 const MOST: usize = 1 << 14;
@@ -21,6 +21,8 @@ pub struct Audit {
     pub lines: u64,
     /// How many of them are commands.
     pub commands: u64,
+    /// Its first moment; `None` if it is empty.
+    pub first_at: Option<UnixTime>,
     /// From its first moment to its last.
     pub length: Duration,
     /// Every lock that somebody acquired, the busiest first.
@@ -42,6 +44,8 @@ pub struct LockSummary {
     pub database: u32,
     /// The protocols that those who acquired it may have spoken.
     pub dialects: Vec<&'static str>,
+    /// Whether all who acquired it may have spoken a read/write lock, whose holders are not judged.
+    pub is_read_write: bool,
     /// How many clients talked with it at one time, at most.
     pub clients: usize,
     /// What happened there.
@@ -114,12 +118,14 @@ impl Summaries {
             key,
             database,
             dialects: names(grammar, left.kinds),
+            is_read_write: !left.kinds.is_empty()
+                && left.kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
             clients: left.clients,
             tally: left.tally,
         };
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.tally.acquisitions));
-        Audit { lines, commands, length, locks, others: self.others, findings, episodes: Vec::new() }
+        Audit { lines, commands, first_at: None, length, locks, others: self.others, findings, episodes: Vec::new() }
     }
 }
 

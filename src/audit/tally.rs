@@ -80,6 +80,8 @@ pub struct Tally {
     pub held: Lengths,
     /// How long those waited who got it.
     pub waited: Lengths,
+    /// How often somebody asked and was not seen to get it: it gave up, or the trace ended.
+    pub unserved: u64,
     /// How many acquisitions are beyond doubt.
     pub certain: u64,
 }
@@ -92,6 +94,7 @@ impl Tally {
         self.refusals += other.refusals;
         self.releases += other.releases;
         self.overruns += other.overruns;
+        self.unserved += other.unserved;
         self.certain += other.certain;
         self.held.merge(&other.held);
         self.waited.merge(&other.waited);

@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use super::everywhere::Everywhere;
-use super::{audit, compare, completions, explore, inspect, man, matrix, plan, protocols, races, record, run, scan};
+use super::{
+    audit, compare, completions, dry_run, explore, inspect, man, matrix, plan, protocols, races, record, run, scan,
+};
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
 #[derive(Debug, Parser)]
@@ -28,6 +30,7 @@ pub(super) enum Mode {
     Plan(plan::Args),
     Record(record::Args),
     Audit(audit::Args),
+    DryRun(dry_run::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -87,7 +87,7 @@ impl Wait {
     }
 
     /// The patience of somebody who begins to wait now.
-    pub(super) fn begin(&self, now: MonoTime) -> Patience<'_> {
+    pub(crate) fn begin(&self, now: MonoTime) -> Patience<'_> {
         Patience { wait: self, began: now, tries: 0 }
     }
 }
@@ -99,7 +99,8 @@ impl Default for Wait {
 }
 
 /// What is left of somebody's patience.
-pub(super) struct Patience<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Patience<'a> {
     wait: &'a Wait,
     began: MonoTime,
     tries: u32,
@@ -126,7 +127,7 @@ impl Patience<'_> {
     ///
     /// `lease_left` is for how long the present holder's lease still runs, if that is known; `jitter` draws a duration
     /// up to the one it is given.
-    fn pause(
+    pub(crate) fn pause(
         &mut self,
         lease_left: Option<Duration>,
         hears: bool,

@@ -184,7 +184,8 @@ fn millis(lengths: &Lengths, share: f64) -> Option<f64> {
     Some((length.as_secs_f64() * 1e6).round() / 1e3)
 }
 
-fn shown_ms(millis: Option<f64>) -> String {
+/// A length of time, as short as can be read.
+pub(super) fn shown_ms(millis: Option<f64>) -> String {
     match millis {
         None => "-".to_owned(),
         Some(millis) if millis < 10.0 => format!("{millis:.2} ms"),

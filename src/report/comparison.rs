@@ -83,7 +83,7 @@ impl Report for Comparison {
 }
 
 /// A number that should be zero.
-fn alarm(count: u64) -> Cell {
+pub(super) fn alarm(count: u64) -> Cell {
     let cell = Cell::new(count);
     if count == 0 { cell } else { cell.fg(Color::Red).add_attribute(Attribute::Bold) }
 }

@@ -1,0 +1,73 @@
+//! `lockshift dry-run`: what would have happened under another lock.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::everywhere::Everywhere;
+use super::exit::{Exit, Failure};
+use super::trace::{self, Input};
+use super::{page, words};
+use crate::audit::Auditor;
+use crate::dry_run::{Demand, Terms, play};
+use crate::lock::Lease;
+use crate::protocols::Choice;
+use crate::report::DryRun;
+
+/// Play what the clients of a MONITOR trace wanted under another protocol and lease
+///
+/// The trace, as for `lockshift audit`, says who wanted which lock when, and how long the work took. The same clients want
+/// the same at the same moments on a simulated server, each one thing after the other, and what comes of it stands beside
+/// what the trace shows. They back off as lockshift's drivers do, by chance that always falls the same; all have one clock,
+/// nothing is lost on the wire, and nobody renews.
+///
+/// The lease that is advised is twice the longest work. Exit status 1 means that two held at once in the play too, or that
+/// work took longer than the lease.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The trace: files, or - for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// The protocol that they speak instead: a name from `lockshift protocols`
+    #[arg(long, value_name = "PROTOCOL")]
+    to: Choice,
+    /// For how long each asks to hold the lock
+    #[arg(long, value_name = "D", value_parser = words::lease)]
+    lease: Lease,
+    /// For how long each waits before it gives up
+    #[arg(long, value_name = "D", default_value = "1m", value_parser = patience)]
+    wait: Duration,
+    /// Name every lock, not only the busiest
+    #[arg(long, short)]
+    all: bool,
+}
+
+/// Reads, plays, and shows both.
+pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+    let mut auditor = Auditor::new().keeping_episodes();
+    trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
+    let audit = auditor.finish();
+    let terms = Terms::new(args.to.clone(), args.lease, args.wait);
+    let mut report = DryRun::new(&terms, &audit, args.all);
+    let mut is_clean = true;
+    for demand in Demand::all(&audit) {
+        let refused = |fault| Failure::new(Exit::Usage, format_args!("`{}` cannot be played: {fault}", args.to));
+        let played = play(&demand, &terms).map_err(refused)?;
+        is_clean &= played.is_clean();
+        report.add(&demand, &played);
+    }
+    page::print(&report, everywhere)?;
+    Ok(if is_clean { Exit::Yes } else { Exit::No })
+}
+
+/// A length of time that can be played to its end, whatever the lock does.
+fn patience(typed: &str) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(24 * 3600);
+    let length = words::length(typed).map_err(|error| error.to_string())?;
+    if length <= LONGEST { Ok(length) } else { Err("at most a day".to_owned()) }
+}
+
+const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
+  lockshift dry-run trace.log --to token --lease 10s
+  lockshift dry-run trace.log --to php-getset --lease 30s     the old lock, with a longer lease
+  lockshift record --for 60s | lockshift dry-run - --to token --lease 10s --json | jq '.locks[].advice.lease_ms'";

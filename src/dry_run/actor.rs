@@ -1,0 +1,67 @@
+//! One client of a play: what it wants next, and what it is doing.
+
+use std::time::Duration;
+
+use super::demand::Want;
+use crate::driver::Patience;
+use crate::lock::{Hold, Owner, Token};
+use crate::sim::Session;
+use crate::wire::Transcript;
+
+/// One client of a play. It does one thing after the other.
+pub(super) struct Actor<'a> {
+    number: u32,
+    wants: std::slice::Iter<'a, Want>,
+    acquisitions: u32,
+    pub(super) doing: Doing<'a>,
+}
+
+/// What a client is doing.
+pub(super) enum Doing<'a> {
+    /// Nothing, until it wants something.
+    Resting,
+    /// It wants the lock.
+    Asking(Asking<'a>),
+    /// It gives the lock back, or is about to when its work is done.
+    Leaving {
+        /// What it holds.
+        hold: Hold,
+        /// What was said to that.
+        said: Transcript,
+    },
+}
+
+/// Somebody wants the lock.
+pub(super) struct Asking<'a> {
+    pub(super) owner: Owner,
+    pub(super) want: Want,
+    /// Since when, since the beginning.
+    pub(super) since: Duration,
+    pub(super) patience: Patience<'a>,
+    /// What was said in this try.
+    pub(super) said: Transcript,
+}
+
+impl<'a> Actor<'a> {
+    pub(super) fn new(number: u32, wants: &'a [Want]) -> Self {
+        Self { number, wants: wants.iter(), acquisitions: 0, doing: Doing::Resting }
+    }
+
+    /// Its connection.
+    pub(super) fn session(&self) -> Session {
+        Session(self.number)
+    }
+
+    /// When it wants something next; `None` if never again.
+    pub(super) fn wants_at(&self, now: Duration) -> Option<Duration> {
+        self.wants.as_slice().first().map(|want| want.asked_at.max(now))
+    }
+
+    /// What it wants now, and as whom: for every acquisition somebody else.
+    pub(super) fn want(&mut self) -> Option<(Want, Owner)> {
+        let want = *self.wants.next()?;
+        self.acquisitions += 1;
+        let name = u128::from(self.number) << 32 | u128::from(self.acquisitions);
+        Some((want, Owner::new(Token::new(name.to_be_bytes()), self.number, 1)))
+    }
+}

@@ -1,0 +1,116 @@
+//! Who wanted a lock when, and how long the work took: what a trace shows, without how it came out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::advice::Advice;
+use super::outcome::{Outcome, Stay};
+use crate::audit::{Audit, Certainty, Episode, LockSummary};
+use crate::wire::{Key, UnixTime};
+
+/// What the clients of one lock wanted.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The key.
+    pub key: Key,
+    /// Its database.
+    pub database: u32,
+    /// What became of it in the trace.
+    pub seen: Outcome,
+    /// The lease that the work asks for; `None` where no work was seen to end.
+    pub advice: Option<Advice>,
+    /// What the trace does not show to its end.
+    pub cut: Cut,
+    /// When the trace begins.
+    pub(super) began_at: UnixTime,
+    /// What each client wanted, one after the other.
+    pub(super) clients: Vec<Vec<Want>>,
+}
+
+/// What a trace does not show to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// How many held when the trace ended: played as never given back.
+    pub held_at_end: u64,
+    /// How many let their lease end and were not seen to give back: played in the same way.
+    pub never_given_back: u64,
+    /// How many asked and were not seen to get it: not played, nobody knows what they would have done.
+    pub unserved: u64,
+}
+
+/// Somebody wants the lock once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Want {
+    /// When, since the beginning of the trace.
+    pub(super) asked_at: Duration,
+    /// How long the work takes; `None`: it never gives back.
+    pub(super) work: Option<Duration>,
+}
+
+impl Demand {
+    /// The demand for every lock of an audit that has kept its episodes, the busiest first. Read/write locks, which are
+    /// there to be held by several, are left out.
+    pub fn all(audit: &Audit) -> Vec<Self> {
+        let Some(began_at) = audit.first_at else { return Vec::new() };
+        let end = began_at.saturating_add(audit.length);
+        let mut episodes: BTreeMap<(u32, &Key), Vec<&Episode>> = BTreeMap::new();
+        for episode in &audit.episodes {
+            episodes.entry((episode.database, &episode.key)).or_default().push(episode);
+        }
+        let locks = audit.locks.iter().filter(|lock| !lock.is_read_write);
+        let of = |lock: &LockSummary| {
+            let episodes = episodes.get(&(lock.database, &lock.key))?;
+            Some(Self::of(lock, episodes, began_at, end))
+        };
+        locks.filter_map(of).collect()
+    }
+
+    fn of(lock: &LockSummary, episodes: &[&Episode], began_at: UnixTime, end: UnixTime) -> Self {
+        let elapsed = |at: UnixTime| at.saturating_since(began_at);
+        let mut cut = Cut { unserved: lock.tally.unserved, ..Cut::default() };
+        let mut clients: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
+        let (mut works, mut stays) = (Vec::new(), Vec::new());
+        for episode in episodes {
+            let is_certain = episode.certainty == Certainty::Certain;
+            let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
+            let (until, measured) = match episode.until {
+                Some(until) => (until, true),
+                None if lease_ends.is_none_or(|lease_ends| lease_ends > end) => {
+                    cut.held_at_end += 1;
+                    (end, true)
+                }
+                None => {
+                    cut.never_given_back += 1;
+                    (lease_ends.unwrap_or(end), false)
+                }
+            };
+            if measured {
+                works.push((until.saturating_since(episode.since), is_certain));
+            }
+            stays.push(Stay { since: elapsed(episode.since), until: elapsed(until) });
+            clients.entry(&episode.client).or_default().push(episode);
+        }
+        let seen = Outcome {
+            acquisitions: lock.tally.acquisitions,
+            refusals: lock.tally.refusals,
+            gave_up: lock.tally.unserved,
+            overruns: lock.tally.overruns,
+            waits: episodes.iter().map(|episode| episode.since.saturating_since(episode.asked_at)).collect(),
+            double_holds: 0,
+        };
+        let want = |episode: &&Episode| Want {
+            asked_at: elapsed(episode.asked_at),
+            work: episode.until.map(|until| until.saturating_since(episode.since)),
+        };
+        Self {
+            key: lock.key.clone(),
+            database: lock.database,
+            seen: seen.with_stays(stays),
+            advice: Advice::of(&works),
+            cut,
+            began_at,
+            clients: clients.into_values().map(|episodes| episodes.iter().map(want).collect()).collect(),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What a trace shows, beside what would have happened under another lock.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use comfy_table::{Attribute, Cell};
+use serde::Serialize;
+
+use super::audit::shown_ms;
+use super::comparison::alarm;
+use super::{Report, table};
+use crate::audit::Audit;
+use crate::dry_run::{Advice, Cut, Demand, Outcome, Terms};
+use crate::wire::Printable;
+
+/// What a trace shows, beside what would have happened under another lock: the fields are those of its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct DryRun {
+    to: String,
+    lease_ms: f64,
+    seconds: f64,
+    locks: Vec<Lock>,
+    #[serde(skip)]
+    lease: String,
+    #[serde(skip)]
+    all: bool,
+}
+
+/// One lock.
+#[derive(Clone, Debug, Serialize)]
+struct Lock {
+    key: String,
+    database: u32,
+    before: Figures,
+    after: Figures,
+    advice: Option<Advised>,
+    held_at_end: u64,
+    never_given_back: u64,
+    unserved: u64,
+}
+
+/// What became of the demand, in the trace or in the play.
+#[derive(Clone, Debug, Serialize)]
+struct Figures {
+    acquisitions: u64,
+    refusals: u64,
+    gave_up: u64,
+    double_holds: u64,
+    overruns: u64,
+    wait_p50_ms: Option<f64>,
+    wait_p99_ms: Option<f64>,
+}
+
+/// A lease, and what it is drawn from.
+#[derive(Clone, Debug, Serialize)]
+struct Advised {
+    lease_ms: f64,
+    longest_ms: f64,
+    measured: usize,
+    certain: usize,
+}
+
+/// So many locks are shown unless all are asked for.
+const SHOWN: usize = 20;
+
+impl DryRun {
+    /// The report of a play under these terms, without any lock yet.
+    pub fn new(terms: &Terms, audit: &Audit, all: bool) -> Self {
+        let lease = terms.lease().length();
+        Self {
+            to: terms.choice().to_string(),
+            lease_ms: millis(lease),
+            seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
+            locks: Vec::new(),
+            lease: humantime::format_duration(lease).to_string(),
+            all,
+        }
+    }
+
+    /// Adds what came of the demand for one lock.
+    pub fn add(&mut self, demand: &Demand, played: &Outcome) {
+        let Cut { held_at_end, never_given_back, unserved } = demand.cut;
+        self.locks.push(Lock {
+            key: Printable(demand.key.as_bytes()).to_string(),
+            database: demand.database,
+            before: Figures::of(&demand.seen),
+            after: Figures::of(played),
+            advice: demand.advice.map(Advised::of),
+            held_at_end,
+            never_given_back,
+            unserved,
+        });
+    }
+
+    fn shown(&self) -> &[Lock] {
+        let shown = if self.all { self.locks.len() } else { self.locks.len().min(SHOWN) };
+        &self.locks[..shown]
+    }
+
+    fn table(&self, width: Option<u16>) -> String {
+        let head =
+            ["LOCK", "PLAYED", "ACQUIRED", "REFUSED", "GAVE UP", "DOUBLE HOLDS", "OVERRUN", "WAIT P50", "WAIT P99"];
+        let mut table = table::table(&head, width);
+        table::flush_right(&mut table, 2..head.len());
+        for lock in self.shown() {
+            let key = Cell::new(&lock.key).add_attribute(Attribute::Bold);
+            table.add_row([vec![key, Cell::new("as traced")], lock.before.cells()].concat());
+            let played = format!("{}, {}", self.to, self.lease);
+            table.add_row([vec![Cell::new(""), Cell::new(played)], lock.after.cells()].concat());
+        }
+        table::text(table)
+    }
+}
+
+impl Figures {
+    fn of(outcome: &Outcome) -> Self {
+        Self {
+            acquisitions: outcome.acquisitions,
+            refusals: outcome.refusals,
+            gave_up: outcome.gave_up,
+            double_holds: outcome.double_holds,
+            overruns: outcome.overruns,
+            wait_p50_ms: outcome.wait(50).map(millis),
+            wait_p99_ms: outcome.wait(99).map(millis),
+        }
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::new(self.acquisitions),
+            Cell::new(self.refusals),
+            Cell::new(self.gave_up),
+            alarm(self.double_holds),
+            alarm(self.overruns),
+            Cell::new(shown_ms(self.wait_p50_ms)),
+            Cell::new(shown_ms(self.wait_p99_ms)),
+        ]
+    }
+}
+
+impl Advised {
+    fn of(advice: Advice) -> Self {
+        let Advice { lease, longest, measured, certain } = advice;
+        Self { lease_ms: millis(lease), longest_ms: millis(longest), measured, certain }
+    }
+
+    fn says(&self) -> String {
+        let Self { lease_ms, longest_ms, measured, certain } = self;
+        let lease = humantime::format_duration(Duration::from_secs_f64(lease_ms / 1e3));
+        let longest = shown_ms(Some(*longest_ms));
+        format!(
+            "asks for a lease of {lease}: twice the longest of {measured} holds, {longest}; {certain} of them certain.\n  \
+             If all work is alike, 1 in {} is longer than all of these.",
+            measured + 1
+        )
+    }
+}
+
+impl Lock {
+    /// The lease that its work asks for, and what is missing.
+    fn says(&self) -> String {
+        let advice = self.advice.as_ref().map_or("says nothing of a lease: no work was seen".to_owned(), Advised::says);
+        let mut text = format!("{} {advice}\n", self.key);
+        let missing = [
+            (self.held_at_end, "held when the trace ended, and hold on in the play"),
+            (self.never_given_back, "never given back, nor in the play"),
+            (self.unserved, "asked for and not seen to be had: not played"),
+        ];
+        for (count, words) in missing.into_iter().filter(|(count, _)| *count > 0) {
+            let _ = writeln!(text, "  {count} {words}.");
+        }
+        text
+    }
+}
+
+impl Report for DryRun {
+    fn text(&self, width: Option<u16>) -> String {
+        if self.locks.is_empty() {
+            return "no lock was acquired\n".to_owned();
+        }
+        let mut text = self.table(width);
+        let more = self.locks.len() - self.shown().len();
+        if more > 0 {
+            let _ = writeln!(text, "and {more} more");
+        }
+        for lock in self.shown() {
+            text += "\n";
+            text += &lock.says();
+        }
+        text
+    }
+}
+
+/// No measurement here is finer than a microsecond.
+fn millis(length: Duration) -> f64 {
+    (length.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,164 @@
+//! `lockshift dry-run`: what a trace shows, and what would have happened under another lock.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+use super::command::{Done, done, lockshift};
+
+/// A works for 2.9 s on a lease of two; B comes in after 2.5 s, and A deletes B's lock. C holds when the trace ends, and
+/// D has asked in vain.
+const OVERRUN: &str = r#"OK
+1700000000.000001 [0 10.0.0.1:50000] "SETNX" "lock" "1700000002"
+1700000000.000201 [0 10.0.0.1:50000] "EXPIRE" "lock" "2"
+1700000002.500000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000004"
+1700000002.500200 [0 10.0.0.2:50000] "EXPIRE" "lock" "2"
+1700000002.900000 [0 10.0.0.1:50000] "TTL" "lock"
+1700000002.900200 [0 10.0.0.1:50000] "DEL" "lock"
+1700000003.500000 [0 10.0.0.2:50000] "TTL" "lock"
+1700000003.500200 [0 10.0.0.2:50000] "DEL" "lock"
+1700000004.000000 [0 10.0.0.3:50000] "SETNX" "lock" "1700000006"
+1700000004.000200 [0 10.0.0.3:50000] "EXPIRE" "lock" "2"
+1700000004.100000 [0 10.0.0.4:50000] "SETNX" "lock" "1700000006"
+1700000004.100200 [0 10.0.0.4:50000] "GET" "lock"
+1700000004.200000 [0 10.0.0.5:50000] "PING"
+"#;
+
+/// A PHP client takes the lock of a token client. Neither gives back.
+const BESIDE: &str = r#"OK
+1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
+1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"
+1700000000.100200 [0 10.0.0.2:50000] "GET" "lock"
+1700000000.100400 [0 10.0.0.2:50000] "GETSET" "lock" "1700000010"
+1700000000.100600 [0 10.0.0.2:50000] "EXPIRE" "lock" "10"
+"#;
+
+fn played(trace: &str, args: &[&str]) -> Done {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(trace.as_bytes()).unwrap();
+    let mut command = lockshift();
+    command.arg("dry-run").arg(file.path());
+    done(command, args)
+}
+
+fn lock(done: &Done) -> Value {
+    done.json()["locks"][0].clone()
+}
+
+/// Acquisitions, refusals where they are known beforehand, double holds and overruns.
+fn counted(figures: &Value) -> [Option<u64>; 4] {
+    ["acquisitions", "gave_up", "double_holds", "overruns"].map(|name| figures[name].as_u64())
+}
+
+#[test]
+fn a_lease_that_is_long_enough_ends_the_overrun_and_the_double_hold() {
+    let done = played(OVERRUN, &["--to", "token", "--lease", "10s", "--json"]);
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    let lock = lock(&done);
+    assert_eq!(counted(&lock["before"]), [Some(3), Some(1), Some(1), Some(1)]);
+    assert_eq!(lock["before"]["refusals"], 1);
+    assert_eq!((&lock["before"]["wait_p50_ms"], &lock["before"]["wait_p99_ms"]), (&json!(0.0), &json!(0.0)));
+    assert_eq!(counted(&lock["after"]), [Some(3), Some(0), Some(0), Some(0)]);
+    // B waits from 2.5 s to the end of A's work at 2.9 s, and a pause of half a second at most.
+    let longest = lock["after"]["wait_p99_ms"].as_f64().unwrap();
+    assert!((400.0..=1000.0).contains(&longest), "{longest}");
+}
+
+#[test]
+fn with_the_lease_of_old_the_token_lock_is_overrun_as_well() {
+    let done = played(OVERRUN, &["--to", "token", "--lease", "2s", "--json"]);
+    assert_eq!(done.code, Some(1), "and that is no yes");
+    let lock = lock(&done);
+    assert_eq!(counted(&lock["after"]), [Some(3), Some(0), Some(1), Some(1)]);
+    assert_eq!(lock["after"]["refusals"], 0, "A's lease is over when B comes, and B has ended when C does");
+    assert_eq!(lock["after"]["wait_p99_ms"], json!(0.2), "a round trip");
+}
+
+#[test]
+fn the_lease_that_the_work_asks_for_and_what_the_trace_cuts_off() {
+    let done = played(OVERRUN, &["--to", "token", "--lease", "10s", "--json"]);
+    let lock = lock(&done);
+    // Twice 2.9 s, in whole seconds. Only when C came was it certain that the key was empty.
+    let advice = json!({"lease_ms": 6000.0, "longest_ms": 2900.199, "measured": 3, "certain": 1});
+    assert_eq!(lock["advice"], advice);
+    let cut = ["held_at_end", "never_given_back", "unserved"].map(|name| lock[name].as_u64());
+    assert_eq!(cut, [Some(1), Some(0), Some(1)]);
+
+    let text = played(OVERRUN, &["--to", "token", "--lease", "10s"]).stdout;
+    for words in [
+        "lock  as traced          3        1        1             1        1",
+        "token, 10s",
+        "lock asks for a lease of 6s: twice the longest of 3 holds, 2900 ms; 1 of them certain.",
+        "If all work is alike, 1 in 4 is longer than all of these.",
+        "1 held when the trace ended, and hold on in the play.",
+        "1 asked for and not seen to be had: not played.",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+}
+
+#[test]
+fn the_token_lock_refuses_whom_the_old_one_let_in() {
+    let done = played(BESIDE, &["--to", "token", "--lease", "10s", "--json"]);
+    assert_eq!(done.code, Some(0));
+    let lock = lock(&done);
+    assert_eq!(counted(&lock["before"]), [Some(2), Some(0), Some(1), Some(0)]);
+    assert_eq!(counted(&lock["after"]), [Some(2), Some(0), Some(0), Some(0)]);
+    // The first never gives back: the second waits for the end of its lease, less the 0.1 s that it came later.
+    let waited = lock["after"]["wait_p99_ms"].as_f64().unwrap();
+    assert!((9_899.0..=10_500.0).contains(&waited), "{waited}");
+    assert!(lock["after"]["refusals"].as_u64() > Some(19), "it asks at least every half second: {lock}");
+
+    let impatient = played(BESIDE, &["--to", "token", "--lease", "10s", "--wait", "3s", "--json"]);
+    assert_eq!(counted(&impatient.json()["locks"][0]["after"]), [Some(1), Some(1), Some(0), Some(0)]);
+}
+
+#[test]
+fn every_protocol_can_be_played_and_comes_out_the_same_each_time() {
+    for protocol in ["php-getset", "java-getset", "redis-py-2.8", "redisson", "fair", "redlock", "bridge:php-getset"] {
+        let once = played(OVERRUN, &["--to", protocol, "--lease", "10s", "--json"]);
+        assert_eq!((once.code, once.stderr.as_str()), (Some(0), ""), "{protocol}");
+        assert_eq!(counted(&lock(&once)["after"]), [Some(3), Some(0), Some(0), Some(0)], "{protocol}");
+        assert_eq!(once, played(OVERRUN, &["--to", protocol, "--lease", "10s", "--json"]), "{protocol}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let missing = done(lockshift(), ["dry-run", "/no/such/trace", "--to", "token", "--lease", "10s"]);
+    assert_eq!(missing.code, Some(3));
+    assert!(missing.stderr.contains("/no/such/trace: "), "{missing:?}");
+    for (args, said) in [
+        (["--to", "tokn", "--lease", "10s", "--wait", "1m"], "did you mean `token`"),
+        (["--to", "token", "--lease", "0s", "--wait", "1m"], "too short"),
+        (["--to", "token", "--lease", "10s", "--wait", "2d"], "at most a day"),
+    ] {
+        let refused = played(OVERRUN, &args);
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.contains(said), "{refused:?}");
+    }
+    let cut = played(&OVERRUN[..OVERRUN.len() - 40], &["--to", "token", "--lease", "10s"]);
+    assert_eq!(cut.code, Some(0));
+    assert!(cut.stderr.contains(":14: passed over: "), "{cut:?}");
+    let empty = played("OK\n", &["--to", "token", "--lease", "10s"]);
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "no lock was acquired\n"));
+}
+
+#[test]
+fn a_trace_comes_through_a_pipe_and_nobody_need_read_the_answer() {
+    for hears in [true, false] {
+        let mut command = lockshift();
+        command.args(["dry-run", "-", "--to", "token", "--lease", "10s"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if !hears {
+            drop(child.stdout.take());
+        }
+        child.stdin.take().unwrap().write_all(OVERRUN.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).contains("token, 10s"), hears);
+    }
+}
