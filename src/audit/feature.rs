@@ -21,7 +21,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
     }
-    last.command.name().to_ascii_uppercase().hash(&mut hasher);
+    stamp::capitals(last.command.name(), &mut hasher);
     last.command.args().iter().for_each(|word| context.word(word, &mut hasher));
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);

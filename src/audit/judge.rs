@@ -192,7 +192,7 @@ impl Lock {
     }
 
     fn server_is_empty(&self, at: UnixTime) -> bool {
-        self.written.is_some() && self.stored(at).is_none()
+        self.written.is_some() && !self.stands(at)
     }
 
     /// A script that claims has failed half-way.

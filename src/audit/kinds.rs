@@ -71,11 +71,6 @@ impl Kinds {
         self
     }
 
-    /// Whether it is among them.
-    pub(super) fn has(self, place: usize) -> bool {
-        self.0[place / 64] & 1 << (place % 64) != 0
-    }
-
     /// Whether there are none.
     pub(super) fn is_empty(self) -> bool {
         self.0 == [0; WORDS]
@@ -89,7 +84,13 @@ impl Kinds {
 
     /// The places of all.
     pub(super) fn places(self) -> impl Iterator<Item = usize> {
-        (0..MOST).filter(move |place| self.has(*place))
+        self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
+            std::iter::from_fn(move || {
+                let place = (bits != 0).then(|| 64 * word + bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(place)
+            })
+        })
     }
 }
 

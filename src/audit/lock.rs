@@ -104,7 +104,7 @@ impl Lock {
         let reply = self.run(sent);
         let after = self.server.peek(&self.key, sent.at);
         let change = Change { before, after, written };
-        let said = Said { command: sent.command.clone(), reply, at: sent.at, line: sent.line, within: sent.within };
+        let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
@@ -130,9 +130,14 @@ impl Lock {
         self.server.peek(&self.key, at)
     }
 
+    /// Whether anything stands in the key.
+    pub(super) fn stands(&self, at: UnixTime) -> bool {
+        self.server.holds(&self.key, at)
+    }
+
     /// Whether nothing stands in it and nobody holds or asks.
     pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        self.holds.iter().all(|hold| hold.is_over) && self.stored(at).is_none()
+        self.holds.iter().all(|hold| hold.is_over) && !self.stands(at)
     }
 
     /// The talk of this client.
@@ -148,7 +153,8 @@ impl Lock {
         {
             return Reply::ok();
         }
-        let Some(script) = sent.script else { return self.server.call(SESSION, &sent.command, sent.at) };
+        let reply = self.server.call(SESSION, &sent.command, sent.at);
+        let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
         let mut words = sent.command.words().to_vec();
         words[0] = b"EVAL".to_vec();
         words[1].clone_from(&script.text);
@@ -186,20 +192,19 @@ impl Lock {
         }
     }
 
-    fn remember_write(&mut self, place: usize, said: &Said, change: &Change) {
-        let value = |stored: &Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
-            Some(Value::Text(text)) => Some(text.clone()),
-            Some(_) => Some(Vec::new()),
+    fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
+        let value = |stored: &'a Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
+            Some(Value::Text(text)) => Some(text.as_slice()),
+            Some(_) => Some(&[] as &[u8]),
             None => None,
         };
         let (old, new) = (value(&change.before), value(&change.after));
         match new {
             None => self.written = None,
-            Some(new)
-                if old.as_ref() != Some(&new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil =>
-            {
+            Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
-                self.written = Some(Written { client, line: said.line, at: said.at, value: new, by_loser: false });
+                let value = new.to_vec();
+                self.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
             }
             Some(_) => {}
         }

@@ -12,20 +12,21 @@ pub(super) struct Said {
     pub(super) line: u64,
     /// The line of the script that called it, where it was one of a text that nobody here knows.
     pub(super) within: Option<u64>,
+    /// Which argument is the value that it puts into the key: found once, because it is asked for with every word of
+    /// every command that follows.
+    value_at: Option<usize>,
 }
 
 impl Said {
+    /// A command and its reply.
+    pub(super) fn new(command: Command, reply: Reply, at: UnixTime, line: u64, within: Option<u64>) -> Self {
+        let value_at = place_of_value(&command);
+        Self { command, reply, at, line, within, value_at }
+    }
+
     /// The value that it puts into the key, if it does that.
     pub(super) fn writes(&self) -> Option<&[u8]> {
-        let args = self.command.args();
-        let place = match self.command.name().to_ascii_uppercase().as_slice() {
-            b"SETNX" | b"SET" | b"GETSET" => 1,
-            b"SETEX" | b"PSETEX" => 2,
-            // The scripts of the catalogue that claim have the value first among their arguments.
-            b"EVAL" | b"EVALSHA" => return args.get(2 + keys_of_script(args)?).map(Vec::as_slice),
-            _ => return None,
-        };
-        args.get(place).map(Vec::as_slice)
+        self.command.args().get(self.value_at?).map(Vec::as_slice)
     }
 
     /// The value that it has read.
@@ -45,19 +46,32 @@ impl Said {
     pub(super) fn ttl_ms(&self) -> Option<i64> {
         let args = self.command.args();
         let number = |place: usize| std::str::from_utf8(args.get(place)?).ok()?.parse::<i64>().ok();
-        match self.command.name().to_ascii_uppercase().as_slice() {
-            b"EXPIRE" => number(1)?.checked_mul(1000),
-            b"SETEX" => number(1)?.checked_mul(1000),
-            b"PEXPIRE" | b"PSETEX" => number(1),
-            b"SET" => (2..args.len()).find_map(|place| match args[place].to_ascii_uppercase().as_slice() {
-                b"EX" => number(place + 1)?.checked_mul(1000),
-                b"PX" => number(place + 1),
-                b"PXAT" => Some(number(place + 1)? - self.at.as_millis()),
-                b"EXAT" => Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis()),
-                _ => None,
-            }),
-            _ => None,
+        if self.is("EXPIRE") || self.is("SETEX") {
+            return number(1)?.checked_mul(1000);
         }
+        if self.is("PEXPIRE") || self.is("PSETEX") {
+            return number(1);
+        }
+        if !self.is("SET") {
+            return None;
+        }
+        (2..args.len()).find_map(|place| match args[place].to_ascii_uppercase().as_slice() {
+            b"EX" => number(place + 1)?.checked_mul(1000),
+            b"PX" => number(place + 1),
+            b"PXAT" => Some(number(place + 1)? - self.at.as_millis()),
+            b"EXAT" => Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis()),
+            _ => None,
+        })
+    }
+}
+
+fn place_of_value(command: &Command) -> Option<usize> {
+    match command.name().to_ascii_uppercase().as_slice() {
+        b"SETNX" | b"SET" | b"GETSET" => Some(1),
+        b"SETEX" | b"PSETEX" => Some(2),
+        // The scripts of the catalogue that claim have the value first among their arguments.
+        b"EVAL" | b"EVALSHA" => keys_of_script(command.args())?.checked_add(2),
+        _ => None,
     }
 }
 

@@ -71,9 +71,15 @@ pub(super) fn shape(value: &[u8], hasher: &mut impl Hasher) {
             // What a short number begins with can make it sort before or behind others.
             (b'd', length, (length < 10).then_some(run)).hash(hasher);
         } else if length < 12 {
-            run.to_ascii_uppercase().hash(hasher);
+            capitals(run, hasher);
         } else {
             (b'a', length, run.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), run[0]).hash(hasher);
         }
     }
+}
+
+/// A word, in whatever case it was written.
+pub(super) fn capitals(word: &[u8], hasher: &mut impl Hasher) {
+    hasher.write_usize(word.len());
+    word.iter().for_each(|byte| hasher.write_u8(byte.to_ascii_uppercase()));
 }

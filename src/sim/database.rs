@@ -29,6 +29,9 @@ pub(super) struct Database {
 impl Database {
     /// Removes the keys whose time is over, and names them.
     pub(super) fn purge(&mut self, now_ms: i64) -> Vec<Key> {
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
         let over = self.entries.iter().filter(|(_, entry)| entry.is_over(now_ms));
         let names: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
         for name in &names {

@@ -128,7 +128,8 @@ impl<R> Table<R> {
 
     /// The command that is called so.
     pub(super) fn named(self, name: &[u8], flavour: Flavour) -> Option<&'static Row<R>> {
-        self.rows(flavour).find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
+        let mut rows = self.families.iter().copied().flatten();
+        rows.find(|row| row.name.as_bytes().eq_ignore_ascii_case(name) && row.flavours.contains(&flavour))
     }
 
     /// The command that these words call.

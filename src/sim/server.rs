@@ -1,9 +1,10 @@
 //! The server: what it is from outside, and which commands are let in.
 
 use super::call::{Answer, Call, Row, Table};
+use super::database::Entry;
 use super::flavour::Flavour;
 use super::refusal::Refusal;
-use super::session::{Message, Session};
+use super::session::{Connection, Message, Session};
 use super::state::State;
 use super::value::Value;
 use super::{
@@ -86,10 +87,19 @@ impl Server {
 
     /// What a key of database 0 holds at this moment, without any effect.
     pub fn peek(&self, key: &Key, now: UnixTime) -> Option<Stored> {
-        let entry = self.state.databases[0].entries.get(key).filter(|entry| !entry.is_over(now.as_millis()))?;
+        let entry = self.entry(key, now)?;
         let latest = UnixTime::from_nanos(i64::MAX);
         let expires_at = entry.deadline_ms.map(|millis| UnixTime::from_millis(millis).unwrap_or(latest));
         Some(Stored { value: entry.value.clone(), expires_at })
+    }
+
+    /// Whether there is such a key in database 0 at this moment.
+    pub fn holds(&self, key: &Key, now: UnixTime) -> bool {
+        self.entry(key, now).is_some()
+    }
+
+    fn entry(&self, key: &Key, now: UnixTime) -> Option<&Entry> {
+        self.state.databases[0].entries.get(key).filter(|entry| !entry.is_over(now.as_millis()))
     }
 
     fn dispatch(&mut self, session: Session, words: &[Vec<u8>], now: UnixTime) -> Answer {
@@ -97,19 +107,24 @@ impl Server {
         let was_exec = found.as_ref().is_ok_and(|row| row.name == "exec");
         let row = found.and_then(|row| self.admit(session, row, words.len()));
         let row = row.map_err(|refusal| self.state.spoil_transaction(session, was_exec, refusal))?;
-        let connection = self.state.connections.entry(session).or_default();
-        if let Some(transaction) = connection.transaction.as_mut().filter(|_| row.waits_for_exec) {
+        // A connection of which there is nothing to remember is not put on the books for the length of one command.
+        let connection = self.state.connections.get_mut(&session);
+        let db = connection.as_ref().map_or(0, |connection| connection.db);
+        if let Some(Connection { transaction: Some(transaction), touched, .. }) = connection
+            && row.waits_for_exec
+        {
             // What EXEC will not run anyway need not be kept.
-            if !transaction.spoilt && !connection.touched {
+            if !transaction.spoilt && !*touched {
                 transaction.queue.push(words.to_vec());
             }
             return Ok(Reply::Status("QUEUED".to_owned()));
         }
-        let db = connection.db;
         let mut call = Call { state: &mut self.state, table: TABLE, session, name: row.name, words, now, db };
         let answer = (row.run)(&mut call);
-        let db = call.db;
-        self.state.connections.entry(session).or_default().db = db;
+        let selected = call.db;
+        if selected != db {
+            self.state.connections.entry(session).or_default().db = selected;
+        }
         answer
     }
 
