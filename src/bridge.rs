@@ -21,6 +21,10 @@
 //! comes late, can still let another old client in beside a bridge holder, as it can beside an old one. The holder is
 //! told when it extends.
 //!
+//! A stamp that names nobody is known again by its bytes alone. Where a late GETSET has ended a bridge's lock early and an
+//! old client with a shorter lease takes it over so much later that its lease ends in the very moment of the bridge's, to
+//! the unit of the stamp, it writes the bridge's own bytes, and the release takes them for its own.
+//!
 //! ```
 //! use std::time::Duration;
 //! use lockshift::bridge::{Bridge, new_key};

@@ -33,6 +33,7 @@ Dir::State::status "$work/status";
 Dir::Cache "$work";
 Dir::Cache::archives "$work/archives";
 Acquire::http::Timeout "20";
+Acquire::Retries "3";
 APT::Sandbox::User "$(id -un)";
 END
     export APT_CONFIG=$work/apt.conf

@@ -15,7 +15,7 @@ use core::time::Duration;
 use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use crate::{Announce, TokenLock};
+use crate::{Publish, TokenLock};
 
 const ACQUIRE: Script = Script::new(include_str!("lua/fair/acquire.lua"));
 const LEAVE: Script = Script::new(include_str!("lua/fair/leave.lua"));
@@ -40,7 +40,7 @@ pub struct FairLock {
     places: Key,
     channels: Key,
     place: Lease,
-    announce: Announce,
+    announce: Publish,
 }
 
 /// For how long a place in the queue is kept, if nothing else is said.
@@ -57,7 +57,7 @@ impl FairLock {
             places: key.sibling("places"),
             channels: key.sibling("bell:"),
             place: PLACE,
-            announce: Announce::Publish,
+            announce: Publish::Everywhere,
             lock: TokenLock::new(key, lease),
         }
     }
@@ -71,7 +71,7 @@ impl FairLock {
 
     /// Calls the first of the queue in this way.
     #[must_use]
-    pub fn announced(self, announce: Announce) -> Self {
+    pub fn announced(self, announce: Publish) -> Self {
         Self { announce, ..self }
     }
 

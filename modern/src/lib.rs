@@ -30,13 +30,13 @@
 
 extern crate alloc;
 
-mod announce;
 mod fair;
 mod fence;
 mod fenced;
 mod field;
 mod multi;
 mod native;
+mod publish;
 pub mod redisson;
 mod redlock;
 mod reentrant;
@@ -46,11 +46,11 @@ mod rw_pair;
 mod timing;
 mod token;
 
-pub use announce::Announce;
 pub use fair::FairLock;
 pub use fenced::FencedTokenLock;
 pub use multi::{MultiKeyLock, NotTogether};
 pub use native::{CompareDelete, Native};
+pub use publish::Publish;
 pub use redlock::Redlock;
 pub use reentrant::ReentrantLock;
 pub use rw::ReadWriteLock;

@@ -21,10 +21,10 @@ mod giving_back;
 mod mark;
 mod mutex;
 mod names;
-mod publish;
+
 mod read_write;
 
 pub use fair::Fair;
 pub use mutex::{Kind, Mutex};
-pub use publish::Publish;
+
 pub use read_write::ReadWrite;

@@ -8,7 +8,7 @@ use core::time::Duration;
 use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
 use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime};
 
-use crate::{Announce, CompareDelete, Native, Timing};
+use crate::{CompareDelete, Native, Publish, Timing};
 
 pub(crate) const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
 const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/announced/release.lua"));
@@ -41,7 +41,7 @@ pub struct TokenLock {
     lease: Lease,
     timing: Timing,
     native: Native,
-    announced: Option<(Announce, Key)>,
+    announced: Option<(Publish, Key)>,
 }
 
 impl TokenLock {
@@ -66,7 +66,7 @@ impl TokenLock {
     /// script then, whatever the server has of its own; and who is refused also asks for how long the lease still runs,
     /// because a holder that dies announces nothing.
     #[must_use]
-    pub fn announced(self, announce: Announce) -> Self {
+    pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.key.sibling("released"))), ..self }
     }
 }

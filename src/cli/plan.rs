@@ -37,6 +37,9 @@ fn dialect(typed: &str) -> Result<&'static Dialect, String> {
 fn modern(typed: &str) -> Result<Choice, String> {
     let choice: Choice = typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string())?;
     match choice.protocol().generation() {
+        Generation::Modern if choice.protocol().keeps_hash() => {
+            Err(format!("`{choice}` keeps a hash, and a bridge a string: beside one it would end with an error"))
+        }
         Generation::Modern => Ok(choice),
         Generation::Legacy | Generation::Bridge => Err(format!("`{choice}` is not a modern lock")),
     }

@@ -4,8 +4,10 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
+use lockshift_lock::Votes;
 use lockshift_wire::{Fault, Key};
 use redis::{ErrorKind, RedisError};
+use thiserror::Error as Telling;
 
 use super::connection::refusal_text;
 use super::interrupted::Cause;
@@ -19,6 +21,11 @@ pub struct Error {
     trouble: Trouble,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
+
+/// How the servers voted, where those that can be used are too few.
+#[derive(Debug, Telling)]
+#[error("{0}")]
+struct TooFew(Votes);
 
 impl Error {
     /// The error that connecting to the server, for the sake of the lock on `key`, ended with.
@@ -50,6 +57,11 @@ impl Error {
             Fault::TooFewAnswers { .. } => Trouble::TooFewServers,
         };
         Self::new(key, trouble, Some(fault.into()))
+    }
+
+    /// Of several servers so few can be used that nobody can have the lock.
+    pub(super) fn too_few_servers(key: &Key, votes: Votes) -> Self {
+        Self::new(key, Trouble::TooFewServers, Some(TooFew(votes).into()))
     }
 
     /// The connection is shared, and the protocol cannot share.

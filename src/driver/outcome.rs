@@ -1,6 +1,6 @@
 //! How a try, and any other question to the server, can end. None of these is an error.
 
-use lockshift_lock::{Held, Released};
+use lockshift_lock::{Held, Released, Why};
 use lockshift_wire::{Command, Key, Printable};
 use redis::RedisError;
 use thiserror::Error;
@@ -22,6 +22,16 @@ pub enum Attempt<G> {
     TooLate,
     /// The reply was lost. Unless the try failed, there is a lock now that nobody holds, until its lease ends.
     Unknown(Unknown),
+}
+
+impl<G> Attempt<G> {
+    /// Somebody has it; unless so few of several servers can be used that nobody could, which is the servers' fault.
+    pub(super) fn refused(key: &Key, held: Held) -> Result<Self, Error> {
+        if held.why == Why::NoMajority && held.votes.usable() < held.votes.needed() {
+            return Err(Error::too_few_servers(key, held.votes));
+        }
+        Ok(Self::Held(held))
+    }
 }
 
 /// What the server answered, where its answer may be lost.

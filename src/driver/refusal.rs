@@ -3,12 +3,14 @@
 use super::trouble::Trouble;
 
 /// Error codes, each with its trouble. Those with several words are the beginning of a text.
-const CODES: [(&str, Trouble); 18] = [
+const CODES: [(&str, Trouble); 19] = [
     ("WRONGTYPE", Trouble::WrongType),
     ("READONLY", Trouble::ReadOnly),
     ("OOM", Trouble::OutOfMemory),
     ("NOAUTH", Trouble::NotAuthenticated),
     ("WRONGPASS", Trouble::NotAuthenticated),
+    // Who is not logged in may not even send a command of more than ten words.
+    ("ERR Protocol error: unauthenticated", Trouble::NotAuthenticated),
     ("NOPERM", Trouble::NoPermission),
     ("LOADING", Trouble::Loading),
     ("BUSY", Trouble::Busy),
@@ -62,6 +64,8 @@ mod tests {
             ("OOM command not allowed when used memory > 'maxmemory'.", Trouble::OutOfMemory),
             ("NOPERM this user has no permissions to run the 'set' command", Trouble::NoPermission),
             ("ERR unknown command 'DELEX', with args beginning with: 'k' ", Trouble::UnknownCommand),
+            ("ERR Protocol error: unauthenticated multibulk length", Trouble::NotAuthenticated),
+            ("ERR Protocol error: unauthenticated bulk length", Trouble::NotAuthenticated),
             ("ERR value is not an integer or out of range", Trouble::Refused),
             ("BUSYKEY Target key name already exists.", Trouble::Refused),
         ];

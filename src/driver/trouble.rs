@@ -45,7 +45,7 @@ pub enum Trouble {
     Disconnected,
     /// The connection could not be made or used, for another reason.
     Unusable,
-    /// Of several servers that have the lock, too few answered.
+    /// Of the several servers of the lock too few can be used: they do not answer, or refuse.
     TooFewServers,
     /// The protocol uses WATCH and MULTI, and the connection is shared.
     SharedConnection,
@@ -83,7 +83,7 @@ impl fmt::Display for Trouble {
             Self::TimedOut => "the server did not answer in time: check its load and the network, then try again",
             Self::Disconnected => "the connection broke: connect anew and try again",
             Self::Unusable => "the connection cannot be used: see the cause",
-            Self::TooFewServers => "too few of the servers answered: see the cause for each of them, then try again",
+            Self::TooFewServers => "too few of the servers can be used: see the cause for each of them, then try again",
             Self::SharedConnection => {
                 "this protocol uses WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
             }

@@ -10,9 +10,9 @@ use self::said::Said;
 use super::maker::Maker;
 use super::setting::Setting;
 use crate::bridge::new_key;
-use crate::modern::redisson::{self, Fair, Mutex, ReadWrite};
+use crate::modern::redisson::{Fair, Mutex, ReadWrite};
 use crate::modern::{
-    Announce, FairLock, FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock,
+    FairLock, FencedTokenLock, PairLock, Publish, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock,
 };
 
 pub use self::holder::Holder;
@@ -44,7 +44,7 @@ enum Kind {
 }
 
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
-const PUBLISH: Setting = Setting { name: "publish", words: &["publish", "spublish"] };
+const ANNOUNCE: Setting = Setting { name: "announce", words: &["publish", "spublish"] };
 
 /// All of them.
 pub(super) const ROWS: &[Modern] = &[
@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Modern] = &[
         name: "fair",
         source: "lockshift: a token lock with a queue, first come, first served",
         encoding: "<hex>; the queue in {key}:queue and {key}:places",
-        settings: &[Setting { name: "announce", words: &["publish", "spublish"] }],
+        settings: &[ANNOUNCE],
         kind: Kind::Fair,
     },
     Modern {
@@ -113,14 +113,14 @@ pub(super) const ROWS: &[Modern] = &[
         name: "redisson",
         source: "redisson/redisson 4.7.0, getLock, getFencedLock, getSpinLock, getFairLock",
         encoding: "hash of <uuid>:<thread>: decimal count",
-        settings: &[Setting { name: "kind", words: said::REDISSON_KINDS }, PUBLISH],
+        settings: &[Setting { name: "kind", words: said::REDISSON_KINDS }, ANNOUNCE],
         kind: Kind::Redisson,
     },
     Modern {
         name: "redisson-rw",
         source: "redisson/redisson 4.7.0, getReadWriteLock",
         encoding: "hash of mode: read or write, <uuid>:<thread>[:write]: decimal count",
-        settings: &[SIDE, PUBLISH],
+        settings: &[SIDE, ANNOUNCE],
         kind: Kind::RedissonReadWrite,
     },
 ];
@@ -129,21 +129,18 @@ impl Modern {
     /// What these options make of it. Words that were not said are the first of their setting.
     pub(super) fn maker(&'static self, said: &[(String, String)]) -> Maker {
         let said = Said::these(said);
-        let (mode, publish) = (said.mode(), said.publish());
+        let (mode, announced) = (said.mode(), said.announced());
+        let publish = announced.unwrap_or_default();
         match self.kind {
             Kind::Token => {
                 let (timing, native, beside) = (said.timing(), said.native(), said.is("key", "sibling"));
-                let announce = said.announce();
                 Arc::new(move |key, lease| {
                     let key = if beside { new_key(&key) } else { key };
                     let lock = TokenLock::new(key, lease).timed(timing).native(native);
-                    Arc::new(announce.map_or(lock.clone(), |announce| lock.announced(announce)))
+                    Arc::new(announced.map_or(lock.clone(), |publish| lock.announced(publish)))
                 })
             }
-            Kind::Fair => {
-                let announce = said.announce().unwrap_or(Announce::Publish);
-                Arc::new(move |key, lease| Arc::new(FairLock::new(key, lease).announced(announce)))
-            }
+            Kind::Fair => Arc::new(move |key, lease| Arc::new(FairLock::new(key, lease).announced(publish))),
             Kind::Redlock => {
                 let servers = said.servers();
                 Arc::new(move |key, lease| Arc::new(Redlock::new(key, lease, servers)))
@@ -187,6 +184,14 @@ impl Modern {
         }
     }
 
+    /// Whether what it keeps in its key is a hash.
+    pub(super) fn keeps_hash(&self) -> bool {
+        match self.kind {
+            Kind::Stamps | Kind::Reentrant | Kind::Redisson | Kind::RedissonReadWrite => true,
+            Kind::Token | Kind::Fair | Kind::FencedToken | Kind::Redlock | Kind::ReadWrite | Kind::Pair => false,
+        }
+    }
+
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
         match self.kind {
@@ -196,7 +201,7 @@ impl Modern {
     }
 }
 
-fn redisson(said: &Said<'_>, publish: redisson::Publish) -> Maker {
+fn redisson(said: &Said<'_>, publish: Publish) -> Maker {
     let reentrant = !said.is("kind", "fair-non-reentrant");
     match said.redisson_kind() {
         Some(kind) => Arc::new(move |key, lease| Arc::new(Mutex::new(key, lease).kind(kind).publish(publish))),

@@ -160,6 +160,14 @@ impl Protocol {
         }
     }
 
+    /// Whether what it keeps in its key is a hash.
+    pub fn keeps_hash(self) -> bool {
+        match self.0 {
+            Row::Legacy(_) | Row::Bridge => false,
+            Row::Modern(modern) => modern.keeps_hash(),
+        }
+    }
+
     /// What it makes under this name, with these words said about it, all of them known to its settings.
     ///
     /// # Errors

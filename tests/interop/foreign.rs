@@ -140,16 +140,22 @@ impl Drop for Session {
 }
 
 /// Whether the client of this name is ready to run.
-pub(crate) fn is_ready(name: &str) -> bool {
+pub(crate) fn is_ready(name: &'static str) -> bool {
     prepared(name).is_ok()
 }
 
 /// The program that runs the client of this name. One that is not ready fails the test.
-fn ready(name: &str) -> PathBuf {
+fn ready(name: &'static str) -> PathBuf {
     prepared(name).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
-fn prepared(name: &str) -> Result<PathBuf, String> {
+/// Asked once: what is ready stays so while the tests run.
+fn prepared(name: &'static str) -> Result<PathBuf, String> {
+    static KNOWN: Mutex<BTreeMap<&str, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    KNOWN.lock().expect("nobody panics with it").entry(name).or_insert_with(|| find(name)).clone()
+}
+
+fn find(name: &str) -> Result<PathBuf, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/prepare");
     let output = Command::new(script).args(["--offline", name]).output().expect("bash runs the script");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();

@@ -15,8 +15,8 @@
 //!
 //! What they hold:
 //!
-//! - [`scenes`]: held by one is refused to the other; freed, expired or left by a crash it can be had; bytes; contention;
-//!   values of other protocols, as the matrix has them and as their real clients write them.
+//! - [`scenes`]: held by one is refused to the other, whom the release wakes; freed, expired or left by a crash it can be
+//!   had; bytes; contention; values of other protocols, as the matrix has them and as their real clients write them.
 //! - [`proven`]: the table in the README says what has been proven here.
 //!
 //! `tests/interop/prepare` makes the clients ready; `./test` calls it. A client that is not ready fails its tests.
@@ -38,6 +38,7 @@ mod wire;
 #[allow(dead_code, unused_imports, reason = "they use the rest of it")]
 mod it {
     pub(crate) mod golden;
+    pub(crate) mod monitor;
     pub(crate) mod patience;
     pub(crate) mod server;
 }
@@ -47,7 +48,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, run};
 
-use it::{golden, patience, server};
+use it::{golden, monitor, patience, server};
 use stand::Stand;
 
 fn main() -> ExitCode {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lockshift::driver::Attempt;
-use lockshift::driver::blocking::{Guard, Lock};
+use lockshift::driver::blocking::{Bells, Guard, Lock};
+use lockshift::driver::{Attempt, Error, Wait};
 use redis::Connection;
 
 use crate::roster::Spoken;
@@ -17,12 +17,27 @@ impl Ours {
         Self(Lock::new(stand.connect(), spoken.opponent(key, lease)))
     }
 
+    /// The same, with ears of its own.
+    pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
+        let bells = Bells::new(stand.server().client()).expect("the system gives random bits");
+        Self(Self::new(stand, spoken, key, lease).0.hearing(&bells))
+    }
+
     /// One try.
     pub(crate) fn acquire(&self) -> Option<Guard<Connection>> {
-        match self.0.try_acquire().unwrap_or_else(|error| panic!("{error}")) {
-            Attempt::Won(guard) => Some(guard),
-            Attempt::Held(_) | Attempt::TooLate => None,
-            Attempt::Unknown(_) => panic!("the server answers"),
-        }
+        won(self.0.try_acquire())
+    }
+
+    /// Waits until it is woken by a release.
+    pub(crate) fn waits(&self, at_most: Duration) -> Option<Guard<Connection>> {
+        won(self.0.acquire(&Wait::notified().for_at_most(at_most)))
+    }
+}
+
+fn won(attempt: Result<Attempt<Guard<Connection>>, Error>) -> Option<Guard<Connection>> {
+    match attempt.unwrap_or_else(|error| panic!("{error}")) {
+        Attempt::Won(guard) => Some(guard),
+        Attempt::Held(_) | Attempt::TooLate => None,
+        Attempt::Unknown(_) => panic!("the server answers"),
     }
 }

@@ -7,6 +7,7 @@ mod expiry;
 mod matrix;
 mod mixed;
 mod release;
+mod waking;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,13 @@ pub(crate) const SCENES: &[Scene] = &[
         mark: "⇄",
         applies: |_| true,
         play: release::free_once_released,
+    },
+    Scene {
+        name: "woken_by_the_release",
+        head: "woken",
+        mark: "⇄",
+        applies: waking::is_announced,
+        play: waking::woken_by_the_release,
     },
     Scene {
         name: "taken_when_expired",

@@ -1,4 +1,4 @@
-//! The life of a lock, of every protocol: acquired, refused to somebody else, extended if it can be, given back, acquired
+//! The life of a lock, of every protocol: acquired, refused to another thread, extended if it can be, given back, acquired
 //! by a third.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) trait Locks {
 
 /// Lets two of each protocol meet, each on a connection and under a key of its own. Those that are `refused` must say
 /// that they cannot use the connection. Hands back what went otherwise, a line each.
-pub(crate) fn lives<L: Locks>(locks: &L, prefix: &str, refused: impl Fn(&dyn Locker) -> bool) -> Vec<String> {
+pub(crate) fn lives<L: Locks + Sync>(locks: &L, prefix: &str, refused: impl Fn(&dyn Locker) -> bool) -> Vec<String> {
     let lease = Lease::new(Duration::from_secs(600)).expect("ten minutes are a lease");
     let mut stories = Vec::new();
     for (place, (name, _)) in protocols::every(&Key::from(""), lease).into_iter().enumerate() {
@@ -51,15 +51,10 @@ fn told_off<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String>
     }
 }
 
-fn meet<L: Locks>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: bool) -> Result<(), String> {
-    let (first, second) = (locks.lock(Arc::clone(locker)), locks.lock(Arc::clone(locker)));
-    let guard = won(locks.try_acquire(&first))?;
-    match (locker.mode(), locks.try_acquire(&second)) {
-        (Mode::Exclusive, Ok(Attempt::Held(_))) => {}
-        (Mode::Shared, Ok(Attempt::Won(other))) => drop(locks.release(other)),
-        (mode, Ok(_)) => return Err(format!("the second one of two in mode {mode:?} fares otherwise")),
-        (_, Err(error)) => return Err(format!("the second one fails: {}", told(&error))),
-    }
+fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: bool) -> Result<(), String> {
+    let guard = won(locks.try_acquire(&locks.lock(Arc::clone(locker))))?;
+    // On the thread of the first one, a re-entrant lock would let it in.
+    std::thread::scope(|scope| scope.spawn(|| meets_a_holder(locks, locker)).join().expect("it tells how it fares"))?;
     match locks.extend(&guard) {
         Ok(Answer::Known(Extended::Until(_) | Extended::NotSpoken)) => {}
         Ok(Answer::Known(other)) if locker.mode() == Mode::Exclusive => return Err(format!("not extended: {other:?}")),
@@ -79,6 +74,15 @@ fn meet<L: Locks>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: bool) -> R
     let third = locks.lock(Arc::clone(locker));
     let guard = won(locks.try_acquire(&third)).map_err(|story| format!("after it was given back: {story}"))?;
     locks.release(guard).map(drop).map_err(|error| told(&error))
+}
+
+fn meets_a_holder<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
+    match (locker.mode(), locks.try_acquire(&locks.lock(Arc::clone(locker)))) {
+        (Mode::Exclusive, Ok(Attempt::Held(_))) => Ok(()),
+        (Mode::Shared, Ok(Attempt::Won(other))) => locks.release(other).map(drop).map_err(|error| told(&error)),
+        (mode, Ok(_)) => Err(format!("the second one of two in mode {mode:?} fares otherwise")),
+        (_, Err(error)) => Err(format!("the second one fails: {}", told(&error))),
+    }
 }
 
 fn won<G>(attempt: Result<Attempt<G>, Error>) -> Result<G, String> {

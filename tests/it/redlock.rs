@@ -37,11 +37,11 @@ fn a_minority_is_killed<S: Side>() {
 fn a_majority_is_killed<S: Side>() {
     let mut fleet = Fleet::of(5);
     fleet.kill(&[0, 2, 3]);
-    let held = S::over(&fleet, 5).refused();
-    let (up, down) = (Vote::Granted, Vote::Unreachable);
-    assert_eq!(held.why, Why::NoMajority);
-    assert_eq!(held.votes, [&down, &up, &down, &down, &up].into_iter().cloned().collect());
-    assert!(held.votes.to_string().starts_with("2 of 5 servers granted it, 3 needed (#1 unreachable, #2 granted"));
+    let error = S::over(&fleet, 5).try_acquire().expect_err("nobody can have it");
+    assert_eq!(error.trouble(), Trouble::TooFewServers);
+    let each =
+        "2 of 5 servers granted it, 3 needed (#1 unreachable, #2 granted, #3 unreachable, #4 unreachable, #5 granted)";
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), each);
     assert_eq!(fleet.holders(&[1, 4]), [0, 0], "nothing is left behind");
 }
 

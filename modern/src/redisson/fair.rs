@@ -15,7 +15,7 @@ use super::giving_back::GivingBack;
 use super::mark::{self, Mark};
 use super::mutex::{ENTERED_TWICE, ONE_MAY_TRY};
 use super::names::{of_waiter, prefixed};
-use super::publish::Publish;
+use crate::Publish;
 use crate::field;
 
 const ACQUIRE: Script = Script::new(include_str!("../lua/redisson/fair/acquire.lua"));

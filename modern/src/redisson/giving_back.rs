@@ -8,7 +8,7 @@ use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
 use super::mark::Mark;
 use super::names::prefixed;
-use super::publish::Publish;
+use crate::Publish;
 
 /// How long a latch stays if its owner never comes to remove it: as long as Redisson, with the defaults of 4.7, may still
 /// repeat a command, which is four times three seconds and as often a pause of at most two.

@@ -10,7 +10,7 @@ use super::answers;
 use super::giving_back::GivingBack;
 use super::mark::{self, Mark};
 use super::names::prefixed;
-use super::publish::Publish;
+use crate::Publish;
 use crate::field;
 
 const ACQUIRE: Script = Script::new(include_str!("../lua/redisson/acquire.lua"));
@@ -29,7 +29,8 @@ pub(super) const ONE_MAY_TRY: &[u8] = b"0";
 /// ```
 /// use core::time::Duration;
 /// use lockshift_lock::{Lease, Locker, Owner, Token};
-/// use lockshift_modern::redisson::{Kind, Mutex, Publish};
+/// use lockshift_modern::Publish;
+/// use lockshift_modern::redisson::{Kind, Mutex};
 ///
 /// let lease = Lease::new(Duration::from_secs(30))?;
 /// let lock = Mutex::new("orders".into(), lease).kind(Kind::Fenced).publish(Publish::InSlot);

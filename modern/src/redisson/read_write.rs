@@ -17,7 +17,7 @@ use super::giving_back::GivingBack;
 use super::mark::{self, Mark};
 use super::mutex::ONE_MAY_TRY;
 use super::names::{prefixed, read_leases, tagged};
-use super::publish::Publish;
+use crate::Publish;
 use crate::field;
 
 const READ: Script = Script::new(include_str!("../lua/redisson/read/acquire.lua"));

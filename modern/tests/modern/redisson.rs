@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Released, Token, Why};
-use lockshift_modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
+use lockshift_modern::Publish;
+use lockshift_modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift_wire::{Pending, Transcript};
 
 use crate::dialogue::{self, lease, owner, play};

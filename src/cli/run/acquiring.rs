@@ -78,11 +78,6 @@ impl Acquiring<'_> {
                 ),
             ));
         }
-        if has_too_few_servers(held) {
-            let sentence =
-                format_args!("lock key `{key}` at {server}: too few of the servers can be used: {}", held.votes);
-            return Err(Failure::new(Exit::Unusable, sentence));
-        }
         if held.why == Why::NoMajority {
             warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
             return Ok(Ended::Held);
@@ -118,10 +113,5 @@ fn request_within(news: &News, length: Duration) -> Option<Request> {
 
 /// Whether waiting will not help: nobody's release changes it.
 fn is_hopeless<G>(attempt: &Attempt<G>) -> bool {
-    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable || has_too_few_servers(held))
-}
-
-/// Whether a lock on several servers cannot be had by anybody at the moment.
-fn has_too_few_servers(held: &Held) -> bool {
-    held.why == Why::NoMajority && held.votes.usable() < held.votes.needed()
+    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
 }

@@ -54,8 +54,9 @@ impl<C: Carrier + 'static> Asking<C> {
             Ok(Acquired::Held(held)) => {
                 drop(connection);
                 self.shadow.iter().for_each(Shadow::look);
-                self.is_refused = true;
-                return Ok(Attempt::Held(held));
+                let attempt = Attempt::refused(self.line.locker.key(), held);
+                self.is_refused = attempt.is_ok();
+                return attempt;
             }
             Err(interrupted) => interrupted,
         };

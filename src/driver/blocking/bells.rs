@@ -23,12 +23,12 @@ use super::listening::Hall;
 /// use std::time::Duration;
 /// use lockshift::driver::{Wait, blocking::{Bells, Lock}};
 /// use lockshift::lock::Lease;
-/// use lockshift::modern::{Announce, TokenLock};
+/// use lockshift::modern::{Publish, TokenLock};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let bells = Bells::new(client.clone())?;
-/// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Announce::Publish);
+/// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
 /// let lock = Lock::new(client.get_connection()?, locker).hearing(&bells);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
 /// # Ok(())

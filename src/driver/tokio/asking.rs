@@ -63,8 +63,9 @@ impl<C: Carrier + 'static> Asking<C> {
                 return Ok((self, attempt));
             }
             Ok(Acquired::Held(held)) => {
-                self.is_refused = true;
-                return Ok((self, Attempt::Held(held)));
+                let attempt = Attempt::refused(line.locker.key(), held);
+                self.is_refused = attempt.is_ok();
+                return attempt.map(|attempt| (self, attempt));
             }
             Err(interrupted) => interrupted,
         };

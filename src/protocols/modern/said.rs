@@ -4,8 +4,8 @@ use std::num::NonZeroU8;
 
 use super::super::setting::Setting;
 use crate::lock::Mode;
-use crate::modern::redisson::{Kind, Publish};
-use crate::modern::{Announce, Native, Timing};
+use crate::modern::redisson::Kind;
+use crate::modern::{Native, Publish, Timing};
 
 /// What was said: settings, with the word for each.
 pub(super) struct Said<'a>(&'a [(String, String)]);
@@ -18,15 +18,6 @@ pub(in crate::protocols) const SERVERS: Setting =
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
 
 impl<'a> Said<'a> {
-    /// How its releases are announced, if they are.
-    pub(super) fn announce(&self) -> Option<Announce> {
-        match self.word("announce") {
-            Some("publish") => Some(Announce::Publish),
-            Some("spublish") => Some(Announce::SPublish),
-            Some(_) | None => None,
-        }
-    }
-
     /// These words.
     pub(super) fn these(words: &'a [(String, String)]) -> Self {
         Self(words)
@@ -67,9 +58,13 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// By which command a release is announced.
-    pub(super) fn publish(&self) -> Publish {
-        if self.is("publish", "spublish") { Publish::InSlot } else { Publish::Everywhere }
+    /// By which command a release is announced; `None` if nothing was said, or that it is not.
+    pub(super) fn announced(&self) -> Option<Publish> {
+        match self.word("announce") {
+            Some("publish") => Some(Publish::Everywhere),
+            Some("spublish") => Some(Publish::InSlot),
+            Some(_) | None => None,
+        }
     }
 
     /// Which of Redisson's locks of one owner; `None` for the fair ones.

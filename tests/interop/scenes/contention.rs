@@ -19,6 +19,9 @@ const HOLD: Duration = Duration::from_millis(1);
 /// Longer than any hold, short enough for what waits when a release is in vain, as with some old protocols it can be.
 const LEASE: Duration = Duration::from_secs(1);
 
+/// Longer than all of it takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// What one of the fleet has seen.
 #[derive(Default, Debug)]
 struct Seen {
@@ -39,8 +42,10 @@ pub(super) fn a_thousand_cycles(part: &Part<'_>) {
     let they_are_done = AtomicBool::new(false);
     let seen: Vec<Seen> = std::thread::scope(|scope| {
         let ours = [(); 2].map(|()| scope.spawn(|| work(part, &key, &witness, &they_are_done)));
-        let theirs = theirs.map(|session| Seen::told(&session.answer(&question)));
-        they_are_done.store(true, Ordering::Relaxed);
+        let theirs = {
+            let _done = Done(&they_are_done);
+            theirs.map(|session| Seen::told(&session.answer(&question)))
+        };
         theirs.into_iter().chain(ours.map(|worker| worker.join().expect("it does not panic"))).collect()
     });
     let sum = |count: fn(&Seen) -> usize| seen.iter().map(count).sum::<usize>();
@@ -49,13 +54,24 @@ pub(super) fn a_thousand_cycles(part: &Part<'_>) {
     assert!(is_excused || sum(|seen| seen.double_holds) == 0, "{seen:?}");
 }
 
+/// Tells ours that they are done, however that came.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// One of ours: at least its share, and then until they are done, so that they never have the lock to themselves.
 fn work(part: &Part<'_>, key: &str, witness: &str, they_are_done: &AtomicBool) -> Seen {
     let ours = Ours::new(part.stand, part.spoken, key, LEASE);
     let mut counter = part.stand.connect();
     let mut seen = Seen::default();
+    let started = now();
     while seen.holds < CYCLES || !they_are_done.load(Ordering::Relaxed) {
         let began = now();
+        assert!(began.duration_since(started) < PATIENCE, "only {seen:?} in {PATIENCE:?}");
         if let Some(guard) = ours.acquire() {
             seen.double_holds += usize::from(add(&mut counter, witness, 1) > 1);
             pause(HOLD);

@@ -43,7 +43,12 @@ fn a_fleet_without_a_bridge_is_told_why() {
 
 #[test]
 fn what_is_no_fleet_or_no_new_lock_is_a_matter_of_usage() {
-    for args in [["--fleet", "token", "--to", "token"], ["--fleet", "jedis-lock", "--to", "php-getset"]] {
+    let wrong = [
+        ["--fleet", "token", "--to", "token"],
+        ["--fleet", "jedis-lock", "--to", "php-getset"],
+        ["--fleet", "jedis-lock", "--to", "redisson"],
+    ];
+    for args in wrong {
         let ended = done(lockshift(), [&["plan"], &args[..]].concat());
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{args:?}");
     }

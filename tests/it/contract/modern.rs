@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lockshift::driver;
 use lockshift::lock::{Lease, Locker, Mode};
-use lockshift::modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
+use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift::modern::{
-    Announce, FairLock, FencedTokenLock, MultiKeyLock, Native, PairLock, ReadWriteLock, Redlock, ReentrantLock,
+    FairLock, FencedTokenLock, MultiKeyLock, Native, PairLock, Publish, ReadWriteLock, Redlock, ReentrantLock,
     StampHashLock, Timing, TokenLock,
 };
 use lockshift::wire::{Key, Transcript};
@@ -59,7 +59,7 @@ fn redlock_on_one_server() {
 #[test]
 fn the_token_lock_that_announces_its_release() {
     let announced = |name, announce| alike(name, Clock::Runs, Arc::new(token().announced(announce)));
-    let rows = [announced("token, publish", Announce::Publish), announced("token, spublish", Announce::SPublish)];
+    let rows = [announced("token, publish", Publish::Everywhere), announced("token, spublish", Publish::InSlot)];
     holds(include_str!("modern/token_announced.txt"), &rows);
 }
 

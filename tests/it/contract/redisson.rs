@@ -5,7 +5,8 @@ mod town;
 use std::time::Duration;
 
 use lockshift::lock::{Lease, Locker, Mode, Owner, Released, Token};
-use lockshift::modern::redisson::{Fair, Kind, Mutex, Publish, ReadWrite};
+use lockshift::modern::Publish;
+use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift::wire::Key;
 use redis::cmd;
 

@@ -6,7 +6,7 @@ use std::thread::scope;
 
 use lockshift::driver::{Answer, Attempt, Wait};
 use lockshift::lock::Released;
-use lockshift::modern::{Announce, TokenLock};
+use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
 
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
@@ -28,7 +28,7 @@ in_both_worlds! {
 }
 
 fn announced() -> TokenLock {
-    token(AN_HOUR).announced(Announce::Publish)
+    token(AN_HOUR).announced(Publish::Everywhere)
 }
 
 /// The first word of each command that a client, no script, sent.
@@ -77,7 +77,7 @@ fn a_release_wakes_who_waits<W: World>() {
 fn a_release_is_heard_on_the_channel_of_a_shard<W: World>() {
     let server = Server::start();
     let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Announce::SPublish)).hearing(&bells));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).hearing(&bells));
     let guard = alice.win();
     let mut operator = server.connect();
     scope(|scope| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lockshift::explore::{Bounds, End, Property};
 use lockshift::lock::Locker;
-use lockshift::modern::{Announce, FairLock, TokenLock};
+use lockshift::modern::{FairLock, Publish, TokenLock};
 use lockshift::wire::Key;
 
 use super::locks::lease;
@@ -20,7 +20,7 @@ fn is_clean(locker: &Arc<dyn Locker>) -> usize {
 
 #[test]
 fn the_lock_that_announces_its_release() {
-    let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease(2)).announced(Announce::Publish));
+    let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease(2)).announced(Publish::Everywhere));
     assert_eq!(is_clean(&locker), 78_409);
 }
 

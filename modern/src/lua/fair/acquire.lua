@@ -3,6 +3,8 @@
 -- ARGV[5] publish or spublish, ARGV[6] channels up to the instance.
 -- Takes the lock if it is free and nobody is before us, else a place at the end of the queue, or keeps ours for longer.
 -- Answers -1, or the ms until we should ask again.
+-- What is no lock is refused here, before anything is written.
+local is_free = not redis.call('get', KEYS[1])
 local time = redis.call('time')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local first = redis.call('zrange', KEYS[2], 0, 0)[1]
@@ -16,7 +18,6 @@ while first do
   redis.call('zrem', KEYS[3], first)
   first = redis.call('zrange', KEYS[2], 0, 0)[1]
 end
-local is_free = redis.call('exists', KEYS[1]) == 0
 if is_free and (not first or first == ARGV[2]) then
   redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[3])
   if first then

@@ -16,7 +16,7 @@ pub enum Publish {
 
 impl Publish {
     /// The command's name.
-    pub(super) fn command(self) -> &'static [u8] {
+    pub(crate) fn command(self) -> &'static [u8] {
         match self {
             Self::Everywhere => b"PUBLISH",
             Self::InSlot => b"SPUBLISH",
@@ -24,7 +24,7 @@ impl Publish {
     }
 
     /// What rings when it is announced on this channel.
-    pub(super) fn bell(self, channel: &Key) -> Bell {
+    pub(crate) fn bell(self, channel: &Key) -> Bell {
         Bell { channel: channel.as_bytes().to_vec(), sharded: self == Self::InSlot }
     }
 }
