@@ -73,7 +73,8 @@ pub(super) fn shape(value: &[u8], hasher: &mut impl Hasher) {
         } else if length < 12 {
             capitals(run, hasher);
         } else {
-            (b'a', length, run.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), run[0]).hash(hasher);
+            (b'a', length, run.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))).hash(hasher);
+            beginning(run, hasher);
         }
     }
 }
@@ -82,4 +83,47 @@ pub(super) fn shape(value: &[u8], hasher: &mut impl Hasher) {
 pub(super) fn capitals(word: &[u8], hasher: &mut impl Hasher) {
     hasher.write_usize(word.len());
     word.iter().for_each(|byte| hasher.write_u8(byte.to_ascii_uppercase()));
+}
+
+/// What a long word begins with. Some read a number as far as there is one, with an exponent or without: `2e7c…` is small
+/// and `2e618…` infinite. Some compare it with a moment as text.
+fn beginning(run: &[u8], hasher: &mut impl Hasher) {
+    let count = |rest: &[u8]| rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let zeros = run.iter().take_while(|byte| **byte == b'0').count();
+    let digits = count(run);
+    let exponent = match run.get(digits) {
+        Some(b'e' | b'E') if digits > 0 => &run[digits + 1..][..count(&run[digits + 1..])],
+        Some(_) | None => &[],
+    };
+    let power = exponent.iter().fold(0, |power: usize, digit| (power * 10 + usize::from(digit - b'0')).min(1000));
+    let sizes = [digits - zeros, if digits == zeros { 0 } else { digits - zeros + power }].map(size);
+    let is_near = sizes.iter().any(|size| (SMALL..LARGE).contains(size));
+    (run[0], sizes, (run[0] == b'1').then(|| &run[..4])).hash(hasher);
+    is_near.then(|| (&run[..digits], exponent)).hash(hasher);
+}
+
+/// A number of fewer digits is no moment in any unit, and one of so many lies beyond all that are.
+const SMALL: usize = 9;
+const LARGE: usize = 21;
+
+fn size(digits: usize) -> usize {
+    if digits < SMALL { 0 } else { digits.min(LARGE) }
+}
+
+#[test]
+fn a_token_is_told_apart_by_what_it_is_as_a_number() {
+    let shape_of = |value: &str| {
+        let mut hasher = rustc_hash::FxHasher::default();
+        shape(value.as_bytes(), &mut hasher);
+        hasher.finish()
+    };
+    let alike =
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "2e6b4a9ee5b311f1bf8502fc00000001", "2abcdef0e5b311f1bf8502fc00000001"];
+    assert!(alike.iter().all(|token| shape_of(token) == shape_of(alike[0])));
+    for other in
+        ["2e618496e5b311f1a04902fc00000001", "2e9b4a9ee5b311f1bf8502fc00000001", "fe7c6e8ce5b311f1bf8502fc00000001"]
+    {
+        assert_ne!(shape_of(other), shape_of(alike[0]), "{other}");
+    }
+    assert_ne!(shape_of("10000000e5b311f1bf8502fc00000001"), shape_of("1f000000e5b311f1bf8502fc00000001"));
 }

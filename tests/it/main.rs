@@ -33,6 +33,7 @@
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
 //! - [`prose`]: the readme and the guide do what they say.
 //! - [`readme`]: what the README shows is what the command prints.
+//! - [`traces`]: the example traces, recorded from real clients, show what they were recorded for.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 #[cfg(feature = "sim")]
@@ -65,3 +66,4 @@ mod server;
 mod set;
 mod sim;
 mod tidy;
+mod traces;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{DOCUMENTS, fences, read, shell};
 use crate::server::Server;
 
-/// Matrices: the table. Plans: as far as they are shown. Races are shown by the readme alone, and compared there; what
+/// Matrices: the table. Plans, audits and dry runs of the example traces: as far as they are shown. Races are shown by the readme alone, and compared there; what
 /// depends on the machine is not compared.
 #[test]
 fn what_is_shown_is_what_is_printed() {
@@ -17,6 +17,9 @@ fn what_is_shown_is_what_is_printed() {
             let end = match command {
                 _ if command.starts_with("$ lockshift matrix ") => "\n\n",
                 _ if command.starts_with("$ lockshift plan ") => "\n...",
+                // How fast it was stands in the last line.
+                _ if command.starts_with("$ lockshift audit tests/traces/") => "\n...",
+                _ if command.starts_with("$ lockshift dry-run tests/traces/") => "\n...",
                 _ => continue,
             };
             let shown: Vec<_> = shown.split(end).next().unwrap_or_default().trim_end().lines().collect();
@@ -27,7 +30,7 @@ fn what_is_shown_is_what_is_printed() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 3, "two matrices and a plan are shown");
+    assert_eq!(compared, 5, "two matrices, a plan, an audit and a dry run are shown");
 }
 
 /// The PHP that the guide shows is part of what the fleet of `tests/it/migration.rs` runs.
