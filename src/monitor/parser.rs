@@ -94,11 +94,11 @@ fn digits(text: &[u8]) -> Option<(i64, &[u8])> {
     let mut number = 0_i64;
     let mut length = 0;
     while let Some(digit) = text.get(length).filter(|byte| byte.is_ascii_digit()) {
-        number = number * 10 + i64::from(digit - b'0');
-        length += 1;
-        if length > 18 {
+        if length == 18 {
             return None;
         }
+        number = number * 10 + i64::from(digit - b'0');
+        length += 1;
     }
     (length > 0).then(|| (number, &text[length..]))
 }
