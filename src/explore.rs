@@ -21,6 +21,7 @@ mod whole;
 mod eternity;
 mod intern;
 mod memo;
+mod met;
 mod visited;
 
 mod judge;

@@ -1,17 +1,23 @@
 //! Reading a trace, line by line.
 
+mod calls;
+mod name;
+mod told;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use self::name::{Name, NameRef};
+use self::told::{Running, Told, is_conditional};
 use super::episode::Episode;
 use super::finding::Finding;
 use super::grammar::Grammar;
 use super::lock::{Ear, Lock, Sent};
 use super::recent::Recent;
-use super::scripts::{Script, scripts, sha1};
+use super::scripts::{Script, scripts};
 use super::summary::{Audit, Summaries};
 use super::verb::Verb;
 use crate::monitor::{Line, Source};
@@ -40,55 +46,6 @@ pub struct Auditor {
     first_at: Option<UnixTime>,
     last_at: UnixTime,
     swept_at: u64,
-}
-
-/// A key and its database.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Name {
-    database: u32,
-    key: Box<[u8]>,
-}
-
-#[derive(PartialEq, Eq, Hash)]
-struct NameRef<'a> {
-    database: u32,
-    key: &'a [u8],
-}
-
-impl Equivalent<Name> for NameRef<'_> {
-    fn equivalent(&self, name: &Name) -> bool {
-        self.database == name.database && *self.key == *name.key
-    }
-}
-
-/// Something that concerns a lock.
-struct Told<'a> {
-    command: Command,
-    at: UnixTime,
-    line: u64,
-    within: Option<u64>,
-    script: Option<&'a [u8]>,
-    answer: Option<Reply>,
-}
-
-impl Told<'_> {
-    fn new(line: u64, at: UnixTime, command: Command) -> Self {
-        Self { command, at, line, within: None, script: None, answer: None }
-    }
-}
-
-/// A script whose calls are being listed.
-#[derive(Debug)]
-struct Running {
-    client: Arc<str>,
-    command: Command,
-    at: UnixTime,
-    line: u64,
-    name: Option<Name>,
-    /// Its SHA-1, if it is a known one.
-    known: Option<Vec<u8>>,
-    /// Whether a call of it was listed.
-    has_called: bool,
 }
 
 /// How often it is looked whether something can be forgotten, in lines.
@@ -221,59 +178,6 @@ impl Auditor {
         }
     }
 
-    /// EVAL or EVALSHA: what it does follows in the next lines.
-    fn run(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
-        let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
-        let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
-        let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
-        let has_keys = count.quoted() != b"0";
-        let key = line.word(3).filter(|_| has_keys).map(|key| key.bytes());
-        let name = key.map(|key| Name { database: line.database, key: key.into() });
-        let known = self.scripts.contains_key(&sha1).then_some(sha1);
-        self.running = Some(Running {
-            client: String::from_utf8_lossy(address).into(),
-            command: line.command(),
-            at: line.at,
-            line: number,
-            name,
-            known,
-            has_called: false,
-        });
-    }
-
-    /// A call of the script that runs.
-    fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
-        let Some(mut running) = self.running.take() else { return };
-        let begins = !running.has_called;
-        running.has_called = true;
-        match (&running.known, &running.name) {
-            (Some(sha1), Some(name)) if begins => {
-                let claims = self.scripts.get(sha1).is_some_and(|script| script.claims);
-                if claims || self.locks.contains_key(name) {
-                    let (name, sha1) = (name.clone(), sha1.clone());
-                    let address = running.client.as_bytes().to_vec();
-                    let told = Told::new(running.line, running.at, running.command.clone());
-                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
-                }
-            }
-            (Some(_), _) => {}
-            (None, _) => self.foreign_call(&running, number, line, verb),
-        }
-        self.running = Some(running);
-    }
-
-    /// A call of a script that is nobody's: as if the client itself had sent it.
-    fn foreign_call(&mut self, running: &Running, number: u64, line: &Line<'_>, verb: Verb) {
-        let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
-        let known = self.locks.contains_key(&NameRef { database: line.database, key: &key });
-        let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
-        if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
-            let address = running.client.as_bytes().to_vec();
-            let told = Told::new(number, line.at, line.command());
-            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
-        }
-    }
-
     fn steer(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let Some(name) = self.watching.get(address).cloned() else { return };
         let command = line.command();
@@ -339,11 +243,6 @@ fn collect(episodes: &mut Option<Vec<Episode>>, lock: &mut Lock) {
     if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
         all.append(of_lock);
     }
-}
-
-/// Whether a SET says NX.
-fn is_conditional(line: &Line<'_>) -> bool {
-    line.words().skip(3).any(|word| word.quoted().eq_ignore_ascii_case(b"NX"))
 }
 
 /// The key in a key as Java serialisation writes a string.

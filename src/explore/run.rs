@@ -2,8 +2,9 @@
 
 use std::{panic, thread};
 
-use super::expand::{Expander, Hit, Outbox};
+use super::expand::{Expander, Outbox};
 use super::memo::Memo;
+use super::met::{AllMet, Met};
 use super::places::Places;
 use super::property::{Properties, Property};
 use super::route::Atlas;
@@ -15,8 +16,6 @@ use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of
 const BATCH: usize = 1 << 15;
 /// Fewer worlds than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 9;
-/// Violations of one property kept, to choose the most readable from.
-const MOST_HITS: usize = 1 << 16;
 
 impl Search<'_> {
     /// Runs it; `watch` is told how far it is, now and then.
@@ -36,15 +35,7 @@ pub(super) struct Run<'a> {
     levels: Levels,
     first: (Index, Places),
     steps: u64,
-    met: Vec<Met>,
-}
-
-/// The violations of one property at the least distance from the start.
-#[derive(Clone, Debug)]
-struct Met {
-    property: Property,
-    length: u32,
-    hits: Vec<Hit>,
+    met: AllMet,
 }
 
 impl<'a> Run<'a> {
@@ -69,14 +60,23 @@ impl<'a> Run<'a> {
         let shard = shard_of(hash);
         visited.shards_mut()[shard].add(hash, &words);
         let first = (visited.find(&words).unwrap_or_default(), places);
-        Self { search, asked, symmetry, memo, visited, levels: Levels::default(), first, steps: 0, met: Vec::new() }
+        Self {
+            search,
+            asked,
+            symmetry,
+            memo,
+            visited,
+            levels: Levels::default(),
+            first,
+            steps: 0,
+            met: AllMet::default(),
+        }
     }
 
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.go_on(watch);
         let unjudged = self.judge_the_future(end);
-        self.met.sort_by_key(|met| met.property);
         Findings {
             worlds: self.visited.len(),
             steps: self.steps,
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
             runs: self.memo.runs(),
             end,
             unjudged,
-            violations: self.met.iter().map(|met| self.violation(met)).collect(),
+            violations: self.met.in_order().into_iter().map(|met| self.violation(met)).collect(),
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
         }
         let unjudged = unjudged.collect();
         let lost = self.atlas().lost_for_ever(properties);
-        self.met.extend(lost.into_iter().map(|(property, length, hits)| Met { property, length, hits }));
+        self.met.extend(lost);
         unjudged
     }
 
@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
             self.store(&outboxes);
             for outbox in &outboxes {
                 self.steps += outbox.steps;
-                self.note(&outbox.violations, depth);
+                self.met.note(&outbox.violations, depth);
             }
             let progress = Progress { worlds: self.visited.len(), depth, bytes: self.visited.bytes() };
             watch(&progress);
@@ -216,21 +216,9 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Keeps the violations at the least distance of each property.
-    fn note(&mut self, violations: &[Hit], depth: u32) {
-        for hit in violations {
-            let length = depth + u32::from(hit.by.is_some());
-            match self.met.iter_mut().find(|met| met.property == hit.property) {
-                None => self.met.push(Met { property: hit.property, length, hits: vec![*hit] }),
-                Some(met) if met.length == length && met.hits.len() < MOST_HITS => met.hits.push(*hit),
-                Some(_) => {}
-            }
-        }
-    }
-
     fn is_satisfied(&self) -> bool {
         let all = self.search.properties.iter().count();
-        self.search.stop == Stop::AllViolated && all > 0 && self.met.len() == all
+        self.search.stop == Stop::AllViolated && all > 0 && self.met.properties() == all
     }
 }
 

@@ -1,12 +1,13 @@
 //! The simulated server by itself: what it promises as a value, and dialogues to read.
 
+mod comparing;
 mod dialogue;
+mod scripts;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use lockshift::modern::Native;
 use lockshift::sim::{Flavour, Message, Server, Session, Value, Via};
-use lockshift::wire::{Command, Key, Pending, Reply, Transcript, UnixTime};
+use lockshift::wire::{Command, Key, Reply, UnixTime};
 
 use self::dialogue::{Dialogue, command};
 
@@ -94,145 +95,6 @@ fn a_watched_key_fails_the_transaction_even_by_expiring() {
         24  B  EXEC                      -> (error) EXECABORT Transaction discarded because of previous errors.
     ",
     );
-}
-
-#[test]
-fn native_compare_commands_exist_where_the_server_has_them() {
-    for (flavour, delifeq, delex, set) in [
-        (Flavour::Redis70, false, false, false),
-        (Flavour::Redis84, false, true, true),
-        (Flavour::Valkey9, true, false, true),
-    ] {
-        let mut server = Server::new(flavour);
-        let has =
-            |text: &str, server: &mut Server| !matches!(server.call(ALICE, &command(text), at(0)), Reply::Error(_));
-        assert_eq!(server.knows(&command("DELIFEQ")), delifeq, "{flavour:?}");
-        assert_eq!(has("DELIFEQ lock a", &mut server), delifeq, "{flavour:?}");
-        assert_eq!(has("DELEX lock IFEQ a", &mut server), delex, "{flavour:?}");
-        assert_eq!(has("SET lock b IFEQ a PX 5", &mut server), set, "{flavour:?}");
-        let Reply::Array(known) = server.call(ALICE, &command("COMMAND INFO delifeq DELEX set"), at(0)) else {
-            panic!()
-        };
-        let known: Vec<_> = known.iter().map(|row| *row != Reply::Nil).collect();
-        assert_eq!(known, [delifeq, delex, true], "COMMAND INFO of {flavour:?}");
-    }
-}
-
-#[test]
-fn native_compare_commands_are_detected_as_on_a_real_server() {
-    let table = [
-        (Flavour::Redis70, Native::NONE),
-        (Flavour::Redis84, Native::REDIS_8_4),
-        (Flavour::Valkey9, Native::VALKEY_9_0),
-    ];
-    for (flavour, native) in table {
-        let mut server = Server::new(flavour);
-        let mut redis = Transcript::new();
-        let Err(Pending::Send(question)) = Native::detect(&mut redis) else { panic!("detection asks") };
-        redis.record_reply(server.call(ALICE, &question, at(0)));
-        assert_eq!(Native::detect(redis.rewind()), Ok(native), "{flavour:?}");
-    }
-}
-
-#[test]
-fn compare_and_delete_without_lua() {
-    let release = |delete: &str| {
-        format!(
-            "
-        0  A  SET lock a PX 100         -> OK
-        1  B  {delete} b                -> 0
-        1  B  SET lock b IFEQ b PX 100  -> (nil)
-        2  A  SET lock a IFEQ a PX 100  -> OK
-        2  A  PTTL lock                 -> 100
-        3  A  {delete} a                -> 1
-        3  A  {delete} a                -> 0
-        3  A  SET lock a IFEQ a         -> (nil)
-        4  A  HSET lock f v             -> 1
-        4  A  SET lock a IFEQ a         -> (error) WRONGTYPE Operation against a key holding the wrong kind of value
-    "
-        )
-    };
-    Dialogue::with(Flavour::Valkey9).goes(&release("DELIFEQ lock"));
-    Dialogue::with(Flavour::Redis84).goes(&release("DELEX lock IFEQ"));
-}
-
-#[test]
-fn a_script_is_known_once_it_was_sent() {
-    Dialogue::with(Flavour::Redis70).goes("
-        0  A  EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0  -> (error) NOSCRIPT No matching script. Please use EVAL.
-        1  A  EVAL 'return 1' 0                                   -> 1
-        2  B  EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0  -> 1
-        3  B  SCRIPT FLUSH                                        -> OK
-        4  B  SCRIPT EXISTS e0e1f9fabfc9d4800c877a703b823ac0578ff8db -> [0]
-    ");
-}
-
-#[test]
-fn a_script_selects_a_database_for_itself_only() {
-    Dialogue::with(Flavour::Redis70).goes(
-        "
-        0  A  SET k zero                                                                  -> OK
-        1  A  SELECT 1                                                                    -> OK
-        2  A  EVAL 'redis.call(\"select\", 0) return redis.call(\"get\", KEYS[1])' 1 k  -> \"zero\"
-        3  A  GET k                                                                       -> (nil)
-        4  B  GET k                                                                       -> \"zero\"
-    ",
-    );
-}
-
-#[test]
-fn time_in_a_script_is_the_clock_that_was_handed_in() {
-    let mut server = Server::default();
-    let time = command("EVAL 'return redis.call(\"time\")' 0");
-    let now = UnixTime::from_nanos(1_795_245_592_123_456_789);
-    let expected = Reply::Array(vec![Reply::bulk("1795245592"), Reply::bulk("123456")]);
-    assert_eq!(server.call(ALICE, &time, now), expected);
-    assert_eq!(server.call(ALICE, &command("TIME"), now), expected);
-}
-
-#[test]
-fn a_script_leaves_nothing_behind_and_cannot_reach_out() {
-    let mut server = Server::default();
-    for attempt in [
-        "x = 1",
-        "string.x = 1",
-        "redis.x = 1",
-        "rawset(_G, \"x\", 1)",
-        "getmetatable(\"\").x = 1",
-        "return os.time()",
-        "return io",
-        "return require",
-        "return loadstring(\"x = 1\")",
-        "return setfenv",
-        "return math.random()",
-    ] {
-        let reply = server.call(ALICE, &Command::new("EVAL").arg(attempt).arg("0"), at(0));
-        assert_eq!(reply.error_code(), Some("ERR"), "{attempt}: {reply}");
-    }
-}
-
-#[test]
-fn a_script_without_end_is_stopped() {
-    let mut server = Server::default();
-    for endless in ["while true do end", "while true do pcall(function() while true do end end) end"] {
-        let reply = server.call(ALICE, &Command::new("EVAL").arg(endless).arg("0"), at(0));
-        assert_eq!(reply.error_code(), Some("ERR"), "{endless}: {reply}");
-    }
-    assert_eq!(server.call(ALICE, &command("EVAL 'return 1' 0"), at(0)), Reply::Int(1));
-}
-
-#[test]
-fn a_script_that_takes_too_much_is_an_error_and_the_next_one_is_not() {
-    let mut server = Server::default();
-    for deep in [
-        "local t = {} t[1] = t return t",
-        "local function f() return 1 + f() end return f()",
-        "return string.rep(\"x\", 2^30)",
-    ] {
-        let reply = server.call(ALICE, &Command::new("EVAL").arg(deep).arg("0"), at(0));
-        assert!(reply.to_string().contains("(error)"), "{deep}");
-        assert_eq!(server.call(ALICE, &command("EVAL 'return 1' 0"), at(0)), Reply::Int(1));
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! - `walk`: how the steps below are written and checked
 //! - `redis_page`, `php_article`, `by_php`, ...: the steps of a try and of a release, line by line
 //! - `own`: extension, standing, and a try whose reply was lost
-//! - `clients`: the articles' classes
+//! - `clients`, `jedis_class`: the articles' classes
 //! - `scripts`: the articles' Lua, byte for byte
 
 mod by_csharp_and_go;
@@ -15,12 +15,14 @@ mod by_node;
 mod by_php;
 mod by_php_json;
 mod by_python;
+mod by_redis_py;
 mod by_resque;
 mod by_ruby;
 mod catalogue;
 mod clients;
 mod java_article;
 mod jedis_article;
+mod jedis_class;
 mod own;
 mod php_article;
 mod properties;

@@ -1,0 +1,63 @@
+//! Scripts: MONITOR lists EVAL first, and the calls that it makes behind it.
+
+use super::Auditor;
+use super::name::{Name, NameRef};
+use super::told::{Running, Told, is_conditional};
+use crate::audit::scripts::sha1;
+use crate::audit::verb::Verb;
+use crate::monitor::Line;
+
+impl Auditor {
+    /// EVAL or EVALSHA: what it does follows in the next lines.
+    pub(super) fn run(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
+        let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
+        let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
+        let has_keys = count.quoted() != b"0";
+        let key = line.word(3).filter(|_| has_keys).map(|key| key.bytes());
+        let name = key.map(|key| Name { database: line.database, key: key.into() });
+        let known = self.scripts.contains_key(&sha1).then_some(sha1);
+        self.running = Some(Running {
+            client: String::from_utf8_lossy(address).into(),
+            command: line.command(),
+            at: line.at,
+            line: number,
+            name,
+            known,
+            has_called: false,
+        });
+    }
+
+    /// A call of the script that runs.
+    pub(super) fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(mut running) = self.running.take() else { return };
+        let begins = !running.has_called;
+        running.has_called = true;
+        match (&running.known, &running.name) {
+            (Some(sha1), Some(name)) if begins => {
+                let claims = self.scripts.get(sha1).is_some_and(|script| script.claims);
+                if claims || self.locks.contains_key(name) {
+                    let (name, sha1) = (name.clone(), sha1.clone());
+                    let address = running.client.as_bytes().to_vec();
+                    let told = Told::new(running.line, running.at, running.command.clone());
+                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
+                }
+            }
+            (Some(_), _) => {}
+            (None, _) => self.foreign_call(&running, number, line, verb),
+        }
+        self.running = Some(running);
+    }
+
+    /// A call of a script that is nobody's: as if the client itself had sent it.
+    fn foreign_call(&mut self, running: &Running, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
+        let known = self.locks.contains_key(&NameRef { database: line.database, key: &key });
+        let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
+        if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
+            let address = running.client.as_bytes().to_vec();
+            let told = Told::new(number, line.at, line.command());
+            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
+        }
+    }
+}
