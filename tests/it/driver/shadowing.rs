@@ -10,8 +10,9 @@ use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::cmd;
 
+use super::gate::Gate;
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token_on};
-use crate::patience::until;
+use crate::patience::{pause, until};
 use crate::server::{Options, Server};
 
 const SHADOW: &str = "{k}:shadow";
@@ -22,6 +23,7 @@ in_both_worlds!(
     a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out,
     a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
     a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
+    the_lock_is_given_back_once_its_shadow_is,
     clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
     a_shadow_whose_server_refuses_or_is_gone_troubles_nobody,
     a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
@@ -145,6 +147,24 @@ fn a_lock_that_is_lost_with_its_shadow_is_no_double_hold<W: World>() {
     assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
 }
 
+fn the_lock_is_given_back_once_its_shadow_is<W: World + 'static>() {
+    let (server, shadows) = (Server::start(), Server::start());
+    let (alice, alices) = client::<W>(&server, &shadows);
+    let guard = alice.win();
+    until_there_are(&shadows, &[SHADOW]);
+    let mut gate = Gate::shut(&shadows);
+    let releasing = thread::spawn(move || release(&alice, guard));
+
+    gate.until_waiting(1);
+    pause(ms(20));
+    assert_eq!(keys(&server), ["k"], "if it were given back, it would be by now");
+    gate.open();
+
+    releasing.join().expect("it says what went wrong");
+    assert_eq!((keys(&server), keys(&shadows)), (vec![], vec![]));
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+}
+
 /// Whoever has the lock next finds the shadow given back, however quickly it comes.
 fn clients_that_hand_the_lock_to_each_other_find_the_shadow_free<W: World>() {
     const ROUNDS: usize = 40;
@@ -234,6 +254,8 @@ fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
     let guard = alice.win();
     until_counted::<W>(&alices, Tally { agreed: 1, ..Tally::default() });
     alice.abandon(guard);
-    drop((alice, alices));
-    assert_eq!(keys(&server), ["k", SHADOW]);
+    assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(_))));
+    until_counted::<W>(&alices, Tally { agreed: 2, ..Tally::default() });
+    pause(ms(20));
+    assert_eq!(keys(&server), ["k", SHADOW], "if it were given back, it would be by now");
 }
