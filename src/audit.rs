@@ -40,6 +40,7 @@ mod episode;
 mod finding;
 mod grammar;
 mod hold;
+mod spot;
 mod talk;
 
 mod clash;

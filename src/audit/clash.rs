@@ -45,7 +45,7 @@ impl Lock {
         }
         ear.findings.push(Finding {
             race: "stamp-written-back",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![hold.client.clone()],
@@ -88,7 +88,7 @@ impl Lock {
         lines.dedup();
         ear.findings.push(Finding {
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![rival.client.clone(), hold.client.clone()],

@@ -9,35 +9,27 @@ use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
 use super::hold::{Hold, Written};
-use super::kinds::Kinds;
 use super::said::Said;
 use super::scripts::Script;
+use super::spot::Spot;
 use super::talk::{Overwrote, Talk, Went};
-use super::tally::Tally;
 use crate::sim::{Flavour, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One key that is a lock.
 #[derive(Debug)]
 pub(super) struct Lock {
-    pub(super) key: Key,
+    /// The key that is being talked of.
+    pub(super) here: Spot,
     pub(super) database: u32,
     server: Server,
-    /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
-    pub(super) is_known: bool,
-    pub(super) written: Option<Written>,
     pub(super) talks: Vec<Talk>,
     /// Where the talk of a client is, by the address of its name: a client has one name only.
     places: HashMap<usize, usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
-    /// The kinds of those who have won it.
-    pub(super) winners: Kinds,
-    pub(super) tally: Tally,
     pub(super) last_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
-    /// The line of the value that somebody was found to wait for in vain.
-    pub(super) starved_by: Option<u64>,
 }
 
 /// What is heard of a lock, and where that goes.
@@ -79,19 +71,14 @@ impl Lock {
     /// A key of which nothing is known yet.
     pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
         Self {
-            key,
+            here: Spot::new(key),
             database,
             server: Server::new(Flavour::Redis70),
-            is_known: false,
-            written: None,
             talks: Vec::new(),
             places: HashMap::default(),
             holds: Vec::new(),
-            winners: Kinds::default(),
-            tally: Tally::default(),
             last_at: at,
             episodes: None,
-            starved_by: None,
         }
     }
 
@@ -99,24 +86,24 @@ impl Lock {
     pub(super) fn hear(&mut self, ear: &mut Ear<'_>, sent: &Sent<'_>) {
         self.last_at = sent.at;
         self.lapse(ear, sent.at, Some(sent.line));
-        let written = self.written.clone();
-        let before = self.server.peek(&self.key, sent.at);
+        let written = self.here.written.clone();
+        let before = self.server.peek(&self.here.key, sent.at);
         let reply = self.run(sent);
-        let after = self.server.peek(&self.key, sent.at);
+        let after = self.server.peek(&self.here.key, sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
-        let went = self.talks[place].hear(ear.grammar, &self.key, said.clone());
+        let went = self.talks[place].hear(ear.grammar, &self.here.key, said.clone());
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
-        self.tally.undecided += u64::from(was_undecided && went != Went::On);
+        self.here.tally.undecided += u64::from(was_undecided && went != Went::On);
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
-        self.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.
@@ -127,12 +114,12 @@ impl Lock {
 
     /// What stands in the key.
     pub(super) fn stored(&self, at: UnixTime) -> Option<Stored> {
-        self.server.peek(&self.key, at)
+        self.server.peek(&self.here.key, at)
     }
 
     /// Whether anything stands in the key.
     pub(super) fn stands(&self, at: UnixTime) -> bool {
-        self.server.holds(&self.key, at)
+        self.server.holds(&self.here.key, at)
     }
 
     /// Whether nothing stands in it and nobody holds or asks.
@@ -200,11 +187,11 @@ impl Lock {
         };
         let (old, new) = (value(&change.before), value(&change.after));
         match new {
-            None => self.written = None,
+            None => self.here.written = None,
             Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
                 let value = new.to_vec();
-                self.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
+                self.here.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
             }
             Some(_) => {}
         }
@@ -223,6 +210,6 @@ impl Lock {
 
     /// How sure a verdict about this talk is.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.is_known { Certainty::Certain } else { Certainty::Likely }
+        if self.here.is_known { Certainty::Certain } else { Certainty::Likely }
     }
 }

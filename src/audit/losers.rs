@@ -15,7 +15,7 @@ impl Lock {
         let Some(overwrote) = talk.overwrote.clone().filter(|overwrote| overwrote.line == said.line) else { return };
         let looked = talk.looked().map(|looked| (looked.line, looked.reads().is_some()));
         let client = talk.client.clone();
-        if let Some(written) = &mut self.written {
+        if let Some(written) = &mut self.here.written {
             written.by_loser = true;
         }
         let winner = self.holds.iter().position(|hold| hold.client != client && hold.is_live(said.at));
@@ -37,7 +37,7 @@ impl Lock {
         let old = overwrote.before.as_ref().map(|before| before.value.clone()).unwrap_or_default();
         let finding = Finding {
             race: "loser-moves-lease",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![hold.client.clone(), client.clone()],
@@ -71,7 +71,7 @@ impl Lock {
         let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
         ear.findings.push(Finding {
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![client.clone()],
@@ -93,7 +93,7 @@ impl Lock {
         at: UnixTime,
         line: Option<u64>,
     ) {
-        let Some(written) = self.written.as_ref().filter(|written| written.by_loser) else { return };
+        let Some(written) = self.here.written.as_ref().filter(|written| written.by_loser) else { return };
         let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
         let stands = self.stored(at).is_some();
         if is_later && stands && ear.findings[finding].race == "loser-moves-lease" {
