@@ -14,7 +14,7 @@ use super::said::Said;
 use super::scripts::Script;
 use super::talk::{Overwrote, Talk, Went};
 use super::tally::Tally;
-use crate::sim::{Flavour, Server, Session, Stored, Value};
+use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One key that is a lock.
@@ -25,7 +25,9 @@ pub(super) struct Lock {
     server: Server,
     /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
     pub(super) is_known: bool,
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
+    /// What stood in the key when somebody last looked.
+    seen: Option<Arc<Stored>>,
     pub(super) talks: Vec<Talk>,
     /// Where the talk of a client is, by the address of its name: a client has one name only.
     places: HashMap<usize, usize, FxBuildHasher>,
@@ -60,13 +62,13 @@ pub(super) struct Sent<'a> {
     pub(super) answer: Option<Reply>,
 }
 
-/// What changed by a command.
+/// What changed by a command. What did not change is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    pub(super) before: Option<Stored>,
-    pub(super) after: Option<Stored>,
+    pub(super) before: Option<Arc<Stored>>,
+    pub(super) after: Option<Arc<Stored>>,
     /// Who had written what stood there before.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
 }
 
 /// With so many clients a lock talks at a time; connections come and go.
@@ -84,6 +86,7 @@ impl Lock {
             server: Server::new(Flavour::Redis70),
             is_known: false,
             written: None,
+            seen: None,
             talks: Vec::new(),
             places: HashMap::default(),
             holds: Vec::new(),
@@ -100,9 +103,9 @@ impl Lock {
         self.last_at = sent.at;
         self.lapse(ear, sent.at, Some(sent.line));
         let written = self.written.clone();
-        let before = self.server.peek(&self.key, sent.at);
+        let before = self.look(sent.at);
         let reply = self.run(sent);
-        let after = self.server.peek(&self.key, sent.at);
+        let after = self.look(sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
@@ -126,8 +129,18 @@ impl Lock {
     }
 
     /// What stands in the key.
-    pub(super) fn stored(&self, at: UnixTime) -> Option<Stored> {
-        self.server.peek(&self.key, at)
+    pub(super) fn stored(&self, at: UnixTime) -> Option<Seen<'_>> {
+        self.server.see(&self.key, at)
+    }
+
+    /// The same, kept: a copy is made only of what was not seen before.
+    fn look(&mut self, at: UnixTime) -> Option<Arc<Stored>> {
+        let now = self.server.see(&self.key, at);
+        let is_as_seen = now.zip(self.seen.as_deref()).is_some_and(|(now, seen)| now == *seen);
+        if !is_as_seen {
+            self.seen = now.map(|now| Arc::new(now.to_stored()));
+        }
+        self.seen.clone()
     }
 
     /// Whether anything stands in the key.
@@ -193,7 +206,7 @@ impl Lock {
     }
 
     fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
-        let value = |stored: &'a Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
+        let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
             Some(Value::Text(text)) => Some(text.as_slice()),
             Some(_) => Some(&[] as &[u8]),
             None => None,
@@ -204,7 +217,8 @@ impl Lock {
             Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
                 let value = new.to_vec();
-                self.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
+                let written = Written { client, line: said.line, at: said.at, value, by_loser: false };
+                self.written = Some(Arc::new(written));
             }
             Some(_) => {}
         }
