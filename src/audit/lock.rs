@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::deletion;
 use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
@@ -165,6 +166,9 @@ impl Lock {
         if sent.command.is("MULTI") || sent.command.is("EXEC") || sent.command.is("WATCH") || sent.command.is("UNWATCH")
         {
             return Reply::ok();
+        }
+        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+            return reply;
         }
         let reply = self.server.call(SESSION, &sent.command, sent.at);
         let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
