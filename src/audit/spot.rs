@@ -1,8 +1,11 @@
 //! One key of a lock: what stands in it, and what came of those whose lock it is.
 
+use std::sync::Arc;
+
 use super::hold::Written;
 use super::kinds::Kinds;
 use super::tally::Tally;
+use crate::sim::Stored;
 use crate::wire::Key;
 
 /// One key of a lock.
@@ -11,7 +14,9 @@ pub(super) struct Spot {
     pub(super) key: Key,
     /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
     pub(super) is_known: bool,
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
+    /// What stood in the key when somebody last looked.
+    pub(super) seen: Option<Arc<Stored>>,
     /// The kinds of those who have won it.
     pub(super) winners: Kinds,
     pub(super) tally: Tally,
@@ -26,6 +31,7 @@ impl Spot {
             key,
             is_known: false,
             written: None,
+            seen: None,
             winners: Kinds::default(),
             tally: Tally::default(),
             starved_by: None,
