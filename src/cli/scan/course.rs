@@ -49,7 +49,7 @@ impl<'a> Course<'a> {
             match self.server(master) {
                 Ok(Ended::Whole) => {}
                 Ok(ended) => return ended,
-                Err(failure) => return Ended::Lost(failure),
+                Err(failure) => return self.pace.stopped_after_all().map_or(Ended::Lost(failure), Ended::Stopped),
             }
         }
         Ended::Whole

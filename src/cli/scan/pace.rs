@@ -44,6 +44,13 @@ impl Pace {
         self.asked.get().copied()
     }
 
+    /// Who has asked to stop, after a reply did not come: the signal may be what has ended the wait for it, and not have been
+    /// heard yet.
+    pub(super) fn stopped_after_all(&self) -> Option<Request> {
+        host::sleep(SLICE);
+        self.stopped()
+    }
+
     /// Pauses until so many keys, that were begun then, may have been seen.
     pub(super) fn hold_back(&self, visited: u64, began: MonoTime) {
         let Some(rate) = self.rate else { return };
