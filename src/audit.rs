@@ -28,6 +28,7 @@
 mod kinds;
 mod said;
 mod scripts;
+mod spots;
 mod stamp;
 mod tally;
 mod verb;
@@ -45,6 +46,7 @@ mod talk;
 
 mod clash;
 mod judge;
+mod keys;
 mod lifetimes;
 mod lock;
 mod losers;

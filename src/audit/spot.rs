@@ -1,4 +1,7 @@
 //! One key of a lock: what stands in it, and what came of those whose lock it is.
+//!
+//! Most locks have one key. A bridge holds two, and on each of them somebody else has a lock of his own; where owner and
+//! stamp stand in two keys, both are one lock.
 
 use super::hold::Written;
 use super::kinds::Kinds;
@@ -9,6 +12,10 @@ use crate::wire::Key;
 #[derive(Debug)]
 pub(super) struct Spot {
     pub(super) key: Key,
+    /// Its place among the keys of the lock.
+    pub(super) number: u8,
+    /// The place of the key that those name whose lock this is: its own, unless it is no lock by itself.
+    pub(super) home: u8,
     /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
     pub(super) is_known: bool,
     pub(super) written: Option<Written>,
@@ -20,10 +27,12 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// A key of which nothing is known yet.
+    /// A key of which nothing is known yet, a lock of its own.
     pub(super) fn new(key: Key) -> Self {
         Self {
             key,
+            number: 0,
+            home: 0,
             is_known: false,
             written: None,
             winners: Kinds::default(),
