@@ -70,7 +70,7 @@ impl Lock {
         let (talk, rival) = (&self.talks[place], &self.holds[rival]);
         let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
         let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
-        let race = race_of(talk, before.as_ref(), hold);
+        let race = race_of(talk, before.as_deref(), hold);
         let says = format!(
             "{} holds since line {} and {} since line {}: {}",
             rival.client,

@@ -1,5 +1,7 @@
 //! The several keys of one lock: which of them is being talked of, and what a command has done to the others.
 
+use std::sync::Arc;
+
 use super::finding::Certainty;
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
@@ -54,8 +56,8 @@ impl Lock {
     }
 
     /// What stands in the keys that are not being talked of.
-    pub(super) fn stored_beside(&self, at: UnixTime) -> Vec<(u8, Option<Stored>)> {
-        self.beside.iter().map(|spot| (spot.number, self.server.peek(&spot.key, at))).collect()
+    pub(super) fn look_at_others(&mut self, at: UnixTime) -> Vec<(u8, Option<Arc<Stored>>)> {
+        self.beside.iter_mut().map(|spot| (spot.number, spot.look(&self.server, at))).collect()
     }
 
     /// Thinks about what a command has done to the keys that stood like this before, and are not the one it was about.
@@ -64,12 +66,12 @@ impl Lock {
         ear: &mut Ear<'_>,
         place: usize,
         said: &Said,
-        before: Vec<(u8, Option<Stored>)>,
+        before: Vec<(u8, Option<Arc<Stored>>)>,
     ) {
         let home = self.here.number;
         for (number, before) in before {
             self.turn_to(number);
-            let after = self.stored(said.at);
+            let after = self.here.look(&self.server, said.at);
             if after != before {
                 let change = Change { before, after, written: self.here.written.clone() };
                 self.remember_write(place, said, &change);

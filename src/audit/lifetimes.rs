@@ -123,7 +123,7 @@ impl Lock {
         if let Some(finding) = ear.findings.last_mut() {
             finding.certainty = finding.certainty.min(Certainty::Likely);
             finding.shown_by(written.line);
-            finding.clients.push(written.client);
+            finding.clients.push(written.client.clone());
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::deletion;
 use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
@@ -13,7 +14,7 @@ use super::said::Said;
 use super::scripts::Script;
 use super::spot::Spot;
 use super::talk::{Overwrote, Talk, Went};
-use crate::sim::{Flavour, Server, Session, Stored, Value};
+use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One key that is a lock.
@@ -53,13 +54,13 @@ pub(super) struct Sent<'a> {
     pub(super) answer: Option<Reply>,
 }
 
-/// What changed by a command.
+/// What changed by a command. What did not change is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    pub(super) before: Option<Stored>,
-    pub(super) after: Option<Stored>,
+    pub(super) before: Option<Arc<Stored>>,
+    pub(super) after: Option<Arc<Stored>>,
     /// Who had written what stood there before.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
 }
 
 /// With so many clients a lock talks at a time; connections come and go.
@@ -89,11 +90,11 @@ impl Lock {
         self.last_at = sent.at;
         self.turn_to_home_of(key);
         self.lapse(ear, sent.at, Some(sent.line));
-        let beside = self.stored_beside(sent.at);
+        let beside = self.look_at_others(sent.at);
         let written = self.here.written.clone();
-        let before = self.server.peek(&self.here.key, sent.at);
+        let before = self.here.look(&self.server, sent.at);
         let reply = self.run(sent);
-        let after = self.server.peek(&self.here.key, sent.at);
+        let after = self.here.look(&self.server, sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
@@ -121,8 +122,8 @@ impl Lock {
     }
 
     /// What stands in the key.
-    pub(super) fn stored(&self, at: UnixTime) -> Option<Stored> {
-        self.server.peek(&self.here.key, at)
+    pub(super) fn stored(&self, at: UnixTime) -> Option<Seen<'_>> {
+        self.server.see(&self.here.key, at)
     }
 
     /// Whether nothing stands in its keys and nobody holds or asks.
@@ -148,6 +149,9 @@ impl Lock {
         if sent.command.is("MULTI") || sent.command.is("EXEC") || sent.command.is("WATCH") || sent.command.is("UNWATCH")
         {
             return Reply::ok();
+        }
+        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+            return reply;
         }
         let reply = self.server.call(SESSION, &sent.command, sent.at);
         let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
@@ -191,7 +195,7 @@ impl Lock {
     }
 
     pub(super) fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
-        let value = |stored: &'a Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
+        let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
             Some(Value::Text(text)) => Some(text.as_slice()),
             Some(_) => Some(&[] as &[u8]),
             None => None,
@@ -202,7 +206,8 @@ impl Lock {
             Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
                 let value = new.to_vec();
-                self.here.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
+                let written = Written { client, line: said.line, at: said.at, value, by_loser: false };
+                self.here.written = Some(Arc::new(written));
             }
             Some(_) => {}
         }

@@ -1,5 +1,7 @@
 //! Losers of a takeover: they have written over the winner's value all the same.
 
+use std::sync::Arc;
+
 use super::finding::Finding;
 use super::hold::Disturbed;
 use super::lock::{Ear, Lock};
@@ -16,7 +18,7 @@ impl Lock {
         let looked = talk.looked().map(|looked| (looked.line, looked.reads().is_some()));
         let client = talk.client.clone();
         if let Some(written) = &mut self.here.written {
-            written.by_loser = true;
+            Arc::make_mut(written).by_loser = true;
         }
         let winner = self.live_but(&client, said);
         if winner.is_some_and(|winner| self.is_giving_back(winner)) {
@@ -62,7 +64,7 @@ impl Lock {
     }
 
     /// Nobody holds, and the loser has left a lock behind.
-    fn phantom(&self, ear: &mut Ear<'_>, client: &std::sync::Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
+    fn phantom(&self, ear: &mut Ear<'_>, client: &Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
         let (race, why) = match (looked, &said.reply) {
             (Some((_, false)), _) => ("phantom-after-nil-get", "its GET had found nothing"),
             (_, Reply::Nil) => ("phantom-after-release", "the lock had been given back since its GET"),

@@ -40,14 +40,12 @@ impl Auditor {
                 let script = self.scripts.get(sha1);
                 let claims = script.is_some_and(|script| script.claims);
                 if claims || self.is_lock(name.database, &name.key) {
-                    let (name, sha1) = (name.clone(), sha1.clone());
                     let before = script.map_or(0, |script| script.before);
-                    let others: Vec<&[u8]> =
-                        running.command.args().iter().skip(2).take(before).map(Vec::as_slice).collect();
-                    self.join(name.database, &name.key, &others, Joined::ByItself, running.at);
-                    let address = running.client.as_bytes().to_vec();
+                    let others = running.command.args().iter().skip(2).take(before);
+                    self.join(name, others, Joined::ByItself, running.at);
                     let told = Told::new(running.line, running.at, running.command.clone());
-                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
+                    let told = Told { script: Some(sha1), ..told };
+                    self.tell(name.database, &name.key, running.client.as_bytes(), told);
                 }
             }
             (Some(_), _) => {}
@@ -62,9 +60,8 @@ impl Auditor {
         let known = self.is_lock(line.database, &key);
         let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
         if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
-            let address = running.client.as_bytes().to_vec();
-            let told = Told::new(number, line.at, line.command());
-            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
+            let told = Told { within: Some(running.line), ..Told::new(number, line.at, line.command()) };
+            self.tell(line.database, &key, running.client.as_bytes(), told);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Locks of several keys: which keys they are, the commands say that a try begins with.
 
+use super::Auditor;
 use super::name::{Name, NameRef};
 use super::told::Told;
-use super::{Auditor, lock_of};
 use crate::audit::said::Said;
 use crate::audit::spots::Spots;
 use crate::monitor::Line;
@@ -38,32 +38,41 @@ impl Auditor {
             }
             return;
         }
-        self.join(line.database, first, others, Joined::AsPart, line.at);
+        let name = Name { database: line.database, key: (*first).into() };
+        self.join(&name, others, Joined::AsPart, line.at);
         self.tell(line.database, first, address, Told::new(number, line.at, command.clone()));
     }
 
-    /// From now on these keys are of one lock, whose name is the first.
-    pub(super) fn join(&mut self, database: u32, key: &[u8], others: &[&[u8]], how: Joined, at: UnixTime) {
-        self.open(database, key, at);
-        let name = Name { database, key: key.into() };
-        let name = self.homes.get(&name).cloned().unwrap_or(name);
+    /// From now on these keys are of one lock.
+    pub(super) fn join(
+        &mut self,
+        name: &Name,
+        others: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        how: Joined,
+        at: UnixTime,
+    ) {
+        self.open(name.database, &name.key, at);
         for other in others {
-            let joined = Name { database, key: (*other).into() };
-            if joined == name || self.homes.contains_key(&joined) {
-                continue;
+            let joined = Name { database: name.database, key: other.as_ref().into() };
+            if joined != *name && !self.homes.contains_key(&joined) {
+                self.join_one(name, joined, how);
             }
-            let taken = self.locks.remove(&joined);
-            let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
-            let count = lock.spots().count() + taken.as_ref().map_or(1, |taken| taken.spots().count());
-            if count > usize::from(Spots::MOST) {
-                self.locks.extend(taken.map(|taken| (joined, taken)));
-                continue;
-            }
-            lock.turn_to_home_of(key);
-            let is_known = self.summaries.knows(database, other);
-            lock.join(Key::new(*other), how == Joined::AsPart, taken, is_known);
-            self.homes.values_mut().filter(|home| **home == joined).for_each(|home| home.clone_from(&name));
-            self.homes.insert(joined, name.clone());
         }
+    }
+
+    fn join_one(&mut self, name: &Name, joined: Name, how: Joined) {
+        let taken = self.locks.remove(&joined);
+        let home = self.homes.get(name).unwrap_or(name).clone();
+        let Some(lock) = self.locks.get_mut(&home) else { return };
+        let count = lock.spots().count() + taken.as_ref().map_or(1, |taken| taken.spots().count());
+        if count > usize::from(Spots::MOST) {
+            self.locks.extend(taken.map(|taken| (joined, taken)));
+            return;
+        }
+        lock.turn_to_home_of(&name.key);
+        let is_known = self.summaries.knows(joined.database, &joined.key);
+        lock.join(Key::new(joined.key.clone()), how == Joined::AsPart, taken, is_known);
+        self.homes.values_mut().filter(|home| **home == joined).for_each(|it| it.clone_from(&home));
+        self.homes.insert(joined, home);
     }
 }
