@@ -25,6 +25,7 @@
 //! assert_eq!(audit.locks[0].tally.acquisitions, 1);
 //! ```
 
+mod deletion;
 mod kinds;
 mod said;
 mod scripts;
@@ -40,6 +41,7 @@ mod episode;
 mod finding;
 mod grammar;
 mod hold;
+mod spot;
 mod talk;
 
 mod clash;

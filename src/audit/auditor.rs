@@ -172,7 +172,7 @@ impl Auditor {
     fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
         if !self.locks.contains_key(&NameRef { database, key }) {
             let mut lock = Lock::new(Key::new(key), database, at);
-            lock.is_known = self.summaries.knows(database, key);
+            lock.here.is_known = self.summaries.knows(database, key);
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             self.locks.insert(Name { database, key: key.into() }, lock);
         }

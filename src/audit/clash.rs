@@ -45,7 +45,7 @@ impl Lock {
         }
         ear.findings.push(Finding {
             race: "stamp-written-back",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![hold.client.clone()],
@@ -69,7 +69,7 @@ impl Lock {
         let (talk, rival) = (&self.talks[place], &self.holds[rival]);
         let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
         let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
-        let race = race_of(talk, before.as_ref(), hold);
+        let race = race_of(talk, before.as_deref(), hold);
         let says = format!(
             "{} holds since line {} and {} since line {}: {}",
             rival.client,
@@ -88,7 +88,7 @@ impl Lock {
         lines.dedup();
         ear.findings.push(Finding {
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![rival.client.clone(), hold.client.clone()],

@@ -33,12 +33,12 @@ impl Lock {
         let talk = &mut self.talks[place];
         if went == Went::Anew && !talk.holds {
             let asked_at = talk.asked_at.filter(|asked_at| said.at.saturating_since(*asked_at) < GIVEN_UP);
-            self.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
+            self.here.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
             talk.asked_at = Some(asked_at.unwrap_or(said.at));
         }
         let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET"].iter().any(|name| said.is(name));
         if went != Went::Astray && !talk.holds && claims && standing.won.is_empty() && is_open {
-            self.tally.refusals += 1;
+            self.here.tally.refusals += 1;
         }
         if went == Went::Astray {
             return;
@@ -74,7 +74,7 @@ impl Lock {
         let talk = &self.talks[place];
         let wrote = talk.wrote().unwrap_or(said);
         let (since, line) = (wrote.at, wrote.line);
-        let written = self.written.as_ref().filter(|written| written.client == talk.client);
+        let written = self.here.written.as_ref().filter(|written| written.client == talk.client);
         let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
         let value = value.unwrap_or_default();
         let asked_at = talk.asked_at.unwrap_or(since);
@@ -105,10 +105,10 @@ impl Lock {
         for other in &mut self.holds {
             other.followed_by.get_or_insert((hold.client.clone(), line));
         }
-        self.tally.acquisitions += 1;
-        self.tally.certain += u64::from(certainty == Certainty::Certain);
-        self.tally.waited.add(since.saturating_since(asked_at));
-        self.winners = self.winners.or(kinds);
+        self.here.tally.acquisitions += 1;
+        self.here.tally.certain += u64::from(certainty == Certainty::Certain);
+        self.here.tally.waited.add(since.saturating_since(asked_at));
+        self.here.winners = self.here.winners.or(kinds);
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;
@@ -125,7 +125,7 @@ impl Lock {
         let client = &self.talks[place].client;
         let Some(hold) = self.holds.iter_mut().find(|hold| hold.client == *client) else { return };
         let Value::Text(text) = &after.value else { return };
-        if self.written.as_ref().is_none_or(|written| written.client != *client) {
+        if self.here.written.as_ref().is_none_or(|written| written.client != *client) {
             return;
         }
         hold.value.clone_from(text);
@@ -148,16 +148,16 @@ impl Lock {
     pub(super) fn end(&mut self, index: usize, at: UnixTime) {
         let hold = self.holds.remove(index);
         self.keep(&hold, Some(at));
-        self.tally.releases += 1;
-        self.tally.overruns += u64::from(!hold.is_live(at));
-        self.tally.held.add(at.saturating_since(hold.since));
+        self.here.tally.releases += 1;
+        self.here.tally.overruns += u64::from(!hold.is_live(at));
+        self.here.tally.held.add(at.saturating_since(hold.since));
     }
 
     /// Keeps what a hold was, if anybody wants to know.
     pub(super) fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
         let Some(episodes) = &mut self.episodes else { return };
         episodes.push(Episode {
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             client: hold.client.clone(),
             asked_at: hold.asked_at,
@@ -187,12 +187,12 @@ impl Lock {
             }
         }
         if self.server_is_empty(at) {
-            self.written = None;
+            self.here.written = None;
         }
     }
 
     fn server_is_empty(&self, at: UnixTime) -> bool {
-        self.written.is_some() && !self.stands(at)
+        self.here.written.is_some() && !self.stands(at)
     }
 
     /// A script that claims has failed half-way.

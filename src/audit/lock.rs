@@ -5,39 +5,32 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::deletion;
 use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
 use super::hold::{Hold, Written};
-use super::kinds::Kinds;
 use super::said::Said;
 use super::scripts::Script;
+use super::spot::Spot;
 use super::talk::{Overwrote, Talk, Went};
-use super::tally::Tally;
-use crate::sim::{Flavour, Server, Session, Stored, Value};
+use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One key that is a lock.
 #[derive(Debug)]
 pub(super) struct Lock {
-    pub(super) key: Key,
+    /// The key that is being talked of.
+    pub(super) here: Spot,
     pub(super) database: u32,
     server: Server,
-    /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
-    pub(super) is_known: bool,
-    pub(super) written: Option<Written>,
     pub(super) talks: Vec<Talk>,
     /// Where the talk of a client is, by the address of its name: a client has one name only.
     places: HashMap<usize, usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
-    /// The kinds of those who have won it.
-    pub(super) winners: Kinds,
-    pub(super) tally: Tally,
     pub(super) last_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
-    /// The line of the value that somebody was found to wait for in vain.
-    pub(super) starved_by: Option<u64>,
 }
 
 /// What is heard of a lock, and where that goes.
@@ -60,13 +53,13 @@ pub(super) struct Sent<'a> {
     pub(super) answer: Option<Reply>,
 }
 
-/// What changed by a command.
+/// What changed by a command. What did not change is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    pub(super) before: Option<Stored>,
-    pub(super) after: Option<Stored>,
+    pub(super) before: Option<Arc<Stored>>,
+    pub(super) after: Option<Arc<Stored>>,
     /// Who had written what stood there before.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
 }
 
 /// With so many clients a lock talks at a time; connections come and go.
@@ -79,19 +72,14 @@ impl Lock {
     /// A key of which nothing is known yet.
     pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
         Self {
-            key,
+            here: Spot::new(key),
             database,
             server: Server::new(Flavour::Redis70),
-            is_known: false,
-            written: None,
             talks: Vec::new(),
             places: HashMap::default(),
             holds: Vec::new(),
-            winners: Kinds::default(),
-            tally: Tally::default(),
             last_at: at,
             episodes: None,
-            starved_by: None,
         }
     }
 
@@ -99,24 +87,24 @@ impl Lock {
     pub(super) fn hear(&mut self, ear: &mut Ear<'_>, sent: &Sent<'_>) {
         self.last_at = sent.at;
         self.lapse(ear, sent.at, Some(sent.line));
-        let written = self.written.clone();
-        let before = self.server.peek(&self.key, sent.at);
+        let written = self.here.written.clone();
+        let before = self.look(sent.at);
         let reply = self.run(sent);
-        let after = self.server.peek(&self.key, sent.at);
+        let after = self.look(sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
-        let went = self.talks[place].hear(ear.grammar, &self.key, said.clone());
+        let went = self.talks[place].hear(ear.grammar, &self.here.key, said.clone());
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
-        self.tally.undecided += u64::from(was_undecided && went != Went::On);
+        self.here.tally.undecided += u64::from(was_undecided && went != Went::On);
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
-        self.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.
@@ -126,13 +114,23 @@ impl Lock {
     }
 
     /// What stands in the key.
-    pub(super) fn stored(&self, at: UnixTime) -> Option<Stored> {
-        self.server.peek(&self.key, at)
+    pub(super) fn stored(&self, at: UnixTime) -> Option<Seen<'_>> {
+        self.server.see(&self.here.key, at)
+    }
+
+    /// The same, kept: a copy is made only of what was not seen before.
+    fn look(&mut self, at: UnixTime) -> Option<Arc<Stored>> {
+        let now = self.server.see(&self.here.key, at);
+        let is_as_seen = now.zip(self.here.seen.as_deref()).is_some_and(|(now, seen)| now == *seen);
+        if !is_as_seen {
+            self.here.seen = now.map(|now| Arc::new(now.to_stored()));
+        }
+        self.here.seen.clone()
     }
 
     /// Whether anything stands in the key.
     pub(super) fn stands(&self, at: UnixTime) -> bool {
-        self.server.holds(&self.key, at)
+        self.server.holds(&self.here.key, at)
     }
 
     /// Whether nothing stands in it and nobody holds or asks.
@@ -152,6 +150,9 @@ impl Lock {
         if sent.command.is("MULTI") || sent.command.is("EXEC") || sent.command.is("WATCH") || sent.command.is("UNWATCH")
         {
             return Reply::ok();
+        }
+        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+            return reply;
         }
         let reply = self.server.call(SESSION, &sent.command, sent.at);
         let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
@@ -193,18 +194,19 @@ impl Lock {
     }
 
     fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
-        let value = |stored: &'a Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
+        let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
             Some(Value::Text(text)) => Some(text.as_slice()),
             Some(_) => Some(&[] as &[u8]),
             None => None,
         };
         let (old, new) = (value(&change.before), value(&change.after));
         match new {
-            None => self.written = None,
+            None => self.here.written = None,
             Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
                 let value = new.to_vec();
-                self.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
+                let written = Written { client, line: said.line, at: said.at, value, by_loser: false };
+                self.here.written = Some(Arc::new(written));
             }
             Some(_) => {}
         }
@@ -223,6 +225,6 @@ impl Lock {
 
     /// How sure a verdict about this talk is.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.is_known { Certainty::Certain } else { Certainty::Likely }
+        if self.here.is_known { Certainty::Certain } else { Certainty::Likely }
     }
 }

@@ -78,7 +78,7 @@ impl Lock {
         lines.dedup();
         ear.findings.push(Finding {
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![robbed.client.clone(), client.clone()],
@@ -94,7 +94,7 @@ impl Lock {
         let mut tell = |race, lines, says| {
             ear.findings.push(Finding {
                 race,
-                key: self.key.clone(),
+                key: self.here.key.clone(),
                 database: self.database,
                 at: said.at,
                 clients: vec![hold.client.clone()],
@@ -103,9 +103,9 @@ impl Lock {
                 says,
             });
         };
-        let written = self.written.as_ref().filter(|_| self.stored(said.at).is_some());
+        let written = self.here.written.as_ref().filter(|_| self.stored(said.at).is_some());
         let deletes_another =
-            said.is("DEL") && said.command.args().first().map(Vec::as_slice) != Some(self.key.as_bytes());
+            said.is("DEL") && said.command.args().first().map(Vec::as_slice) != Some(self.here.key.as_bytes());
         match (written, hold.disturbed) {
             (Some(written), Some(disturbed)) if written.by_loser => {
                 let says = format!(
@@ -154,7 +154,7 @@ impl Lock {
         if let Some(look) = look.filter(|look| hold.is_live(look.at) && hold.kinds.places().any(rounds)) {
             let finding = Finding {
                 race: "rounded-stamp-misses-release",
-                key: self.key.clone(),
+                key: self.here.key.clone(),
                 database: self.database,
                 at: look.at,
                 clients: vec![hold.client.clone()],
@@ -182,7 +182,7 @@ impl Lock {
         let lines = [Some(hold.line), next.map(|(_, line)| *line), Some(said.line)].into_iter().flatten().collect();
         ear.findings.push(Finding {
             race: "overrun",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: [Some(hold.client.clone()), next.map(|(client, _)| client.clone())]
@@ -202,7 +202,7 @@ impl Lock {
     pub(super) fn settle(&mut self, ear: &mut Ear<'_>, at: crate::wire::UnixTime) {
         self.lapse(ear, at, None);
         for place in 0..self.talks.len() {
-            self.tally.undecided += u64::from(self.is_undecided(place));
+            self.here.tally.undecided += u64::from(self.is_undecided(place));
             if self.is_leaving(place)
                 && at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1)
             {
@@ -211,7 +211,7 @@ impl Lock {
             let standing = self.talks[place].standing();
             let still_asks = standing.won.is_empty() && !(standing.asking.is_empty() && standing.refused.is_empty());
             let talk = &self.talks[place];
-            self.tally.unserved += u64::from(still_asks && !talk.holds && talk.asked_at.is_some());
+            self.here.tally.unserved += u64::from(still_asks && !talk.holds && talk.asked_at.is_some());
             let stopped = !standing.left.is_empty() && standing.won.is_empty();
             let is_silent = at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1);
             let last = self.talks[place].said.last().cloned();

@@ -74,17 +74,17 @@ impl Summaries {
 
     /// A lock is forgotten.
     pub(super) fn add(&mut self, lock: &Lock) {
-        if lock.tally.acquisitions == 0 && lock.tally.refusals == 0 {
+        if lock.here.tally.acquisitions == 0 && lock.here.tally.refusals == 0 {
             return;
         }
-        let name = (lock.database, lock.key.clone());
+        let name = (lock.database, lock.here.key.clone());
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
         let left = self.known.entry(name).or_default();
-        left.kinds = if left.kinds.is_empty() { lock.winners } else { left.kinds.or(lock.winners) };
+        left.kinds = if left.kinds.is_empty() { lock.here.winners } else { left.kinds.or(lock.here.winners) };
         left.clients = left.clients.max(lock.talks.len());
-        left.tally.merge(&lock.tally);
+        left.tally.merge(&lock.here.tally);
     }
 
     /// Puts the less busy half of all together.

@@ -35,7 +35,7 @@ pub(super) struct Talk {
 #[derive(Clone, Debug)]
 pub(super) struct Overwrote {
     pub(super) line: u64,
-    pub(super) before: Option<Written>,
+    pub(super) before: Option<Arc<Written>>,
     pub(super) had_ttl: bool,
 }
 

@@ -37,10 +37,9 @@ impl Auditor {
             (Some(sha1), Some(name)) if begins => {
                 let claims = self.scripts.get(sha1).is_some_and(|script| script.claims);
                 if claims || self.locks.contains_key(name) {
-                    let (name, sha1) = (name.clone(), sha1.clone());
-                    let address = running.client.as_bytes().to_vec();
                     let told = Told::new(running.line, running.at, running.command.clone());
-                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
+                    let told = Told { script: Some(sha1), ..told };
+                    self.tell(name.database, &name.key, running.client.as_bytes(), told);
                 }
             }
             (Some(_), _) => {}
@@ -55,9 +54,8 @@ impl Auditor {
         let known = self.locks.contains_key(&NameRef { database: line.database, key: &key });
         let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
         if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
-            let address = running.client.as_bytes().to_vec();
-            let told = Told::new(number, line.at, line.command());
-            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
+            let told = Told { within: Some(running.line), ..Told::new(number, line.at, line.command()) };
+            self.tell(line.database, &key, running.client.as_bytes(), told);
         }
     }
 }
