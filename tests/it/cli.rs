@@ -12,6 +12,7 @@ mod plan;
 mod protocols;
 mod races;
 mod redlock;
+mod rotation;
 mod run;
 mod scan;
 mod troubles;
