@@ -11,6 +11,7 @@ mod matrix;
 mod plan;
 mod protocols;
 mod races;
+mod record;
 mod redlock;
 mod rotation;
 mod run;
