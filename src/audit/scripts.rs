@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sha1_smol::Sha1;
 
+use super::deletion;
 use super::kinds::Kind;
 use super::said::keys_of_script;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
@@ -19,6 +20,8 @@ pub(super) struct Script {
     pub(super) claims: bool,
     /// How many keys it names before that of the lock. Each of them is a lock of somebody else's, too.
     pub(super) before: usize,
+    /// What it answers where it deletes nothing, if all it does is compare and delete.
+    pub(super) refusal: Option<Reply>,
 }
 
 impl Script {
@@ -26,7 +29,7 @@ impl Script {
     fn of(command: &Command, key: &Key, claims: bool) -> Option<Self> {
         let (text, keys) = (command.args().first()?, keys_of_script(command.args())?);
         let before = command.args()[2..].iter().take(keys).position(|named| named == key.as_bytes()).unwrap_or(0);
-        Some(Self { text: text.clone(), claims, before })
+        Some(Self { text: text.clone(), claims, before, refusal: deletion::refusal(&sha1(text)) })
     }
 }
 
