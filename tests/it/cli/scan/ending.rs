@@ -43,9 +43,9 @@ fn under_way(server: &Server, args: &[&str]) -> Running {
 fn who_stops_a_scan_sees_what_it_has_found() {
     let server = crowded();
     let running = under_way(&server, &[]);
-    running.signal(Signal::INT);
+    running.signal(Signal::HUP);
     let text = running.done();
-    assert_eq!((text.code, text.stderr.as_str()), (Some(130), "lockshift: stopped before all keys were seen\n"));
+    assert_eq!((text.code, text.stderr.as_str()), (Some(129), "lockshift: stopped before all keys were seen\n"));
     assert!(text.stdout.starts_with("KEY ") && text.stdout.contains("\nNot all keys were seen.\n"), "{}", text.stdout);
 
     let running = under_way(&server, &["--json"]);
