@@ -29,6 +29,7 @@ mod deletion;
 mod kinds;
 mod said;
 mod scripts;
+mod spots;
 mod stamp;
 mod tally;
 mod verb;
@@ -46,6 +47,7 @@ mod talk;
 
 mod clash;
 mod judge;
+mod keys;
 mod lifetimes;
 mod lock;
 mod losers;

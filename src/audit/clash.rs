@@ -14,7 +14,8 @@ impl Lock {
     /// The talk has won with this hold, which is not among the holds yet.
     /// Hands back the finding that tells so.
     pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
-        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| self.holds[*rival].is_live(hold.since)).collect();
+        let is_rival = |other: &Hold| other.is_live(hold.since) && other.spots.meet(hold.spots);
+        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| is_rival(&self.holds[*rival])).collect();
         let mut told = None;
         for rival in rivals {
             let finding = match self.holds[rival].robbed {

@@ -41,6 +41,8 @@ const MOST: u32 = 100_000;
 #[derive(Debug)]
 pub(super) struct Grammar {
     kinds: Vec<Kind>,
+    /// Those among them that are old dialects.
+    dialects: Kinds,
     places: Vec<Standing>,
     ways: HashMap<(u32, u64), u32, FxBuildHasher>,
 }
@@ -49,13 +51,25 @@ impl Grammar {
     /// A grammar that nobody has asked yet.
     pub(super) fn new() -> Self {
         let kinds = Kind::all();
+        let dialects = (0..kinds.len()).filter(|kind| kinds[*kind].dialect().is_some());
+        let dialects = dialects.fold(Kinds::default(), Kinds::with);
         let everybody = Standing { refused: Kinds::first(kinds.len()), ..Standing::default() };
-        Self { kinds, places: vec![everybody], ways: HashMap::default() }
+        Self { kinds, dialects, places: vec![everybody], ways: HashMap::default() }
     }
 
     /// Everybody.
     pub(super) fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// Those who speak an old dialect.
+    pub(super) fn dialects(&self) -> Kinds {
+        self.dialects
+    }
+
+    /// Whether a try of somebody's can begin with this.
+    pub(super) fn begins(&mut self, key: &Key, said: &Said) -> bool {
+        !self.follow(&self.start(), key, std::slice::from_ref(said)).standing.is_nobody()
     }
 
     /// Where nothing was said yet.

@@ -33,7 +33,7 @@ impl Lock {
         }
         let is_own = self.here.written.as_ref().is_some_and(|written| written.client == self.talks[place].client);
         if is_own {
-            self.prolong(place, said, after);
+            self.prolong(ear, place, said, after);
         } else if let Some(deadline) = deadline.filter(|_| deadline != before && change.before.is_some()) {
             self.cut_short(ear, place, said, deadline);
         }
@@ -43,10 +43,10 @@ impl Lock {
     /// Somebody has set the time to live of a lock that is another's.
     fn cut_short(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, deadline: UnixTime) {
         let client = self.talks[place].client.clone();
-        let was_holder = self.holds.iter().any(|hold| hold.client == client);
+        let was_holder = self.hold_of(&client).is_some();
         let Some(written) = self.here.written.clone().filter(|_| was_holder) else { return };
-        let is_victim = |hold: &&mut super::hold::Hold| hold.client == written.client && hold.is_live(said.at);
-        let Some(victim) = self.holds.iter_mut().find(is_victim) else { return };
+        let victim = self.hold_of(&written.client).filter(|victim| self.holds[*victim].is_live(said.at));
+        let Some(victim) = victim.map(|victim| &mut self.holds[victim]) else { return };
         if victim.ends_at.is_none_or(|ends_at| deadline < ends_at) {
             let says = format!("{client} cuts the lease that {} holds since line {}", victim.client, victim.line);
             victim.robbed = Some(ear.findings.len());
@@ -66,7 +66,7 @@ impl Lock {
         {
             return;
         }
-        let Some(hold) = self.holds.iter().find(|hold| hold.client == talk.client) else { return };
+        let Some(hold) = self.hold_of(&talk.client).map(|own| &self.holds[own]) else { return };
         if let Some(finding) = hold.robbed {
             ear.findings[finding].shown_by(said.line);
         } else if let Some((next, line)) = &hold.followed_by {
@@ -92,7 +92,7 @@ impl Lock {
             return;
         }
         let is_own = written.client == self.talks[place].client;
-        let holder = self.holds.iter().find(|hold| hold.client == written.client);
+        let holder = self.hold_of(&written.client);
         let silence = said.at.saturating_since(self.talk_last_at(&written.client));
         let over = stamp::moment(&written.value).map(|moment| said.at.saturating_since(moment));
         let race = match over {
@@ -146,7 +146,7 @@ impl Lock {
 
     /// Whether everybody whom the talk may be leaves it to Redis to end a lock.
     fn reads_no_stamps(&self, ear: &Ear<'_>, place: usize) -> bool {
-        let looks = |kind: usize| ear.grammar.kinds()[kind].dialect().is_some_and(|dialect| dialect.look.is_some());
+        let looks = |kind: usize| ear.grammar.kinds()[kind].hand().is_some_and(|dialect| dialect.look.is_some());
         !self.talks[place].kinds.places().any(looks)
     }
 

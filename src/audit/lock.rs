@@ -20,13 +20,14 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 /// One key that is a lock.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// The key that is being talked of.
+    /// The key that is being talked of, and the others.
     pub(super) here: Spot,
+    pub(super) beside: Vec<Spot>,
     pub(super) database: u32,
-    server: Server,
+    pub(super) server: Server,
     pub(super) talks: Vec<Talk>,
-    /// Where the talk of a client is, by the address of its name: a client has one name only.
-    places: HashMap<usize, usize, FxBuildHasher>,
+    /// Where the talk of a client with a key is, by the address of its name: a client has one name only.
+    pub(super) places: HashMap<(usize, u8), usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
     pub(super) last_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
@@ -73,6 +74,7 @@ impl Lock {
     pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
         Self {
             here: Spot::new(key),
+            beside: Vec::new(),
             database,
             server: Server::new(Flavour::Redis70),
             talks: Vec::new(),
@@ -83,14 +85,16 @@ impl Lock {
         }
     }
 
-    /// Hears one command.
-    pub(super) fn hear(&mut self, ear: &mut Ear<'_>, sent: &Sent<'_>) {
+    /// Hears one command, which is about this key.
+    pub(super) fn hear(&mut self, ear: &mut Ear<'_>, key: &[u8], sent: &Sent<'_>) {
         self.last_at = sent.at;
+        self.turn_to_home_of(key);
         self.lapse(ear, sent.at, Some(sent.line));
+        let beside = self.look_at_others(sent.at);
         let written = self.here.written.clone();
-        let before = self.look(sent.at);
+        let before = self.here.look(&self.server, sent.at);
         let reply = self.run(sent);
-        let after = self.look(sent.at);
+        let after = self.here.look(&self.server, sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
@@ -105,12 +109,16 @@ impl Lock {
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
         self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        if !beside.is_empty() {
+            self.look_beside(ear, place, &said, beside);
+        }
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.
-    fn is_beyond_doubt(&self, said: &Said) -> bool {
-        ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| said.is(name))
-            || said.is("SET") && !said.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"))
+    pub(super) fn is_beyond_doubt(&self, said: &Said) -> bool {
+        let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| said.is(name))
+            || said.is("SET") && !said.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
+        is_sure && (self.beside.is_empty() || self.names(&said.command).has(self.here.number))
     }
 
     /// What stands in the key.
@@ -118,29 +126,20 @@ impl Lock {
         self.server.see(&self.here.key, at)
     }
 
-    /// The same, kept: a copy is made only of what was not seen before.
-    fn look(&mut self, at: UnixTime) -> Option<Arc<Stored>> {
-        let now = self.server.see(&self.here.key, at);
-        let is_as_seen = now.zip(self.here.seen.as_deref()).is_some_and(|(now, seen)| now == *seen);
-        if !is_as_seen {
-            self.here.seen = now.map(|now| Arc::new(now.to_stored()));
-        }
-        self.here.seen.clone()
-    }
-
-    /// Whether anything stands in the key.
-    pub(super) fn stands(&self, at: UnixTime) -> bool {
-        self.server.holds(&self.here.key, at)
-    }
-
-    /// Whether nothing stands in it and nobody holds or asks.
+    /// Whether nothing stands in its keys and nobody holds or asks.
     pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        self.holds.iter().all(|hold| hold.is_over) && !self.stands(at)
+        self.holds.iter().all(|hold| hold.is_over) && !self.spots().any(|spot| self.server.holds(&spot.key, at))
     }
 
-    /// The talk of this client.
+    /// The talk of this client with the key that is being talked of.
     pub(super) fn talk_with(&self, client: &Arc<str>) -> Option<&Talk> {
-        self.places.get(&client.as_ptr().addr()).map(|place| &self.talks[*place])
+        self.places.get(&(client.as_ptr().addr(), self.here.home)).map(|place| &self.talks[*place])
+    }
+
+    /// What this client holds of the key that is being talked of.
+    pub(super) fn hold_of(&self, client: &str) -> Option<usize> {
+        let here = self.here.number;
+        self.holds.iter().position(|hold| *hold.client == *client && hold.spots.has(here))
     }
 
     fn run(&mut self, sent: &Sent<'_>) -> Reply {
@@ -166,34 +165,36 @@ impl Lock {
     /// The conversation that this belongs to: by a holder's token, else by the connection.
     fn talk_of(&mut self, grammar: &Grammar, said: &Said, client: &Arc<str>) -> usize {
         let compares = ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| said.is(name));
-        let has_token = |hold: &&Hold| hold.value.len() >= 8 && said.command.args().contains(&hold.value);
+        let home = self.here.home;
+        let is_named = |word: &Vec<u8>| word.len() >= 8 && said.command.args().contains(word);
+        let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| hold.client.clone());
         let client = by_token.as_ref().unwrap_or(client);
-        if let Some(place) = self.places.get(&client.as_ptr().addr()) {
+        if let Some(place) = self.places.get(&(client.as_ptr().addr(), home)) {
             return *place;
         }
         if self.talks.len() >= MOST_TALKS {
             self.forget_a_talk();
         }
-        self.places.insert(client.as_ptr().addr(), self.talks.len());
-        self.talks.push(Talk::new(client.clone(), grammar, said.at));
+        self.places.insert((client.as_ptr().addr(), home), self.talks.len());
+        self.talks.push(Talk::new(client.clone(), home, grammar, said.at));
         self.talks.len() - 1
     }
 
     /// Forgets the conversation of whoever has been silent for longest and holds nothing.
     fn forget_a_talk(&mut self) {
-        let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client);
+        let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client && hold.home == talk.home);
         let silent = self.talks.iter().enumerate().filter(|(_, talk)| !holds(talk));
         if let Some((place, _)) = silent.min_by_key(|(_, talk)| talk.last_at) {
             let silent = self.talks.swap_remove(place);
-            self.places.remove(&silent.client.as_ptr().addr());
+            self.places.remove(&(silent.client.as_ptr().addr(), silent.home));
             if let Some(moved) = self.talks.get(place) {
-                self.places.insert(moved.client.as_ptr().addr(), place);
+                self.places.insert((moved.client.as_ptr().addr(), moved.home), place);
             }
         }
     }
 
-    fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
+    pub(super) fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
         let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
             Some(Value::Text(text)) => Some(text.as_slice()),
             Some(_) => Some(&[] as &[u8]),
@@ -223,7 +224,7 @@ impl Lock {
         }
     }
 
-    /// How sure a verdict about this talk is.
+    /// How sure a verdict about the key is that is being talked of.
     pub(super) fn certainty(&self) -> Certainty {
         if self.here.is_known { Certainty::Certain } else { Certainty::Likely }
     }

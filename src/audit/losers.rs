@@ -20,7 +20,7 @@ impl Lock {
         if let Some(written) = &mut self.here.written {
             Arc::make_mut(written).by_loser = true;
         }
-        let winner = self.holds.iter().position(|hold| hold.client != client && hold.is_live(said.at));
+        let winner = self.live_but(&client, said);
         if winner.is_some_and(|winner| self.is_giving_back(winner)) {
             return;
         }
@@ -91,13 +91,15 @@ impl Lock {
         &self,
         ear: &mut Ear<'_>,
         finding: usize,
+        home: u8,
         ends_at: UnixTime,
         at: UnixTime,
         line: Option<u64>,
     ) {
-        let Some(written) = self.here.written.as_ref().filter(|written| written.by_loser) else { return };
+        let spot = self.spot(home);
+        let Some(written) = spot.written.as_ref().filter(|written| written.by_loser) else { return };
         let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
-        let stands = self.stored(at).is_some();
+        let stands = self.server.holds(&spot.key, at);
         if is_later && stands && ear.findings[finding].race == "loser-moves-lease" {
             let says = format!(
                 "the winner's lease is over, and {} of the loser {} keeps everybody out beyond it",

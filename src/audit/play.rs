@@ -33,8 +33,9 @@ const SPEAKER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7);
 
 /// How far a client of this kind has come who has said this; `None` if no such client says this.
 pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Stage> {
+    let met = said.iter().find(|said| said.is_script()).and_then(Said::reads);
     leases(kind, said).into_iter().find_map(|lease| {
-        let locker = kind.locker(key.clone(), lease);
+        let locker = kind.locker(key.clone(), lease, met);
         Play { kind, locker: &*locker, said }.tries(0, Alike::default())
     })
 }
@@ -42,6 +43,7 @@ pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Stage> {
 /// For how long the client may have asked to hold: by a time to live that it gave, by its stamp.
 fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
     let given = said.iter().find_map(Said::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+    let told = said.iter().flat_map(Said::told_ms).next().map(Duration::from_millis);
     let stamped = kind.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
         said.iter().find_map(|said| {
@@ -49,7 +51,7 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found = [given, stamped].into_iter().flatten().filter_map(|length| Lease::new(length).ok());
+    let found = [given, told, stamped].into_iter().flatten().filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
@@ -177,7 +179,7 @@ impl Play<'_> {
         let read =
             talk.next.checked_sub(1).and_then(|last| self.said[last].reads().map(|read| (read, self.said[last].at)));
         let stamp = read.and_then(|(read, at)| {
-            let form = &self.kind.dialect()?.form;
+            let form = &self.kind.hand()?.form;
             Some(form.stamp.moment_of(form.read(read)?).as_nanos().saturating_sub(at.as_nanos()))
         });
         match stamp {

@@ -13,7 +13,7 @@ impl Lock {
         let Some(written) = &change.written else { return };
         let talk = &self.talks[place];
         let client = talk.client.clone();
-        let of = |who: &str| self.holds.iter().position(|hold| *hold.client == *who);
+        let of = |who: &str| self.hold_of(who);
         let own = of(&client);
         let is_own = written.client == client && !written.by_loser
             || written.by_loser && own.is_some_and(|own| self.holds[own].disturbed.is_some());
@@ -31,25 +31,28 @@ impl Lock {
             Some(victim) => self.end(victim, said.at),
             None => {}
         }
-        if let Some(own) = self.holds.iter().position(|hold| hold.client == client)
+        if let Some(own) = self.hold_of(&client)
             && !takes_over
         {
             if victim.is_none() {
                 self.overran(ear, &self.holds[own], said);
             }
             self.end(own, said.at);
-            self.talks[place].holds = false;
+            self.talks[place].leave();
         }
     }
 
-    fn live_but(&self, client: &str, said: &Said) -> Option<usize> {
-        self.holds.iter().position(|hold| *hold.client != *client && hold.is_live(said.at))
+    /// Whoever else holds the key that is being talked of.
+    pub(super) fn live_but(&self, client: &str, said: &Said) -> Option<usize> {
+        let here = self.here.number;
+        let is_it = |hold: &Hold| *hold.client != *client && hold.is_live(said.at) && hold.spots.has(here);
+        self.holds.iter().position(is_it)
     }
 
     /// How the client came to delete what was not its own.
     fn way_of_release(&self, place: usize) -> &'static str {
         let talk = &self.talks[place];
-        let own = self.holds.iter().find(|hold| hold.client == talk.client).map(|hold| &hold.value);
+        let own = self.hold_of(&talk.client).map(|own| &self.holds[own].value);
         match &talk.previous {
             Some(before) if before.is("TTL") || before.is("PTTL") => "ttl-is-not-ownership",
             Some(before) if before.is("GET") && before.reads() == own.map(Vec::as_slice) => "check-then-del",
@@ -60,7 +63,7 @@ impl Lock {
 
     fn rob(&mut self, ear: &mut Ear<'_>, race: &'static str, place: usize, victim: usize, said: &Said) {
         let client = &self.talks[place].client;
-        let own = self.holds.iter().find(|hold| hold.client == *client);
+        let own = self.hold_of(client).map(|own| &self.holds[own]);
         if let Some(finding) = own.and_then(|own| own.robbed).or(self.holds[victim].robbed) {
             ear.findings[finding].shown_by(said.line);
             self.holds[victim].robbed = Some(finding);
@@ -141,7 +144,7 @@ impl Lock {
     /// it with do so.
     pub(super) fn not_deleted(&mut self, ear: &mut Ear<'_>, place: usize) {
         let talk = &self.talks[place];
-        let Some(hold) = self.holds.iter().find(|hold| hold.client == talk.client) else { return };
+        let Some(hold) = self.hold_of(&talk.client).map(|own| &self.holds[own]) else { return };
         let rounds = |kind: usize| {
             let dialect = ear.grammar.kinds()[kind].dialect();
             dialect.is_some_and(|dialect| {
@@ -202,6 +205,7 @@ impl Lock {
     pub(super) fn settle(&mut self, ear: &mut Ear<'_>, at: crate::wire::UnixTime) {
         self.lapse(ear, at, None);
         for place in 0..self.talks.len() {
+            self.turn_to(self.talks[place].home);
             self.here.tally.undecided += u64::from(self.is_undecided(place));
             if self.is_leaving(place)
                 && at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1)
@@ -216,13 +220,13 @@ impl Lock {
             let is_silent = at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1);
             let last = self.talks[place].said.last().cloned();
             let client = self.talks[place].client.clone();
-            let index = self.holds.iter().position(|hold| hold.client == client);
+            let index = self.hold_of(&client);
             if let (true, true, Some(last), Some(index)) = (stopped, is_silent, last, index) {
                 let certainty = self.holds[index].certainty.min(Certainty::Likely);
                 self.holds[index].certainty = certainty;
                 self.stays_behind(ear, index, &last);
                 self.end(index, last.at);
-                self.talks[place].holds = false;
+                self.talks[place].leave();
             }
         }
         for hold in std::mem::take(&mut self.holds) {

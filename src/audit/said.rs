@@ -44,12 +44,30 @@ impl Said {
         self.command.args().get(self.value_at?).map(Vec::as_slice)
     }
 
-    /// The value that it has read.
+    /// The value that it has read, or was told of by a script that has.
     pub(super) fn reads(&self) -> Option<&[u8]> {
         match &self.reply {
             Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
+            Reply::Array(items) if self.is_script() => items.iter().find_map(|item| match item {
+                Reply::Bulk(value) => Some(value.as_slice()),
+                _ => None,
+            }),
             _ => None,
         }
+    }
+
+    /// Whether it runs a script.
+    pub(super) fn is_script(&self) -> bool {
+        self.is("EVAL") || self.is("EVALSHA")
+    }
+
+    /// What a script was told that may be a length of time in milliseconds.
+    pub(super) fn told_ms(&self) -> impl Iterator<Item = u64> {
+        const MOST_DIGITS: usize = 9;
+        let keys = if self.is_script() { keys_of_script(self.command.args()) } else { None };
+        let told = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
+        let short = told.iter().filter(|word| word.len() <= MOST_DIGITS);
+        short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok())
     }
 
     /// Whether this is the command `name`.
@@ -89,7 +107,7 @@ impl Said {
 
 fn place_of_value(command: &Command) -> Option<usize> {
     let is_one_of = |names: &[&str]| names.iter().any(|name| command.is(name));
-    if is_one_of(&["SETNX", "SET", "GETSET"]) {
+    if is_one_of(&["SETNX", "SET", "GETSET", "MSETNX"]) {
         Some(1)
     } else if is_one_of(&["SETEX", "PSETEX"]) {
         Some(2)

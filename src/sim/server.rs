@@ -107,6 +107,14 @@ impl Server {
         connection.map(|connection| std::mem::take(&mut connection.inbox)).unwrap_or_default()
     }
 
+    /// Takes over what another server has in its database 0, each key that is not here already.
+    pub fn absorb(&mut self, other: Self) {
+        let [theirs, ..] = other.state.databases;
+        for (key, entry) in theirs.entries {
+            self.state.databases[0].entries.entry(key).or_insert(entry);
+        }
+    }
+
     /// What a key of database 0 holds at this moment, without any effect.
     pub fn peek(&self, key: &Key, now: UnixTime) -> Option<Stored> {
         self.see(key, now).map(Seen::to_stored)
