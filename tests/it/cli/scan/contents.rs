@@ -29,6 +29,9 @@ fn locks_that_are_hashes_are_found_and_are_no_hazard_to_their_own_kind() {
         cmd("PEXPIRE").arg(key).arg(30_000).exec(&mut connection).unwrap();
     }
     assert_eq!(found(&server.url()), ["redisson", "rw"]);
+    let reader = ["on", "nopass", "~*", "-@all", "+@read", "+@connection"];
+    cmd("ACL").arg("SETUSER").arg("reader").arg(&reader[..]).exec(&mut connection).unwrap();
+    assert_eq!(found(&format!("redis://reader:any@{}/", server.address())), ["redisson", "rw"]);
     for (fleet, code) in [(None, 0), (Some("redisson,redisson-rw"), 0), (Some("redisson,php-getset"), 1)] {
         let fleet = fleet.map(|names| ["--fleet", names]);
         let scan = done(lockshift_at(&server), ["scan"].into_iter().chain(fleet.into_iter().flatten()));
