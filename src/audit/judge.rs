@@ -127,11 +127,11 @@ impl Lock {
     }
 
     /// When a lock of this value is over: by its stamp, in whichever of its keys that stands, else by the time to live of
-    /// the key. Whoever speaks no old dialect goes by the time to live.
+    /// the key. Whoever writes no moment at which the lock ends goes by the time to live.
     fn ends_at(&self, ear: &Ear<'_>, kinds: Kinds, value: &[u8], at: UnixTime) -> Option<UnixTime> {
         let parts = || self.beside.iter().filter(|spot| spot.home == self.here.home);
         let stamp = || stamp::moment(value).or_else(|| parts().find_map(|part| self.moment_in(part, at)));
-        let reads_stamps = !(kinds & ear.grammar.dialects()).is_empty();
+        let reads_stamps = !(kinds & ear.grammar.timed()).is_empty();
         let stamp = if reads_stamps { stamp() } else { None };
         stamp.or_else(|| self.stored(at)?.expires_at)
     }
@@ -177,7 +177,7 @@ impl Lock {
         self.keep(&hold, Some(at));
         let tally = &mut self.spot_mut(hold.home).tally;
         tally.releases += 1;
-        tally.overruns += u64::from(!hold.is_live(at));
+        tally.overruns += u64::from(hold.has_overrun(at));
         tally.held.add(at.saturating_since(hold.since));
     }
 

@@ -4,7 +4,7 @@ use std::ops::BitAnd;
 use std::sync::Arc;
 
 use crate::bridge::Bridge;
-use crate::legacy::{self, Dialect, Form, Keys};
+use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
 use crate::wire::Key;
@@ -92,6 +92,15 @@ impl Kind {
             Speaks::Chosen(_) => self.dialect(),
             Speaks::Bridge { hand, .. } => Some(hand),
         }
+    }
+
+    /// Whether it goes by the moment that its value names, at which the lock ends.
+    pub(super) fn is_timed(&self) -> bool {
+        self.dialect().is_some_and(|dialect| match (dialect.keys, dialect.form.stamp.moment, dialect.clock) {
+            (Keys::OwnerAndExpiry, _, _) => true,
+            (Keys::One, Moment::Expiry, Clock::Local | Clock::Server) => dialect.form.is_stamped(),
+            (Keys::One, Moment::Acquisition, _) | (Keys::One, Moment::Expiry, Clock::Uptime) => false,
+        })
     }
 
     /// Whether it is one side of a read/write lock.

@@ -171,7 +171,7 @@ impl Lock {
 
     /// A holder gives back when its lease is over.
     fn overran(&self, ear: &mut Ear<'_>, hold: &Hold, said: &Said) {
-        if hold.is_live(said.at) || self.is_shared(ear, hold.kinds) {
+        if !hold.has_overrun(said.at) || self.is_shared(ear, hold.kinds) {
             return;
         }
         let next = hold.followed_by.as_ref();

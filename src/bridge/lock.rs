@@ -7,7 +7,7 @@ use super::scripts::{self, Bid, Bidden, Found};
 use super::trial;
 use super::unbridgeable::{Taken, Unbridgeable};
 use super::writing::Writing;
-use crate::legacy::{Clock, Dialect, Keys, Looks};
+use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Token, Why};
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
@@ -215,16 +215,33 @@ const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
 };
 const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
-/// The first way to write that everybody respects.
+/// The first way to write that everybody respects; one that nobody else writes, if nobody sees a difference.
 fn writing(fleet: &Fleet, lease: Lease) -> Result<Writing, Unbridgeable> {
     let mut taken = Vec::new();
     for writing in Writing::candidates(fleet) {
         match takes(fleet, &writing, lease) {
-            None => return Ok(writing),
+            None => {
+                let will_do = |other: &Writing| {
+                    is_the_same(fleet, &writing, other, lease) && takes(fleet, other, lease).is_none()
+                };
+                return Ok(writing.unmistakable().find(will_do).unwrap_or(writing));
+            }
             Some(by) => taken.push(by),
         }
     }
     Err(Unbridgeable::NoStamp(taken))
+}
+
+/// Whether everybody makes the same of what is written in the one way and in the other, while the lease runs.
+fn is_the_same(fleet: &Fleet, one: &Writing, other: &Writing, lease: Lease) -> bool {
+    let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+    let begin = Clocks::at(TRIED_AT);
+    let values = [one, other].map(|writing| writing.write(&owner, lease, fleet, &begin));
+    [Duration::ZERO, lease.validity() / 2, lease.validity()].into_iter().all(|elapsed| {
+        let clocks = begin.after(elapsed);
+        let looks = |member: &Lock, value: &[u8]| member.looks(value, clocks.of(member.dialect()));
+        fleet.members().iter().all(|member| looks(member, &values[0]) == looks(member, &values[1]))
+    })
 }
 
 /// Who takes what is written this way while the lease runs.

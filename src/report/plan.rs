@@ -35,6 +35,7 @@ struct Step {
 struct Race {
     property: &'static str,
     race: Option<&'static str>,
+    deed: Option<String>,
     by: Option<String>,
     new: bool,
     steps: usize,
@@ -49,7 +50,8 @@ impl Planned {
             let race = |residual: &Residual| Race {
                 property: residual.property.name(),
                 race: residual.race,
-                by: residual.by.clone(),
+                deed: residual.deed.as_ref().map(ToString::to_string),
+                by: residual.by().map(str::to_owned),
                 new: plan.is_new(residual),
                 steps: residual.trace.steps.len(),
                 says: residual.trace.says.clone(),
@@ -94,11 +96,18 @@ impl Step {
     fn text(&self) -> String {
         let seen = if self.exhausted { "all of them" } else { "there are more" };
         let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
-        match self.residual.as_slice() {
+        // One race may be met by several deeds, of which the JSON tells all.
+        let mut races: Vec<String> = Vec::new();
+        for race in self.residual.iter().map(Race::text) {
+            if !races.contains(&race) {
+                races.push(race);
+            }
+        }
+        match races.as_slice() {
             [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
             [first, others @ ..] => {
-                text += &format!("   races     {}\n", first.text());
-                others.iter().for_each(|race| text += &format!("             {}\n", race.text()));
+                text += &format!("   races     {first}\n");
+                others.iter().for_each(|race| text += &format!("             {race}\n"));
             }
         }
         text += &format!("   deploy    {}\n", self.deploy);
@@ -112,7 +121,8 @@ impl Step {
 impl Race {
     fn text(&self) -> String {
         let race = self.race.map_or_else(String::new, |race| format!(": {race}"));
-        let by = self.by.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
+        let whose = if self.race.is_some() { &self.by } else { &self.deed };
+        let by = whose.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
         let new = if self.new { format!("   {BAD}new{BAD:#}") } else { String::new() };
         format!("{}{race}{by}{new}", self.property)
     }
