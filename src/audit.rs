@@ -25,9 +25,11 @@
 //! assert_eq!(audit.locks[0].tally.acquisitions, 1);
 //! ```
 
+mod deletion;
 mod kinds;
 mod said;
 mod scripts;
+mod spots;
 mod stamp;
 mod tally;
 mod verb;
@@ -40,10 +42,12 @@ mod episode;
 mod finding;
 mod grammar;
 mod hold;
+mod spot;
 mod talk;
 
 mod clash;
 mod judge;
+mod keys;
 mod lifetimes;
 mod lock;
 mod losers;

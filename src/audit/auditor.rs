@@ -1,17 +1,18 @@
 //! Reading a trace, line by line.
 
 mod calls;
+mod joins;
 mod name;
 mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use self::name::{Name, NameRef};
-use self::told::{Running, Told, is_conditional};
+use self::told::{Running, Told, Watched, is_conditional};
 use super::episode::Episode;
 use super::finding::Finding;
 use super::grammar::Grammar;
@@ -29,14 +30,18 @@ pub struct Auditor {
     grammar: Grammar,
     scripts: std::collections::HashMap<Vec<u8>, Script>,
     locks: HashMap<Name, Lock, FxBuildHasher>,
+    /// Keys of a lock that has another name, and that.
+    homes: HashMap<Name, Name, FxBuildHasher>,
     /// The name of each client that somebody remembers.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
+    /// Those among them who ask the server for the time.
+    clocked: HashSet<Vec<u8>, FxBuildHasher>,
     /// What was looked at lately.
     recent: Recent,
     /// The script that is running.
     running: Option<Running>,
     /// Which key the transactions of a connection are about.
-    watching: HashMap<Box<[u8]>, Name, FxBuildHasher>,
+    watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
     findings: Vec<Finding>,
     /// Every acquisition, if they are to be kept.
     episodes: Option<Vec<Episode>>,
@@ -65,7 +70,9 @@ impl Auditor {
             scripts: scripts(grammar.kinds()),
             grammar,
             locks: HashMap::default(),
+            homes: HashMap::default(),
             names: HashMap::default(),
+            clocked: HashSet::default(),
             recent: Recent::new(),
             running: None,
             watching: HashMap::default(),
@@ -112,6 +119,8 @@ impl Auditor {
         match verb {
             Verb::Other => {}
             Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
+            Verb::Times => drop(self.clocked.insert(address.into())),
+            Verb::Joins => self.several(number, line, address),
             Verb::Runs => self.run(number, line, address),
             Verb::Steers => self.steer(number, line, address),
             Verb::Sweeps => self.flush(line),
@@ -122,7 +131,7 @@ impl Auditor {
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
-        let known = self.locks.contains_key(&NameRef { database: line.database, key });
+        let known = self.is_lock(line.database, key);
         if !known {
             match verb {
                 Verb::Looks => return self.recent.look(address, key, line),
@@ -140,7 +149,8 @@ impl Auditor {
         let command = line.command();
         self.tell(line.database, key, address, Told::new(number, line.at, command));
         if verb == Verb::Claims && line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"watch")) {
-            self.watching.insert(address.into(), Name { database: line.database, key: key.into() });
+            let name = Name { database: line.database, key: key.into() };
+            self.watching.insert(address.into(), Watched { name, is_over: false });
         }
     }
 
@@ -160,31 +170,38 @@ impl Auditor {
     /// Tells a lock of something that concerns it; from now on it is one.
     fn tell(&mut self, database: u32, key: &[u8], address: &[u8], told: Told<'_>) {
         self.open(database, key, told.at);
-        let Some(lock) = self.locks.get_mut(&NameRef { database, key }) else { return };
+        let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
         let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
         let Told { command, at, line, within, script, answer } = told;
+        let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
         let script = script.and_then(|sha1| self.scripts.get(sha1));
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        lock.hear(&mut ear, &Sent { client: &client, command, at, line, within, script, answer });
+        lock.hear(&mut ear, key, &Sent { client: &client, command, at, line, within, asks_time, script, answer });
         collect(&mut self.episodes, lock);
     }
 
     fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
-        if !self.locks.contains_key(&NameRef { database, key }) {
+        if !self.is_lock(database, key) {
             let mut lock = Lock::new(Key::new(key), database, at);
-            lock.is_known = self.summaries.knows(database, key);
+            lock.here.is_known = self.summaries.knows(database, key);
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             self.locks.insert(Name { database, key: key.into() }, lock);
         }
     }
 
     fn steer(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
-        let Some(name) = self.watching.get(address).cloned() else { return };
+        let Some(watched) = self.watching.get_mut(address) else { return };
+        let (name, was_over) = (watched.name.clone(), watched.is_over);
         let command = line.command();
-        if !command.is("MULTI") {
+        // EXEC and DISCARD end what WATCH has begun, and some say UNWATCH after that.
+        watched.is_over = !command.is("MULTI");
+        let unwatches = command.is("UNWATCH");
+        if unwatches || was_over {
             self.watching.remove(address);
         }
-        self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+        if unwatches || !was_over {
+            self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+        }
     }
 
     /// All keys of a database are gone, or of all of them.
@@ -198,6 +215,7 @@ impl Auditor {
             }
             stays
         });
+        self.homes.retain(|_, home| self.locks.contains_key(home));
     }
 
     /// Forgets what is no lock any more.
@@ -217,8 +235,10 @@ impl Auditor {
             !goes
         });
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
-        let locks = &self.locks;
-        self.watching.retain(|_, name| locks.contains_key(name));
+        self.clocked.retain(|address| self.names.contains_key(address));
+        self.homes.retain(|_, home| self.locks.contains_key(home));
+        let is_lock = |name: &Name| self.locks.contains_key(name) || self.homes.contains_key(name);
+        self.watching.retain(|_, watched| is_lock(&watched.name));
     }
 
     /// The trace is over.
@@ -235,6 +255,18 @@ impl Auditor {
         episodes.sort_by_key(|episode| episode.asked_at);
         let audit = self.summaries.finish(&self.grammar, self.findings, self.lines, self.commands, length);
         Audit { episodes, first_at: self.first_at, ..audit }
+    }
+}
+
+/// The lock that has a key of this name.
+fn lock_of<'a>(
+    locks: &'a mut HashMap<Name, Lock, FxBuildHasher>,
+    homes: &HashMap<Name, Name, FxBuildHasher>,
+    name: NameRef<'_>,
+) -> Option<&'a mut Lock> {
+    match homes.get(&name) {
+        Some(home) => locks.get_mut(home),
+        None => locks.get_mut(&name),
     }
 }
 

@@ -14,7 +14,8 @@ impl Lock {
     /// The talk has won with this hold, which is not among the holds yet.
     /// Hands back the finding that tells so.
     pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
-        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| self.holds[*rival].is_live(hold.since)).collect();
+        let is_rival = |other: &Hold| other.is_live(hold.since) && other.spots.meet(hold.spots);
+        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| is_rival(&self.holds[*rival])).collect();
         let mut told = None;
         for rival in rivals {
             let finding = match self.holds[rival].robbed {
@@ -45,7 +46,7 @@ impl Lock {
         }
         ear.findings.push(Finding {
             race: "stamp-written-back",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![hold.client.clone()],
@@ -69,7 +70,7 @@ impl Lock {
         let (talk, rival) = (&self.talks[place], &self.holds[rival]);
         let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
         let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
-        let race = race_of(talk, before.as_ref(), hold);
+        let race = race_of(talk, before.as_deref(), hold);
         let says = format!(
             "{} holds since line {} and {} since line {}: {}",
             rival.client,
@@ -88,7 +89,7 @@ impl Lock {
         lines.dedup();
         ear.findings.push(Finding {
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
             clients: vec![rival.client.clone(), hold.client.clone()],

@@ -17,7 +17,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     let mut hasher = FxHasher::default();
     let Some((last, before)) = said.split_last() else { return hasher.finish() };
     let context = Context { key, before, at: last.at };
-    last.within.is_some().hash(&mut hasher);
+    (last.within.is_some(), last.asks_time).hash(&mut hasher);
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
     }
@@ -48,7 +48,7 @@ impl Context<'_> {
         let read = |said: &Said| said.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
-        stamp::shape(word, hasher);
+        stamp::shape(word, self.at, hasher);
         stamp::over(word, self.at).hash(hasher);
     }
 

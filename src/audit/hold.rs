@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::finding::Certainty;
 use super::kinds::Kinds;
+use super::spots::Spots;
 use crate::wire::UnixTime;
 
 /// A lock that somebody holds, or believes to hold.
@@ -11,8 +12,13 @@ use crate::wire::UnixTime;
 pub(super) struct Hold {
     pub(super) client: Arc<str>,
     pub(super) kinds: Kinds,
-    /// What it has written; empty if nothing.
+    /// The key whose lock it is, and all that it holds.
+    pub(super) home: u8,
+    pub(super) spots: Spots,
+    /// What it has written there; empty if nothing.
     pub(super) value: Vec<u8>,
+    /// What it has named itself by.
+    pub(super) token: Vec<u8>,
     /// When and by which line it won.
     pub(super) since: UnixTime,
     pub(super) line: u64,
@@ -41,6 +47,16 @@ pub(super) struct Disturbed {
 }
 
 impl Hold {
+    /// The same, in a lock where its keys have places that are further on by so much.
+    pub(super) fn moved_by(self, places: u8) -> Self {
+        Self { home: self.home + places, spots: self.spots.moved_by(places), ..self }
+    }
+
+    /// Whether its lease is over at this moment. One that was over when it began says when it began, and not when it ends.
+    pub(super) fn has_overrun(&self, at: UnixTime) -> bool {
+        !self.is_live(at) && self.ends_at.is_some_and(|ends_at| ends_at > self.since)
+    }
+
     /// Whether its holder may still believe in it at this moment. By a hundredth of a second clocks may differ, and that is
     /// nobody's race.
     pub(super) fn is_live(&self, at: UnixTime) -> bool {

@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use super::alike::Alike;
+use super::alike::{Alike, SPEAKER};
 use super::kinds::Kind;
 use super::said::Said;
-use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Token, Why};
+use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Released, Why};
 use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// How far a client has come, if it speaks a protocol.
@@ -28,13 +28,11 @@ pub(super) enum Stage {
     Left(Released),
 }
 
-/// Who is taken to be speaking: one whose words are nobody's.
-const SPEAKER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7);
-
 /// How far a client of this kind has come who has said this; `None` if no such client says this.
 pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Stage> {
+    let met = said.iter().find(|said| said.is_script()).and_then(Said::reads);
     leases(kind, said).into_iter().find_map(|lease| {
-        let locker = kind.locker(key.clone(), lease);
+        let locker = kind.locker(key.clone(), lease, met);
         Play { kind, locker: &*locker, said }.tries(0, Alike::default())
     })
 }
@@ -42,6 +40,7 @@ pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Stage> {
 /// For how long the client may have asked to hold: by a time to live that it gave, by its stamp.
 fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
     let given = said.iter().find_map(Said::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+    let told = said.iter().find(|said| said.is_script()).into_iter().flat_map(Said::told_lengths);
     let stamped = kind.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
         said.iter().find_map(|said| {
@@ -49,7 +48,7 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found = [given, stamped].into_iter().flatten().filter_map(|length| Lease::new(length).ok());
+    let found = given.into_iter().chain(told).chain(stamped).filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
@@ -85,9 +84,20 @@ impl Play<'_> {
                 } else if next == self.said.len() {
                     Some(Stage::Refused(held.why))
                 } else {
-                    self.tries(next, alike)
+                    self.tries(next, alike.clone()).or_else(|| self.withdraws(held.why, next, alike))
                 }
             }
+        })
+    }
+
+    /// What somebody says from this line on who was refused for this reason and stops waiting, and whatever follows it.
+    fn withdraws(&self, why: Why, from: usize, alike: Alike) -> Option<Stage> {
+        let withdraw = |redis: &mut Transcript| self.locker.withdraw(&SPEAKER, redis);
+        self.go(&withdraw, Talk::at(from, alike), &mut |went| match went {
+            Went::Waits(_) => Some(Stage::Refused(why)),
+            Went::Through((), next, _) if next == from => None,
+            Went::Through((), next, _) if next == self.said.len() => Some(Stage::Refused(why)),
+            Went::Through((), next, alike) => self.tries(next, alike),
         })
     }
 
@@ -151,6 +161,11 @@ impl Play<'_> {
                     }
                     return None;
                 }
+                // It names no key, so that no lock has heard it.
+                Err(Pending::Send(command)) if command.is("TIME") && self.said.iter().any(|said| said.asks_time) => {
+                    let reply = server_time(self.reading(talk.next, 0).wall);
+                    talk.transcript.record_reply(reply);
+                }
                 Err(Pending::Send(command)) => match self.said.get(talk.next) {
                     None => return then(Went::Waits(command)),
                     Some(_) => talk.hear(self.kind, &command, self.said)?,
@@ -162,8 +177,8 @@ impl Play<'_> {
     /// The clocks at this line, if the client's wall clock is ahead by this.
     fn reading(&self, next: usize, skew_ns: i64) -> Reading {
         let at = self.said.get(next).or(self.said.last()).map_or(UnixTime::from_nanos(0), |said| said.at);
-        let since = Duration::from_nanos(u64::try_from(at.as_nanos()).unwrap_or(0));
         let wall = UnixTime::from_nanos(at.as_nanos().saturating_add(skew_ns));
+        let since = Duration::from_nanos(u64::try_from(wall.as_nanos()).unwrap_or(0));
         Reading { wall, mono: MonoTime::since_origin(since) }
     }
 
@@ -177,7 +192,7 @@ impl Play<'_> {
         let read =
             talk.next.checked_sub(1).and_then(|last| self.said[last].reads().map(|read| (read, self.said[last].at)));
         let stamp = read.and_then(|(read, at)| {
-            let form = &self.kind.dialect()?.form;
+            let form = &self.kind.hand()?.form;
             Some(form.stamp.moment_of(form.read(read)?).as_nanos().saturating_sub(at.as_nanos()))
         });
         match stamp {
@@ -185,6 +200,12 @@ impl Play<'_> {
             None => vec![0],
         }
     }
+}
+
+/// What TIME answers at this moment.
+fn server_time(at: UnixTime) -> Reply {
+    let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+    Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
 }
 
 /// An operation under way.

@@ -1,10 +1,18 @@
 //! One command of a conversation, with the reply that the simulated server has given it.
 
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::wire::{Command, Reply, UnixTime};
 
-/// One command of a conversation between a client and a key.
+/// One command of a conversation between a client and a key. A clone shares it: a conversation is kept in several places.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct Said(Arc<Words>);
+
+/// What was said, and what was answered.
+#[derive(Debug)]
+pub(super) struct Words {
     pub(super) command: Command,
     pub(super) reply: Reply,
     pub(super) at: UnixTime,
@@ -12,16 +20,33 @@ pub(super) struct Said {
     pub(super) line: u64,
     /// The line of the script that called it, where it was one of a text that nobody here knows.
     pub(super) within: Option<u64>,
+    /// Whether its sender is one who asks the server for the time: that names no key, and is heard by no lock.
+    pub(super) asks_time: bool,
     /// Which argument is the value that it puts into the key: found once, because it is asked for with every word of
     /// every command that follows.
     value_at: Option<usize>,
 }
 
+impl Deref for Said {
+    type Target = Words;
+
+    fn deref(&self) -> &Words {
+        &self.0
+    }
+}
+
 impl Said {
     /// A command and its reply.
-    pub(super) fn new(command: Command, reply: Reply, at: UnixTime, line: u64, within: Option<u64>) -> Self {
+    pub(super) fn new(
+        command: Command,
+        reply: Reply,
+        at: UnixTime,
+        line: u64,
+        within: Option<u64>,
+        asks_time: bool,
+    ) -> Self {
         let value_at = place_of_value(&command);
-        Self { command, reply, at, line, within, value_at }
+        Self(Arc::new(Words { command, reply, at, line, within, asks_time, value_at }))
     }
 
     /// The value that it puts into the key, if it does that.
@@ -29,12 +54,31 @@ impl Said {
         self.command.args().get(self.value_at?).map(Vec::as_slice)
     }
 
-    /// The value that it has read.
+    /// The value that it has read, or was told of by a script that has.
     pub(super) fn reads(&self) -> Option<&[u8]> {
         match &self.reply {
             Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
+            Reply::Array(items) if self.is_script() => items.iter().find_map(|item| match item {
+                Reply::Bulk(value) => Some(value.as_slice()),
+                _ => None,
+            }),
             _ => None,
         }
+    }
+
+    /// Whether it runs a script.
+    pub(super) fn is_script(&self) -> bool {
+        self.is("EVAL") || self.is("EVALSHA")
+    }
+
+    /// The lengths of time that a script may have been told: each number that is no moment, in milliseconds and in seconds.
+    pub(super) fn told_lengths(&self) -> impl Iterator<Item = Duration> {
+        const MOST_DIGITS: usize = 9;
+        let keys = if self.is_script() { keys_of_script(self.command.args()) } else { None };
+        let told = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
+        let short = told.iter().filter(|word| word.len() <= MOST_DIGITS);
+        let numbers = short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        numbers.flat_map(|number| [Duration::from_millis(number), Duration::from_secs(number)])
     }
 
     /// Whether this is the command `name`.
@@ -55,23 +99,34 @@ impl Said {
         if !self.is("SET") {
             return None;
         }
-        (2..args.len()).find_map(|place| match args[place].to_ascii_uppercase().as_slice() {
-            b"EX" => number(place + 1)?.checked_mul(1000),
-            b"PX" => number(place + 1),
-            b"PXAT" => Some(number(place + 1)? - self.at.as_millis()),
-            b"EXAT" => Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis()),
-            _ => None,
+        (2..args.len()).find_map(|place| {
+            let is = |option: &str| args[place].eq_ignore_ascii_case(option.as_bytes());
+            if is("EX") {
+                number(place + 1)?.checked_mul(1000)
+            } else if is("PX") {
+                number(place + 1)
+            } else if is("EXAT") {
+                Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis())
+            } else if is("PXAT") {
+                Some(number(place + 1)? - self.at.as_millis())
+            } else {
+                None
+            }
         })
     }
 }
 
 fn place_of_value(command: &Command) -> Option<usize> {
-    match command.name().to_ascii_uppercase().as_slice() {
-        b"SETNX" | b"SET" | b"GETSET" => Some(1),
-        b"SETEX" | b"PSETEX" => Some(2),
+    let is_one_of = |names: &[&str]| names.iter().any(|name| command.is(name));
+    if is_one_of(&["SETNX", "SET", "GETSET", "MSETNX"]) {
+        Some(1)
+    } else if is_one_of(&["SETEX", "PSETEX"]) {
+        Some(2)
+    } else if is_one_of(&["EVAL", "EVALSHA"]) {
         // The scripts of the catalogue that claim have the value first among their arguments.
-        b"EVAL" | b"EVALSHA" => keys_of_script(command.args())?.checked_add(2),
-        _ => None,
+        keys_of_script(command.args())?.checked_add(2)
+    } else {
+        None
     }
 }
 

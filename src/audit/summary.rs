@@ -8,6 +8,7 @@ use super::finding::Finding;
 use super::grammar::Grammar;
 use super::kinds::Kinds;
 use super::lock::Lock;
+use super::spot::Spot;
 use super::tally::Tally;
 use crate::wire::{Key, UnixTime};
 
@@ -43,7 +44,7 @@ pub struct LockSummary {
     /// Its database.
     pub database: u32,
     /// The protocols that those who acquired it may have spoken.
-    pub dialects: Vec<&'static str>,
+    pub dialects: Vec<String>,
     /// Whether all who acquired it may have spoken a read/write lock, whose holders are not judged.
     pub is_read_write: bool,
     /// How many clients talked with it at one time, at most.
@@ -74,17 +75,23 @@ impl Summaries {
 
     /// A lock is forgotten.
     pub(super) fn add(&mut self, lock: &Lock) {
-        if lock.tally.acquisitions == 0 && lock.tally.refusals == 0 {
-            return;
+        for spot in lock.spots() {
+            if spot.tally.acquisitions > 0 || spot.tally.refusals > 0 {
+                let clients = lock.talks.iter().filter(|talk| talk.home == spot.number).count();
+                self.add_spot(lock.database, spot, clients);
+            }
         }
-        let name = (lock.database, lock.key.clone());
+    }
+
+    fn add_spot(&mut self, database: u32, spot: &Spot, clients: usize) {
+        let name = (database, spot.key.clone());
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
         let left = self.known.entry(name).or_default();
-        left.kinds = if left.kinds.is_empty() { lock.winners } else { left.kinds.or(lock.winners) };
-        left.clients = left.clients.max(lock.talks.len());
-        left.tally.merge(&lock.tally);
+        left.kinds = if left.kinds.is_empty() { spot.winners } else { left.kinds.or(spot.winners) };
+        left.clients = left.clients.max(clients);
+        left.tally.merge(&spot.tally);
     }
 
     /// Puts the less busy half of all together.
@@ -130,10 +137,10 @@ impl Summaries {
 }
 
 /// The names of these protocols, each once.
-fn names(grammar: &Grammar, kinds: Kinds) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::new();
+fn names(grammar: &Grammar, kinds: Kinds) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
     for place in kinds.places() {
-        let name = grammar.kinds()[place].protocol().name();
+        let name = grammar.kinds()[place].name();
         if !names.contains(&name) {
             names.push(name);
         }

@@ -12,6 +12,8 @@ use crate::wire::{Key, Reply, UnixTime};
 #[derive(Clone, Debug)]
 pub(super) struct Talk {
     pub(super) client: Arc<str>,
+    /// The key that it names.
+    pub(super) home: u8,
     /// Who it may be, by all that it has said.
     pub(super) kinds: Kinds,
     course: Course,
@@ -27,15 +29,15 @@ pub(super) struct Talk {
     pub(super) last_at: UnixTime,
     /// Whether it holds, by this conversation.
     pub(super) holds: bool,
-    /// How its current try was judged.
-    pub(super) is_judged: bool,
+    /// Whether what it held by this conversation is gone, whatever it still says of that.
+    pub(super) has_left: bool,
 }
 
 /// A value that a client has written over.
 #[derive(Clone, Debug)]
 pub(super) struct Overwrote {
     pub(super) line: u64,
-    pub(super) before: Option<Written>,
+    pub(super) before: Option<Arc<Written>>,
     pub(super) had_ttl: bool,
 }
 
@@ -51,10 +53,11 @@ pub(super) enum Went {
 }
 
 impl Talk {
-    pub(super) fn new(client: Arc<str>, grammar: &Grammar, at: UnixTime) -> Self {
+    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime) -> Self {
         let course = grammar.start();
         Self {
             client,
+            home,
             kinds: course.standing.everybody(),
             course,
             said: Vec::new(),
@@ -64,8 +67,14 @@ impl Talk {
             asked_at: None,
             last_at: at,
             holds: false,
-            is_judged: false,
+            has_left: false,
         }
+    }
+
+    /// It holds no longer.
+    pub(super) fn leave(&mut self) {
+        self.has_left |= self.holds;
+        self.holds = false;
     }
 
     /// How far it has come.
@@ -114,7 +123,7 @@ impl Talk {
         self.said = said;
         self.overwrote = None;
         self.holds = false;
-        self.is_judged = false;
+        self.has_left = false;
     }
 
     /// Whether nobody who it may be is in the middle of anything.

@@ -46,6 +46,11 @@ impl Writing {
         with_zero.into_iter().chain(ahead.filter(|_| self.form.is_stamped() && !self.form.names_token()))
     }
 
+    /// In the form of this dialect, or the token where that does not say who wrote it.
+    pub(super) fn in_hand_of(of: &'static Dialect) -> Self {
+        Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of }
+    }
+
     /// Whose form it is, in a word.
     pub(super) fn name(&self) -> &'static str {
         if self.form == TOKEN { "token" } else { self.of.name }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::moment::iso8601;
 use super::{Report, table};
 use crate::audit::{Audit, Finding, Lengths, LockSummary};
+use crate::protocols::{Generation, Protocol, find};
 use crate::wire::Printable;
 
 /// What a trace has shown.
@@ -33,7 +34,7 @@ pub struct AuditReport {
 struct Locked {
     key: String,
     database: u32,
-    dialects: Vec<&'static str>,
+    dialects: Vec<String>,
     clients: usize,
     acquisitions: u64,
     refusals: u64,
@@ -172,11 +173,25 @@ impl Report for AuditReport {
     }
 }
 
-fn spoken(dialects: &[&str], all: bool) -> String {
+/// The protocols, those of each generation by themselves: what they have in common is that nobody can tell them apart.
+fn spoken(dialects: &[String], all: bool) -> String {
+    let mut groups: Vec<(Option<Generation>, Vec<&str>)> = Vec::new();
+    for dialect in dialects {
+        let generation = find(dialect).ok().map(Protocol::generation);
+        match groups.iter_mut().find(|(other, _)| *other == generation) {
+            Some((_, group)) => group.push(dialect),
+            None => groups.push((generation, vec![dialect])),
+        }
+    }
+    let groups: Vec<String> = groups.into_iter().map(|(_, group)| alternatives(&group, all)).collect();
+    groups.join("; ")
+}
+
+fn alternatives(dialects: &[&str], all: bool) -> String {
     let named = if all { dialects.len() } else { NAMED };
     let more = dialects.len().saturating_sub(named);
     let more = if more > 0 { format!(", or {more} more") } else { String::new() };
-    dialects.iter().take(named).copied().collect::<Vec<_>>().join(", ") + &more
+    dialects[..named.min(dialects.len())].join(", ") + &more
 }
 
 fn millis(lengths: &Lengths, share: f64) -> Option<f64> {

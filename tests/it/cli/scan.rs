@@ -1,5 +1,8 @@
 //! `lockshift scan`: which keys are locks, which of them are in danger, and nothing is changed by looking.
 
+mod contents;
+mod ending;
+
 use lockshift::driver::host;
 use redis::cmd;
 
@@ -77,6 +80,11 @@ fn a_fleet_makes_its_own_hazards() {
     assert_eq!(mixed.code, Some(1), "{mixed:?}");
     assert!(mixed.stdout.contains("reads as expired to php-getset, who would take it"), "{}", mixed.stdout);
     assert!(!mixed.stdout.contains("see --fleet"), "{}", mixed.stdout);
+
+    set(&server, "lock:stamp", now_secs() + 60, None);
+    let stuck = done(lockshift_at(&server), ["scan", "--fleet", "token,php-getset", "--match", "*stamp"]);
+    assert!(stuck.stdout.contains("if its holder dies, token will never get past it"), "{}", stuck.stdout);
+    assert!(!stuck.stdout.contains("who would take it"), "{}", stuck.stdout);
     let unknown = done(lockshift_at(&server), ["scan", "--fleet", "phpgetset"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
 }
@@ -122,6 +130,10 @@ fn a_rate_holds_it_back() {
     }
     let held_back = done(lockshift_at(&server), ["scan", "--json", "--rate", "100"]).json();
     assert!(held_back["seconds"].as_f64().unwrap() >= 0.4, "40 keys at 100 a second: {held_back}");
+    // What a pattern leaves out costs the server as well.
+    let none = done(lockshift_at(&server), ["scan", "--json", "--rate", "100", "--match", "lock:*"]).json();
+    assert!(none["seconds"].as_f64().unwrap() >= 0.4, "40 keys at 100 a second: {none}");
+    assert_eq!(none["keys"], 0);
 }
 
 #[test]
