@@ -56,5 +56,6 @@ mod trial;
 mod unbridgeable;
 mod writing;
 
+pub(crate) use lock::Hand;
 pub use lock::{Bridge, new_key};
 pub use unbridgeable::{Taken, Unbridgeable};

@@ -78,7 +78,7 @@ const BAD: Style = AnsiColor::Red.on_default();
 impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
         let mut text = format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
-        text += &format!("\nThe stamp in the old key is written as {} writes it.\n", self.stamp_of);
+        text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
         }
@@ -96,13 +96,7 @@ impl Step {
     fn text(&self) -> String {
         let seen = if self.exhausted { "all of them" } else { "there are more" };
         let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
-        // One race may be met by several deeds, of which the JSON tells all.
-        let mut races: Vec<String> = Vec::new();
-        for race in self.residual.iter().map(Race::text) {
-            if !races.contains(&race) {
-                races.push(race);
-            }
-        }
+        let races = by_race(&self.residual);
         match races.as_slice() {
             [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
             [first, others @ ..] => {
@@ -118,12 +112,32 @@ impl Step {
     }
 }
 
+/// A line for each race and whose it is, with the rules that it breaks.
+fn by_race(residual: &[Race]) -> Vec<String> {
+    let mut lines: Vec<(String, bool, Vec<&str>)> = Vec::new();
+    for race in residual {
+        let name = race.name();
+        match lines.iter_mut().find(|(known, new, _)| *known == name && *new == race.new) {
+            Some((_, _, rules)) if rules.contains(&race.property) => {}
+            Some((_, _, rules)) => rules.push(race.property),
+            None => lines.push((name, race.new, vec![race.property])),
+        }
+    }
+    let line = |(name, new, rules): (String, bool, Vec<&str>)| {
+        let new = if new { format!("   {BAD}new{BAD:#}") } else { String::new() };
+        format!("{name} ({}){new}", rules.join(", "))
+    };
+    lines.into_iter().map(line).collect()
+}
+
 impl Race {
-    fn text(&self) -> String {
-        let race = self.race.map_or_else(String::new, |race| format!(": {race}"));
-        let whose = if self.race.is_some() { &self.by } else { &self.deed };
-        let by = whose.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
-        let new = if self.new { format!("   {BAD}new{BAD:#}") } else { String::new() };
-        format!("{}{race}{by}{new}", self.property)
+    /// The race and whose it is; one that has no name is told.
+    fn name(&self) -> String {
+        match (self.race, &self.by, &self.deed) {
+            (Some(race), Some(by), _) => format!("{race}, by {by}"),
+            (Some(race), None, _) => race.to_owned(),
+            (None, _, Some(deed)) => deed.clone(),
+            (None, _, None) => "nobody's".to_owned(),
+        }
     }
 }

@@ -77,6 +77,8 @@ fn beside_no_old_client_is_a_bridge_to_blame() {
 #[test]
 fn nor_beside_two_dialects_or_for_longer() {
     for (names, old_secs, bridge_secs) in [
+        ("php-del-takeover+php-del-takeover", 2, 2),
+        ("php-acquired-at+php-acquired-at", 2, 2),
         ("jedis-lock+jedis-lock", 1, 3),
         ("jedis-lock+jedis-lock", 3, 1),
         ("java-getset+java-getset", 2, 3),

@@ -90,9 +90,8 @@ fn the_guide_names_the_races_that_are_left() {
     let ids =
         rows.flat_map(|row| row.split('|').nth(2).into_iter().flat_map(|races| races.split('`').skip(1).step_by(2)));
     let named: BTreeSet<&str> = ids.collect();
-    let fleets = ["php-getset", "java-getset", "jedis-lock"];
+    let plans = ["php-getset", "java-getset", "jedis-lock"].map(planned);
     for phase in [Phase::Legacy, Phase::LegacyAndBridge] {
-        let plans = fleets.map(planned);
         let residuals = plans.iter().flat_map(|plan| &outlook(plan, phase).residuals);
         let found: BTreeSet<&str> = residuals.map(|residual| residual.race.unwrap_or("without a name")).collect();
         assert_eq!(found, named, "{phase}");
