@@ -11,6 +11,7 @@ mod scene;
 
 mod actor;
 mod deed;
+mod doer;
 mod node;
 mod world;
 
