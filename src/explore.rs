@@ -11,7 +11,6 @@ mod scene;
 
 mod actor;
 mod deed;
-mod doer;
 mod node;
 mod world;
 
