@@ -3,6 +3,8 @@
 mod calls;
 mod joins;
 mod name;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use std::sync::Arc;

@@ -45,6 +45,8 @@ pub(super) struct Grammar {
     timed: Kinds,
     places: Vec<Standing>,
     ways: HashMap<(u32, u64), u32, FxBuildHasher>,
+    /// So many places are kept at the most.
+    most: u32,
 }
 
 impl Grammar {
@@ -54,7 +56,13 @@ impl Grammar {
         let timed = (0..kinds.len()).filter(|kind| kinds[*kind].is_timed());
         let timed = timed.fold(Kinds::default(), Kinds::with);
         let everybody = Standing { refused: Kinds::first(kinds.len()), ..Standing::default() };
-        Self { kinds, timed, places: vec![everybody], ways: HashMap::default() }
+        Self { kinds, timed, places: vec![everybody], ways: HashMap::default(), most: MOST }
+    }
+
+    /// A grammar that asks the protocols about every command, and remembers nothing.
+    #[cfg(test)]
+    pub(super) fn forgetful() -> Self {
+        Self { most: 0, ..Self::new() }
     }
 
     /// Everybody.
@@ -85,7 +93,7 @@ impl Grammar {
             return Course { place: Some(*next), standing: self.places[*next as usize] };
         }
         let standing = self.ask(course, key, said);
-        let next = u32::try_from(self.places.len()).ok().filter(|next| *next < MOST);
+        let next = u32::try_from(self.places.len()).ok().filter(|next| *next < self.most);
         if let Some(next) = next {
             self.ways.insert(way, next);
             self.places.push(standing);

@@ -1,0 +1,34 @@
+//! What the grammar keeps of a conversation is all that matters of it.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::monitor::Parser;
+
+/// What a trace shows, and the grammar as it was learnt from it.
+fn audited(trace: &str, grammar: Grammar) -> (String, Grammar) {
+    let mut auditor = Auditor { grammar, ..Auditor::new() };
+    let mut parser = Parser::new();
+    for (number, line) in (1..).zip(trace.lines()) {
+        if let Ok(line) = parser.parse(line.as_bytes()) {
+            auditor.read(number, &line);
+        }
+    }
+    let grammar = std::mem::replace(&mut auditor.grammar, Grammar::new());
+    let Audit { locks, findings, .. } = auditor.finish();
+    (format!("{locks:#?}\n{findings:#?}"), grammar)
+}
+
+#[test]
+fn what_is_remembered_of_the_protocols_is_what_they_say() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
+    let mut grammar = Grammar::new();
+    for name in ["php-fleet", "python-fleet", "php-beside-token", "php-fleet"] {
+        let trace = fs::read_to_string(directory.join(name).with_extension("log")).unwrap();
+        let remembered;
+        (remembered, grammar) = audited(&trace, grammar);
+        let (said, _) = audited(&trace, Grammar::forgetful());
+        assert_eq!(remembered, said, "{name}");
+    }
+}
