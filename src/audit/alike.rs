@@ -4,7 +4,7 @@ use sha1_smol::Sha1;
 
 use super::kinds::Kind;
 use super::said::Said;
-use crate::legacy::{Clock, Dialect, Keys, Number, Stamp};
+use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
 use crate::wire::{Command, Reply};
 
@@ -70,11 +70,12 @@ impl Alike {
 /// Whether both are values that this kind writes.
 fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
     let protocol = kind.protocol();
+    let form = kind.form().filter(|form| form.matches(expected));
     match kind.hand() {
         Some(dialect) if dialect.clock == Clock::Uptime => {
             dialect.form.matches(expected) && dialect.form.matches(actual)
         }
-        Some(dialect) if dialect.form.matches(expected) => is_in_hand(dialect, expected, actual),
+        Some(_) if let Some(form) = form => is_in_hand(&form, expected, actual),
         Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
         Some(_) if kind.dialect().is_some() => false,
         // A token is whatever its owner has drawn.
@@ -84,9 +85,8 @@ fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
     }
 }
 
-/// Whether the other is what this dialect writes, too.
-fn is_in_hand(dialect: &Dialect, expected: &[u8], actual: &[u8]) -> bool {
-    let form = &dialect.form;
+/// Whether the other is written in this form, too.
+fn is_in_hand(form: &Form, expected: &[u8], actual: &[u8]) -> bool {
     match (form.read(expected), form.read(actual)) {
         (Some(ours), Some(theirs)) => is_of_one_age(&form.stamp, ours, theirs),
         (None, _) | (_, None) => !form.is_stamped() && form.matches(actual),

@@ -3,7 +3,7 @@
 use std::ops::BitAnd;
 use std::sync::Arc;
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Hand};
 use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
@@ -22,7 +22,7 @@ enum Speaks {
     /// A protocol of the catalogue.
     Chosen(Choice),
     /// A bridge that writes as this dialect does. Which other dialects it keeps out is not seen on the wire.
-    Bridge { hand: &'static Dialect, is_fenced: bool },
+    Bridge { hand: Hand, is_fenced: bool },
 }
 
 /// At most so many kinds can be told apart.
@@ -64,7 +64,7 @@ impl Kind {
                 hands.push(dialect);
             }
         }
-        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand, is_fenced } };
+        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand: Hand::of(hand), is_fenced } };
         hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
     }
 
@@ -72,7 +72,7 @@ impl Kind {
     pub(super) fn name(&self) -> String {
         match &self.speaks {
             Speaks::Chosen(_) => self.protocol.name().to_owned(),
-            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.name),
+            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
         }
     }
 
@@ -90,7 +90,15 @@ impl Kind {
     pub(super) fn hand(&self) -> Option<&'static Dialect> {
         match self.speaks {
             Speaks::Chosen(_) => self.dialect(),
-            Speaks::Bridge { hand, .. } => Some(hand),
+            Speaks::Bridge { hand, .. } => Some(hand.dialect()),
+        }
+    }
+
+    /// The form in which it writes into the old key, if it does: a bridge's is not quite the dialect's.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self.speaks {
+            Speaks::Chosen(_) => self.dialect().map(|dialect| dialect.form),
+            Speaks::Bridge { hand, .. } => Some(hand.form()),
         }
     }
 
@@ -113,7 +121,7 @@ impl Kind {
         match &self.speaks {
             Speaks::Chosen(choice) => choice.locker(key, lease),
             Speaks::Bridge { hand, is_fenced } => {
-                let writer = met.filter(|met| !hand.form.matches(met)).and_then(writer_of);
+                let writer = met.filter(|met| !hand.form().matches(met)).and_then(writer_of);
                 let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
                 Arc::new(if *is_fenced { bridge.fenced() } else { bridge })
             }

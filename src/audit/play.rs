@@ -192,7 +192,7 @@ impl Play<'_> {
         let read =
             talk.next.checked_sub(1).and_then(|last| self.said[last].reads().map(|read| (read, self.said[last].at)));
         let stamp = read.and_then(|(read, at)| {
-            let form = &self.kind.hand()?.form;
+            let form = self.kind.form()?;
             Some(form.stamp.moment_of(form.read(read)?).as_nanos().saturating_sub(at.as_nanos()))
         });
         match stamp {
