@@ -5,3 +5,5 @@ mod races;
 mod real;
 mod truth;
 mod written;
+
+pub(crate) use written::audit;
