@@ -1,6 +1,7 @@
 //! The scripts that the protocols run, by their SHA-1.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use sha1_smol::Sha1;
@@ -46,8 +47,13 @@ fn keys_of(command: &Command) -> &[Vec<u8>] {
     }
 }
 
-/// The scripts of these kinds, by their SHA-1 in small hex digits.
-pub(super) fn scripts(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
+/// The scripts of all kinds, by their SHA-1 in small hex digits.
+pub(super) fn scripts() -> &'static HashMap<Vec<u8>, Script> {
+    static ALL: LazyLock<HashMap<Vec<u8>, Script>> = LazyLock::new(|| scripts_of(Kind::all()));
+    &ALL
+}
+
+fn scripts_of(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
     const NAME: &str = "lock";
     let mut scripts = HashMap::new();
     for kind in kinds {
@@ -115,7 +121,7 @@ fn refusal(command: &Command) -> Reply {
 
 #[test]
 fn the_scripts_of_the_catalogue() {
-    let scripts = scripts(&Kind::all());
+    let scripts = scripts();
     let claims = scripts.values().filter(|script| script.claims).count();
     assert!(claims >= 5 && scripts.len() > claims + 4, "{claims} of {}", scripts.len());
 }

@@ -9,6 +9,7 @@ use crate::wire::UnixTime;
 /// The moment that a value names, if it looks as if it named one: the first number in it that has ten digits or more, seconds
 /// with their fraction, or eight bytes that are no text.
 pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
+    let value = unmarked(value);
     if value.len() == 8 && value[0] == 0 {
         return UnixTime::from_millis(i64::from_be_bytes(value.try_into().ok()?));
     }
@@ -26,6 +27,15 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
         rest = &rest[begin + length..];
     }
     None
+}
+
+/// The value without the zero by which a bridge marks a stamp as its own: before the digits of a number, behind its bytes.
+pub(super) fn unmarked(value: &[u8]) -> &[u8] {
+    match value {
+        [b'0', number @ ..] if digits(number) >= 10 => number,
+        [bytes @ .., b'0'] if bytes.len() == 8 && (bytes[0] == 0 || bytes[7] == 0) => bytes,
+        _ => value,
+    }
 }
 
 /// The moment that so many digits name: seconds, milliseconds, nanoseconds or ticks.
@@ -51,6 +61,7 @@ fn fraction(behind: &[u8]) -> Duration {
 /// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` is over.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
     let moment = moment(value)?;
+    let value = unmarked(value);
     Some(match value.len() {
         10 => moment.as_secs().cmp(&at.as_secs()),
         _ if value.get(10) == Some(&b'.') => moment.cmp(&at),
@@ -96,7 +107,7 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
             is_fraction &= *first == b'.';
         } else if run.iter().all(u8::is_ascii_digit) {
             // What a short number begins with can make it sort before or behind others.
-            (b'd', length, (length < 10 && !is_fraction).then_some(run)).hash(hasher);
+            (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
             is_fraction = length >= 10;
         } else if length < 12 {
             capitals(run, hasher);
@@ -164,6 +175,19 @@ impl Size {
 
 fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+#[test]
+fn the_mark_of_a_bridge_changes_no_moment() {
+    let marked: [(&[u8], &[u8]); 4] = [
+        (b"01700000000", b"1700000000"),
+        (b"01700000000123:7", b"1700000000123:7"),
+        (b"\0\0\x01\x8b\xcf\xe5\x68\x000", b"\0\0\x01\x8b\xcf\xe5\x68\0"),
+        (b"0badc0de0badc0de", b"0badc0de0badc0de"),
+    ];
+    for (marked, plain) in marked {
+        assert_eq!(moment(marked), moment(plain), "{}", crate::wire::Printable(marked));
+    }
 }
 
 #[test]

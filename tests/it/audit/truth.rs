@@ -1,6 +1,5 @@
 //! Fleets at random, of which the truth is known: what their clients believed, and what the audit makes of the trace.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::audit::{Audit, Certainty};
@@ -16,7 +15,7 @@ use super::written::{audit, monitored};
 
 /// What truly happened.
 #[derive(Debug, Default)]
-struct Truth {
+pub(super) struct Truth {
     /// How often each client won.
     wins: Vec<u64>,
     /// How many were in the middle of a try at the end: they may have won and not know it yet.
@@ -32,12 +31,13 @@ struct Truth {
 const RULES: [Property; 4] =
     [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::NoPhantom];
 
-fn scene(protocol: &str, clients: usize, prompt: bool) -> Scene {
-    let choice: protocols::Choice = protocol.parse().unwrap();
-    let locker = choice.locker("lock".into(), Lease::new(Duration::from_secs(2)).unwrap());
+fn scene(fleet: [&str; 3], prompt: bool) -> Scene {
     let scene = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(12) }).grain(Grain::Coarse);
-    let client = Client { prompt, rounds: Times::Of(3), ..Client::new(protocol, Arc::clone(&locker)) };
-    (0..clients).fold(scene, |scene, _| scene.client(client.clone()))
+    fleet.into_iter().fold(scene, |scene, protocol| {
+        let choice: protocols::Choice = protocol.parse().unwrap();
+        let locker = choice.locker("lock".into(), Lease::new(Duration::from_secs(2)).unwrap());
+        scene.client(Client { prompt, rounds: Times::Of(3), ..Client::new(protocol, locker) })
+    })
 }
 
 /// Lets happen what can of these wishes.
@@ -65,7 +65,8 @@ fn play(scene: &Scene, wishes: &[Action]) -> (Vec<Action>, Truth) {
 /// Whether somebody has deleted what another one believed to hold.
 fn robbed(trace: &Trace) -> bool {
     trace.steps.iter().any(|step| {
-        let is_deleted = step.before.keys[0].is_some() && step.after.keys[0].is_none();
+        let keys = step.before.keys.iter().zip(&step.after.keys);
+        let is_deleted = keys.into_iter().any(|(before, after)| before.is_some() && after.is_none());
         let believes =
             |belief: &Option<Belief>| belief.is_some_and(|it| it.until_ms.is_none_or(|until| until > step.at_ms));
         let others = step.before.beliefs.iter().enumerate().filter(|(who, _)| Some(*who) != step.actor);
@@ -87,7 +88,12 @@ fn wishes(clients: u8) -> impl Strategy<Value = Vec<Action>> {
 
 /// Holds an audit against the truth of many schedules.
 fn check(protocol: &str, prompt: bool, agrees: fn(&Audit, &Truth) -> Result<(), String>) {
-    let scene = scene(protocol, 3, prompt);
+    check_fleet([protocol; 3], prompt, agrees);
+}
+
+/// The same with a client of each of these protocols.
+pub(super) fn check_fleet(fleet: [&str; 3], prompt: bool, agrees: fn(&Audit, &Truth) -> Result<(), String>) {
+    let scene = scene(fleet, prompt);
     let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&wishes(3), |wishes| {
         let (happened, mut truth) = play(&scene, &wishes);
@@ -98,11 +104,11 @@ fn check(protocol: &str, prompt: bool, agrees: fn(&Audit, &Truth) -> Result<(), 
         agrees(&audit, &truth)
             .map_err(|why| TestCaseError::fail(format!("{why}\n{truth:?}\n{:#?}\n{text}", audit.findings)))
     });
-    outcome.unwrap_or_else(|failure| panic!("{protocol}: {failure}"));
+    outcome.unwrap_or_else(|failure| panic!("{fleet:?}: {failure}"));
 }
 
 /// As often as somebody won, the audit says so, or that it cannot tell.
-fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
+pub(super) fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
     let counted: u64 = audit.locks.iter().map(|lock| lock.tally.acquisitions).sum();
     let undecided: u64 = audit.locks.iter().map(|lock| lock.tally.undecided).sum();
     let true_count: u64 = truth.wins.iter().sum();
@@ -114,7 +120,7 @@ fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
 }
 
 /// Nothing but overruns where nothing else went wrong.
-fn no_false_alarm(audit: &Audit, truth: &Truth) -> Result<(), String> {
+pub(super) fn no_false_alarm(audit: &Audit, truth: &Truth) -> Result<(), String> {
     let beyond_doubt = audit.findings.iter().filter(|finding| finding.certainty > Certainty::Possible);
     let alarms: Vec<_> = beyond_doubt.map(|finding| finding.race).filter(|race| *race != "overrun").collect();
     match truth.broken.is_empty() && !truth.robbed && !alarms.is_empty() {
@@ -124,7 +130,7 @@ fn no_false_alarm(audit: &Audit, truth: &Truth) -> Result<(), String> {
 }
 
 /// Two at once are seen.
-fn no_miss(audit: &Audit, truth: &Truth) -> Result<(), String> {
+pub(super) fn no_miss(audit: &Audit, truth: &Truth) -> Result<(), String> {
     match truth.double && audit.findings.is_empty() {
         true => Err("two believed at once to hold, and nothing was found".to_owned()),
         false => Ok(()),
