@@ -27,7 +27,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     context.reply(&last.reply, &mut hasher);
     // Some holders look at their own stamp before they give the lock back.
     if let Some(own) = before.iter().find_map(Said::writes).or(last.writes()) {
-        stamp::over(own, last.at).hash(&mut hasher);
+        stamp::beside(own, last.at).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -48,8 +48,12 @@ impl Context<'_> {
         let read = |said: &Said| said.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
+        if let Some(uuid) = stamp::uuid(word) {
+            let names = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(uuid));
+            self.before.iter().position(|said| names(said.writes()) || names(said.reads())).hash(hasher);
+        }
         stamp::shape(word, self.at, hasher);
-        stamp::over(word, self.at).hash(hasher);
+        stamp::beside(word, self.at).hash(hasher);
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
@@ -80,7 +84,7 @@ impl Context<'_> {
                 self.word(value, hasher);
                 // Some judge by the clock that they read at the beginning of the try.
                 let began = self.before.iter().rev().find(|said| said.writes().is_some()).or(self.before.first());
-                began.map(|began| stamp::over(value, began.at)).hash(hasher);
+                began.map(|began| stamp::beside(value, began.at)).hash(hasher);
                 let own = self.before.iter().find_map(Said::writes);
                 own.map(|own| stamp::order(value, own)).hash(hasher);
                 let read = self.before.iter().rev().find_map(Said::reads);

@@ -152,7 +152,9 @@ impl Lock {
         {
             return Reply::ok();
         }
-        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+        let refusal = sent.script.and_then(|script| script.refusal.as_ref());
+        let run = |refusal| deletion::run(&mut self.server, SESSION, &sent.command, refusal, sent.at);
+        if let Some(reply) = refusal.and_then(run) {
             return reply;
         }
         self.speak_as(&sent.command);

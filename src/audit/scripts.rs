@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sha1_smol::Sha1;
 
+use super::deletion;
 use super::kinds::Kind;
 use super::said::keys_of_script;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
@@ -22,6 +23,8 @@ pub(super) struct Script {
     pub(super) before: usize,
     /// Which of those behind it the protocol also goes to by commands that do not name the lock.
     pub(super) parts: Vec<usize>,
+    /// What it answers where it deletes nothing, if all it does is compare and delete.
+    pub(super) refusal: Option<Reply>,
 }
 
 impl Script {
@@ -31,7 +34,7 @@ impl Script {
         let keys = keys_of(command);
         let before = keys.iter().position(|key| key == name.as_bytes()).unwrap_or(0);
         let parts = (before + 1..keys.len()).filter(|place| alone.contains(&keys[*place])).collect();
-        Some(Self { text: text.clone(), claims, before, parts })
+        Some(Self { text: text.clone(), claims, before, parts, refusal: deletion::refusal(&sha1(text)) })
     }
 }
 
