@@ -107,7 +107,7 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
             is_fraction &= *first == b'.';
         } else if run.iter().all(u8::is_ascii_digit) {
             // What a short number begins with can make it sort before or behind others.
-            (b'd', length, run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
+            (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
             is_fraction = length >= 10;
         } else if length < 12 {
             capitals(run, hasher);
