@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::said::Said;
+use super::said::{Said, keys_of_script};
 use super::stamp;
 use crate::wire::{Key, Reply, UnixTime};
 
@@ -22,7 +22,10 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
         (earlier.within == Some(script)).hash(&mut hasher);
     }
     stamp::capitals(last.command.name(), &mut hasher);
-    last.command.args().iter().for_each(|word| context.word(word, &mut hasher));
+    let keys = if last.is_script() { keys_of_script(last.command.args()).unwrap_or(0) } else { 0 };
+    for (place, word) in last.command.args().iter().enumerate() {
+        if place >= 2 && place - 2 < keys { context.key(word, &mut hasher) } else { context.word(word, &mut hasher) }
+    }
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);
     // Some holders look at their own stamp before they give the lock back.
@@ -39,6 +42,15 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// A key that a script is told: most are made of that of the lock.
+    fn key(&self, word: &[u8], hasher: &mut FxHasher) {
+        let own = self.key.as_bytes();
+        match word.windows(own.len().max(1)).position(|part| part == own) {
+            Some(place) => (b's', &word[..place], &word[place + own.len()..]).hash(hasher),
+            None => self.word(word, hasher),
+        }
+    }
+
     fn word(&self, word: &[u8], hasher: &mut FxHasher) {
         if word == self.key.as_bytes() {
             b'k'.hash(hasher);
@@ -92,4 +104,17 @@ impl Context<'_> {
             }
         }
     }
+}
+
+#[test]
+fn what_the_lock_is_called_makes_no_difference() {
+    use crate::wire::Command;
+    let of = |key: &str, beside: &str| {
+        let command = Command::new("EVALSHA").arg("0badc0de").arg("2").arg(beside).arg(key).arg("1700000000");
+        let said = Said::new(command, Reply::Int(1), UnixTime::from_nanos(0), 1, None, false);
+        feature(&key.into(), &[said])
+    };
+    assert_eq!(of("order:1", "{order:1}:token"), of("cart:4711", "{cart:4711}:token"));
+    assert_ne!(of("order:1", "{order:1}:token"), of("order:1", "{order:1}:queue"));
+    assert_ne!(of("order:1", "{order:1}:token"), of("order:1", "{order:2}:token"));
 }

@@ -105,8 +105,8 @@ fn an_old_lock_and_a_new_one_on_their_own_keys_are_two() {
     let audit = audit(&trace(&[
         (0, "1", command(&["SETNX", "lock", "1700000030"])),
         (0, "1", command(&["EXPIRE", "lock", "30"])),
-        (1, "2", command(&["SET", "{lock}:token", ALICE, "NX", "PX", "30000"])),
-        (2, "3", bid("b0b00000b0b00000b0b00000b0b00000", "01700000032")),
+        (1, "3", bid("b0b00000b0b00000b0b00000b0b00000", "01700000031")),
+        (2, "2", command(&["SET", "{lock}:token", ALICE, "NX", "PX", "30000"])),
     ]));
     assert_eq!(audit.findings, []);
     assert_eq!(audit.locks.iter().map(|lock| lock.tally.acquisitions).sum::<u64>(), 2);
