@@ -14,7 +14,12 @@ impl Lock {
     /// The talk has won with this hold, which is not among the holds yet.
     /// Hands back the finding that tells so.
     pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
-        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| self.holds[*rival].is_live(hold.since)).collect();
+        let is_together = |rival: &usize| {
+            let rival = &self.holds[*rival];
+            let (earlier, later) = if rival.line < hold.line { (rival, hold) } else { (hold, rival) };
+            earlier.is_live(later.since)
+        };
+        let rivals: Vec<usize> = (0..self.holds.len()).filter(is_together).collect();
         let mut told = None;
         for rival in rivals {
             let finding = match self.holds[rival].robbed {
@@ -22,7 +27,15 @@ impl Lock {
                     ear.findings[finding].shown_by(hold.line);
                     finding
                 }
-                None => self.double_hold(ear, place, hold, rival),
+                None if self.holds[rival].line < hold.line => {
+                    self.double_hold(ear, &self.talks[place], hold, &self.holds[rival])
+                }
+                // That this one had won was seen later than that the other one had.
+                None => {
+                    let rival = &self.holds[rival];
+                    let talk = self.talk_with(&rival.client).unwrap_or(&self.talks[place]);
+                    self.double_hold(ear, talk, rival, hold)
+                }
             };
             self.holds[rival].robbed = Some(finding);
             told = Some(finding);
@@ -65,8 +78,8 @@ impl Lock {
         kinds.places().all(|kind| ear.grammar.kinds()[kind].is_read_write())
     }
 
-    fn double_hold(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold, rival: usize) -> usize {
-        let (talk, rival) = (&self.talks[place], &self.holds[rival]);
+    /// The first of these has won, as its talk tells, while the other one held.
+    fn double_hold(&self, ear: &mut Ear<'_>, talk: &Talk, hold: &Hold, rival: &Hold) -> usize {
         let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
         let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
         let race = race_of(talk, before.as_ref(), hold);

@@ -8,7 +8,6 @@ use super::hold::{Disturbed, Hold};
 use super::kinds::Kinds;
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
-use super::stamp;
 use super::talk::Went;
 use crate::sim::{Stored, Value};
 use crate::wire::{Reply, UnixTime};
@@ -64,7 +63,7 @@ impl Lock {
         let standing = talk.standing();
         let has_won = [standing.leaving, standing.left].into_iter().fold(standing.won, Kinds::or);
         let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
-        if went != Went::Astray && !talk.holds && !has_won.is_empty() && !is_open {
+        if went != Went::Astray && !talk.has_won && !has_won.is_empty() && !is_open {
             self.win(ear, place, has_won, said);
         }
     }
@@ -78,7 +77,8 @@ impl Lock {
         let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
         let value = value.unwrap_or_default();
         let asked_at = talk.asked_at.unwrap_or(since);
-        let ends_at = self.ends_at(&value, said.at);
+        let expires_at = self.stored(said.at).and_then(|stored| stored.expires_at);
+        let ends_at = ear.end_of(kinds, &value, expires_at);
         let certainty = self.certainty();
         let hold = Hold {
             client: talk.client.clone(),
@@ -112,16 +112,12 @@ impl Lock {
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;
+        talk.has_won = true;
         talk.asked_at = None;
     }
 
-    /// When a lock of this value is over: by its stamp, else by the time to live of the key.
-    fn ends_at(&self, value: &[u8], at: UnixTime) -> Option<UnixTime> {
-        stamp::moment(value).or_else(|| self.stored(at)?.expires_at)
-    }
-
     /// A holder has done something to its own key: perhaps it holds longer now.
-    pub(super) fn prolong(&mut self, place: usize, said: &Said, after: &Stored) {
+    pub(super) fn prolong(&mut self, ear: &Ear<'_>, place: usize, said: &Said, after: &Stored) {
         let client = &self.talks[place].client;
         let Some(hold) = self.holds.iter_mut().find(|hold| hold.client == *client) else { return };
         let Value::Text(text) = &after.value else { return };
@@ -129,13 +125,13 @@ impl Lock {
             return;
         }
         hold.value.clone_from(text);
-        let ends_at = stamp::moment(text).or(after.expires_at);
+        let ends_at = ear.end_of(hold.kinds, text, after.expires_at);
         hold.is_over &= ends_at.is_some_and(|ends_at| ends_at <= said.at);
         hold.ends_at = ends_at;
     }
 
     /// The talk has given back what it held, or has found that it cannot.
-    fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
+    pub(super) fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
         let client = self.talks[place].client.clone();
         if let Some(index) = self.holds.iter().position(|hold| hold.client == client) {
             self.stays_behind(ear, index, said);

@@ -3,7 +3,7 @@
 use std::ops::BitAnd;
 use std::sync::Arc;
 
-use crate::legacy::Dialect;
+use crate::legacy::{Clock, Dialect, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Protocol};
 use crate::wire::Key;
@@ -46,6 +46,18 @@ impl Kind {
     /// The row of the old dialects that it is, if it is one.
     pub(super) fn dialect(&self) -> Option<&'static Dialect> {
         self.choice.protocol().dialect()
+    }
+
+    /// Whether its value names the moment at which the lock is over.
+    pub(super) fn names_end(&self) -> bool {
+        let ends = |dialect: &Dialect| dialect.form.stamp.moment == Moment::Expiry && dialect.clock != Clock::Uptime;
+        self.dialect().is_some_and(|dialect| dialect.form.is_stamped() && ends(dialect))
+    }
+
+    /// Whether its value names the moment at which the lock was taken.
+    pub(super) fn names_beginning(&self) -> bool {
+        self.dialect()
+            .is_some_and(|dialect| dialect.form.is_stamped() && dialect.form.stamp.moment == Moment::Acquisition)
     }
 
     /// Whether it is one side of a read/write lock.

@@ -33,7 +33,7 @@ impl Lock {
         }
         let is_own = self.written.as_ref().is_some_and(|written| written.client == self.talks[place].client);
         if is_own {
-            self.prolong(place, said, after);
+            self.prolong(ear, place, said, after);
         } else if let Some(deadline) = deadline.filter(|_| deadline != before && change.before.is_some()) {
             self.cut_short(ear, place, said, deadline);
         }

@@ -9,9 +9,10 @@ use super::episode::Episode;
 use super::finding::{Certainty, Finding};
 use super::grammar::Grammar;
 use super::hold::{Hold, Written};
-use super::kinds::Kinds;
+use super::kinds::{Kind, Kinds};
 use super::said::Said;
 use super::scripts::Script;
+use super::stamp;
 use super::talk::{Overwrote, Talk, Went};
 use super::tally::Tally;
 use crate::sim::{Flavour, Server, Session, Stored, Value};
@@ -44,6 +45,17 @@ pub(super) struct Lock {
 pub(super) struct Ear<'a> {
     pub(super) grammar: &'a mut Grammar,
     pub(super) findings: &'a mut Vec<Finding>,
+}
+
+impl Ear<'_> {
+    /// When a lock of this value is over: by its stamp, else by the key's time to live. Where the stamp says when the lock
+    /// was taken, nobody can say for how long, and so it counts for nothing.
+    pub(super) fn end_of(&self, kinds: Kinds, value: &[u8], expires_at: Option<UnixTime>) -> Option<UnixTime> {
+        let any = |names: fn(&Kind) -> bool| kinds.places().any(|kind| names(&self.grammar.kinds()[kind]));
+        let stamp = || stamp::moment(value);
+        let named = stamp().filter(|_| any(Kind::names_end));
+        named.or(expires_at).or_else(|| stamp().filter(|_| any(Kind::names_beginning)))
+    }
 }
 
 /// A command that somebody has sent to a lock.
@@ -109,7 +121,13 @@ impl Lock {
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
+        let could_have_left = self.could_have_left(place);
         let went = self.talks[place].hear(ear.grammar, &self.key, said.clone());
+        if let Some((left, last)) = could_have_left.filter(|_| went == Went::Anew)
+            && !(self.talks[place].kinds & left).is_empty()
+        {
+            self.leave(ear, place, &last);
+        }
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
@@ -117,6 +135,13 @@ impl Lock {
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
         self.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+    }
+
+    /// Which of those whom a holder may be had given back by what was said last.
+    fn could_have_left(&self, place: usize) -> Option<(Kinds, Said)> {
+        let talk = &self.talks[place];
+        let left = talk.standing().left;
+        Some((left, talk.said.last()?.clone())).filter(|_| talk.holds && !left.is_empty())
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.

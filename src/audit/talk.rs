@@ -27,8 +27,8 @@ pub(super) struct Talk {
     pub(super) last_at: UnixTime,
     /// Whether it holds, by this conversation.
     pub(super) holds: bool,
-    /// How its current try was judged.
-    pub(super) is_judged: bool,
+    /// Whether it has won in this conversation, and perhaps given back.
+    pub(super) has_won: bool,
 }
 
 /// A value that a client has written over.
@@ -64,7 +64,7 @@ impl Talk {
             asked_at: None,
             last_at: at,
             holds: false,
-            is_judged: false,
+            has_won: false,
         }
     }
 
@@ -87,9 +87,37 @@ impl Talk {
         if goes_on && !self.could_be_new(grammar, key, &next) {
             self.course = next;
             self.narrow();
+            if self.is_all_anew() {
+                self.begin_at_latest_try(grammar, key);
+                return Went::Anew;
+            }
             return if was_empty { Went::Anew } else { Went::On };
         }
         self.begin_with_last(grammar, key)
+    }
+
+    /// Whether everybody whom it may be has begun another try since this conversation began.
+    fn is_all_anew(&self) -> bool {
+        let standing = self.standing();
+        !standing.is_nobody() && standing.anew == standing.everybody()
+    }
+
+    /// Begins anew with the fewest last lines that are a try of all whom it may be.
+    fn begin_at_latest_try(&mut self, grammar: &mut Grammar, key: &Key) {
+        let said = std::mem::take(&mut self.said);
+        for from in (1..said.len()).rev() {
+            let mut course = grammar.start();
+            for until in from + 1..=said.len() {
+                course = grammar.follow(&course, key, &said[from..until]);
+            }
+            let standing = course.standing.among(self.kinds);
+            if standing.everybody() == self.kinds && standing.anew.is_empty() {
+                self.begin(grammar, said[from..].to_vec());
+                self.course = course;
+                return;
+            }
+        }
+        self.said = said;
     }
 
     /// Begins anew with what was said last: those it was known to be, else anybody.
@@ -114,7 +142,7 @@ impl Talk {
         self.said = said;
         self.overwrote = None;
         self.holds = false;
-        self.is_judged = false;
+        self.has_won = false;
     }
 
     /// Whether nobody who it may be is in the middle of anything.
