@@ -25,9 +25,11 @@
 //! assert_eq!(audit.locks[0].tally.acquisitions, 1);
 //! ```
 
+mod deletion;
 mod kinds;
 mod said;
 mod scripts;
+mod spots;
 mod stamp;
 mod tally;
 mod verb;
@@ -38,12 +40,16 @@ mod play;
 
 mod episode;
 mod finding;
+mod findings;
 mod grammar;
 mod hold;
+mod spoken;
+mod spot;
 mod talk;
 
 mod clash;
 mod judge;
+mod keys;
 mod lifetimes;
 mod lock;
 mod losers;
@@ -56,5 +62,5 @@ mod summary;
 pub use auditor::Auditor;
 pub use episode::Episode;
 pub use finding::{Certainty, Finding};
-pub use summary::{Audit, LockSummary};
+pub use summary::{Audit, LockSummary, SteppedBack};
 pub use tally::{Lengths, Tally};

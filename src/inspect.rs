@@ -34,4 +34,4 @@ pub use finding::Finding;
 pub use hazard::{Gravity, Hazard};
 pub use reader::{Reader, Would};
 pub use shape::Shapes;
-pub use sight::{LONGEST, Sight, look};
+pub use sight::{LONGEST, Sight, few_fields, head, look};

@@ -1,5 +1,5 @@
-//! All lock keys of a server, found by commands that only read: SCAN, one GETRANGE for every key, and for the few that
-//! look like locks TYPE and PTTL.
+//! All lock keys of a server, found by commands that only read: SCAN, one GETRANGE for every key, HRANDFIELD for those that
+//! are no strings, and for the few that look like locks PTTL, and HGETALL if they are hashes.
 //!
 //! Procedures, like everything that talks to Redis here: [`Walk::page`] asks for the next keys, [`Walk::glance`] looks at
 //! one of them. Whoever runs them decides how many side by side. What they saw becomes a
@@ -19,6 +19,7 @@ mod page;
 mod tally;
 mod walk;
 
+pub use glance::Glance;
 pub use page::Page;
 pub use tally::Tally;
 pub use walk::Walk;

@@ -63,6 +63,6 @@ mod transactions;
 pub use flavour::Flavour;
 pub use ranking::Ranking;
 pub use rewrite::Rewrite;
-pub use server::{Server, Stored};
+pub use server::{Seen, Server, Stored};
 pub use session::{Message, Session, Via};
 pub use value::Value;

@@ -4,6 +4,7 @@ use sha1_smol::Sha1;
 
 use super::kinds::Kind;
 use super::said::Said;
+use crate::legacy::{Dialect, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
 use crate::wire::{Command, Reply};
 
@@ -96,22 +97,40 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 /// Whether both are values that this kind writes.
 fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
     let protocol = kind.protocol();
-    if !protocol.could_write(expected) {
-        return false;
-    }
-    match kind.dialect() {
-        Some(dialect) if dialect.form.is_stamped() => match (dialect.form.read(expected), dialect.form.read(actual)) {
-            (Some(ours), Some(theirs)) => {
-                let stamp = &dialect.form.stamp;
-                let apart = stamp.moment_of(ours).as_nanos().abs_diff(stamp.moment_of(theirs).as_nanos());
-                apart < DECADE_NS
-            }
-            (None, _) | (_, None) => false,
-        },
-        Some(dialect) => dialect.form.matches(actual),
+    match kind.hand() {
+        Some(dialect) if dialect.form.matches(expected) => is_in_hand(dialect, expected, actual),
+        Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
+        Some(_) if kind.dialect().is_some() => false,
         // A token is whatever its owner has drawn.
-        None => protocol.could_write(actual) || actual.len() >= 8 && !is_decimal(actual),
+        Some(_) => is_token(actual),
+        None => protocol.could_write(expected) && (protocol.could_write(actual) || is_token(actual)),
     }
+}
+
+/// Whether the other is what this dialect writes, too.
+fn is_in_hand(dialect: &Dialect, expected: &[u8], actual: &[u8]) -> bool {
+    let form = &dialect.form;
+    match (form.read(expected), form.read(actual)) {
+        (Some(ours), Some(theirs)) => is_of_one_age(&form.stamp, ours, theirs),
+        (None, _) | (_, None) => !form.is_stamped() && form.matches(actual),
+    }
+}
+
+/// Whether both are stamps of this dialect that stand alone.
+fn is_stamp(dialect: &Dialect, expected: &[u8], actual: &[u8]) -> bool {
+    let stamp = &dialect.form.stamp;
+    match (stamp.digits.read(expected), stamp.digits.read(actual)) {
+        (Some(ours), Some(theirs)) => is_of_one_age(stamp, ours, theirs),
+        (None, _) | (_, None) => false,
+    }
+}
+
+fn is_of_one_age(stamp: &Stamp, ours: Number, theirs: Number) -> bool {
+    stamp.moment_of(ours).as_nanos().abs_diff(stamp.moment_of(theirs).as_nanos()) < DECADE_NS
+}
+
+fn is_token(word: &[u8]) -> bool {
+    word.len() >= 8 && !is_decimal(word)
 }
 
 const DECADE_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;

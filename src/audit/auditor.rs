@@ -1,6 +1,7 @@
 //! Reading a trace, line by line.
 
 mod calls;
+mod joins;
 mod name;
 mod told;
 
@@ -11,14 +12,14 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use self::name::{Name, NameRef};
-use self::told::{Running, Told, is_conditional};
+use self::told::{Running, Told, Watched, is_conditional};
 use super::episode::Episode;
-use super::finding::Finding;
+use super::findings::Findings;
 use super::grammar::Grammar;
 use super::lock::{Ear, Lock, Sent};
 use super::recent::Recent;
 use super::scripts::{Script, scripts};
-use super::summary::{Audit, Summaries};
+use super::summary::{Audit, SteppedBack, Summaries};
 use super::verb::Verb;
 use crate::monitor::{Line, Source};
 use crate::wire::{Command, Key, Reply, UnixTime};
@@ -29,6 +30,8 @@ pub struct Auditor {
     grammar: Grammar,
     scripts: std::collections::HashMap<Vec<u8>, Script>,
     locks: HashMap<Name, Lock, FxBuildHasher>,
+    /// Keys of a lock that has another name, and that.
+    homes: HashMap<Name, Name, FxBuildHasher>,
     /// The name of each client that somebody remembers.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
     /// What was looked at lately.
@@ -36,8 +39,8 @@ pub struct Auditor {
     /// The script that is running.
     running: Option<Running>,
     /// Which key the transactions of a connection are about.
-    watching: HashMap<Box<[u8]>, Name, FxBuildHasher>,
-    findings: Vec<Finding>,
+    watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
+    findings: Findings,
     /// Every acquisition, if they are to be kept.
     episodes: Option<Vec<Episode>>,
     summaries: Summaries,
@@ -46,6 +49,7 @@ pub struct Auditor {
     first_at: Option<UnixTime>,
     last_at: UnixTime,
     swept_at: u64,
+    stepped_back: Option<SteppedBack>,
 }
 
 /// How often it is looked whether something can be forgotten, in lines.
@@ -65,11 +69,12 @@ impl Auditor {
             scripts: scripts(grammar.kinds()),
             grammar,
             locks: HashMap::default(),
+            homes: HashMap::default(),
             names: HashMap::default(),
             recent: Recent::new(),
             running: None,
             watching: HashMap::default(),
-            findings: Vec::new(),
+            findings: Findings::default(),
             episodes: None,
             summaries: Summaries::default(),
             lines: 0,
@@ -77,6 +82,7 @@ impl Auditor {
             first_at: None,
             last_at: UnixTime::from_nanos(0),
             swept_at: 0,
+            stepped_back: None,
         }
     }
 
@@ -91,6 +97,7 @@ impl Auditor {
         self.lines = number;
         self.commands += 1;
         self.first_at.get_or_insert(line.at);
+        self.note_step_back(number, line.at);
         self.last_at = line.at;
         let Some(name) = line.word(0) else { return };
         match line.source {
@@ -107,11 +114,21 @@ impl Auditor {
         }
     }
 
+    /// A server whose clock is set back goes on with an earlier time.
+    fn note_step_back(&mut self, number: u64, at: UnixTime) {
+        if self.commands > 1 && at < self.last_at {
+            let by = self.last_at.saturating_since(at);
+            let step = self.stepped_back.get_or_insert(SteppedBack { line: number, by, times: 0 });
+            step.times += 1;
+        }
+    }
+
     /// A command of a client.
     fn command(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
         match verb {
             Verb::Other => {}
             Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
+            Verb::Joins => self.several(number, line, address),
             Verb::Runs => self.run(number, line, address),
             Verb::Steers => self.steer(number, line, address),
             Verb::Sweeps => self.flush(line),
@@ -122,7 +139,7 @@ impl Auditor {
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
-        let known = self.locks.contains_key(&NameRef { database: line.database, key });
+        let known = self.is_lock(line.database, key);
         if !known {
             match verb {
                 Verb::Looks => return self.recent.look(address, key, line),
@@ -140,7 +157,8 @@ impl Auditor {
         let command = line.command();
         self.tell(line.database, key, address, Told::new(number, line.at, command));
         if verb == Verb::Claims && line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"watch")) {
-            self.watching.insert(address.into(), Name { database: line.database, key: key.into() });
+            let name = Name { database: line.database, key: key.into() };
+            self.watching.insert(address.into(), Watched { name, is_over: false });
         }
     }
 
@@ -160,31 +178,37 @@ impl Auditor {
     /// Tells a lock of something that concerns it; from now on it is one.
     fn tell(&mut self, database: u32, key: &[u8], address: &[u8], told: Told<'_>) {
         self.open(database, key, told.at);
-        let Some(lock) = self.locks.get_mut(&NameRef { database, key }) else { return };
+        let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
         let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
         let Told { command, at, line, within, script, answer } = told;
         let script = script.and_then(|sha1| self.scripts.get(sha1));
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        lock.hear(&mut ear, &Sent { client: &client, command, at, line, within, script, answer });
+        lock.hear(&mut ear, key, &Sent { client: &client, command, at, line, within, script, answer });
         collect(&mut self.episodes, lock);
     }
 
     fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
-        if !self.locks.contains_key(&NameRef { database, key }) {
+        if !self.is_lock(database, key) {
             let mut lock = Lock::new(Key::new(key), database, at);
-            lock.is_known = self.summaries.knows(database, key);
+            lock.here.is_known = self.summaries.knows(database, key);
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             self.locks.insert(Name { database, key: key.into() }, lock);
         }
     }
 
     fn steer(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
-        let Some(name) = self.watching.get(address).cloned() else { return };
+        let Some(watched) = self.watching.get_mut(address) else { return };
+        let (name, was_over) = (watched.name.clone(), watched.is_over);
         let command = line.command();
-        if !command.is("MULTI") {
+        // EXEC and DISCARD end what WATCH has begun, and some say UNWATCH after that.
+        watched.is_over = !command.is("MULTI");
+        let unwatches = command.is("UNWATCH");
+        if unwatches || was_over {
             self.watching.remove(address);
         }
-        self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+        if unwatches || !was_over {
+            self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+        }
     }
 
     /// All keys of a database are gone, or of all of them.
@@ -198,6 +222,7 @@ impl Auditor {
             }
             stays
         });
+        self.homes.retain(|_, home| self.locks.contains_key(home));
     }
 
     /// Forgets what is no lock any more.
@@ -217,8 +242,9 @@ impl Auditor {
             !goes
         });
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
-        let locks = &self.locks;
-        self.watching.retain(|_, name| locks.contains_key(name));
+        self.homes.retain(|_, home| self.locks.contains_key(home));
+        let is_lock = |name: &Name| self.locks.contains_key(name) || self.homes.contains_key(name);
+        self.watching.retain(|_, watched| is_lock(&watched.name));
     }
 
     /// The trace is over.
@@ -233,8 +259,21 @@ impl Auditor {
         let length = self.first_at.map_or(Duration::ZERO, |first_at| at.saturating_since(first_at));
         let mut episodes = self.episodes.unwrap_or_default();
         episodes.sort_by_key(|episode| episode.asked_at);
-        let audit = self.summaries.finish(&self.grammar, self.findings, self.lines, self.commands, length);
-        Audit { episodes, first_at: self.first_at, ..audit }
+        let findings = self.findings.finish();
+        let audit = self.summaries.finish(&self.grammar, findings, self.lines, self.commands, length);
+        Audit { episodes, first_at: self.first_at, stepped_back: self.stepped_back, ..audit }
+    }
+}
+
+/// The lock that has a key of this name.
+fn lock_of<'a>(
+    locks: &'a mut HashMap<Name, Lock, FxBuildHasher>,
+    homes: &HashMap<Name, Name, FxBuildHasher>,
+    name: NameRef<'_>,
+) -> Option<&'a mut Lock> {
+    match homes.get(&name) {
+        Some(home) => locks.get_mut(home),
+        None => locks.get_mut(&name),
     }
 }
 

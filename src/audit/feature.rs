@@ -53,7 +53,7 @@ impl Context<'_> {
         let read = |said: &Said| said.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
-        stamp::shape(word, hasher);
+        stamp::shape(word, self.at, hasher);
         stamp::over(word, self.at).hash(hasher);
     }
 

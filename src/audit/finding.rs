@@ -24,6 +24,8 @@ pub struct Finding {
     pub certainty: Certainty,
     /// What happened, in a sentence.
     pub says: String,
+    /// How many of this race there were before it that are not told: on this key, or, if there are too many keys, on any.
+    pub more: u64,
 }
 
 /// How sure something is. A trace has no replies, and begins in the middle of things.
@@ -48,6 +50,9 @@ impl Certainty {
     }
 }
 
+/// So many lines show it at most; beyond that, the first ones and the last.
+const MOST_LINES: usize = 16;
+
 impl fmt::Display for Certainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -64,6 +69,9 @@ impl Finding {
 
     /// It is shown by this line, too.
     pub(super) fn shown_by(&mut self, line: u64) {
+        if self.lines.len() >= MOST_LINES {
+            self.lines.pop();
+        }
         if let Err(place) = self.lines.binary_search(&line) {
             self.lines.insert(place, line);
         }

@@ -60,6 +60,11 @@ impl Grammar {
         &self.kinds
     }
 
+    /// Whether a try of somebody's can begin with this.
+    pub(super) fn begins(&mut self, key: &Key, said: &Said) -> bool {
+        !self.follow(&self.start(), key, std::slice::from_ref(said)).standing.is_nobody()
+    }
+
     /// Where nothing was said yet.
     pub(super) fn start(&self) -> Course {
         Course { place: Some(0), standing: self.places[0] }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::finding::Certainty;
+use super::findings::Place;
 use super::kinds::Kinds;
+use super::spots::Spots;
 use crate::wire::UnixTime;
 
 /// A lock that somebody holds, or believes to hold.
@@ -11,8 +13,13 @@ use crate::wire::UnixTime;
 pub(super) struct Hold {
     pub(super) client: Arc<str>,
     pub(super) kinds: Kinds,
-    /// What it has written; empty if nothing.
+    /// The key whose lock it is, and all that it holds.
+    pub(super) home: u8,
+    pub(super) spots: Spots,
+    /// What it has written there; empty if nothing.
     pub(super) value: Vec<u8>,
+    /// What it has named itself by.
+    pub(super) token: Vec<u8>,
     /// When and by which line it won.
     pub(super) since: UnixTime,
     pub(super) line: u64,
@@ -24,7 +31,7 @@ pub(super) struct Hold {
     /// The line by which a loser has taken away the key's time to live.
     pub(super) ttl_cleared: Option<u64>,
     /// The finding that tells how it came to be not alone: what goes wrong after that follows from it.
-    pub(super) robbed: Option<usize>,
+    pub(super) robbed: Option<Place>,
     /// Who has won the lock since its lease was over.
     pub(super) followed_by: Option<(Arc<str>, u64)>,
     /// Whether its lease was seen to be over.
@@ -37,10 +44,15 @@ pub(super) struct Hold {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disturbed {
     /// The finding that tells of it.
-    pub(super) finding: usize,
+    pub(super) finding: Place,
 }
 
 impl Hold {
+    /// The same, in a lock where its keys have places that are further on by so much.
+    pub(super) fn moved_by(self, places: u8) -> Self {
+        Self { home: self.home + places, spots: self.spots.moved_by(places), ..self }
+    }
+
     /// Whether its holder may still believe in it at this moment. By a hundredth of a second clocks may differ, and that is
     /// nobody's race.
     pub(super) fn is_live(&self, at: UnixTime) -> bool {

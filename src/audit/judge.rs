@@ -5,9 +5,11 @@ use std::time::Duration;
 use super::episode::Episode;
 use super::finding::Certainty;
 use super::hold::{Disturbed, Hold};
-use super::kinds::Kinds;
+use super::kinds::{Kind, Kinds};
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
+use super::spot::Spot;
+use super::stamp;
 use super::talk::Went;
 use crate::sim::{Stored, Value};
 use crate::wire::{Reply, UnixTime};
@@ -21,23 +23,19 @@ impl Lock {
     /// Thinks about what was said last in a talk.
     pub(super) fn judge(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said, change: &Change) {
         self.settle_win(ear, place, went, said);
-        if change.before.is_some() && change.after.is_none() {
-            self.removed(ear, place, said, change);
-        } else {
-            self.retimed(ear, place, said, change);
-        }
+        self.changed(ear, place, said, change);
         self.script_failed(ear, place, said, change);
         let standing = self.talks[place].standing();
         let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
         let talk = &mut self.talks[place];
         if went == Went::Anew && !talk.holds {
             let asked_at = talk.asked_at.filter(|asked_at| said.at.saturating_since(*asked_at) < GIVEN_UP);
-            self.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
+            self.here.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
             talk.asked_at = Some(asked_at.unwrap_or(said.at));
         }
-        let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET"].iter().any(|name| said.is(name));
+        let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET", "MSETNX"].iter().any(|name| said.is(name));
         if went != Went::Astray && !talk.holds && claims && standing.won.is_empty() && is_open {
-            self.tally.refusals += 1;
+            self.here.tally.refusals += 1;
         }
         if went == Went::Astray {
             return;
@@ -57,6 +55,15 @@ impl Lock {
         }
     }
 
+    /// Thinks about what a command has done to the key.
+    pub(super) fn changed(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, change: &Change) {
+        if change.before.is_some() && change.after.is_none() {
+            self.removed(ear, place, said, change);
+        } else {
+            self.retimed(ear, place, said, change);
+        }
+    }
+
     /// Whoever goes on as only winners do has won.
     fn settle_win(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said) {
         let talk = &self.talks[place];
@@ -73,17 +80,21 @@ impl Lock {
         let talk = &self.talks[place];
         let wrote = talk.wrote().unwrap_or(said);
         let (since, line) = (wrote.at, wrote.line);
-        let written = self.written.as_ref().filter(|written| written.client == talk.client);
+        let written = self.here.written.as_ref().filter(|written| written.client == talk.client);
         let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
         let value = value.unwrap_or_default();
+        let token = wrote.writes().unwrap_or_default().to_vec();
         let asked_at = talk.asked_at.unwrap_or(since);
-        let expires_at = self.stored(said.at).and_then(|stored| stored.expires_at);
-        let ends_at = ear.end_of(kinds, &value, expires_at);
-        let certainty = self.certainty();
+        let ends_at = self.ends_at(ear, kinds, &value, said.at);
+        let spots = self.names(&wrote.command).with(self.here.number);
+        let certainty = self.certainty_of(spots);
         let hold = Hold {
             client: talk.client.clone(),
             kinds,
+            home: self.here.number,
+            spots,
             value,
+            token,
             since,
             line,
             ends_at,
@@ -95,20 +106,19 @@ impl Lock {
             is_over: false,
             asked_at,
         };
-        if let Some(earlier) = self.holds.iter().position(|other| other.client == hold.client) {
+        if let Some(earlier) = self.hold_of(&hold.client) {
             let earlier = self.holds.remove(earlier);
             self.keep(&earlier, None);
         }
         let robbed = if self.is_shared(ear, kinds) { None } else { self.clash(ear, place, &hold) };
         let robbed = robbed.or_else(|| self.written_back(ear, place, &hold));
         let hold = Hold { robbed, ..hold };
-        for other in &mut self.holds {
+        for other in self.holds.iter_mut().filter(|other| other.spots.meet(spots)) {
             other.followed_by.get_or_insert((hold.client.clone(), line));
         }
-        self.tally.acquisitions += 1;
-        self.tally.certain += u64::from(certainty == Certainty::Certain);
-        self.tally.waited.add(since.saturating_since(asked_at));
-        self.winners = self.winners.or(kinds);
+        self.here.tally.acquisitions += 1;
+        self.here.tally.certain += u64::from(certainty == Certainty::Certain);
+        self.here.tally.waited.add(since.saturating_since(asked_at));
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;
@@ -116,16 +126,39 @@ impl Lock {
         talk.asked_at = None;
     }
 
+    /// When a lock of this value is over: by its stamp, in whichever of its keys that stands, else by the time to live of
+    /// the key. Whoever writes no stamp goes by the time to live; and of a stamp that says when the lock was taken nobody
+    /// can say how long it counts, so that it counts for nothing.
+    fn ends_at(&self, ear: &Ear<'_>, kinds: Kinds, value: &[u8], at: UnixTime) -> Option<UnixTime> {
+        let any = |names: fn(&Kind) -> bool| kinds.places().any(|kind| names(&ear.grammar.kinds()[kind]));
+        let parts = || self.beside.iter().filter(|spot| spot.home == self.here.home);
+        let stamp = || stamp::moment(value).or_else(|| parts().find_map(|part| self.moment_in(part, at)));
+        let named = if any(Kind::names_end) { stamp() } else { None };
+        let named = named.or_else(|| self.stored(at)?.expires_at);
+        named.or_else(|| stamp().filter(|_| any(Kind::names_beginning)))
+    }
+
+    fn moment_in(&self, part: &Spot, at: UnixTime) -> Option<UnixTime> {
+        let Value::Text(text) = self.server.peek(&part.key, at)?.value else { return None };
+        stamp::moment(&text)
+    }
+
     /// A holder has done something to its own key: perhaps it holds longer now.
     pub(super) fn prolong(&mut self, ear: &Ear<'_>, place: usize, said: &Said, after: &Stored) {
         let client = &self.talks[place].client;
-        let Some(hold) = self.holds.iter_mut().find(|hold| hold.client == *client) else { return };
+        let home = self.here.home;
+        let Some(index) = self.holds.iter().position(|hold| hold.client == *client && hold.home == home) else {
+            return;
+        };
         let Value::Text(text) = &after.value else { return };
-        if self.written.as_ref().is_none_or(|written| written.client != *client) {
+        if self.here.written.as_ref().is_none_or(|written| written.client != *client) {
             return;
         }
-        hold.value.clone_from(text);
-        let ends_at = ear.end_of(hold.kinds, text, after.expires_at);
+        let ends_at = self.ends_at(ear, self.holds[index].kinds, text, said.at);
+        let hold = &mut self.holds[index];
+        if hold.home == self.here.number {
+            hold.value.clone_from(text);
+        }
         hold.is_over &= ends_at.is_some_and(|ends_at| ends_at <= said.at);
         hold.ends_at = ends_at;
     }
@@ -133,27 +166,29 @@ impl Lock {
     /// The talk has given back what it held, or has found that it cannot.
     pub(super) fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
         let client = self.talks[place].client.clone();
-        if let Some(index) = self.holds.iter().position(|hold| hold.client == client) {
+        if let Some(index) = self.hold_of(&client) {
             self.stays_behind(ear, index, said);
             self.end(index, said.at);
         }
-        self.talks[place].holds = false;
+        self.talks[place].leave();
     }
 
     /// A hold ends: its holder says so.
     pub(super) fn end(&mut self, index: usize, at: UnixTime) {
         let hold = self.holds.remove(index);
         self.keep(&hold, Some(at));
-        self.tally.releases += 1;
-        self.tally.overruns += u64::from(!hold.is_live(at));
-        self.tally.held.add(at.saturating_since(hold.since));
+        let tally = &mut self.spot_mut(hold.home).tally;
+        tally.releases += 1;
+        tally.overruns += u64::from(!hold.is_live(at));
+        tally.held.add(at.saturating_since(hold.since));
     }
 
     /// Keeps what a hold was, if anybody wants to know.
     pub(super) fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
+        let key = self.spot(hold.home).key.clone();
         let Some(episodes) = &mut self.episodes else { return };
         episodes.push(Episode {
-            key: self.key.clone(),
+            key,
             database: self.database,
             client: hold.client.clone(),
             asked_at: hold.asked_at,
@@ -173,7 +208,8 @@ impl Lock {
             }
             hold.is_over = true;
             if let (Some(Disturbed { finding }), Some(ends_at)) = (hold.disturbed, hold.ends_at) {
-                self.outlived(ear, finding, ends_at, at, line);
+                let home = self.holds[index].home;
+                self.outlived(ear, finding, home, ends_at, at, line);
             }
         }
         if self.holds.len() > MOST_PAST {
@@ -182,13 +218,11 @@ impl Lock {
                 self.keep(&oldest, None);
             }
         }
-        if self.server_is_empty(at) {
-            self.written = None;
+        for spot in [&mut self.here].into_iter().chain(&mut self.beside) {
+            if spot.written.is_some() && !self.server.holds(&spot.key, at) {
+                spot.written = None;
+            }
         }
-    }
-
-    fn server_is_empty(&self, at: UnixTime) -> bool {
-        self.written.is_some() && !self.stands(at)
     }
 
     /// A script that claims has failed half-way.

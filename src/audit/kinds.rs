@@ -3,15 +3,26 @@
 use std::ops::BitAnd;
 use std::sync::Arc;
 
-use crate::legacy::{Clock, Dialect, Moment};
+use crate::bridge::Bridge;
+use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
-use crate::protocols::{self, Choice, Protocol};
+use crate::protocols::{self, Choice, Generation, Protocol};
 use crate::wire::Key;
 
 /// One who may be speaking.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
-    choice: Choice,
+    protocol: Protocol,
+    speaks: Speaks,
+}
+
+/// What it speaks.
+#[derive(Clone, Debug)]
+enum Speaks {
+    /// A protocol of the catalogue.
+    Chosen(Choice),
+    /// A bridge that writes as this dialect does. Which other dialects it keeps out is not seen on the wire.
+    Bridge { hand: &'static Dialect, is_fenced: bool },
 }
 
 /// At most so many kinds can be told apart.
@@ -25,7 +36,10 @@ pub(super) struct Kinds([u64; WORDS]);
 impl Kind {
     /// All of them, the catalogue's order.
     pub(super) fn all() -> Vec<Self> {
-        let kinds = protocols::catalogue().flat_map(Self::of);
+        let kinds = protocols::catalogue().flat_map(|protocol| match protocol.generation() {
+            Generation::Legacy | Generation::Modern => Self::of(protocol),
+            Generation::Bridge => Self::bridges(protocol),
+        });
         kinds.take(MOST).collect()
     }
 
@@ -35,23 +49,55 @@ impl Kind {
         let settings = protocol.settings().iter();
         let set = settings.flat_map(|it| it.words.iter().skip(1).map(|word| format!("{},{}={word}", plain, it.name)));
         let written = [plain.clone()].into_iter().chain(set);
-        written.filter_map(|written| written.parse().ok()).map(|choice| Self { choice }).collect()
+        let chosen = written.filter_map(|written| written.parse().ok());
+        chosen.map(|choice| Self { protocol, speaks: Speaks::Chosen(choice) }).collect()
+    }
+
+    /// A bridge for each way in which dialects write, with a fence and without. The one of the catalogue speaks for all
+    /// who write as it does.
+    fn bridges(protocol: Protocol) -> Vec<Self> {
+        let mut hands: Vec<&'static Dialect> = Vec::new();
+        let named = legacy::find(protocol.name().trim_start_matches(BRIDGE));
+        let dialects = named.into_iter().chain(protocols::catalogue().filter_map(Protocol::dialect));
+        for dialect in dialects.filter(|dialect| dialect.keys == Keys::One) {
+            if !hands.iter().any(|hand| looks_the_same(&hand.form, &dialect.form)) {
+                hands.push(dialect);
+            }
+        }
+        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand, is_fenced } };
+        hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
+    }
+
+    /// Its name, without settings.
+    pub(super) fn name(&self) -> String {
+        match &self.speaks {
+            Speaks::Chosen(_) => self.protocol.name().to_owned(),
+            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.name),
+        }
     }
 
     /// The protocol.
     pub(super) fn protocol(&self) -> Protocol {
-        self.choice.protocol()
+        self.protocol
     }
 
     /// The row of the old dialects that it is, if it is one.
     pub(super) fn dialect(&self) -> Option<&'static Dialect> {
-        self.choice.protocol().dialect()
+        self.protocol.dialect()
+    }
+
+    /// The old dialect in whose form it writes, if it does.
+    pub(super) fn hand(&self) -> Option<&'static Dialect> {
+        match self.speaks {
+            Speaks::Chosen(_) => self.dialect(),
+            Speaks::Bridge { hand, .. } => Some(hand),
+        }
     }
 
     /// Whether its value names the moment at which the lock is over.
     pub(super) fn names_end(&self) -> bool {
         let ends = |dialect: &Dialect| dialect.form.stamp.moment == Moment::Expiry && dialect.clock != Clock::Uptime;
-        self.dialect().is_some_and(|dialect| dialect.form.is_stamped() && ends(dialect))
+        self.hand().is_some_and(|dialect| dialect.form.is_stamped() && ends(dialect))
     }
 
     /// Whether its value names the moment at which the lock was taken.
@@ -65,10 +111,32 @@ impl Kind {
         self.protocol().settings().iter().any(|setting| setting.name == "side")
     }
 
-    /// Its lock on a key.
-    pub(super) fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
-        self.choice.locker(key, lease)
+    /// Its lock on a key, where it has met this value: a bridge takes over from whomever it knows.
+    pub(super) fn locker(&self, key: Key, lease: Lease, met: Option<&[u8]>) -> Arc<dyn Locker> {
+        match &self.speaks {
+            Speaks::Chosen(choice) => choice.locker(key, lease),
+            Speaks::Bridge { hand, is_fenced } => {
+                let writer = met.filter(|met| !hand.form.matches(met)).and_then(writer_of);
+                let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
+                Arc::new(if *is_fenced { bridge.fenced() } else { bridge })
+            }
+        }
     }
+}
+
+/// What every bridge's name begins with.
+const BRIDGE: &str = "bridge:";
+
+/// Whether what a bridge writes in these forms cannot be told apart. In the place of a constant it writes its token.
+fn looks_the_same(one: &Form, other: &Form) -> bool {
+    let written = |form: &Form| (form.parts, form.is_stamped().then_some((form.stamp.unit, form.stamp.digits)));
+    let is_constant = |form: &Form| !form.tells_apart();
+    is_constant(one) && is_constant(other) || written(one) == written(other)
+}
+
+/// A dialect that could have written this.
+fn writer_of(value: &[u8]) -> Option<&'static Dialect> {
+    protocols::catalogue().filter_map(Protocol::dialect).find(|dialect| dialect.form.matches(value))
 }
 
 impl Kinds {

@@ -31,7 +31,7 @@ impl Lock {
                 ),
             );
         }
-        let is_own = self.written.as_ref().is_some_and(|written| written.client == self.talks[place].client);
+        let is_own = self.here.written.as_ref().is_some_and(|written| written.client == self.talks[place].client);
         if is_own {
             self.prolong(ear, place, said, after);
         } else if let Some(deadline) = deadline.filter(|_| deadline != before && change.before.is_some()) {
@@ -43,15 +43,15 @@ impl Lock {
     /// Somebody has set the time to live of a lock that is another's.
     fn cut_short(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, deadline: UnixTime) {
         let client = self.talks[place].client.clone();
-        let was_holder = self.holds.iter().any(|hold| hold.client == client);
-        let Some(written) = self.written.clone().filter(|_| was_holder) else { return };
-        let is_victim = |hold: &&mut super::hold::Hold| hold.client == written.client && hold.is_live(said.at);
-        let Some(victim) = self.holds.iter_mut().find(is_victim) else { return };
+        let was_holder = self.hold_of(&client).is_some();
+        let Some(written) = self.here.written.clone().filter(|_| was_holder) else { return };
+        let victim = self.hold_of(&written.client).filter(|victim| self.holds[*victim].is_live(said.at));
+        let Some(victim) = victim.map(|victim| &mut self.holds[victim]) else { return };
         if victim.ends_at.is_none_or(|ends_at| deadline < ends_at) {
             let says = format!("{client} cuts the lease that {} holds since line {}", victim.client, victim.line);
-            victim.robbed = Some(ear.findings.len());
+            victim.robbed = Some(ear.findings.next());
             let own = self.holds.iter_mut().find(|hold| hold.client == client);
-            own.into_iter().for_each(|own| own.robbed = Some(ear.findings.len()));
+            own.into_iter().for_each(|own| own.robbed = Some(ear.findings.next()));
             self.tell_of_lifetime(ear, "late-expire", said, says);
         }
     }
@@ -66,9 +66,9 @@ impl Lock {
         {
             return;
         }
-        let Some(hold) = self.holds.iter().find(|hold| hold.client == talk.client) else { return };
+        let Some(hold) = self.hold_of(&talk.client).map(|own| &self.holds[own]) else { return };
         if let Some(finding) = hold.robbed {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
         } else if let Some((next, line)) = &hold.followed_by {
             let says = format!("{} renews at line {} what {next} has held since line {line}", hold.client, said.line);
             self.tell_of_lifetime(ear, "renewal-too-late", said, says);
@@ -86,32 +86,32 @@ impl Lock {
 
     /// The talk was refused: perhaps by somebody who will never come back.
     pub(super) fn starve(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
-        let Some(written) = self.written.clone() else { return };
+        let Some(written) = self.here.written.clone() else { return };
         let has_ttl = self.stored(said.at).is_none_or(|stored| stored.expires_at.is_some());
-        if has_ttl || self.starved_by == Some(written.line) {
+        if has_ttl || self.here.starved_by == Some(written.line) {
             return;
         }
         let is_own = written.client == self.talks[place].client;
-        let holder = self.holds.iter().find(|hold| hold.client == written.client);
+        let holder = self.hold_of(&written.client);
         let silence = said.at.saturating_since(self.talk_last_at(&written.client));
         let over = stamp::moment(&written.value).map(|moment| said.at.saturating_since(moment));
         let race = match over {
             Some(over) if over > Duration::from_secs(1) && self.reads_no_stamps(ear, place) => {
                 if self.without_ttl(ear, said) {
-                    self.starved_by = Some(written.line);
+                    self.here.starved_by = Some(written.line);
                     return;
                 }
                 "token-client-starves"
             }
             None if is_own && said.at.saturating_since(written.at) > SILENCE => {
                 // It waits for itself: it cannot know that it has won.
-                self.starved_by = Some(written.line);
+                self.here.starved_by = Some(written.line);
                 "lost-reply-locks-for-ever"
             }
             None if silence > SILENCE && holder.is_some() && !is_own => self.why_for_ever(ear),
             Some(_) | None => return,
         };
-        self.starved_by = Some(written.line);
+        self.here.starved_by = Some(written.line);
         let says = format!(
             "{} waits for {}, which never ends; {} has not been heard of for {:.0?}",
             self.talks[place].client,
@@ -123,7 +123,7 @@ impl Lock {
         if let Some(finding) = ear.findings.last_mut() {
             finding.certainty = finding.certainty.min(Certainty::Likely);
             finding.shown_by(written.line);
-            finding.clients.push(written.client);
+            finding.clients.push(written.client.clone());
         }
     }
 
@@ -133,7 +133,7 @@ impl Lock {
         let Some((hold, line)) = cleared else { return false };
         let says = "a loser has removed the time to live, and whoever reads no stamps waits for ever".to_owned();
         match hold.disturbed {
-            Some(disturbed) => ear.findings[disturbed.finding].becomes("loser-clears-ttl", Some(said.line), says),
+            Some(disturbed) => ear.becomes(disturbed.finding, "loser-clears-ttl", Some(said.line), says),
             None => {
                 self.tell_of_lifetime(ear, "loser-clears-ttl", said, says);
                 if let Some(finding) = ear.findings.last_mut() {
@@ -146,13 +146,13 @@ impl Lock {
 
     /// Whether everybody whom the talk may be leaves it to Redis to end a lock.
     fn reads_no_stamps(&self, ear: &Ear<'_>, place: usize) -> bool {
-        let looks = |kind: usize| ear.grammar.kinds()[kind].dialect().is_some_and(|dialect| dialect.look.is_some());
+        let looks = |kind: usize| ear.grammar.kinds()[kind].hand().is_some_and(|dialect| dialect.look.is_some());
         !self.talks[place].kinds.places().any(looks)
     }
 
     /// Whether those who win this lock give it a time to live by a command of its own.
     fn why_for_ever(&self, ear: &Ear<'_>) -> &'static str {
-        let kinds: Vec<usize> = self.winners.places().collect();
+        let kinds: Vec<usize> = self.here.winners.kinds().places().collect();
         let expires = |kind: &usize| {
             ear.grammar.kinds()[*kind].dialect().is_some_and(|dialect| dialect.ttl.claimed != Lifetime::None)
         };
@@ -170,15 +170,16 @@ impl Lock {
     }
 
     fn tell_of_lifetime(&self, ear: &mut Ear<'_>, race: &'static str, said: &Said, says: String) {
-        let written = self.written.as_ref();
+        let written = self.here.written.as_ref();
         let mut lines: Vec<u64> = written.map(|written| written.line).into_iter().chain([said.line]).collect();
         lines.sort_unstable();
         lines.dedup();
         let sender = self.talks.iter().find(|talk| talk.said.last().is_some_and(|last| last.line == said.line));
         let clients = sender.map(|talk| talk.client.clone()).into_iter().collect();
         ear.findings.push(Finding {
+            more: 0,
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients,

@@ -5,56 +5,54 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::deletion;
 use super::episode::Episode;
-use super::finding::{Certainty, Finding};
+use super::finding::Certainty;
+use super::findings::{Findings, Place};
 use super::grammar::Grammar;
 use super::hold::{Hold, Written};
-use super::kinds::{Kind, Kinds};
+use super::kinds::Kinds;
 use super::said::Said;
 use super::scripts::Script;
-use super::stamp;
+use super::spot::Spot;
 use super::talk::{Overwrote, Talk, Went};
-use super::tally::Tally;
-use crate::sim::{Flavour, Server, Session, Stored, Value};
+use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One key that is a lock.
 #[derive(Debug)]
 pub(super) struct Lock {
-    pub(super) key: Key,
+    /// The key that is being talked of, and the others.
+    pub(super) here: Spot,
+    pub(super) beside: Vec<Spot>,
     pub(super) database: u32,
-    server: Server,
-    /// Whether it is known what stands in the key: from the first command on that leaves no doubt.
-    pub(super) is_known: bool,
-    pub(super) written: Option<Written>,
+    pub(super) server: Server,
     pub(super) talks: Vec<Talk>,
-    /// Where the talk of a client is, by the address of its name: a client has one name only.
-    places: HashMap<usize, usize, FxBuildHasher>,
+    /// Where the talk of a client with a key is, by the address of its name: a client has one name only.
+    pub(super) places: HashMap<(usize, u8), usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
-    /// The kinds of those who have won it.
-    pub(super) winners: Kinds,
-    pub(super) tally: Tally,
     pub(super) last_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
-    /// The line of the value that somebody was found to wait for in vain.
-    pub(super) starved_by: Option<u64>,
 }
 
 /// What is heard of a lock, and where that goes.
 pub(super) struct Ear<'a> {
     pub(super) grammar: &'a mut Grammar,
-    pub(super) findings: &'a mut Vec<Finding>,
+    pub(super) findings: &'a mut Findings,
 }
 
 impl Ear<'_> {
-    /// When a lock of this value is over: by its stamp, else by the key's time to live. Where the stamp says when the lock
-    /// was taken, nobody can say for how long, and so it counts for nothing.
-    pub(super) fn end_of(&self, kinds: Kinds, value: &[u8], expires_at: Option<UnixTime>) -> Option<UnixTime> {
-        let any = |names: fn(&Kind) -> bool| kinds.places().any(|kind| names(&self.grammar.kinds()[kind]));
-        let stamp = || stamp::moment(value);
-        let named = stamp().filter(|_| any(Kind::names_end));
-        named.or(expires_at).or_else(|| stamp().filter(|_| any(Kind::names_beginning)))
+    /// A finding is shown by this line, too, if that can still be said of it.
+    pub(super) fn shown_by(&mut self, finding: Place, line: u64) {
+        self.findings.get_mut(finding).into_iter().for_each(|finding| finding.shown_by(line));
+    }
+
+    /// A finding turns out to be another race, if that can still be said of it.
+    pub(super) fn becomes(&mut self, finding: Place, race: &'static str, line: Option<u64>, says: String) {
+        if let Some(finding) = self.findings.get_mut(finding) {
+            finding.becomes(race, line, says);
+        }
     }
 }
 
@@ -72,13 +70,13 @@ pub(super) struct Sent<'a> {
     pub(super) answer: Option<Reply>,
 }
 
-/// What changed by a command.
+/// What changed by a command. What did not change is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    pub(super) before: Option<Stored>,
-    pub(super) after: Option<Stored>,
+    pub(super) before: Option<Arc<Stored>>,
+    pub(super) after: Option<Arc<Stored>>,
     /// Who had written what stood there before.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<Arc<Written>>,
 }
 
 /// With so many clients a lock talks at a time; connections come and go.
@@ -91,30 +89,28 @@ impl Lock {
     /// A key of which nothing is known yet.
     pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
         Self {
-            key,
+            here: Spot::new(key),
+            beside: Vec::new(),
             database,
             server: Server::new(Flavour::Redis70),
-            is_known: false,
-            written: None,
             talks: Vec::new(),
             places: HashMap::default(),
             holds: Vec::new(),
-            winners: Kinds::default(),
-            tally: Tally::default(),
             last_at: at,
             episodes: None,
-            starved_by: None,
         }
     }
 
-    /// Hears one command.
-    pub(super) fn hear(&mut self, ear: &mut Ear<'_>, sent: &Sent<'_>) {
+    /// Hears one command, which is about this key.
+    pub(super) fn hear(&mut self, ear: &mut Ear<'_>, key: &[u8], sent: &Sent<'_>) {
         self.last_at = sent.at;
+        self.turn_to_home_of(key);
         self.lapse(ear, sent.at, Some(sent.line));
-        let written = self.written.clone();
-        let before = self.server.peek(&self.key, sent.at);
+        let beside = self.look_at_others(sent.at);
+        let written = self.here.written.clone();
+        let before = self.here.look(&self.server, sent.at);
         let reply = self.run(sent);
-        let after = self.server.peek(&self.key, sent.at);
+        let after = self.here.look(&self.server, sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
         let place = self.talk_of(ear.grammar, &said, sent.client);
@@ -122,7 +118,7 @@ impl Lock {
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
         let could_have_left = self.could_have_left(place);
-        let went = self.talks[place].hear(ear.grammar, &self.key, said.clone());
+        let went = self.talks[place].hear(ear.grammar, &self.here.key, said.clone());
         if let Some((left, last)) = could_have_left.filter(|_| went == Went::Anew)
             && !(self.talks[place].kinds & left).is_empty()
         {
@@ -131,10 +127,16 @@ impl Lock {
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
-        self.tally.undecided += u64::from(was_undecided && went != Went::On);
+        self.here.tally.undecided += u64::from(was_undecided && went != Went::On);
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
-        self.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        if self.talks[place].has_won {
+            self.here.winners.note(self.talks[place].kinds);
+        }
+        self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        if !beside.is_empty() {
+            self.look_beside(ear, place, &said, beside);
+        }
     }
 
     /// Which of those whom a holder may be had given back by what was said last.
@@ -145,29 +147,31 @@ impl Lock {
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.
-    fn is_beyond_doubt(&self, said: &Said) -> bool {
-        ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| said.is(name))
-            || said.is("SET") && !said.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"))
+    pub(super) fn is_beyond_doubt(&self, said: &Said) -> bool {
+        let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| said.is(name))
+            || said.is("SET") && !said.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
+        is_sure && (self.beside.is_empty() || self.names(&said.command).has(self.here.number))
     }
 
     /// What stands in the key.
-    pub(super) fn stored(&self, at: UnixTime) -> Option<Stored> {
-        self.server.peek(&self.key, at)
+    pub(super) fn stored(&self, at: UnixTime) -> Option<Seen<'_>> {
+        self.server.see(&self.here.key, at)
     }
 
-    /// Whether anything stands in the key.
-    pub(super) fn stands(&self, at: UnixTime) -> bool {
-        self.server.holds(&self.key, at)
-    }
-
-    /// Whether nothing stands in it and nobody holds or asks.
+    /// Whether nothing stands in its keys and nobody holds or asks.
     pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        self.holds.iter().all(|hold| hold.is_over) && !self.stands(at)
+        self.holds.iter().all(|hold| hold.is_over) && !self.spots().any(|spot| self.server.holds(&spot.key, at))
     }
 
-    /// The talk of this client.
+    /// The talk of this client with the key that is being talked of.
     pub(super) fn talk_with(&self, client: &Arc<str>) -> Option<&Talk> {
-        self.places.get(&client.as_ptr().addr()).map(|place| &self.talks[*place])
+        self.places.get(&(client.as_ptr().addr(), self.here.home)).map(|place| &self.talks[*place])
+    }
+
+    /// What this client holds of the key that is being talked of.
+    pub(super) fn hold_of(&self, client: &str) -> Option<usize> {
+        let here = self.here.number;
+        self.holds.iter().position(|hold| *hold.client == *client && hold.spots.has(here))
     }
 
     fn run(&mut self, sent: &Sent<'_>) -> Reply {
@@ -177,6 +181,9 @@ impl Lock {
         if sent.command.is("MULTI") || sent.command.is("EXEC") || sent.command.is("WATCH") || sent.command.is("UNWATCH")
         {
             return Reply::ok();
+        }
+        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+            return reply;
         }
         let reply = self.server.call(SESSION, &sent.command, sent.at);
         let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
@@ -190,46 +197,49 @@ impl Lock {
     /// The conversation that this belongs to: by a holder's token, else by the connection.
     fn talk_of(&mut self, grammar: &Grammar, said: &Said, client: &Arc<str>) -> usize {
         let compares = ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| said.is(name));
-        let has_token = |hold: &&Hold| hold.value.len() >= 8 && said.command.args().contains(&hold.value);
+        let home = self.here.home;
+        let is_named = |word: &Vec<u8>| word.len() >= 8 && said.command.args().contains(word);
+        let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| hold.client.clone());
         let client = by_token.as_ref().unwrap_or(client);
-        if let Some(place) = self.places.get(&client.as_ptr().addr()) {
+        if let Some(place) = self.places.get(&(client.as_ptr().addr(), home)) {
             return *place;
         }
         if self.talks.len() >= MOST_TALKS {
             self.forget_a_talk();
         }
-        self.places.insert(client.as_ptr().addr(), self.talks.len());
-        self.talks.push(Talk::new(client.clone(), grammar, said.at));
+        self.places.insert((client.as_ptr().addr(), home), self.talks.len());
+        self.talks.push(Talk::new(client.clone(), home, grammar, said.at));
         self.talks.len() - 1
     }
 
     /// Forgets the conversation of whoever has been silent for longest and holds nothing.
     fn forget_a_talk(&mut self) {
-        let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client);
+        let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client && hold.home == talk.home);
         let silent = self.talks.iter().enumerate().filter(|(_, talk)| !holds(talk));
         if let Some((place, _)) = silent.min_by_key(|(_, talk)| talk.last_at) {
             let silent = self.talks.swap_remove(place);
-            self.places.remove(&silent.client.as_ptr().addr());
+            self.places.remove(&(silent.client.as_ptr().addr(), silent.home));
             if let Some(moved) = self.talks.get(place) {
-                self.places.insert(moved.client.as_ptr().addr(), place);
+                self.places.insert((moved.client.as_ptr().addr(), moved.home), place);
             }
         }
     }
 
-    fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
-        let value = |stored: &'a Option<Stored>| match stored.as_ref().map(|stored| &stored.value) {
+    pub(super) fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
+        let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
             Some(Value::Text(text)) => Some(text.as_slice()),
             Some(_) => Some(&[] as &[u8]),
             None => None,
         };
         let (old, new) = (value(&change.before), value(&change.after));
         match new {
-            None => self.written = None,
+            None => self.here.written = None,
             Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
                 let client = self.talks[place].client.clone();
                 let value = new.to_vec();
-                self.written = Some(Written { client, line: said.line, at: said.at, value, by_loser: false });
+                let written = Written { client, line: said.line, at: said.at, value, by_loser: false };
+                self.here.written = Some(Arc::new(written));
             }
             Some(_) => {}
         }
@@ -246,8 +256,8 @@ impl Lock {
         }
     }
 
-    /// How sure a verdict about this talk is.
+    /// How sure a verdict about the key is that is being talked of.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.is_known { Certainty::Certain } else { Certainty::Likely }
+        if self.here.is_known { Certainty::Certain } else { Certainty::Likely }
     }
 }

@@ -1,6 +1,9 @@
 //! Losers of a takeover: they have written over the winner's value all the same.
 
+use std::sync::Arc;
+
 use super::finding::Finding;
+use super::findings::Place;
 use super::hold::Disturbed;
 use super::lock::{Ear, Lock};
 use super::said::Said;
@@ -15,10 +18,10 @@ impl Lock {
         let Some(overwrote) = talk.overwrote.clone().filter(|overwrote| overwrote.line == said.line) else { return };
         let looked = talk.looked().map(|looked| (looked.line, looked.reads().is_some()));
         let client = talk.client.clone();
-        if let Some(written) = &mut self.written {
-            written.by_loser = true;
+        if let Some(written) = &mut self.here.written {
+            Arc::make_mut(written).by_loser = true;
         }
-        let winner = self.holds.iter().position(|hold| hold.client != client && hold.is_live(said.at));
+        let winner = self.live_but(&client, said);
         if winner.is_some_and(|winner| self.is_giving_back(winner)) {
             return;
         }
@@ -36,8 +39,9 @@ impl Lock {
         }
         let old = overwrote.before.as_ref().map(|before| before.value.clone()).unwrap_or_default();
         let finding = Finding {
+            more: 0,
             race: "loser-moves-lease",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![hold.client.clone(), client.clone()],
@@ -50,8 +54,7 @@ impl Lock {
                 Printable(&old)
             ),
         };
-        ear.findings.push(finding);
-        let disturbed = Disturbed { finding: ear.findings.len() - 1 };
+        let disturbed = Disturbed { finding: ear.findings.push(finding) };
         self.holds[winner].disturbed = Some(disturbed);
     }
 
@@ -62,7 +65,7 @@ impl Lock {
     }
 
     /// Nobody holds, and the loser has left a lock behind.
-    fn phantom(&self, ear: &mut Ear<'_>, client: &std::sync::Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
+    fn phantom(&self, ear: &mut Ear<'_>, client: &Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
         let (race, why) = match (looked, &said.reply) {
             (Some((_, false)), _) => ("phantom-after-nil-get", "its GET had found nothing"),
             (_, Reply::Nil) => ("phantom-after-release", "the lock had been given back since its GET"),
@@ -70,8 +73,9 @@ impl Lock {
         };
         let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
         ear.findings.push(Finding {
+            more: 0,
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![client.clone()],
@@ -88,21 +92,24 @@ impl Lock {
     pub(super) fn outlived(
         &self,
         ear: &mut Ear<'_>,
-        finding: usize,
+        finding: Place,
+        home: u8,
         ends_at: UnixTime,
         at: UnixTime,
         line: Option<u64>,
     ) {
-        let Some(written) = self.written.as_ref().filter(|written| written.by_loser) else { return };
+        let spot = self.spot(home);
+        let Some(written) = spot.written.as_ref().filter(|written| written.by_loser) else { return };
         let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
-        let stands = self.stored(at).is_some();
-        if is_later && stands && ear.findings[finding].race == "loser-moves-lease" {
+        let stands = self.server.holds(&spot.key, at);
+        let told = ear.findings.get_mut(finding).filter(|told| told.race == "loser-moves-lease");
+        if let (true, true, Some(told)) = (is_later, stands, told) {
             let says = format!(
                 "the winner's lease is over, and {} of the loser {} keeps everybody out beyond it",
                 Printable(&written.value),
                 written.client
             );
-            ear.findings[finding].becomes("loser-outlives-winner", line, says);
+            told.becomes("loser-outlives-winner", line, says);
         }
     }
 }

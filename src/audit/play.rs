@@ -43,8 +43,9 @@ pub(super) struct Come {
 
 /// How far a client of this kind has come who has said this; `None` if no such client says this.
 pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Come> {
+    let met = said.iter().find(|said| said.is_script()).and_then(Said::reads);
     leases(kind, said).into_iter().find_map(|lease| {
-        let locker = kind.locker(key.clone(), lease);
+        let locker = kind.locker(key.clone(), lease, met);
         Play { kind, locker: &*locker, said }.tries(0, Alike::default())
     })
 }
@@ -52,6 +53,7 @@ pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Come> {
 /// For how long the client may have asked to hold: by a time to live that it gave, by its stamp.
 fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
     let given = said.iter().find_map(Said::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+    let told = said.iter().flat_map(Said::told_ms).next().map(Duration::from_millis);
     let stamped = kind.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
         if stamp.moment == Moment::Acquisition {
@@ -62,8 +64,8 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found =
-        [given, stamped, outlasted(kind, said)].into_iter().flatten().filter_map(|length| Lease::new(length).ok());
+    let found = [given, told, stamped, outlasted(kind, said)].into_iter().flatten();
+    let found = found.filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
@@ -164,7 +166,7 @@ impl Play<'_> {
 
     /// When a lock of this value is over.
     fn moment(&self, value: &[u8]) -> Option<UnixTime> {
-        let form = &self.kind.dialect()?.form;
+        let form = &self.kind.hand()?.form;
         Some(form.stamp.moment_of(form.read(value)?))
     }
 

@@ -13,7 +13,7 @@ impl Lock {
         let Some(written) = &change.written else { return };
         let talk = &self.talks[place];
         let client = talk.client.clone();
-        let of = |who: &str| self.holds.iter().position(|hold| *hold.client == *who);
+        let of = |who: &str| self.hold_of(who);
         let own = of(&client);
         let is_own = written.client == client && !written.by_loser
             || written.by_loser && own.is_some_and(|own| self.holds[own].disturbed.is_some());
@@ -31,25 +31,28 @@ impl Lock {
             Some(victim) => self.end(victim, said.at),
             None => {}
         }
-        if let Some(own) = self.holds.iter().position(|hold| hold.client == client)
+        if let Some(own) = self.hold_of(&client)
             && !takes_over
         {
             if victim.is_none() {
                 self.overran(ear, &self.holds[own], said);
             }
             self.end(own, said.at);
-            self.talks[place].holds = false;
+            self.talks[place].leave();
         }
     }
 
-    fn live_but(&self, client: &str, said: &Said) -> Option<usize> {
-        self.holds.iter().position(|hold| *hold.client != *client && hold.is_live(said.at))
+    /// Whoever else holds the key that is being talked of.
+    pub(super) fn live_but(&self, client: &str, said: &Said) -> Option<usize> {
+        let here = self.here.number;
+        let is_it = |hold: &Hold| *hold.client != *client && hold.is_live(said.at) && hold.spots.has(here);
+        self.holds.iter().position(is_it)
     }
 
     /// How the client came to delete what was not its own.
     fn way_of_release(&self, place: usize) -> &'static str {
         let talk = &self.talks[place];
-        let own = self.holds.iter().find(|hold| hold.client == talk.client).map(|hold| &hold.value);
+        let own = self.hold_of(&talk.client).map(|own| &self.holds[own].value);
         match &talk.previous {
             Some(before) if before.is("TTL") || before.is("PTTL") => "ttl-is-not-ownership",
             Some(before) if before.is("GET") && before.reads() == own.map(Vec::as_slice) => "check-then-del",
@@ -60,9 +63,9 @@ impl Lock {
 
     fn rob(&mut self, ear: &mut Ear<'_>, race: &'static str, place: usize, victim: usize, said: &Said) {
         let client = &self.talks[place].client;
-        let own = self.holds.iter().find(|hold| hold.client == *client);
+        let own = self.hold_of(client).map(|own| &self.holds[own]);
         if let Some(finding) = own.and_then(|own| own.robbed).or(self.holds[victim].robbed) {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
             self.holds[victim].robbed = Some(finding);
             return;
         }
@@ -72,13 +75,14 @@ impl Lock {
         let own = own.map(|hold| hold.line);
         let looked = self.talks[place].looked().filter(|_| race == "double-takeover").map(|said| said.line);
         let robbed = &mut self.holds[victim];
-        robbed.robbed = Some(ear.findings.len());
+        robbed.robbed = Some(ear.findings.next());
         let mut lines: Vec<u64> = own.into_iter().chain(looked).chain([robbed.line, said.line]).collect();
         lines.sort_unstable();
         lines.dedup();
         ear.findings.push(Finding {
+            more: 0,
             race,
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![robbed.client.clone(), client.clone()],
@@ -93,8 +97,9 @@ impl Lock {
         let hold = &self.holds[index];
         let mut tell = |race, lines, says| {
             ear.findings.push(Finding {
+                more: 0,
                 race,
-                key: self.key.clone(),
+                key: self.here.key.clone(),
                 database: self.database,
                 at: said.at,
                 clients: vec![hold.client.clone()],
@@ -103,9 +108,9 @@ impl Lock {
                 says,
             });
         };
-        let written = self.written.as_ref().filter(|_| self.stored(said.at).is_some());
+        let written = self.here.written.as_ref().filter(|_| self.stored(said.at).is_some());
         let deletes_another =
-            said.is("DEL") && said.command.args().first().map(Vec::as_slice) != Some(self.key.as_bytes());
+            said.is("DEL") && said.command.args().first().map(Vec::as_slice) != Some(self.here.key.as_bytes());
         match (written, hold.disturbed) {
             (Some(written), Some(disturbed)) if written.by_loser => {
                 let says = format!(
@@ -114,7 +119,7 @@ impl Lock {
                     written.client,
                     Printable(&written.value)
                 );
-                ear.findings[disturbed.finding].becomes("loser-blocks-release", Some(said.line), says);
+                ear.becomes(disturbed.finding, "loser-blocks-release", Some(said.line), says);
             }
             (Some(written), _) if written.client == hold.client && deletes_another => {
                 let says = format!("{} deletes another key than the one it has locked", hold.client);
@@ -141,7 +146,7 @@ impl Lock {
     /// it with do so.
     pub(super) fn not_deleted(&mut self, ear: &mut Ear<'_>, place: usize) {
         let talk = &self.talks[place];
-        let Some(hold) = self.holds.iter().find(|hold| hold.client == talk.client) else { return };
+        let Some(hold) = self.hold_of(&talk.client).map(|own| &self.holds[own]) else { return };
         let rounds = |kind: usize| {
             let dialect = ear.grammar.kinds()[kind].dialect();
             dialect.is_some_and(|dialect| {
@@ -153,8 +158,9 @@ impl Lock {
         let look = last.filter(|said| said.is("GET")).find(|said| said.reads() == Some(&hold.value)).cloned();
         if let Some(look) = look.filter(|look| hold.is_live(look.at) && hold.kinds.places().any(rounds)) {
             let finding = Finding {
+                more: 0,
                 race: "rounded-stamp-misses-release",
-                key: self.key.clone(),
+                key: self.here.key.clone(),
                 database: self.database,
                 at: look.at,
                 clients: vec![hold.client.clone()],
@@ -179,13 +185,14 @@ impl Lock {
             format!("{client} has held it since line {line}")
         });
         if let Some(finding) = hold.robbed {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
             return;
         }
         let lines = [Some(hold.line), next.map(|(_, line)| *line), Some(said.line)].into_iter().flatten().collect();
         ear.findings.push(Finding {
+            more: 0,
             race: "overrun",
-            key: self.key.clone(),
+            key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: [Some(hold.client.clone()), next.map(|(client, _)| client.clone())]
@@ -205,7 +212,8 @@ impl Lock {
     pub(super) fn settle(&mut self, ear: &mut Ear<'_>, at: crate::wire::UnixTime) {
         self.lapse(ear, at, None);
         for place in 0..self.talks.len() {
-            self.tally.undecided += u64::from(self.is_undecided(place));
+            self.turn_to(self.talks[place].home);
+            self.here.tally.undecided += u64::from(self.is_undecided(place));
             if self.is_leaving(place)
                 && at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1)
             {
@@ -214,18 +222,18 @@ impl Lock {
             let standing = self.talks[place].standing();
             let still_asks = standing.won.is_empty() && !(standing.asking.is_empty() && standing.refused.is_empty());
             let talk = &self.talks[place];
-            self.tally.unserved += u64::from(still_asks && !talk.holds && talk.asked_at.is_some());
+            self.here.tally.unserved += u64::from(still_asks && !talk.holds && talk.asked_at.is_some());
             let stopped = !standing.left.is_empty() && standing.won.is_empty();
             let is_silent = at.saturating_since(self.talks[place].last_at) > std::time::Duration::from_secs(1);
             let last = self.talks[place].said.last().cloned();
             let client = self.talks[place].client.clone();
-            let index = self.holds.iter().position(|hold| hold.client == client);
+            let index = self.hold_of(&client);
             if let (true, true, Some(last), Some(index)) = (stopped, is_silent, last, index) {
                 let certainty = self.holds[index].certainty.min(Certainty::Likely);
                 self.holds[index].certainty = certainty;
                 self.stays_behind(ear, index, &last);
                 self.end(index, last.at);
-                self.talks[place].holds = false;
+                self.talks[place].leave();
             }
         }
         for hold in std::mem::take(&mut self.holds) {

@@ -1,10 +1,17 @@
 //! One command of a conversation, with the reply that the simulated server has given it.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::wire::{Command, Reply, UnixTime};
 
-/// One command of a conversation between a client and a key.
+/// One command of a conversation between a client and a key. A clone shares it: a conversation is kept in several places.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct Said(Arc<Words>);
+
+/// What was said, and what was answered.
+#[derive(Debug)]
+pub(super) struct Words {
     pub(super) command: Command,
     pub(super) reply: Reply,
     pub(super) at: UnixTime,
@@ -17,11 +24,19 @@ pub(super) struct Said {
     value_at: Option<usize>,
 }
 
+impl Deref for Said {
+    type Target = Words;
+
+    fn deref(&self) -> &Words {
+        &self.0
+    }
+}
+
 impl Said {
     /// A command and its reply.
     pub(super) fn new(command: Command, reply: Reply, at: UnixTime, line: u64, within: Option<u64>) -> Self {
         let value_at = place_of_value(&command);
-        Self { command, reply, at, line, within, value_at }
+        Self(Arc::new(Words { command, reply, at, line, within, value_at }))
     }
 
     /// The value that it puts into the key, if it does that.
@@ -29,12 +44,30 @@ impl Said {
         self.command.args().get(self.value_at?).map(Vec::as_slice)
     }
 
-    /// The value that it has read.
+    /// The value that it has read, or was told of by a script that has.
     pub(super) fn reads(&self) -> Option<&[u8]> {
         match &self.reply {
             Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
+            Reply::Array(items) if self.is_script() => items.iter().find_map(|item| match item {
+                Reply::Bulk(value) => Some(value.as_slice()),
+                _ => None,
+            }),
             _ => None,
         }
+    }
+
+    /// Whether it runs a script.
+    pub(super) fn is_script(&self) -> bool {
+        self.is("EVAL") || self.is("EVALSHA")
+    }
+
+    /// What a script was told that may be a length of time in milliseconds.
+    pub(super) fn told_ms(&self) -> impl Iterator<Item = u64> {
+        const MOST_DIGITS: usize = 9;
+        let keys = if self.is_script() { keys_of_script(self.command.args()) } else { None };
+        let told = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
+        let short = told.iter().filter(|word| word.len() <= MOST_DIGITS);
+        short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok())
     }
 
     /// Whether this is the command `name`.
@@ -55,23 +88,34 @@ impl Said {
         if !self.is("SET") {
             return None;
         }
-        (2..args.len()).find_map(|place| match args[place].to_ascii_uppercase().as_slice() {
-            b"EX" => number(place + 1)?.checked_mul(1000),
-            b"PX" => number(place + 1),
-            b"PXAT" => Some(number(place + 1)? - self.at.as_millis()),
-            b"EXAT" => Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis()),
-            _ => None,
+        (2..args.len()).find_map(|place| {
+            let is = |option: &str| args[place].eq_ignore_ascii_case(option.as_bytes());
+            if is("EX") {
+                number(place + 1)?.checked_mul(1000)
+            } else if is("PX") {
+                number(place + 1)
+            } else if is("EXAT") {
+                Some(number(place + 1)?.checked_mul(1000)? - self.at.as_millis())
+            } else if is("PXAT") {
+                Some(number(place + 1)? - self.at.as_millis())
+            } else {
+                None
+            }
         })
     }
 }
 
 fn place_of_value(command: &Command) -> Option<usize> {
-    match command.name().to_ascii_uppercase().as_slice() {
-        b"SETNX" | b"SET" | b"GETSET" => Some(1),
-        b"SETEX" | b"PSETEX" => Some(2),
+    let is_one_of = |names: &[&str]| names.iter().any(|name| command.is(name));
+    if is_one_of(&["SETNX", "SET", "GETSET", "MSETNX"]) {
+        Some(1)
+    } else if is_one_of(&["SETEX", "PSETEX"]) {
+        Some(2)
+    } else if is_one_of(&["EVAL", "EVALSHA"]) {
         // The scripts of the catalogue that claim have the value first among their arguments.
-        b"EVAL" | b"EVALSHA" => keys_of_script(command.args())?.checked_add(2),
-        _ => None,
+        keys_of_script(command.args())?.checked_add(2)
+    } else {
+        None
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
     }
     let mut rest = value;
     while let Some(begin) = rest.iter().position(u8::is_ascii_digit) {
-        let length = rest[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let length = digits(&rest[begin..]);
         let is_word = begin > 0 && rest[begin - 1].is_ascii_alphabetic()
             || rest.get(begin + length).is_some_and(u8::is_ascii_alphabetic);
         if !is_word && let Some(moment) = named_by(&rest[begin..begin + length]) {
@@ -65,8 +65,8 @@ pub(super) fn is_of_one_hand(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && rest(one) == rest(other)
 }
 
-/// What a value looks like: how many digits, how many letters, which signs between them.
-pub(super) fn shape(value: &[u8], hasher: &mut impl Hasher) {
+/// What a value looks like at this moment: how many digits, how many letters, which signs between them.
+pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     if value.len() == 8 && (value[0] == 0 || value[7] == 0) {
         return (value[0] == 0).hash(hasher);
     }
@@ -84,7 +84,7 @@ pub(super) fn shape(value: &[u8], hasher: &mut impl Hasher) {
             capitals(run, hasher);
         } else {
             (b'a', length, run.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))).hash(hasher);
-            beginning(run, hasher);
+            beginning(run, at, hasher);
         }
     }
 }
@@ -96,44 +96,70 @@ pub(super) fn capitals(word: &[u8], hasher: &mut impl Hasher) {
 }
 
 /// What a long word begins with. Some read a number as far as there is one, with an exponent or without: `2e7c…` is small
-/// and `2e618…` infinite. Some compare it with a moment as text.
-fn beginning(run: &[u8], hasher: &mut impl Hasher) {
-    let count = |rest: &[u8]| rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let zeros = run.iter().take_while(|byte| **byte == b'0').count();
-    let digits = count(run);
+/// and `2e618…` infinite. Some compare it with a moment as text. What is near this moment is kept as it is.
+fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
+    let digits = digits(run);
     let exponent = match run.get(digits) {
-        Some(b'e' | b'E') if digits > 0 => &run[digits + 1..][..count(&run[digits + 1..])],
+        Some(b'e' | b'E') if digits > 0 => &run[digits + 1..][..self::digits(&run[digits + 1..])],
         Some(_) | None => &[],
     };
-    let power = exponent.iter().fold(0, |power: usize, digit| (power * 10 + usize::from(digit - b'0')).min(1000));
-    let sizes = [digits - zeros, if digits == zeros { 0 } else { digits - zeros + power }].map(size);
-    let is_near = sizes.iter().any(|size| (SMALL..LARGE).contains(size));
-    (run[0], sizes, (run[0] == b'1').then(|| &run[..4])).hash(hasher);
-    is_near.then(|| (&run[..digits], exponent)).hash(hasher);
+    let number = |digits: &[u8]| digits.iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
+    let (plain, power) = (number(&run[..digits]), number(exponent));
+    let sizes = [plain, plain * 10_f64.powf(power)].map(|number| Size::of(number, at));
+    (run[0], sizes.each_ref().map(|size| size.above)).hash(hasher);
+    sizes.iter().any(|size| size.is_near).then(|| (&run[..digits], exponent)).hash(hasher);
+    let now = at.as_secs().to_string();
+    run.cmp(now.as_bytes()).hash(hasher);
+    run.starts_with(&now.as_bytes()[..now.len().min(3)]).then(|| &run[..run.len().min(10)]).hash(hasher);
 }
 
-/// A number of fewer digits is no moment in any unit, and one of so many lies beyond all that are.
-const SMALL: usize = 9;
-const LARGE: usize = 21;
+/// How large a number is beside a moment.
+struct Size {
+    /// How many of the units it is above in which the moment can be counted; one more for infinity, none for zero.
+    above: usize,
+    /// Whether it may name a moment that somebody living can mean.
+    is_near: bool,
+}
 
-fn size(digits: usize) -> usize {
-    if digits < SMALL { 0 } else { digits.min(LARGE) }
+impl Size {
+    fn of(number: f64, at: UnixTime) -> Self {
+        let nanos = at.as_nanos() as f64;
+        let moments = [nanos / 1e9, nanos / 1e6, nanos, (nanos / 100.0) + 621_355_968_000_000_000.0];
+        let steps = [0.0].into_iter().chain(moments).chain([f64::MAX]);
+        Self {
+            above: steps.filter(|step| number > *step).count(),
+            is_near: moments.iter().any(|moment| (0.7..1.3).contains(&(number / moment))),
+        }
+    }
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 #[test]
 fn a_token_is_told_apart_by_what_it_is_as_a_number() {
     let shape_of = |value: &str| {
         let mut hasher = rustc_hash::FxHasher::default();
-        shape(value.as_bytes(), &mut hasher);
+        shape(value.as_bytes(), UnixTime::from_nanos(1_700_000_000_000_000_000), &mut hasher);
         hasher.finish()
     };
-    let alike =
-        ["2e7c6e8ce5b311f1bf8502fc00000001", "2e6b4a9ee5b311f1bf8502fc00000001", "2abcdef0e5b311f1bf8502fc00000001"];
-    assert!(alike.iter().all(|token| shape_of(token) == shape_of(alike[0])));
-    for other in
-        ["2e618496e5b311f1a04902fc00000001", "2e9b4a9ee5b311f1bf8502fc00000001", "fe7c6e8ce5b311f1bf8502fc00000001"]
-    {
-        assert_ne!(shape_of(other), shape_of(alike[0]), "{other}");
+    for [one, other] in [
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "2e6b4a9ee5b311f1bf8502fc00000001"],
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "2abcdef0e5b311f1bf8502fc00000001"],
+        ["46642246988a11f1bf8502fc00000001", "40000000001b11f1bf8502fc00000001"],
+        ["18642246988a11f1bf8502fc00000001", "19999999999b11f1bf8502fc00000001"],
+    ] {
+        assert_eq!(shape_of(one), shape_of(other), "{one} {other}");
     }
-    assert_ne!(shape_of("10000000e5b311f1bf8502fc00000001"), shape_of("1f000000e5b311f1bf8502fc00000001"));
+    for [one, other] in [
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "2e618496e5b311f1a04902fc00000001"],
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "2e9b4a9ee5b311f1bf8502fc00000001"],
+        ["2e7c6e8ce5b311f1bf8502fc00000001", "fe7c6e8ce5b311f1bf8502fc00000001"],
+        ["2e30ad9ee5b311f1a04902fc00000001", "2e618496e5b311f1a04902fc00000001"],
+        ["10000000e5b311f1bf8502fc00000001", "1f000000e5b311f1bf8502fc00000001"],
+        ["1700000008a311f1bf8502fc00000001", "1700000009a311f1bf8502fc00000001"],
+    ] {
+        assert_ne!(shape_of(one), shape_of(other), "{one} {other}");
+    }
 }

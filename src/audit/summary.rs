@@ -8,6 +8,8 @@ use super::finding::Finding;
 use super::grammar::Grammar;
 use super::kinds::Kinds;
 use super::lock::Lock;
+use super::spoken::Spoken;
+use super::spot::Spot;
 use super::tally::Tally;
 use crate::wire::{Key, UnixTime};
 
@@ -29,10 +31,23 @@ pub struct Audit {
     pub locks: Vec<LockSummary>,
     /// How many locks there are that are not told one by one, and what happened there.
     pub others: (u64, Tally),
-    /// The races that happened, in the order of their lines.
+    /// The races that happened, in the order of their lines: of one race on one key the first few and the last.
     pub findings: Vec<Finding>,
+    /// Where the clock of the trace goes back, if it does.
+    pub stepped_back: Option<SteppedBack>,
     /// Every acquisition, in the order in which they were asked for, if they were to be kept.
     pub episodes: Vec<Episode>,
+}
+
+/// The clock of a trace goes back: somebody has set that of the server. Lengths of time across it are wrong by as much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteppedBack {
+    /// The number of the first line that is earlier than the one before it.
+    pub line: u64,
+    /// By how much it is earlier.
+    pub by: Duration,
+    /// How often that happens.
+    pub times: u64,
 }
 
 /// One lock.
@@ -43,7 +58,7 @@ pub struct LockSummary {
     /// Its database.
     pub database: u32,
     /// The protocols that those who acquired it may have spoken.
-    pub dialects: Vec<&'static str>,
+    pub dialects: Vec<String>,
     /// Whether all who acquired it may have spoken a read/write lock, whose holders are not judged.
     pub is_read_write: bool,
     /// How many clients talked with it at one time, at most.
@@ -61,7 +76,7 @@ pub(super) struct Summaries {
 
 #[derive(Debug, Default)]
 struct Left {
-    kinds: Kinds,
+    spoken: Spoken,
     clients: usize,
     tally: Tally,
 }
@@ -74,17 +89,23 @@ impl Summaries {
 
     /// A lock is forgotten.
     pub(super) fn add(&mut self, lock: &Lock) {
-        if lock.tally.acquisitions == 0 && lock.tally.refusals == 0 {
-            return;
+        for spot in lock.spots() {
+            if spot.tally.acquisitions > 0 || spot.tally.refusals > 0 {
+                let clients = lock.talks.iter().filter(|talk| talk.home == spot.number).count();
+                self.add_spot(lock.database, spot, clients);
+            }
         }
-        let name = (lock.database, lock.key.clone());
+    }
+
+    fn add_spot(&mut self, database: u32, spot: &Spot, clients: usize) {
+        let name = (database, spot.key.clone());
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
         let left = self.known.entry(name).or_default();
-        left.kinds = if left.kinds.is_empty() { lock.winners } else { left.kinds.or(lock.winners) };
-        left.clients = left.clients.max(lock.talks.len());
-        left.tally.merge(&lock.tally);
+        left.spoken.merge(&spot.winners);
+        left.clients = left.clients.max(clients);
+        left.tally.merge(&spot.tally);
     }
 
     /// Puts the less busy half of all together.
@@ -108,32 +129,43 @@ impl Summaries {
     pub(super) fn finish(
         self,
         grammar: &Grammar,
-        mut findings: Vec<Finding>,
+        findings: Vec<Finding>,
         lines: u64,
         commands: u64,
         length: Duration,
     ) -> Audit {
-        findings.sort_by_key(|finding| finding.lines.last().copied());
-        let summary = |((database, key), left): ((u32, Key), Left)| LockSummary {
-            key,
-            database,
-            dialects: names(grammar, left.kinds),
-            is_read_write: !left.kinds.is_empty()
-                && left.kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
-            clients: left.clients,
-            tally: left.tally,
+        let summary = |((database, key), left): ((u32, Key), Left)| {
+            let kinds = left.spoken.kinds();
+            LockSummary {
+                key,
+                database,
+                dialects: names(grammar, kinds),
+                is_read_write: !kinds.is_empty() && kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
+                clients: left.clients,
+                tally: left.tally,
+            }
         };
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.tally.acquisitions));
-        Audit { lines, commands, first_at: None, length, locks, others: self.others, findings, episodes: Vec::new() }
+        Audit {
+            lines,
+            commands,
+            first_at: None,
+            length,
+            locks,
+            others: self.others,
+            findings,
+            stepped_back: None,
+            episodes: Vec::new(),
+        }
     }
 }
 
 /// The names of these protocols, each once.
-fn names(grammar: &Grammar, kinds: Kinds) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::new();
+fn names(grammar: &Grammar, kinds: Kinds) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
     for place in kinds.places() {
-        let name = grammar.kinds()[place].protocol().name();
+        let name = grammar.kinds()[place].name();
         if !names.contains(&name) {
             names.push(name);
         }

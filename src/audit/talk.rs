@@ -12,6 +12,8 @@ use crate::wire::{Key, Reply, UnixTime};
 #[derive(Clone, Debug)]
 pub(super) struct Talk {
     pub(super) client: Arc<str>,
+    /// The key that it names.
+    pub(super) home: u8,
     /// Who it may be, by all that it has said.
     pub(super) kinds: Kinds,
     course: Course,
@@ -35,7 +37,7 @@ pub(super) struct Talk {
 #[derive(Clone, Debug)]
 pub(super) struct Overwrote {
     pub(super) line: u64,
-    pub(super) before: Option<Written>,
+    pub(super) before: Option<Arc<Written>>,
     pub(super) had_ttl: bool,
 }
 
@@ -51,10 +53,11 @@ pub(super) enum Went {
 }
 
 impl Talk {
-    pub(super) fn new(client: Arc<str>, grammar: &Grammar, at: UnixTime) -> Self {
+    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime) -> Self {
         let course = grammar.start();
         Self {
             client,
+            home,
             kinds: course.standing.everybody(),
             course,
             said: Vec::new(),
@@ -66,6 +69,11 @@ impl Talk {
             holds: false,
             has_won: false,
         }
+    }
+
+    /// It holds no longer.
+    pub(super) fn leave(&mut self) {
+        self.holds = false;
     }
 
     /// How far it has come.

@@ -11,6 +11,8 @@ pub(super) enum Verb {
     Looks,
     /// Concerns its keys, and no lock begins with it.
     Touches,
+    /// MSETNX: may begin a lock of several keys.
+    Joins,
     /// EVAL, EVALSHA.
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
@@ -35,6 +37,7 @@ impl Verb {
             b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
             | b"pttl" | b"type" | b"strlen" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr"
             | b"append" => Self::Touches,
+            b"msetnx" => Self::Joins,
             b"eval" | b"evalsha" => Self::Runs,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,

@@ -27,6 +27,11 @@ impl Writing {
         own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of }))
     }
 
+    /// In the form of this dialect, or the token where that does not say who wrote it.
+    pub(super) fn in_hand_of(of: &'static Dialect) -> Self {
+        Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of }
+    }
+
     /// Whose form it is, in a word.
     pub(super) fn name(&self) -> &'static str {
         if self.form == TOKEN { "token" } else { self.of.name }

@@ -14,7 +14,8 @@ use crate::wire::{Key, Transcript};
 
 /// Show what is in a key: who wrote it, when it ends, who would take it, what is wrong with it
 ///
-/// Only commands that change nothing are sent: TYPE, STRLEN, GET, HLEN, HGETALL, PTTL, TIME. Every protocol of `lockshift protocols` is
+/// Only commands that change nothing are sent: TYPE, GETRANGE, HLEN, MEMORY USAGE,
+/// HGETALL, PTTL, TIME. Every protocol of `lockshift protocols` is
 /// asked whether it could have written the value, and what it would make of it now: take it for held, take it over
 /// because it reads as expired, end with an error, or wait until the key is gone without ever reading it.
 ///

@@ -19,7 +19,8 @@ use crate::driver::host;
 /// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file is
-/// there when it is whole. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
+/// there, in place of one of that name, when it is whole: until then it has another name. If the server is lost or the
+/// disk is full, what came before is kept. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
 /// every client: record for as long as needed, and mind who can read the file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -92,7 +93,7 @@ fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<Request>>) -> 
 }
 
 fn to_file(path: &Path, news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {
-    super::file::write_by(path, &mut |file| copy(file, news, length))
+    super::file::write_lines(path, &mut |file| copy(file, news, length))
 }
 
 fn to_page(news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {

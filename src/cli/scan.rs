@@ -1,39 +1,39 @@
 //! `lockshift scan`: all lock keys of a server.
 
-use std::num::NonZeroU32;
-use std::time::Duration;
+mod course;
+mod pace;
 
-use redis::Connection;
+use std::num::NonZeroU32;
 
 use super::everywhere::Everywhere;
-use super::exit::{Exit, Failure};
-use super::keys::Keys;
-use super::server::{Node, Server};
+use super::exit::{Exit, Failure, warn};
 use super::{failure, page};
-use crate::driver::{blocking, host};
-use crate::inspect::Finding;
+use crate::driver::host;
 use crate::protocols::Choice;
-use crate::report::{Inspection, Scanned};
+use crate::report::Scanned;
 use crate::scan::{Tally, Walk};
-use crate::wire::Transcript;
+use course::{Course, Ended};
+use pace::Pace;
 
 /// Show all lock keys of a server, those with hazards first
 ///
-/// A key counts as a lock if its value is one: a stamp within a year of now in the hand of one of the known dialects, or a
-/// token. Values such as 1 or true may be locks too, but nobody can tell; look at those with `lockshift inspect`.
+/// A key counts as a lock if its value is one: a stamp within a year of now in the hand of one of the known dialects, a
+/// token, or a hash that names its holders. Values such as 1 or true may be locks too, but nobody can tell; look at those
+/// with `lockshift inspect`.
 ///
-/// Only commands that change nothing are sent: SCAN, GETRANGE, PTTL, DBSIZE; CLUSTER SLOTS to a cluster, all of whose
-/// masters are scanned. The server is never kept busy for longer than a thousand keys at a time.
+/// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, MEMORY USAGE, HGETALL, PTTL, DBSIZE;
+/// CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
+/// keys at a time, and little is fetched of a value, however long it is.
 ///
 /// With --fleet, hazards name who of the fleet would take a lock that is held, or never get past one. Exit status 1
-/// means that some lock has a hazard.
+/// means that some lock has a hazard. A scan that is stopped (Ctrl-C) or loses its server shows what it has found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Only keys that match this pattern of Redis' SCAN
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<String>,
-    /// Look at no more than this many keys a second
+    /// Have the server visit no more than this many keys a second
     #[arg(long, value_name = "N")]
     rate: Option<NonZeroU32>,
     /// The protocols that share these keys
@@ -48,79 +48,33 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
     let server = everywhere.server()?;
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
-    let mut scan = Scan {
-        walk: Walk::of(args.pattern.clone().map(String::into_bytes)),
-        args,
-        tally: Tally::keeping(if everywhere.json { 0 } else { args.limit }),
-        json: everywhere.json.then(|| page::Stream::begin("locks")),
-        progress: Keys::new(),
-    };
+    let pace = Pace::of(args.rate)?;
+    let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
+    let tally = Tally::keeping(if everywhere.json { 0 } else { args.limit });
+    let stream = everywhere.json.then(|| page::Stream::begin("locks"));
     let began = host::mono();
-    for master in &masters {
-        let mut connection = Server::connect_single(master).map_err(|error| failure::of_server(master, error))?;
-        scan.server(master, &mut connection)?;
-    }
+    let mut course = Course::new(walk, pace, &args.fleet, tally, stream);
+    let ended = course.over(&masters);
+    let (tally, stream) = course.close();
+    let ended = match ended {
+        Ended::Lost(failure) if tally.keys == 0 => return Err(failure),
+        ended => ended,
+    };
     let seconds = host::mono().saturating_since(began);
-    let exit = if scan.tally.is_hazardous() { Exit::No } else { Exit::Yes };
-    let Scan { tally, json, progress, .. } = scan;
-    drop(progress);
-    let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty());
-    match json {
+    let is_whole = matches!(ended, Ended::Whole);
+    let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty(), is_whole);
+    match stream {
         Some(stream) => stream.end(&scanned)?,
         None => page::print(&scanned, everywhere)?,
     }
-    Ok(exit)
-}
-
-/// A scan on its way.
-struct Scan<'a> {
-    walk: Walk,
-    args: &'a Args,
-    tally: Tally,
-    json: Option<page::Stream>,
-    progress: Keys,
-}
-
-impl Scan<'_> {
-    /// All keys of one server.
-    fn server(&mut self, node: &Node, connection: &mut Connection) -> Result<(), Failure> {
-        let refused = |broken: crate::driver::Interrupted| failure::of_procedure(node, broken);
-        let size: u64 = redis::cmd("DBSIZE").query(connection).map_err(|error| failure::of_server(node, error))?;
-        self.progress.expect(size);
-        let mut next = Some(0);
-        while let Some(cursor) = next {
-            let began = host::mono();
-            let found =
-                blocking::run(connection, &|redis: &mut Transcript| self.walk.page(cursor, redis)).map_err(refused)?;
-            let glances: Vec<_> =
-                found.keys.iter().map(|key| |redis: &mut Transcript| self.walk.glance(key, redis)).collect();
-            let sights = blocking::run_together(connection, &glances).map_err(refused)?;
-            for sight in sights.into_iter().flatten() {
-                self.found(Finding::among(sight, self.args.fleet.iter().map(Choice::protocol)))?;
-            }
-            let looked = found.keys.len() as u64;
-            self.tally.keys += looked;
-            self.progress.advance(looked, self.tally.locks);
-            self.hold_back(looked, host::mono().saturating_since(began));
-            next = found.next.filter(|_| !self.json.as_ref().is_some_and(page::Stream::is_closed));
+    match ended {
+        Ended::Lost(failure) => Err(failure),
+        Ended::Stopped(request) => {
+            warn("stopped before all keys were seen");
+            Ok(request.exit())
         }
-        Ok(())
-    }
-
-    fn found(&mut self, finding: Finding) -> Result<(), Failure> {
-        if let Some(stream) = &mut self.json {
-            stream.add(&Inspection::of(finding.clone(), false))?;
-        }
-        self.tally.add(finding);
-        Ok(())
-    }
-
-    /// Pauses for as long as that many keys should have taken.
-    fn hold_back(&self, looked: u64, elapsed: Duration) {
-        if let Some(rate) = self.args.rate {
-            let due = Duration::from_secs_f64(looked as f64 / f64::from(rate.get()));
-            host::sleep(due.saturating_sub(elapsed));
-        }
+        Ended::Whole | Ended::Unheard if tally.is_hazardous() => Ok(Exit::No),
+        Ended::Whole | Ended::Unheard => Ok(Exit::Yes),
     }
 }
 

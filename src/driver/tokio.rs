@@ -9,6 +9,7 @@
 mod alarm;
 mod asking;
 mod bells;
+mod beside;
 mod carrier;
 mod guard;
 mod line;
@@ -17,11 +18,13 @@ mod lock;
 mod masters;
 mod renewing;
 mod run;
+mod shadow;
 mod tenancy;
 mod unattended;
 mod watch;
 
 pub use bells::Bells;
+pub use beside::Shadow;
 pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;

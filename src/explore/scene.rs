@@ -6,7 +6,7 @@ use super::client::{Client, Times};
 use super::node::{Guard, Node};
 use crate::lock::{Lease, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
+use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, UnixTime};
 
 /// How finely the clients' steps are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,10 +126,7 @@ impl Scene {
     /// A command that ran so many ticks before the first.
     #[must_use]
     pub fn after_command(mut self, ticks_ago: u16, command: &Command) -> Self {
-        let now = self.before(ticks_ago);
-        let reply = self.start.call(STAGEHAND, command, now);
-        self.start.servers().for_each(|server| server.disconnect(STAGEHAND));
-        self.prelude.push((ticks_ago, command.clone(), reply));
+        self.stage(ticks_ago, command);
         self
     }
 
@@ -139,29 +136,10 @@ impl Scene {
         let owner = Owner::new(Token::new([0xde; 16]), 39_999, 1);
         let now = self.before(ticks_ago);
         let wall = self.skewed(now, client.skew);
-        let mut said = Transcript::new();
-        loop {
-            let turn = client.locker.acquire(&owner, said.rewind()).map(drop);
-            match turn {
-                Err(Pending::Clock) => {
-                    said.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) })
-                }
-                Err(Pending::Send(command)) => {
-                    self = self.after_command(ticks_ago, &command);
-                    let reply = self.prelude.last().map(|(_, _, reply)| reply.clone());
-                    said.record_reply(reply.expect("after_command notes its reply"));
-                }
-                Err(Pending::Round(commands)) => {
-                    for command in commands {
-                        self = self.after_command(ticks_ago, &command);
-                        let reply = self.prelude.last().map(|(_, _, reply)| reply.clone());
-                        let heard = Heard::Reply(reply.expect("after_command notes its reply"));
-                        said.record_heard(command.node(), heard);
-                    }
-                }
-                Ok(()) | Err(Pending::Fault(_)) => break,
-            }
-        }
+        let clocks = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
+        let acquire = |redis: &mut Transcript| client.locker.acquire(&owner, redis);
+        // Whatever became of it, what it wrote is there.
+        let _outcome = acquire.run_at(clocks, |command| Some(self.stage(ticks_ago, command)));
         let until = self.ticks_of(client.locker.lease().length()).saturating_sub(ticks_ago);
         self.left_behind_until = self.left_behind_until.max(until);
         self
@@ -203,6 +181,15 @@ impl Scene {
     pub(super) fn end_of(&self, since: MonoTime, lease: Lease) -> u16 {
         let origin = MonoTime::since_origin(Duration::ZERO);
         self.ticks_of(since.saturating_since(origin).saturating_add(lease.length()))
+    }
+
+    /// Runs a command before the first, and notes it.
+    fn stage(&mut self, ticks_ago: u16, command: &Command) -> Reply {
+        let now = self.before(ticks_ago);
+        let reply = self.start.call(STAGEHAND, command, now);
+        self.start.servers().for_each(|server| server.disconnect(STAGEHAND));
+        self.prelude.push((ticks_ago, command.clone(), reply.clone()));
+        reply
     }
 
     fn before(&self, ticks_ago: u16) -> UnixTime {

@@ -13,7 +13,7 @@ use super::scene::Scene;
 use super::world::{Action, World};
 use crate::lock::{Acquired, Owner, Standing, Token};
 use crate::sim::Session;
-use crate::wire::{Command, Heard, Pending, Reading, Reply, Transcript, Turn};
+use crate::wire::{Command, Procedure, Reading, Reply, Transcript, Turn};
 
 /// Whole values, by the rules of a scene.
 #[derive(Clone, Copy)]
@@ -149,22 +149,7 @@ struct Probe<'a> {
 impl Probe<'_> {
     /// Runs an operation to its end without interruption; `None` where the server refused it.
     fn run<T>(&mut self, operation: impl Fn(&mut Transcript) -> Turn<T>) -> Option<T> {
-        let mut said = Transcript::new();
-        loop {
-            match operation(said.rewind()) {
-                Ok(outcome) => return Some(outcome),
-                Err(Pending::Fault(_)) => return None,
-                Err(Pending::Clock) => said.record_clock(self.at),
-                Err(Pending::Send(command)) => {
-                    said.record_reply(self.node.call(PROBE, &command, self.scene.wall(self.tick)));
-                }
-                Err(Pending::Round(commands)) => {
-                    for command in commands {
-                        let reply = self.node.call(PROBE, &command, self.scene.wall(self.tick));
-                        said.record_heard(command.node(), Heard::Reply(reply));
-                    }
-                }
-            }
-        }
+        let now = self.scene.wall(self.tick);
+        operation.run_at(self.at, |command| Some(self.node.call(PROBE, command, now))).ok()
     }
 }

@@ -41,11 +41,17 @@ impl Finding {
         let writers = value.map_or_else(|| writers_of_hash(&sight.fields), |value| writers(value, sight.at));
         let fleet: Vec<_> = fleet.into_iter().collect();
         let own = writers.first().map(|writer| writer.protocol).filter(|own| !fleet.contains(own));
+        let keeps_string = fleet.iter().any(|protocol| !protocol.keeps_hash());
         let asked = fleet.into_iter().chain(own);
         let readers = value.map_or_else(Vec::new, |value| readers(value, sight.at, asked));
         let ends_at = writers.iter().find_map(|writer| writer.ends_at);
         let is_expired = writers.first().map(|writer| is_expired(writer, &readers));
-        let hazards = Hazard::all(&sight, &writers, &readers, ends_at, is_expired);
+        let hazards = match value {
+            None if sight.exists() && sight.kind != "string" => {
+                Hazard::of_other_type(&sight, is_expired.is_some(), keeps_string)
+            }
+            Some(_) | None => Hazard::all(&sight, &writers, &readers, ends_at, is_expired),
+        };
         let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());
         let writers = writers.into_iter().map(|writer| writer.protocol).collect();
         Self { sight, writers, holders, readers, expires_at, is_expired, hazards }

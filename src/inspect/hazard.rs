@@ -72,7 +72,16 @@ const TIDYING: Duration = Duration::from_secs(600);
 const SKEW: Duration = Duration::from_secs(1);
 
 impl Hazard {
-    /// All of them, the gravest first.
+    /// All of them, where the key is no string: a lock of its own kind, or none; with or without others that would keep a
+    /// string there.
+    pub(super) fn of_other_type(sight: &Sight, is_lock: bool, keeps_string: bool) -> Vec<Self> {
+        let strange = (keeps_string || !is_lock).then(|| Self::OtherType { kind: sight.kind.clone() });
+        // Such a lock can stay for ever too.
+        let no_ttl = if is_lock { Self::of_no_ttl(sight, &[]) } else { None };
+        strange.into_iter().chain(no_ttl).collect()
+    }
+
+    /// All of them, where the key is a string: the gravest first.
     pub(super) fn all(
         sight: &Sight,
         writers: &[Writer],
@@ -80,11 +89,6 @@ impl Hazard {
         ends_at: Option<UnixTime>,
         is_expired: Option<bool>,
     ) -> Vec<Self> {
-        if sight.exists() && sight.kind != "string" {
-            // A lock that is a hash can stay for ever too.
-            let no_ttl = if is_expired.is_some() { Self::of_no_ttl(sight, readers) } else { None };
-            return [Self::OtherType { kind: sight.kind.clone() }].into_iter().chain(no_ttl).collect();
-        }
         let of_lock = match is_expired {
             // It is nobody's lock: nothing about it can go wrong.
             None => return Vec::new(),

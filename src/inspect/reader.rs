@@ -37,7 +37,12 @@ pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = P
     let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
     let reader = |protocol: Protocol| {
-        let would = |at| protocol.dialect().map_or(Would::WaitForTheKeyToGo, |dialect| Would::of(dialect, value, at));
+        let would = |at| match protocol.dialect() {
+            Some(dialect) => Would::of(dialect, value, at),
+            // Its commands are those of another type.
+            None if protocol.keeps_hash() => Would::Fail,
+            None => Would::WaitForTheKeyToGo,
+        };
         Reader { protocol, now: would(now), at_last: would(at_last) }
     };
     asked.map(reader).collect()

@@ -13,6 +13,7 @@ use crate::wire::UnixTime;
 pub struct Shapes {
     stamped: Vec<Form>,
     naming: Vec<Protocol>,
+    hashes: Vec<Protocol>,
 }
 
 /// No moment and no token is shorter: eight bytes are a stamp in binary.
@@ -23,13 +24,14 @@ const BELIEVABLE: Duration = Duration::from_secs(366 * 86_400);
 impl Shapes {
     /// Those of every protocol in the catalogue.
     pub fn known() -> Self {
-        let mut shapes = Self { stamped: Vec::new(), naming: Vec::new() };
+        let mut shapes = Self { stamped: Vec::new(), naming: Vec::new(), hashes: Vec::new() };
         for protocol in catalogue() {
             match protocol.dialect() {
                 Some(dialect) if dialect.form.is_stamped() && dialect.clock != Clock::Uptime => {
                     shapes.add_stamped(dialect.form);
                 }
                 Some(_) | None if protocol.names_owner() => shapes.naming.push(protocol),
+                Some(_) | None if protocol.keeps_hash() => shapes.hashes.push(protocol),
                 Some(_) | None => {}
             }
         }
@@ -50,6 +52,15 @@ impl Shapes {
         let is_stamp = |form: &Form| form.read(value).is_some_and(|number| is_near(form.stamp.moment_of(number)));
         value.len() >= SHORTEST
             && (self.stamped.iter().any(is_stamp) || self.naming.iter().any(|protocol| protocol.could_write(value)))
+    }
+
+    /// Whether a hash with a field of this name may be a lock.
+    pub fn fit_field(&self, name: &[u8]) -> bool {
+        let of_owner = |mode: &[u8]| vec![(b"mode".to_vec(), mode.to_vec()), (name.to_vec(), b"1".to_vec())];
+        let alone = |value: &[u8]| vec![(name.to_vec(), value.to_vec())];
+        let probes = [of_owner(b"read"), of_owner(b"write"), alone(b"1"), alone(b"1700000000000")];
+        let fits = |probe: &Vec<_>| self.hashes.iter().any(|protocol| protocol.holders(probe).is_some());
+        name == b"mode" || probes.iter().any(fits)
     }
 }
 
@@ -77,6 +88,18 @@ mod tests {
         let others: [&[u8]; 7] = [b"", b"1", b"true", b"42", b"1000000000", b"hello, world", b"12345678"];
         for other in others {
             assert!(!shapes.fit(other, now), "{}", other.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_hash_is_worth_a_look_if_one_of_its_fields_is_that_of_a_lock() {
+        let shapes = Shapes::known();
+        let owner = "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7";
+        for name in [owner, &format!("{owner}:write"), "mode", "read", "write"] {
+            assert!(shapes.fit_field(name.as_bytes()), "{name}");
+        }
+        for name in ["", "name", "age", "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a", "00d7d7d7:1"] {
+            assert!(!shapes.fit_field(name.as_bytes()), "{name}");
         }
     }
 }

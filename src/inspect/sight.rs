@@ -24,7 +24,7 @@ pub struct Sight {
 /// No protocol writes longer values than this: a longer one is not fetched.
 pub const LONGEST: i64 = 512;
 
-/// Looks at a key: TYPE; STRLEN and GET, or HLEN and HGETALL; PTTL, TIME.
+/// Looks at a key: TYPE; GETRANGE, or HLEN, MEMORY USAGE and HGETALL; PTTL, TIME. Whatever is in it, little is fetched.
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
@@ -52,23 +52,36 @@ impl Sight {
     }
 }
 
+/// The head of a string, by which one that is too long for a lock is known.
+pub fn head(key: &Key) -> Command {
+    Command::new("GETRANGE").arg(key).arg_int(0).arg_int(LONGEST)
+}
+
 fn short_value(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
-    let command = Command::new("STRLEN").arg(key);
-    match redis.send(command.clone())? {
-        Reply::Int(length) if length <= LONGEST => redis.get(key),
-        Reply::Int(_) => Ok(None),
-        other => Transcript::fault(command, other),
+    match redis.send(head(key))? {
+        Reply::Bulk(value) if value.len() as i64 <= LONGEST => Ok(Some(value)),
+        Reply::Bulk(_) => Ok(None),
+        other => Transcript::fault(head(key), other),
     }
 }
 
 /// No lock has more holders than that at once; a larger hash is not fetched.
 const MOST_FIELDS: i64 = 512;
+/// Nor do they take more room than that on the server.
+const MOST_BYTES: i64 = 256 * 1024;
 
-fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
+/// The fields of a hash that is small enough for a lock; none of a larger one.
+///
+/// # Errors
+/// [`Pending`]: a reply is still to come, or Redis refused.
+pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
     let command = Command::new("HLEN").arg(key);
     match redis.send(command.clone())? {
-        Reply::Int(count) if count <= MOST_FIELDS => redis.hgetall(key),
-        Reply::Int(_) => Ok(Vec::new()),
-        other => Transcript::fault(command, other),
+        Reply::Int(count) if count > MOST_FIELDS => return Ok(Vec::new()),
+        Reply::Int(_) => {}
+        other => return Transcript::fault(command, other),
     }
+    // Where nobody may ask for that, the number of fields has to do.
+    let room = redis.send(Command::new("MEMORY").arg("USAGE").arg(key).arg("SAMPLES").arg_int(0))?;
+    if matches!(room, Reply::Int(bytes) if bytes > MOST_BYTES) { Ok(Vec::new()) } else { redis.hgetall(key) }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::lock::{Acquired, Locker, Owner};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Heard, Key, MonoTime, Pending, Reading, Transcript, UnixTime};
+use crate::wire::{Command, Key, MonoTime, Procedure, Reading, Transcript, UnixTime};
 
 /// A server at a moment.
 #[derive(Clone)]
@@ -51,33 +51,21 @@ impl Stage {
     /// One try of a client on a connection of its own. `None`: it died, or its protocol failed.
     pub(super) fn try_acquire(&mut self, locker: &dyn Locker, owner: &Owner, until: Until) -> Option<Acquired> {
         let session = Session(owner.pid);
-        let mut redis = Transcript::new();
-        for _ in 0..MOST_QUESTIONS {
-            match locker.acquire(owner, redis.rewind()) {
-                Ok(acquired) => return Some(acquired),
-                Err(Pending::Clock) => redis.record_clock(self.reading()),
-                Err(Pending::Send(command)) => {
-                    let before = self.server.clone();
-                    redis.record_reply(self.server.call(session, &command, self.wall()));
-                    if until == Until::FirstWrite && wrote(&before, &self.server, &command, locker.key(), self.wall()) {
-                        self.server.disconnect(session);
-                        return None;
-                    }
-                }
-                Err(Pending::Round(commands)) => {
-                    for command in commands {
-                        let heard = Heard::Reply(self.server.call(session, &command, self.wall()));
-                        redis.record_heard(command.node(), heard);
-                    }
-                }
-                Err(Pending::Fault(_)) => {
-                    self.server.disconnect(session);
-                    return None;
-                }
-            }
+        let (now, reading) = (self.wall(), self.reading());
+        let mut questions = 0..MOST_QUESTIONS;
+        let answer = |command: &Command| {
+            questions.next()?;
+            let before = self.server.clone();
+            let reply = self.server.call(session, command, now);
+            let dies = until == Until::FirstWrite && wrote(&before, &self.server, command, locker.key(), now);
+            (!dies).then_some(reply)
+        };
+        let acquire = |redis: &mut Transcript| locker.acquire(owner, redis);
+        let acquired = acquire.run_at(reading, answer).ok();
+        if acquired.is_none() {
+            self.server.disconnect(session);
         }
-        self.server.disconnect(session);
-        None
+        acquired
     }
 
     fn wall(&self) -> UnixTime {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::lock::{Acquired, Locker, Owner, Token};
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
+use crate::wire::{Command, MonoTime, Procedure, Reading, Transcript, Turn, UnixTime};
 
 /// The commands of one try on an empty server at this moment, by somebody who is nobody else.
 pub(crate) fn commands_of_a_try(locker: &dyn Locker, at: UnixTime) -> Vec<Command> {
@@ -45,26 +45,11 @@ impl Stage {
 
     /// Runs an operation to its end; `None` where the server refused it.
     fn run<T>(&mut self, operation: impl Fn(&mut Transcript) -> Turn<T>) -> Option<T> {
-        let mut said = Transcript::new();
-        loop {
-            match operation(said.rewind()) {
-                Ok(outcome) => return Some(outcome),
-                Err(Pending::Fault(_)) => return None,
-                Err(Pending::Clock) => {
-                    said.record_clock(Reading { wall: self.at, mono: MonoTime::since_origin(Duration::ZERO) });
-                }
-                Err(Pending::Send(command)) => {
-                    said.record_reply(self.server.call(SESSION, &command, self.at));
-                    self.sent.push(command);
-                }
-                Err(Pending::Round(commands)) => {
-                    for command in commands {
-                        let reply = self.server.call(SESSION, &command, self.at);
-                        said.record_heard(command.node(), Heard::Reply(reply));
-                        self.sent.push(command);
-                    }
-                }
-            }
-        }
+        let now = Reading { wall: self.at, mono: MonoTime::since_origin(Duration::ZERO) };
+        let answer = |command: &Command| {
+            self.sent.push(command.clone());
+            Some(self.server.call(SESSION, command, self.at))
+        };
+        operation.run_at(now, answer).ok()
     }
 }

@@ -22,6 +22,10 @@ pub struct Scanned {
     #[serde(skip)]
     locks: u64,
     hazards: BTreeMap<&'static str, u64>,
+    /// Keys that were on their way to another node of a cluster.
+    moving: u64,
+    /// Whether all keys were seen.
+    complete: bool,
     seconds: f64,
     #[serde(skip)]
     shown: Vec<Finding>,
@@ -30,12 +34,14 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// What was found in that time; with or without knowing who shares the keys.
-    pub fn of(tally: &Tally, elapsed: Duration, names_fleet: bool) -> Self {
+    /// What was found in that time; with or without knowing who shares the keys, and to the end or not.
+    pub fn of(tally: &Tally, elapsed: Duration, names_fleet: bool, complete: bool) -> Self {
         Self {
             keys: tally.keys,
             locks: tally.locks,
             hazards: tally.hazards.clone(),
+            moving: tally.moving,
+            complete,
             seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
             shown: tally.findings().cloned().collect(),
             names_fleet,
@@ -59,14 +65,22 @@ impl Scanned {
 
     fn summary(&self) -> String {
         let bold = Style::new().bold();
-        let mut text = format!("{bold}{} keys, {} locks{bold:#}", self.keys, self.locks);
+        let mut text = format!("{bold}{}, {}{bold:#}", counted(self.keys, "key"), counted(self.locks, "lock"));
         for (name, count) in &self.hazards {
             text += &format!(", {count} {name}");
         }
         text.push('\n');
         let hidden = self.locks - self.shown.len() as u64;
         if hidden > 0 {
-            text += &format!("{hidden} more locks are not shown: see --limit and --match.\n");
+            let are = if hidden == 1 { "is" } else { "are" };
+            text += &format!("{} {are} not shown: see --limit and --match.\n", counted(hidden, "more lock"));
+        }
+        if self.moving > 0 {
+            let moving = counted(self.moving, "key");
+            text += &format!("{moving} could not be seen on the way to another node of the cluster: scan again.\n");
+        }
+        if !self.complete {
+            text += "Not all keys were seen.\n";
         }
         if self.locks > 0 && !self.names_fleet {
             text += "Who would take what is held, or never get past it, depends on who shares the keys: see --fleet.\n";
@@ -80,6 +94,10 @@ impl Report for Scanned {
         let table = if self.shown.is_empty() { String::new() } else { self.table(width) + "\n" };
         table + &self.summary()
     }
+}
+
+fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 fn writers(finding: &Finding) -> String {

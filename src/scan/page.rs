@@ -11,16 +11,13 @@ pub struct Page {
     pub next: Option<u64>,
 }
 
-/// How many keys Redis visits at once: half a millisecond during which it serves nobody else.
-const COUNT: i64 = 1000;
-
-/// The keys at this cursor.
-pub(super) fn page(cursor: u64, pattern: Option<&[u8]>, redis: &mut Transcript) -> Turn<Page> {
+/// The keys at this cursor, so many or a few more; fewer where a pattern leaves some out.
+pub(super) fn page(cursor: u64, pattern: Option<&[u8]>, count: u32, redis: &mut Transcript) -> Turn<Page> {
     let mut command = Command::new("SCAN").arg(cursor.to_string());
     if let Some(pattern) = pattern {
         command = command.arg("MATCH").arg(pattern);
     }
-    let command = command.arg("COUNT").arg_int(COUNT);
+    let command = command.arg("COUNT").arg_int(i64::from(count));
     let reply = redis.send(command.clone())?;
     match read(&reply) {
         Some(page) => Ok(page),

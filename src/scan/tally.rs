@@ -12,6 +12,8 @@ pub struct Tally {
     kept: BTreeMap<Rank, Finding>,
     /// The keys that were looked at.
     pub keys: u64,
+    /// Those that could not be looked at, because they were on their way to another node of a cluster.
+    pub moving: u64,
     /// Those that are locks.
     pub locks: u64,
     /// How many locks have which hazard, by its name.
@@ -25,7 +27,7 @@ struct Rank(std::cmp::Reverse<Option<Gravity>>, Key);
 impl Tally {
     /// Nothing yet; of what comes, this many findings at the most are kept.
     pub fn keeping(most: usize) -> Self {
-        Self { most, kept: BTreeMap::new(), keys: 0, locks: 0, hazards: BTreeMap::new() }
+        Self { most, kept: BTreeMap::new(), keys: 0, moving: 0, locks: 0, hazards: BTreeMap::new() }
     }
 
     /// Counts a lock, and keeps it if it is one of the gravest.

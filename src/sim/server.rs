@@ -51,6 +51,28 @@ pub struct Stored {
     pub expires_at: Option<UnixTime>,
 }
 
+/// The same, where it stands: what [`Server::see`] shows of a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// What the key holds.
+    pub value: &'a Value,
+    /// As in [`Stored`].
+    pub expires_at: Option<UnixTime>,
+}
+
+impl Seen<'_> {
+    /// A copy of it.
+    pub fn to_stored(self) -> Stored {
+        Stored { value: self.value.clone(), expires_at: self.expires_at }
+    }
+}
+
+impl PartialEq<Stored> for Seen<'_> {
+    fn eq(&self, stored: &Stored) -> bool {
+        *self.value == stored.value && self.expires_at == stored.expires_at
+    }
+}
+
 impl Server {
     /// An empty server.
     pub fn new(flavour: Flavour) -> Self {
@@ -85,12 +107,25 @@ impl Server {
         connection.map(|connection| std::mem::take(&mut connection.inbox)).unwrap_or_default()
     }
 
+    /// Takes over what another server has in its database 0, each key that is not here already.
+    pub fn absorb(&mut self, other: Self) {
+        let [theirs, ..] = other.state.databases;
+        for (key, entry) in theirs.entries {
+            self.state.databases[0].entries.entry(key).or_insert(entry);
+        }
+    }
+
     /// What a key of database 0 holds at this moment, without any effect.
     pub fn peek(&self, key: &Key, now: UnixTime) -> Option<Stored> {
+        self.see(key, now).map(Seen::to_stored)
+    }
+
+    /// The same without a copy.
+    pub fn see(&self, key: &Key, now: UnixTime) -> Option<Seen<'_>> {
         let entry = self.entry(key, now)?;
         let latest = UnixTime::from_nanos(i64::MAX);
         let expires_at = entry.deadline_ms.map(|millis| UnixTime::from_millis(millis).unwrap_or(latest));
-        Some(Stored { value: entry.value.clone(), expires_at })
+        Some(Seen { value: &entry.value, expires_at })
     }
 
     /// Whether there is such a key in database 0 at this moment.

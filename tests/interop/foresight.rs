@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockshift::lock::{Acquired, Locker, Owner, Token};
 use lockshift::matrix::LAPS;
 use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{MonoTime, Pending, Reading, Transcript, UnixTime};
+use lockshift::wire::{Command, MonoTime, Procedure, Reading, Transcript, UnixTime};
 
 use crate::clock::Between;
 use crate::content::Contents;
@@ -87,18 +87,10 @@ pub(crate) fn writes(locker: &dyn Locker, contents: &Contents, key: &str, when: 
 
 /// One try on a simulated server.
 fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquired> {
-    let mut redis = Transcript::new();
-    for _ in 0..MOST_QUESTIONS {
-        match locker.acquire(owner, redis.rewind()) {
-            Ok(acquired) => return Some(acquired),
-            Err(Pending::Clock) => {
-                redis.record_clock(Reading { wall: at.now, mono: MonoTime::since_origin(Duration::ZERO) });
-            }
-            Err(Pending::Send(command)) => redis.record_reply(at.server.call(Session(owner.pid), &command, at.now)),
-            Err(Pending::Fault(_) | Pending::Round(_)) => return None,
-        }
-    }
-    None
+    let clocks = Reading { wall: at.now, mono: MonoTime::since_origin(Duration::ZERO) };
+    let mut questions = 0..MOST_QUESTIONS;
+    let answer = |command: &Command| questions.next().map(|_| at.server.call(Session(owner.pid), command, at.now));
+    (|redis: &mut Transcript| locker.acquire(owner, redis)).run_at(clocks, answer).ok()
 }
 
 /// Who has written this, if it says so: a token in hexadecimal or a UUID, and the number of a thread behind it.

@@ -1,6 +1,7 @@
 //! The audit: what it finds in traces of which the truth is known.
 
 mod fleet;
+mod long;
 mod races;
 mod truth;
 mod written;

@@ -50,7 +50,7 @@ pub use commands::{Expiry, Only, Set, Ttl};
 pub use fault::Fault;
 pub use key::Key;
 pub use printable::Printable;
-pub use procedure::{Pending, Procedure, Turn};
+pub use procedure::{Pending, Procedure, Turn, Unfinished};
 pub use reply::Reply;
 pub use round::{Heard, Silence};
 pub use script::Script;

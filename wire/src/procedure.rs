@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{Command, Fault, Transcript};
+use thiserror::Error;
+
+use crate::{Command, Fault, Heard, Reading, Reply, Transcript};
 
 /// Why a protocol left before its end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +35,55 @@ pub trait Procedure {
     /// # Errors
     /// [`Pending`]: what the protocol waits for, or the fault that ended it.
     fn turn(&self, redis: &mut Transcript) -> Turn<Self::Outcome>;
+
+    /// Runs to its end undisturbed, at the moment `now`, with whoever answers each command at once. No answer ends it there.
+    ///
+    /// ```
+    /// use lockshift_wire::{Key, Procedure, Reading, Reply, Transcript, UnixTime, MonoTime};
+    ///
+    /// let now = Reading { wall: UnixTime::from_nanos(0), mono: MonoTime::since_origin(std::time::Duration::ZERO) };
+    /// let key = Key::from("bakery");
+    /// let ticket = |redis: &mut Transcript| redis.incr(&key);
+    /// assert_eq!(ticket.run_at(now, |_| Some(Reply::Int(7))), Ok(7));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unfinished`]: a fault ended it, or a command was not answered.
+    fn run_at(
+        &self,
+        now: Reading,
+        mut answer: impl FnMut(&Command) -> Option<Reply>,
+    ) -> Result<Self::Outcome, Unfinished>
+    where
+        Self: Sized,
+    {
+        let mut redis = Transcript::new();
+        loop {
+            match self.turn(redis.rewind()) {
+                Ok(outcome) => return Ok(outcome),
+                Err(Pending::Clock) => redis.record_clock(now),
+                Err(Pending::Send(command)) => redis.record_reply(answer(&command).ok_or(Unfinished::Unanswered)?),
+                Err(Pending::Round(commands)) => {
+                    for command in commands {
+                        let reply = answer(&command).ok_or(Unfinished::Unanswered)?;
+                        redis.record_heard(command.node(), Heard::Reply(reply));
+                    }
+                }
+                Err(Pending::Fault(fault)) => return Err(Unfinished::Fault(fault)),
+            }
+        }
+    }
+}
+
+/// Why a protocol did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unfinished {
+    /// It could not go on from what it was answered.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// It was not answered any more.
+    #[error("not answered any more")]
+    Unanswered,
 }
 
 impl<T, F: Fn(&mut Transcript) -> Turn<T>> Procedure for F {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockshift_legacy::catalogue::catalogue;
 use lockshift_legacy::{Dialect, Keys, Lock, Reader, Takeover};
 use lockshift_lock::{Acquired, Lease, Locker, Owner, Token, Why};
-use lockshift_wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
+use lockshift_wire::{Command, Key, MonoTime, Procedure, Reading, Reply, Transcript, Unfinished, UnixTime};
 use proptest::prelude::*;
 
 /// A server with one key, which nobody but the one client touches; what it writes is forgotten.
@@ -45,17 +45,13 @@ impl Server {
 fn try_at(lock: &Lock, owner: &Owner, wall: UnixTime, value: &[u8]) -> Option<Acquired> {
     let mono = MonoTime::since_origin(wall.saturating_since(UnixTime::from_nanos(0)));
     let mut server = Server { wall, key: Some(value.to_vec()), queues: false };
-    let mut redis = Transcript::new();
-    for _ in 0..64 {
-        match lock.acquire(owner, redis.rewind()) {
-            Ok(acquired) => return Some(acquired),
-            Err(Pending::Clock) => redis.record_clock(Reading { wall, mono }),
-            Err(Pending::Send(command)) => redis.record_reply(server.answer(&command)),
-            Err(Pending::Round(commands)) => panic!("{} is on one server: {commands:?}", lock.dialect().name),
-            Err(Pending::Fault(fault)) => panic!("{}: {fault}", lock.dialect().name),
-        }
+    let mut questions = 0..64;
+    let answer = |command: &Command| questions.next().map(|_| server.answer(command));
+    match (|redis: &mut Transcript| lock.acquire(owner, redis)).run_at(Reading { wall, mono }, answer) {
+        Ok(acquired) => Some(acquired),
+        Err(Unfinished::Unanswered) => None,
+        Err(Unfinished::Fault(fault)) => panic!("{}: {fault}", lock.dialect().name),
     }
-    None
 }
 
 /// Rows whose clients look at a stamp in one key: the others cannot tell live from expired.

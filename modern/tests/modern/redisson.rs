@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Released, Token, Why};
 use lockshift_modern::Publish;
 use lockshift_modern::redisson::{Fair, Kind, Mutex, ReadWrite};
-use lockshift_wire::{Pending, Transcript};
+use lockshift_wire::{Procedure, Reply, Transcript};
 
 use crate::dialogue::{self, lease, owner, play};
 
@@ -192,15 +192,11 @@ fn who_rings_for_whom() {
 fn every_entry_has_a_release_of_its_own() {
     let enter = |token| {
         let again = Owner { token: Token::new([token; 16]), ..owner() };
-        let mut redis = Transcript::new();
         let lock = mutex(Kind::Reentrant);
-        loop {
-            match lock.acquire(&again, redis.rewind()) {
-                Ok(Acquired::Won(hold)) => return hold,
-                Err(Pending::Clock) => redis.record_clock(dialogue::hold(0, 10_000).since),
-                Err(Pending::Send(_)) => redis.record_reply(lockshift_wire::Reply::Nil),
-                other => panic!("{other:?}"),
-            }
+        let acquire = |redis: &mut Transcript| lock.acquire(&again, redis);
+        match acquire.run_at(dialogue::hold(0, 10_000).since, |_| Some(Reply::Nil)) {
+            Ok(Acquired::Won(hold)) => hold,
+            other => panic!("{other:?}"),
         }
     };
     let (first, second) = (enter(1).value, enter(2).value);

@@ -1,7 +1,8 @@
 //! Scripts: MONITOR lists EVAL first, and the calls that it makes behind it.
 
 use super::Auditor;
-use super::name::{Name, NameRef};
+use super::joins::Joined;
+use super::name::Name;
 use super::told::{Running, Told, is_conditional};
 use crate::audit::scripts::sha1;
 use crate::audit::verb::Verb;
@@ -14,7 +15,8 @@ impl Auditor {
         let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
         let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
         let has_keys = count.quoted() != b"0";
-        let key = line.word(3).filter(|_| has_keys).map(|key| key.bytes());
+        let before = self.scripts.get(&sha1).map_or(0, |script| script.before);
+        let key = line.word(3 + before).filter(|_| has_keys).map(|key| key.bytes());
         let name = key.map(|key| Name { database: line.database, key: key.into() });
         let known = self.scripts.contains_key(&sha1).then_some(sha1);
         self.running = Some(Running {
@@ -35,12 +37,15 @@ impl Auditor {
         running.has_called = true;
         match (&running.known, &running.name) {
             (Some(sha1), Some(name)) if begins => {
-                let claims = self.scripts.get(sha1).is_some_and(|script| script.claims);
-                if claims || self.locks.contains_key(name) {
-                    let (name, sha1) = (name.clone(), sha1.clone());
-                    let address = running.client.as_bytes().to_vec();
+                let script = self.scripts.get(sha1);
+                let claims = script.is_some_and(|script| script.claims);
+                if claims || self.is_lock(name.database, &name.key) {
+                    let before = script.map_or(0, |script| script.before);
+                    let others = running.command.args().iter().skip(2).take(before);
+                    self.join(name, others, Joined::ByItself, running.at);
                     let told = Told::new(running.line, running.at, running.command.clone());
-                    self.tell(name.database, &name.key, &address, Told { script: Some(&sha1), ..told });
+                    let told = Told { script: Some(sha1), ..told };
+                    self.tell(name.database, &name.key, running.client.as_bytes(), told);
                 }
             }
             (Some(_), _) => {}
@@ -52,12 +57,11 @@ impl Auditor {
     /// A call of a script that is nobody's: as if the client itself had sent it.
     fn foreign_call(&mut self, running: &Running, number: u64, line: &Line<'_>, verb: Verb) {
         let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
-        let known = self.locks.contains_key(&NameRef { database: line.database, key: &key });
+        let known = self.is_lock(line.database, &key);
         let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
         if matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims) && (known || begins) {
-            let address = running.client.as_bytes().to_vec();
-            let told = Told::new(number, line.at, line.command());
-            self.tell(line.database, &key, &address, Told { within: Some(running.line), ..told });
+            let told = Told { within: Some(running.line), ..Told::new(number, line.at, line.command()) };
+            self.tell(line.database, &key, running.client.as_bytes(), told);
         }
     }
 }

@@ -22,6 +22,14 @@ impl Told<'_> {
     }
 }
 
+/// What a connection watches.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) name: Name,
+    /// Whether EXEC or DISCARD has ended that.
+    pub(super) is_over: bool,
+}
+
 /// A script whose calls are being listed.
 #[derive(Debug)]
 pub(super) struct Running {

@@ -1,18 +1,24 @@
-//! What is held beside a lock, as the lock sees it.
+//! A lock's shadow, as the lock sees it: orders to the thread that keeps it.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
-use crate::driver::shadow::{Tallies, Tally};
+use crate::driver::host;
+use crate::driver::shadow::{Book, Comparison, Question, Tally};
 
 /// A lock that is taken beside another one, which alone decides: see [`Lock::shadowed`](super::Lock::shadowed).
 ///
-/// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. What it costs: a round trip more for
-/// each try (a script or a SET where the lock was won, some reads where it was refused), for each extension and for each
-/// release. A server that does not answer is waited for as long as the connection's timeouts say, so give it some. Give
-/// it no longer a lease than the lock has: what a dead holder leaves must not outlast the lock.
+/// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. A thread of its own does, one after the
+/// other, what follows from what becomes of the lock: the shadow is taken once the lock was won and extended once the lock
+/// was, and looked at where the lock was refused. Nobody waits for that. Only a release first waits until the shadow is
+/// given back, so that whoever has the lock next finds the shadow free; but no longer than
+/// [a tenth of a second](Self::patient_for). A server that hangs costs that once, and is asked nothing more until it has
+/// answered. So the tally is complete a moment after a try has ended, not at once.
 ///
-/// The shadow is taken after the lock and given back before it, so that whoever has the lock finds the shadow free.
+/// Give it no longer a lease than the lock has: what a dead holder leaves must not outlast the lock. A `redis::Client` in
+/// place of a connection connects anew for every command, and so finds a server again that was gone.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -37,40 +43,94 @@ use crate::driver::shadow::{Tallies, Tally};
 /// ```
 #[derive(Clone)]
 pub struct Shadow {
-    pub(super) beside: Arc<dyn Beside>,
-    pub(super) tallies: Arc<Tallies>,
+    pub(super) orders: Sender<Order>,
+    pub(super) book: Arc<Book>,
+    pub(super) patience: Duration,
 }
 
-/// What is held beside a lock.
-pub(super) trait HeldBeside: Send {
-    /// Holds on, as the lock does.
-    fn extend(&self);
-    /// Gives back, before the lock is.
-    fn release(self: Box<Self>);
-    /// Lets go without telling the server.
-    fn abandon(self: Box<Self>);
+/// What the thread that keeps a shadow is to do. What it is asked to take goes by the number of that question.
+pub(super) enum Order {
+    /// Take it beside a lock that was won.
+    Take(Question),
+    /// See whether anybody has it, beside a lock that was refused.
+    Look(Question),
+    /// Hold on to what was taken, as the lock does.
+    Extend(u64, Question),
+    /// Give back what was taken, before the lock is; whoever waits for that hears it by the sender's end.
+    Release(u64, Option<Question>, Sender<()>),
+    /// Let go of what was taken without telling the server.
+    Abandon(u64),
 }
 
-/// A shadow's lock, over whatever connection.
-pub(super) trait Beside: Send + Sync {
-    /// Takes it beside a lock that was won.
-    fn take(&self, tallies: &Arc<Tallies>) -> Option<Box<dyn HeldBeside>>;
-    /// Looks whether anybody has it, beside a lock that was refused.
-    fn look(&self, tallies: &Tallies);
+/// What is held beside a lock that was won.
+pub(super) struct HeldBeside {
+    shadow: Shadow,
+    number: u64,
 }
 
 impl Shadow {
+    /// The same shadow, whose callers wait for it so long at most: more than the way to its server and back takes, and
+    /// what a release may be late by where that server hangs.
+    #[must_use]
+    pub fn patient_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
     /// How often the two have agreed so far, and how often not.
     pub fn tally(&self) -> Tally {
-        self.tallies.tally()
+        self.book.tally()
     }
 
-    pub(super) fn take(&self) -> Option<Box<dyn HeldBeside>> {
-        self.beside.take(&self.tallies)
+    /// The lock was won.
+    pub(super) fn take(&self) -> Option<HeldBeside> {
+        let question = self.begin()?;
+        let number = question.number();
+        self.send(Order::Take(question)).then(|| HeldBeside { shadow: self.clone(), number })
     }
 
+    /// The lock was refused.
     pub(super) fn look(&self) {
-        self.beside.look(&self.tallies);
+        if let Some(question) = self.begin() {
+            self.send(Order::Look(question));
+        }
+    }
+
+    fn begin(&self) -> Option<Question> {
+        self.book.begin(self.patience, host::mono())
+    }
+
+    /// Whether there is anybody who does it.
+    fn send(&self, order: Order) -> bool {
+        let is_sent = self.orders.send(order).is_ok();
+        if !is_sent {
+            self.book.count(Comparison::Failed);
+        }
+        is_sent
+    }
+}
+
+impl HeldBeside {
+    /// The lock was extended.
+    pub(super) fn extend(&self) {
+        if let Some(question) = self.shadow.begin() {
+            self.shadow.send(Order::Extend(self.number, question));
+        }
+    }
+
+    /// The lock is about to be given back.
+    pub(super) fn release(self) {
+        let question = self.shadow.begin();
+        let is_waited_for = question.is_some();
+        let (doing, done) = channel();
+        if self.shadow.send(Order::Release(self.number, question, doing)) && is_waited_for {
+            // Nothing is ever sent: it is done, or not in time.
+            let _ = done.recv_timeout(self.shadow.patience);
+        }
+    }
+
+    /// The lock is let go without a word.
+    pub(super) fn abandon(self) {
+        self.shadow.send(Order::Abandon(self.number));
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Guard<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>) -> Self {
         Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), renewing: None, given_back: false }
     }
 

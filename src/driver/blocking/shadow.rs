@@ -1,80 +1,85 @@
-//! How a lock is taken beside another one, on a connection of its own, to see whether the two agree.
+//! The thread that takes a lock beside another one, on a connection of its own, to see whether the two agree.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 
-use lockshift_lock::{Extended, Hold, Locker, Standing};
-use redis::ConnectionLike;
+use lockshift_lock::{Hold, Locker};
 
-use super::beside::{Beside, HeldBeside, Shadow};
+use super::beside::{Order, Shadow};
+use super::carrier::Carrier;
 use super::guard::Guard;
 use super::lock::Lock;
 use crate::driver::events::SHADOW;
 use crate::driver::host;
-use crate::driver::outcome::{Answer, Attempt};
-use crate::driver::shadow::{Comparison, Tallies};
+use crate::driver::outcome::Attempt;
+use crate::driver::shadow::{Book, Comparison, PATIENCE};
 
 impl Shadow {
     /// A shadow that speaks the protocol of `locker` over `connection`: to the same server, or to another one.
-    pub fn new<C: ConnectionLike + Send + 'static>(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { beside: Arc::new(Lock::new(connection, locker)), tallies: Arc::default() }
-    }
-}
-
-impl<C: ConnectionLike + Send + 'static> Beside for Lock<C> {
-    fn take(&self, tallies: &Arc<Tallies>) -> Option<Box<dyn HeldBeside>> {
-        let (comparison, held) = match self.try_acquire() {
-            Ok(Attempt::Won(guard)) => (Comparison::Agreed, Some(guard)),
-            Ok(Attempt::Held(_)) => (Comparison::Doubled, None),
-            Ok(Attempt::TooLate) => (Comparison::Failed, None),
-            Ok(Attempt::Unknown(unknown)) => {
-                log::warn!(target: SHADOW, "shadow: {unknown}");
-                (Comparison::Failed, None)
-            }
-            Err(error) => {
-                log::warn!(target: SHADOW, "shadow: {error}");
-                (Comparison::Failed, None)
-            }
-        };
-        tallies.count(self.key(), comparison);
-        held.map(|guard| Box::new(ShadowGuard { guard, tallies: Arc::clone(tallies) }) as Box<dyn HeldBeside>)
-    }
-
-    fn look(&self, tallies: &Tallies) {
-        let nobodys = Hold { value: Vec::new(), since: host::reading(), lease: self.lease(), fence: None };
-        let comparison = match self.standing_of(&nobodys) {
-            Ok(Standing::Free) => Comparison::Unmatched,
-            Ok(_) => Comparison::Agreed,
-            Err(error) => {
-                log::warn!(target: SHADOW, "shadow: {error}");
-                Comparison::Failed
-            }
-        };
-        tallies.count(self.key(), comparison);
-    }
-}
-
-struct ShadowGuard<C: ConnectionLike + Send + 'static> {
-    guard: Guard<C>,
-    tallies: Arc<Tallies>,
-}
-
-impl<C: ConnectionLike + Send + 'static> HeldBeside for ShadowGuard<C> {
-    fn extend(&self) {
-        match self.guard.extend() {
-            Ok(Answer::Known(Extended::Until(_) | Extended::NotSpoken)) => {}
-            Ok(Answer::Known(Extended::Lost | Extended::Intruded(_))) => {
-                self.tallies.count(self.guard.key(), Comparison::Doubled);
-            }
-            Ok(Answer::Unknown(_)) | Err(_) => self.tallies.count(self.guard.key(), Comparison::Failed),
+    pub fn new<C: Carrier + Send + 'static>(connection: C, locker: impl Locker + 'static) -> Self {
+        let (orders, received) = channel();
+        let keeper = Keeper { lock: Lock::new(connection, locker), held: BTreeMap::new() };
+        let book = Arc::new(Book::new(keeper.lock.key().clone()));
+        let thread = thread::Builder::new().name("lockshift-shadow".into());
+        if let Err(error) = thread.spawn(move || keeper.obey(&received)) {
+            log::warn!(target: SHADOW, "shadow: no thread to keep it: {error}");
         }
+        Self { orders, book, patience: PATIENCE }
     }
+}
 
-    fn release(self: Box<Self>) {
-        // Whatever goes wrong is logged where a guard is dropped.
-        drop(self.guard);
-    }
+/// Who has the shadow's connection, and what was taken on it.
+struct Keeper<C: Carrier + Send + 'static> {
+    lock: Lock<C>,
+    held: BTreeMap<u64, Taken<C>>,
+}
 
-    fn abandon(self: Box<Self>) {
-        self.guard.abandon();
+struct Taken<C: Carrier + 'static> {
+    guard: Guard<C>,
+    /// That it was lost has been counted.
+    is_lost: bool,
+}
+
+impl<C: Carrier + Send + 'static> Keeper<C> {
+    /// Does what it is told until nobody is left to tell it anything.
+    fn obey(mut self, orders: &Receiver<Order>) {
+        for order in orders {
+            match order {
+                Order::Take(question) => {
+                    let attempt = self.lock.try_acquire();
+                    let (number, comparison) = (question.number(), Comparison::of_try(&attempt));
+                    question.answer(Some(comparison), host::mono());
+                    if let Ok(Attempt::Won(guard)) = attempt {
+                        self.held.insert(number, Taken { guard, is_lost: false });
+                    }
+                }
+                Order::Look(question) => {
+                    let nobodys =
+                        Hold { value: Vec::new(), since: host::reading(), lease: self.lock.lease(), fence: None };
+                    let comparison = Comparison::of_look(&self.lock.standing_of(&nobodys));
+                    question.answer(Some(comparison), host::mono());
+                }
+                Order::Extend(number, question) => {
+                    if let Some(taken) = self.held.get_mut(&number).filter(|taken| !taken.is_lost) {
+                        let comparison = Comparison::of_extension(&taken.guard.extend());
+                        taken.is_lost = comparison == Some(Comparison::Doubled);
+                        question.answer(comparison, host::mono());
+                    }
+                }
+                Order::Release(number, question, _doing) => {
+                    if let Some(taken) = self.held.remove(&number) {
+                        let comparison = Comparison::of_release(&taken.guard.release());
+                        question.into_iter().for_each(|question| question.answer(comparison, host::mono()));
+                    }
+                }
+                Order::Abandon(number) => {
+                    if let Some(taken) = self.held.remove(&number) {
+                        taken.guard.abandon();
+                    }
+                }
+            }
+        }
     }
 }

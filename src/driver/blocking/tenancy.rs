@@ -19,11 +19,11 @@ pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
     stay: Stay,
-    beside: Mutex<Option<Box<dyn HeldBeside>>>,
+    beside: Mutex<Option<HeldBeside>>,
 }
 
 impl<C: Carrier + 'static> Tenancy<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<Box<dyn HeldBeside>>) -> Self {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>) -> Self {
         let stay = Stay::new(Arc::clone(&line.counters), host::mono());
         Self { line, watch: Watch::new(hold), stay, beside: Mutex::new(beside) }
     }
@@ -55,7 +55,7 @@ impl<C: Carrier + 'static> Tenancy<C> {
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
         drop(connection);
         self.stay.note_extended(&noted);
-        if let Some(beside) = &*self.beside() {
+        if let (Ok(Extended::Until(_)), Some(beside)) = (&noted, &*self.beside()) {
             beside.extend();
         }
         Answer::of(self.key(), noted)
@@ -63,9 +63,9 @@ impl<C: Carrier + 'static> Tenancy<C> {
 
     /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
-        if let Some(beside) = self.beside().take() {
-            beside.release();
-        }
+        // Out of its lock first: a renewal may be at it.
+        let beside = self.beside().take();
+        beside.into_iter().for_each(HeldBeside::release);
         let mut connection = self.line.connection();
         let hold = self.let_go();
         let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
@@ -85,12 +85,11 @@ impl<C: Carrier + 'static> Tenancy<C> {
     /// Lets go without a word; what is held beside is left to its lease too.
     pub(super) fn abandon(&self) {
         self.let_go();
-        if let Some(beside) = self.beside().take() {
-            beside.abandon();
-        }
+        let beside = self.beside().take();
+        beside.into_iter().for_each(HeldBeside::abandon);
     }
 
-    fn beside(&self) -> MutexGuard<'_, Option<Box<dyn HeldBeside>>> {
+    fn beside(&self) -> MutexGuard<'_, Option<HeldBeside>> {
         // What is in it is changed in one step.
         self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }

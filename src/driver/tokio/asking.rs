@@ -4,6 +4,7 @@ use lockshift_lock::{Acquired, Bell, Locker, Owner};
 use lockshift_wire::{MonoTime, Transcript};
 use tokio::runtime::Handle;
 
+use super::beside::Shadow;
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
@@ -19,6 +20,7 @@ use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 /// before the try that may have left it has ended, whoever still waits for that.
 pub(super) struct Asking<C: Carrier + 'static> {
     line: Line<C>,
+    shadow: Option<Shadow>,
     owner: Owner,
     runtime: Handle,
     began: MonoTime,
@@ -27,11 +29,11 @@ pub(super) struct Asking<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Asking<C> {
-    pub(super) fn new(line: Line<C>) -> Result<Self, Error> {
+    pub(super) fn new(line: Line<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
         let key = line.locker.key();
         let runtime = Handle::try_current().map_err(|error| Error::no_runtime(key, error))?;
         let owner = host::owner(host::task_number()).map_err(|error| Error::no_randomness(key, error))?;
-        Ok(Self { line, owner, runtime, began: host::mono(), is_refused: false })
+        Ok(Self { line, shadow, owner, runtime, began: host::mono(), is_refused: false })
     }
 
     /// Who asks.
@@ -58,11 +60,13 @@ impl<C: Carrier + 'static> Asking<C> {
         let interrupted = match line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
-                let guard = Guard::new(line, hold, self.runtime.clone());
+                let beside = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
+                let guard = Guard::new(line, hold, beside, self.runtime.clone());
                 let attempt = self.won(guard).await;
                 return Ok((self, attempt));
             }
             Ok(Acquired::Held(held)) => {
+                self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
                 let attempt = Attempt::refused(line.locker.key(), held);
                 self.is_refused = attempt.is_ok();
                 return attempt.map(|attempt| (self, attempt));

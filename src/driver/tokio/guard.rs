@@ -8,6 +8,7 @@ use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
 
+use super::beside::HeldBeside;
 use super::carrier::Carrier;
 use super::line::Line;
 use super::renewing::Renewing;
@@ -32,8 +33,8 @@ pub struct Guard<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, runtime: Handle) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold)), runtime, renewing: None, given_back: false }
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>, runtime: Handle) -> Self {
+        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), runtime, renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -105,7 +106,7 @@ impl<C: Carrier + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop().await;
         }
-        self.tenancy.let_go();
+        self.tenancy.abandon();
     }
 
     fn give_back(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lockshift_lock::{Bell, Locker};
+use lockshift_lock::{Bell, Hold, Lease, Locker, Standing};
 use lockshift_wire::Key;
 use tokio::sync::Mutex;
 
 use super::asking::Asking;
 use super::bells::{Bells, Place};
+use super::beside::Shadow;
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::line::Line;
@@ -25,6 +26,7 @@ pub struct Lock<C> {
     locker: Arc<dyn Locker>,
     counters: Arc<Counters>,
     bells: Option<Bells>,
+    shadow: Option<Shadow>,
 }
 
 /// How tries and guards come by their connection.
@@ -50,6 +52,13 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// not a cluster's. Tries, guards and renewals of this lock use it one after another, so that any protocol may run.
     pub fn on_own_connection(connection: C, locker: impl Locker + 'static) -> Self {
         Self::on(Share::Own(Arc::new(Mutex::new(connection))), locker)
+    }
+
+    /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
+    /// often the two disagree is in the shadow's [`tally`](Shadow::tally).
+    #[must_use]
+    pub fn shadowed(self, shadow: &Shadow) -> Self {
+        Self { shadow: Some(shadow.clone()), ..self }
     }
 
     /// The key that contenders share.
@@ -80,7 +89,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (asking, attempt) = Asking::new(self.line()?)?.attempt().await?;
+        let (asking, attempt) = Asking::new(self.line()?, self.shadow.clone())?.attempt().await?;
         asking.give_up().await;
         Ok(attempt)
     }
@@ -91,7 +100,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Asking::new(self.line()?)?;
+        let mut asking = Asking::new(self.line()?, self.shadow.clone())?;
         let token = asking.owner().token;
         let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
         let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), token);
@@ -118,8 +127,27 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         }
     }
 
+    /// Asks the server about a hold that may be nobody's.
+    pub(super) async fn standing_of(&self, hold: &Hold) -> Result<Standing, Error> {
+        let line = self.line()?;
+        let mut connection = line.connection().await;
+        let standing = line.ask(&mut connection, |locker, redis| locker.standing(hold, redis)).await;
+        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+    }
+
+    /// For how long a winner holds.
+    pub(super) fn lease(&self) -> Lease {
+        self.locker.lease()
+    }
+
     fn on(connection: Share<C>, locker: impl Locker + 'static) -> Self {
-        Self { connection, locker: Arc::new(locker), counters: Arc::new(Counters::default()), bells: None }
+        Self {
+            connection,
+            locker: Arc::new(locker),
+            counters: Arc::new(Counters::default()),
+            bells: None,
+            shadow: None,
+        }
     }
 
     fn line(&self) -> Result<Line<C>, Error> {

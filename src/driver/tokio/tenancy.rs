@@ -1,10 +1,11 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_lock::{Extended, Hold, Released, Standing};
 use lockshift_wire::Key;
 
+use super::beside::HeldBeside;
 use super::carrier::Carrier;
 use super::line::Line;
 use super::watch::Watch;
@@ -18,12 +19,13 @@ pub(super) struct Tenancy<C> {
     line: Line<C>,
     watch: Watch,
     stay: Stay,
+    beside: Mutex<Option<HeldBeside>>,
 }
 
 impl<C: Carrier + 'static> Tenancy<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold) -> Self {
+    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>) -> Self {
         let stay = Stay::new(Arc::clone(&line.counters), host::mono());
-        Self { line, watch: Watch::new(hold), stay }
+        Self { line, watch: Watch::new(hold), stay, beside: Mutex::new(beside) }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -52,11 +54,18 @@ impl<C: Carrier + 'static> Tenancy<C> {
         let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis)).await;
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
         self.stay.note_extended(&noted);
+        if let (Ok(Extended::Until(_)), Some(beside)) = (&noted, &*self.beside()) {
+            beside.extend();
+        }
         Answer::of(self.key(), noted)
     }
 
     /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
     pub(super) async fn give_back(&self) -> Result<Answer<Released>, Error> {
+        let beside = self.beside().take();
+        if let Some(beside) = beside {
+            beside.release().await;
+        }
         let mut connection = self.line.connection().await;
         let hold = self.let_go();
         let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis)).await;
@@ -65,11 +74,23 @@ impl<C: Carrier + 'static> Tenancy<C> {
     }
 
     /// Ends the term, as far as anybody here is concerned, and says what was held until now.
-    pub(super) fn let_go(&self) -> Hold {
+    fn let_go(&self) -> Hold {
         if self.watch.lost().is_some() {
             self.stay.note_lost();
         }
         self.stay.end(host::mono());
         self.watch.end()
+    }
+
+    /// Lets go without a word; what is held beside is left to its lease too.
+    pub(super) fn abandon(&self) {
+        self.let_go();
+        let beside = self.beside().take();
+        beside.into_iter().for_each(HeldBeside::abandon);
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Option<HeldBeside>> {
+        // What is in it is changed in one step.
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

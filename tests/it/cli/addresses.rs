@@ -49,6 +49,11 @@ fn an_encrypted_connection_trusts_whom_it_is_told_to() {
         let reached = run(&[&url], Some(&directory.path().join("ca.pem")));
         assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
 
+        let mut command = lockshift();
+        command.env("SSL_CERT_FILE", directory.path().join("ca.pem"));
+        let scanned = done(command, ["scan", "--json", "--redis", &url]);
+        assert_eq!((scanned.code, scanned.json()["complete"].as_bool()), (Some(0), Some(true)), "{scanned:?}");
+
         let refused = run(&[&url], None);
         assert_eq!(refused.code, Some(3), "{refused:?}");
         assert!(refused.stderr.contains(&url) && refused.stderr.contains("SSL_CERT_FILE"), "{refused:?}");

@@ -1,5 +1,8 @@
 //! `lockshift scan`: which keys are locks, which of them are in danger, and nothing is changed by looking.
 
+mod contents;
+mod ending;
+
 use lockshift::driver::host;
 use redis::cmd;
 
@@ -122,6 +125,10 @@ fn a_rate_holds_it_back() {
     }
     let held_back = done(lockshift_at(&server), ["scan", "--json", "--rate", "100"]).json();
     assert!(held_back["seconds"].as_f64().unwrap() >= 0.4, "40 keys at 100 a second: {held_back}");
+    // What a pattern leaves out costs the server as well.
+    let none = done(lockshift_at(&server), ["scan", "--json", "--rate", "100", "--match", "lock:*"]).json();
+    assert!(none["seconds"].as_f64().unwrap() >= 0.4, "40 keys at 100 a second: {none}");
+    assert_eq!(none["keys"], 0);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use lockshift::driver::tokio::{Bells, Lock};
-use lockshift::driver::{Answer, Attempt, Wait};
+use lockshift::driver::tokio::{Bells, Lock, Shadow};
+use lockshift::driver::{Answer, Attempt, Tally, Wait};
 use lockshift::lock::{Lease, Locker, Released};
 use lockshift::modern::FairLock;
 use lockshift::wire::Key;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::gate::Gate;
 use super::lockers::{Restamped, SetnxExpire};
-use super::world::{AN_HOUR, ms, token};
+use super::world::{AN_HOUR, ms, token, token_on};
 use crate::monitor::Monitor;
 use crate::patience::{pause, until};
 use crate::server::Server;
@@ -56,6 +56,32 @@ async fn a_try_dropped_while_its_command_is_under_way_gives_back_what_it_wins() 
     gate.open();
 
     assert_eq!(until_said(&mut monitor, "del"), ["SET", "EVALSHA", "EVAL", "get", "del"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_dropped_with_a_shadow_beside_it_gives_back_both() {
+    let server = Server::start();
+    let beside = server.client().get_multiplexed_async_connection().await.unwrap();
+    let shadow = Shadow::new(beside, token_on("{k}:shadow", AN_HOUR)).patient_for(AN_HOUR);
+    let lock = lock(&server, token(AN_HOUR)).await.shadowed(&shadow);
+    let mut gate = Gate::shut(&server);
+
+    let trying = tokio::spawn(async move { lock.try_acquire().await });
+    gate.until_waiting(1);
+    trying.abort();
+    assert!(trying.await.unwrap_err().is_cancelled());
+    let mut monitor = Monitor::on(&server);
+    gate.open();
+
+    // The shadow after the lock, and given back before it.
+    let mut dels = Vec::new();
+    until("both are given back", || {
+        let lines = monitor.take();
+        dels.extend(lines.into_iter().filter(|line| line.words[0] == b"del").map(|line| line.words[1].clone()));
+        (dels.len() == 2).then_some(())
+    });
+    assert_eq!(dels, [b"{k}:shadow".to_vec(), b"k".to_vec()]);
+    assert_eq!(shadow.tally(), Tally { agreed: 1, ..Tally::default() });
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,18 +1,35 @@
-//! Shadow mode: the old lock decides, and what the new one says beside it is counted.
+//! Shadow mode: the old lock decides, what the new one says beside it is counted, and nothing else changes for the caller.
 
-use lockshift::driver::blocking::{Guard, Lock, Shadow};
-use lockshift::driver::{Answer, Attempt, Renewal, Tally};
+use std::thread;
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Renewal, Tally, Wait};
 use lockshift::legacy;
 use lockshift::lock::{Extended, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
-use redis::{Connection, cmd};
+use redis::cmd;
 
-use super::world::{AN_HOUR, ms, token_on};
-use crate::patience::until;
+use super::gate::Gate;
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token_on};
+use crate::patience::{pause, until};
 use crate::server::{Options, Server};
 
 const SHADOW: &str = "{k}:shadow";
+
+in_both_worlds!(
+    two_clients_that_follow_the_lock_agree_with_it,
+    a_double_hold_is_counted_and_changes_nothing_for_the_caller,
+    a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out,
+    a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
+    a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
+    the_lock_is_given_back_once_its_shadow_is,
+    clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
+    a_shadow_whose_server_refuses_or_is_gone_troubles_nobody,
+    a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
+    a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards,
+    an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well,
+);
 
 /// PHP's lock on `k`, for an hour.
 fn old() -> legacy::Lock {
@@ -24,17 +41,14 @@ fn new() -> TokenLock {
     token_on(SHADOW, AN_HOUR)
 }
 
-/// A client: the old lock on one server, its shadow on the same or another.
-fn client(server: &Server, shadows: &Server) -> (Lock<Connection>, Shadow) {
-    let shadow = Shadow::new(shadows.connect(), new());
-    (Lock::new(server.connect(), old()).shadowed(&shadow), shadow)
+/// A client: the old lock on one server, its shadow on the same or another, for which it waits however long it takes.
+fn client<W: World>(server: &Server, shadows: &Server) -> (W, W::Shadow) {
+    impatient(server, shadows, AN_HOUR)
 }
 
-fn won(lock: &Lock<Connection>) -> Guard<Connection> {
-    match lock.try_acquire() {
-        Ok(Attempt::Won(guard)) => guard,
-        other => panic!("nobody has it, but: {other:?}"),
-    }
+fn impatient<W: World>(server: &Server, shadows: &Server, patience: Duration) -> (W, W::Shadow) {
+    let shadow = W::shadow(shadows, new(), patience);
+    (W::open(server, old()).shadowed(&shadow), shadow)
 }
 
 fn keys(server: &Server) -> Vec<String> {
@@ -43,90 +57,205 @@ fn keys(server: &Server) -> Vec<String> {
     keys
 }
 
-#[test]
-fn two_clients_that_follow_the_lock_agree_with_it() {
+fn until_there_are(server: &Server, expected: &[&str]) {
+    until(format_args!("the keys are {expected:?}"), || (keys(server) == expected).then_some(()));
+}
+
+/// The tally follows the caller, who waits for nothing.
+fn until_counted<W: World>(shadow: &W::Shadow, expected: Tally) {
+    until(format_args!("the tally is {expected:?}"), || (W::tally(shadow) == expected).then_some(()));
+}
+
+fn release<W: World>(client: &W, guard: W::Guard) {
+    let released = client.release(guard);
+    assert!(matches!(released, Ok(Answer::Known(Released::Freed))), "{released:?}");
+}
+
+fn two_clients_that_follow_the_lock_agree_with_it<W: World>() {
     let server = Server::start();
-    let ((alice, alices), (bob, bobs)) = (client(&server, &server), client(&server, &server));
+    let ((alice, alices), (bob, bobs)) = (client::<W>(&server, &server), client::<W>(&server, &server));
 
-    let guard = won(&alice);
-    assert_eq!(keys(&server), ["k", SHADOW]);
+    let guard = alice.win();
+    until_there_are(&server, &["k", SHADOW]);
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
-    assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
-    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    until_counted::<W>(&bobs, Tally { agreed: 1, ..Tally::default() });
+    assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    release(&alice, guard);
     assert_eq!(keys(&server), [""; 0]);
-    drop(won(&bob));
-    assert_eq!(keys(&server), [""; 0], "a guard that is dropped gives both back");
+    drop(bob.win());
+    until_counted::<W>(&bobs, Tally { agreed: 2, ..Tally::default() });
+    until_there_are(&server, &[]);
 
-    assert_eq!(alices.tally(), Tally { agreed: 1, ..Tally::default() });
-    assert_eq!(bobs.tally(), Tally { agreed: 2, ..Tally::default() });
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+    assert_eq!(W::tally(&bobs), Tally { agreed: 2, ..Tally::default() });
 }
 
 /// An old client deletes a lock that is not its own: the next one is let in, and the shadow has seen it.
-#[test]
-fn a_double_hold_is_counted_and_changes_nothing_for_the_caller() {
+fn a_double_hold_is_counted_and_changes_nothing_for_the_caller<W: World>() {
     let server = Server::start();
-    let ((alice, _), (bob, bobs)) = (client(&server, &server), client(&server, &server));
-    let alices = won(&alice);
+    let ((alice, _a), (bob, bobs)) = (client::<W>(&server, &server), client::<W>(&server, &server));
+    let alices = alice.win();
+    until_there_are(&server, &["k", SHADOW]);
     cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
 
-    let guard = won(&bob);
+    let guard = bob.win();
 
-    assert_eq!(bobs.tally(), Tally { doubled: 1, ..Tally::default() });
-    assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
-    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    until_counted::<W>(&bobs, Tally { doubled: 1, ..Tally::default() });
+    assert!(matches!(bob.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    release(&bob, guard);
     assert_eq!(keys(&server), [SHADOW], "the shadow that is somebody else's stays");
     drop(alices);
-    assert_eq!(keys(&server), [""; 0]);
+    until_there_are(&server, &[]);
+    assert_eq!(W::tally(&bobs), Tally { doubled: 1, ..Tally::default() });
 }
 
-#[test]
-fn a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out() {
+fn a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out<W: World>() {
     let server = Server::start();
-    let (bob, bobs) = client(&server, &server);
-    let _guard = won(&Lock::new(server.connect(), old()));
+    let (bob, bobs) = client::<W>(&server, &server);
+    let holder = W::open(&server, old());
+    let _guard = holder.win();
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
-    assert_eq!(bobs.tally(), Tally { unmatched: 1, ..Tally::default() });
+    until_counted::<W>(&bobs, Tally { unmatched: 1, ..Tally::default() });
     assert_eq!(keys(&server), ["k"], "who is refused looks, and takes nothing");
 }
 
-#[test]
-fn a_shadow_that_is_lost_is_counted_when_the_lock_is_extended() {
+fn a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended<W: World>() {
     let server = Server::start();
-    let (alice, alices) = client(&server, &server);
-    let mut guard = won(&alice);
+    let (alice, alices) = client::<W>(&server, &server);
+    let mut guard = alice.win();
+    until_there_are(&server, &["k", SHADOW]);
     cmd("SET").arg(SHADOW).arg("somebody").exec(&mut server.connect()).unwrap();
-    guard.renew(Renewal::every(ms(5))).unwrap();
-    until("the renewal has met it", || (alices.tally().doubled > 0).then_some(()));
-    assert_eq!(guard.lost(), None);
-    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    alice.renew(&mut guard, Renewal::every(ms(5)));
+    until_counted::<W>(&alices, Tally { agreed: 1, doubled: 1, ..Tally::default() });
+    for _ in 0..3 {
+        assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    }
+    assert_eq!(W::lost(&guard), None);
+    release(&alice, guard);
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, doubled: 1, ..Tally::default() });
 }
 
-#[test]
-fn a_shadow_whose_server_refuses_or_is_gone_troubles_nobody() {
+/// The server forgets all: what the lock says and what the shadow would say are the same.
+fn a_lock_that_is_lost_with_its_shadow_is_no_double_hold<W: World>() {
+    let server = Server::start();
+    let (alice, alices) = client::<W>(&server, &server);
+    let guard = alice.win();
+    until_there_are(&server, &["k", SHADOW]);
+    cmd("FLUSHALL").exec(&mut server.connect()).unwrap();
+    assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Lost))));
+    drop(alice.release(guard));
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+}
+
+fn the_lock_is_given_back_once_its_shadow_is<W: World + 'static>() {
+    let (server, shadows) = (Server::start(), Server::start());
+    let (alice, alices) = client::<W>(&server, &shadows);
+    let guard = alice.win();
+    until_there_are(&shadows, &[SHADOW]);
+    let mut gate = Gate::shut(&shadows);
+    let releasing = thread::spawn(move || release(&alice, guard));
+
+    gate.until_waiting(1);
+    pause(ms(20));
+    assert_eq!(keys(&server), ["k"], "if it were given back, it would be by now");
+    gate.open();
+
+    releasing.join().expect("it says what went wrong");
+    assert_eq!((keys(&server), keys(&shadows)), (vec![], vec![]));
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+}
+
+/// Whoever has the lock next finds the shadow given back, however quickly it comes.
+fn clients_that_hand_the_lock_to_each_other_find_the_shadow_free<W: World>() {
+    const ROUNDS: usize = 40;
+    let server = Server::start();
+    let work = || {
+        let (client, shadow) = client::<W>(&server, &server);
+        for _ in 0..ROUNDS {
+            let Ok(Attempt::Won(guard)) = client.acquire(&Wait::every(ms(1))) else { panic!("who waits gets it") };
+            release(&client, guard);
+        }
+        let Tally { agreed, doubled, failed, .. } = W::tally(&shadow);
+        assert!(agreed >= ROUNDS as u64);
+        assert_eq!((doubled, failed), (0, 0));
+    };
+    thread::scope(|scope| {
+        let workers = [scope.spawn(work), scope.spawn(work), scope.spawn(work)];
+        workers.into_iter().for_each(|worker| worker.join().expect("it says what went wrong"));
+    });
+    assert_eq!(keys(&server), [""; 0]);
+}
+
+fn a_shadow_whose_server_refuses_or_is_gone_troubles_nobody<W: World>() {
     let server = Server::start();
     let full = Server::with(&Options::new().max_memory(1));
+    let (alice, alices) = client::<W>(&server, &full);
+    let guard = alice.win();
+    until_counted::<W>(&alices, Tally { failed: 1, ..Tally::default() });
+    assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    release(&alice, guard);
+    assert_eq!(W::tally(&alices), Tally { failed: 1, ..Tally::default() });
+
     let mut gone = Server::start();
-    for shadows in [&full, &gone] {
-        let (alice, alices) = client(&server, shadows);
-        let guard = won(&alice);
-        assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
-        assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
-        let refused = u64::from(std::ptr::eq(shadows, &full));
-        assert_eq!((alices.tally().failed, alices.tally().agreed), (refused, 1 - refused));
-    }
-    let (alice, alices) = client(&server, &gone);
-    let guard = won(&alice);
+    let (alice, alices) = client::<W>(&server, &gone);
+    let guard = alice.win();
+    until_there_are(&gone, &[SHADOW]);
     gone.kill();
-    assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))), "the shadow's failure is not the lock's");
-    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
-    assert!(matches!(alice.try_acquire(), Ok(Attempt::Won(_))));
-    assert_eq!(alices.tally(), Tally { agreed: 1, failed: 2, ..Tally::default() });
+    assert!(
+        matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))),
+        "the shadow's failure is not the lock's"
+    );
+    release(&alice, guard);
+    until_counted::<W>(&alices, Tally { agreed: 1, failed: 2, ..Tally::default() });
+    release(&alice, alice.win());
+    until_counted::<W>(&alices, Tally { agreed: 1, failed: 3, ..Tally::default() });
 }
 
-#[test]
-fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well() {
+fn a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is<W: World>() {
     let server = Server::start();
-    let (alice, _) = client(&server, &server);
-    won(&alice).abandon();
-    assert_eq!(keys(&server), ["k", SHADOW]);
+    let mut late = Server::start();
+    late.kill();
+    let shadow = W::shadow_to_be(&late, new());
+    let alice = W::open(&server, old()).shadowed(&shadow);
+    release(&alice, alice.win());
+    until_counted::<W>(&shadow, Tally { failed: 1, ..Tally::default() });
+
+    late.restart();
+    until("it is asked", || {
+        release(&alice, alice.win());
+        (W::tally(&shadow).agreed > 0).then_some(())
+    });
+    assert_eq!(keys(&late), [""; 0]);
+}
+
+fn a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards<W: World>() {
+    let (server, shadows) = (Server::start(), Server::start());
+    let (alice, alices) = impatient::<W>(&server, &shadows, ms(1));
+    shadows.pause();
+
+    // Whoever waited for the first would wait for ever: nothing resumes that server.
+    let rounds = 5;
+    for _ in 0..rounds {
+        let guard = alice.win();
+        assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+        release(&alice, guard);
+    }
+    let Tally { agreed, failed, .. } = W::tally(&alices);
+    assert!(agreed == 0 && failed >= rounds - 1, "it was asked again before it answered: {failed} failed");
+
+    shadows.resume();
+    until("it has answered what it was asked, in order", || (W::tally(&alices).failed > failed).then_some(()));
+    until_there_are(&shadows, &[]);
+}
+
+fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
+    let server = Server::start();
+    let (alice, alices) = client::<W>(&server, &server);
+    let guard = alice.win();
+    until_counted::<W>(&alices, Tally { agreed: 1, ..Tally::default() });
+    alice.abandon(guard);
+    assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(_))));
+    until_counted::<W>(&alices, Tally { agreed: 2, ..Tally::default() });
+    pause(ms(20));
+    assert_eq!(keys(&server), ["k", SHADOW], "if it were given back, it would be by now");
 }

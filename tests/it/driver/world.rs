@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Wait, blocking};
+use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Tally, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Released, Standing};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
@@ -18,6 +18,8 @@ pub(super) trait World: Send + Sized {
     type Guard: Debug + Send + 'static;
     /// What hears releases.
     type Bells: Clone + Send + Sync;
+    /// What is taken beside a lock.
+    type Shadow: Send;
 
     /// A lock on `server`, over a connection of its own that may lose replies as `plan` says, but waits for them for
     /// ever.
@@ -29,6 +31,14 @@ pub(super) trait World: Send + Sized {
     fn hearing(self, bells: &Self::Bells) -> Self;
     /// The same lock, with these counters.
     fn counting(self, counters: &Arc<Counters>) -> Self;
+
+    /// A shadow on `server`, over a connection of its own, that is waited for so long.
+    fn shadow(server: &Server, locker: impl Locker + 'static, patience: Duration) -> Self::Shadow;
+    /// A shadow on `server`, which may not be there yet.
+    fn shadow_to_be(server: &Server, locker: impl Locker + 'static) -> Self::Shadow;
+    /// The same lock, with this shadow.
+    fn shadowed(self, shadow: &Self::Shadow) -> Self;
+    fn tally(shadow: &Self::Shadow) -> Tally;
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
@@ -79,6 +89,7 @@ pub(super) struct Threads(blocking::Lock<Lossy<redis::Connection>>);
 impl World for Threads {
     type Guard = blocking::Guard<Lossy<redis::Connection>>;
     type Bells = blocking::Bells;
+    type Shadow = blocking::Shadow;
 
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
         Self(blocking::Lock::new(Lossy::new(server.connect(), plan), locker))
@@ -94,6 +105,22 @@ impl World for Threads {
 
     fn counting(self, counters: &Arc<Counters>) -> Self {
         Self(self.0.counting(counters))
+    }
+
+    fn shadow(server: &Server, locker: impl Locker + 'static, patience: Duration) -> Self::Shadow {
+        blocking::Shadow::new(server.connect(), locker).patient_for(patience)
+    }
+
+    fn shadow_to_be(server: &Server, locker: impl Locker + 'static) -> Self::Shadow {
+        blocking::Shadow::new(server.client(), locker).patient_for(AN_HOUR)
+    }
+
+    fn shadowed(self, shadow: &Self::Shadow) -> Self {
+        Self(self.0.shadowed(shadow))
+    }
+
+    fn tally(shadow: &Self::Shadow) -> Tally {
+        shadow.tally()
     }
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
@@ -145,7 +172,7 @@ mod tasks {
     use ::tokio::runtime::Runtime;
     use lockshift::driver::tokio;
     use redis::AsyncConnectionConfig;
-    use redis::aio::MultiplexedConnection;
+    use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 
     use super::*;
 
@@ -155,9 +182,16 @@ mod tasks {
         runtime: Runtime,
     }
 
+    /// A shadow, and the runtime on which its connection is read.
+    pub(in super::super) struct OnRuntime {
+        shadow: tokio::Shadow,
+        _runtime: Runtime,
+    }
+
     impl World for Tasks {
         type Guard = tokio::Guard<Lossy<MultiplexedConnection>>;
         type Bells = tokio::Bells;
+        type Shadow = OnRuntime;
 
         fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
             let runtime = Runtime::new().unwrap();
@@ -177,6 +211,33 @@ mod tasks {
 
         fn counting(self, counters: &Arc<Counters>) -> Self {
             Self { lock: self.lock.counting(counters), ..self }
+        }
+
+        fn shadow(server: &Server, locker: impl Locker + 'static, patience: Duration) -> Self::Shadow {
+            let runtime = Runtime::new().unwrap();
+            let patient = AsyncConnectionConfig::new().set_response_timeout(None);
+            let client = server.client();
+            let connection = runtime.block_on(client.get_multiplexed_async_connection_with_config(&patient)).unwrap();
+            let shadow = tokio::Shadow::new(connection, locker).patient_for(patience);
+            OnRuntime { shadow, _runtime: runtime }
+        }
+
+        fn shadow_to_be(server: &Server, locker: impl Locker + 'static) -> Self::Shadow {
+            let runtime = Runtime::new().unwrap();
+            let hasty = ConnectionManagerConfig::new().set_number_of_retries(0);
+            let inside = runtime.enter();
+            let connection = ConnectionManager::new_lazy_with_config(server.client(), hasty).unwrap();
+            let shadow = tokio::Shadow::new(connection, locker).patient_for(AN_HOUR);
+            drop(inside);
+            OnRuntime { shadow, _runtime: runtime }
+        }
+
+        fn shadowed(self, shadow: &Self::Shadow) -> Self {
+            Self { lock: self.lock.shadowed(&shadow.shadow), ..self }
+        }
+
+        fn tally(shadow: &Self::Shadow) -> Tally {
+            shadow.shadow.tally()
         }
 
         fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {

@@ -1,0 +1,97 @@
+//! Compare-and-delete without Lua: most releases of a token are one of a few scripts that do just that.
+
+use crate::sim::{Server, Session, Value};
+use crate::wire::{Command, Key, Reply, UnixTime};
+
+/// The scripts, by their SHA-1, and what each answers where it deletes nothing.
+const SCRIPTS: [(&str, Reply); 3] = [
+    ("747d95d93ddddf8cc90bc0e6073dccd2f6413238", Reply::Int(0)),
+    ("fa1bc72324116ca6feede5f0230a47c3863aba07", Reply::Int(0)),
+    ("dc5bfd546e24463524f2ed89cd7cb23c1cdbef34", Reply::Nil),
+];
+
+/// What the server answers to this command, and does, if it runs one of these scripts on one key; `None`, and nothing done,
+/// if it does not.
+pub(super) fn run(server: &mut Server, session: Session, command: &Command, at: UnixTime) -> Option<Reply> {
+    let [sha1, count, key, value] = command.args() else { return None };
+    let is_called = |(name, _): &&(&str, Reply)| sha1.eq_ignore_ascii_case(name.as_bytes());
+    let (_, otherwise) = SCRIPTS.iter().find(is_called).filter(|_| command.is("EVALSHA") && count == b"1")?;
+    match server.see(&Key::new(key.as_slice()), at).map(|seen| seen.value) {
+        Some(Value::Text(stored)) if stored == value => Some(server.call(session, &Command::new("DEL").arg(key), at)),
+        Some(Value::Text(_)) | None => Some(otherwise.clone()),
+        // That is refused in words of Lua's.
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::kinds::Kind;
+    use crate::audit::scripts::scripts;
+    use crate::sim::Flavour;
+
+    const ME: Session = Session(1);
+    const NOON: UnixTime = UnixTime::from_nanos(43_200_000_000_000);
+
+    /// What may stand in the key when the script is called with the value `mine`.
+    const BEFORE: [&[&str]; 6] = [
+        &["DEL", "lock"],
+        &["SET", "lock", "mine"],
+        &["SET", "lock", "mine", "PX", "30000"],
+        &["SET", "lock", "another's"],
+        &["SET", "lock", ""],
+        &["HSET", "lock", "mine", "1"],
+    ];
+
+    fn command(words: &[&str]) -> Command {
+        Command::from_words(words.iter().map(|word| word.as_bytes().to_vec()).collect()).unwrap()
+    }
+
+    /// Whether the script deletes in each situation what is `mine` and leaves everything else, as Lua has it.
+    fn compares_and_deletes(text: &str) -> bool {
+        BEFORE[..5].iter().all(|before| {
+            let mut server = Server::new(Flavour::Redis70);
+            server.call(ME, &command(before), NOON);
+            let stood = server.peek(&"lock".into(), NOON);
+            let reply = server.call(ME, &command(&["EVAL", text, "1", "lock", "mine"]), NOON);
+            let is_mine = before.get(2) == Some(&"mine");
+            let stands = server.peek(&"lock".into(), NOON);
+            if is_mine {
+                reply == Reply::Int(1) && stands.is_none()
+            } else {
+                reply.error_code().is_none() && stands == stood
+            }
+        })
+    }
+
+    #[test]
+    fn they_are_those_of_the_catalogue_that_do_nothing_else() {
+        let known = scripts(&Kind::all())
+            .into_iter()
+            .map(|(sha1, script)| (String::from_utf8(sha1).unwrap(), String::from_utf8(script.text).unwrap()));
+        for (sha1, text) in known {
+            let is_here = SCRIPTS.iter().any(|(name, _)| *name == sha1);
+            assert_eq!(compares_and_deletes(&text), is_here, "{sha1}\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_is_answered_and_done_as_in_lua() {
+        let known = scripts(&Kind::all());
+        for (sha1, _) in SCRIPTS {
+            let text = String::from_utf8(known[sha1.as_bytes()].text.clone()).unwrap();
+            for before in BEFORE {
+                let mut by_lua = Server::new(Flavour::Redis70);
+                by_lua.call(ME, &command(&["SCRIPT", "LOAD", &text]), NOON);
+                by_lua.call(ME, &command(before), NOON);
+                let mut at_once = by_lua.clone();
+                let release = command(&["EVALSHA", sha1, "1", "lock", "mine"]);
+                let reply = by_lua.call(ME, &release, NOON);
+                let own = run(&mut at_once, ME, &release, NOON);
+                assert_eq!(own.as_ref(), (before[0] != "HSET").then_some(&reply), "{text} after {before:?}");
+                assert!(own.is_none() || at_once == by_lua, "{text} after {before:?}");
+            }
+        }
+    }
+}

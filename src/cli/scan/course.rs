@@ -1,0 +1,120 @@
+//! A scan on its way over one server after the other.
+
+use redis::Connection;
+
+use super::pace::Pace;
+use crate::cli::exit::Failure;
+use crate::cli::keys::Keys;
+use crate::cli::server::{Node, Server};
+use crate::cli::signals::Request;
+use crate::cli::{failure, page};
+use crate::driver::{Interrupted, blocking, host};
+use crate::inspect::Finding;
+use crate::protocols::Choice;
+use crate::report::Inspection;
+use crate::scan::{Glance, Tally, Walk};
+use crate::wire::Transcript;
+
+/// A scan on its way.
+pub(super) struct Course<'a> {
+    walk: Walk,
+    pace: Pace,
+    fleet: &'a [Choice],
+    tally: Tally,
+    stream: Option<page::Stream>,
+    progress: Keys,
+}
+
+/// How a scan ended.
+pub(super) enum Ended {
+    /// All keys were seen.
+    Whole,
+    /// It was asked to stop.
+    Stopped(Request),
+    /// Whoever reads its output had enough of it.
+    Unheard,
+    /// The server, or standard output, cannot be used any more.
+    Lost(Failure),
+}
+
+impl<'a> Course<'a> {
+    /// A scan that goes at this pace, and puts what it finds into the tally and, where there is one, the stream.
+    pub(super) fn new(walk: Walk, pace: Pace, fleet: &'a [Choice], tally: Tally, stream: Option<page::Stream>) -> Self {
+        Self { walk, pace, fleet, tally, stream, progress: Keys::new() }
+    }
+
+    /// Goes over all keys of these.
+    pub(super) fn over(&mut self, masters: &[Node]) -> Ended {
+        for master in masters {
+            match self.server(master) {
+                Ok(Ended::Whole) => {}
+                Ok(ended) => return ended,
+                Err(failure) => return self.pace.stopped_after_all().map_or(Ended::Lost(failure), Ended::Stopped),
+            }
+        }
+        Ended::Whole
+    }
+
+    /// Takes the line about its progress away, and says what was found.
+    pub(super) fn close(self) -> (Tally, Option<page::Stream>) {
+        (self.tally, self.stream)
+    }
+
+    fn server(&mut self, node: &Node) -> Result<Ended, Failure> {
+        let of_server = |error| failure::of_server(node, error);
+        let mut connection = Server::connect_single(node).map_err(of_server)?;
+        let size: u64 = redis::cmd("DBSIZE").query(&mut connection).map_err(of_server)?;
+        self.progress.expect(size);
+        let mut left = size;
+        let mut next = Some(0);
+        while let Some(cursor) = next {
+            if let Some(request) = self.pace.stopped() {
+                return Ok(Ended::Stopped(request));
+            }
+            if self.stream.as_ref().is_some_and(page::Stream::is_closed) {
+                return Ok(Ended::Unheard);
+            }
+            let began = host::mono();
+            let looked;
+            (looked, next) = self.page(node, cursor, &mut connection)?;
+            // What a pattern leaves out was visited as well.
+            let visited = looked.max(u64::from(self.walk.visited_per_page())).min(left.max(looked));
+            left = left.saturating_sub(visited);
+            self.progress.advance(if next.is_none() { visited + left } else { visited }, self.tally.locks);
+            self.pace.hold_back(visited, began);
+        }
+        Ok(Ended::Whole)
+    }
+
+    /// The keys at this cursor: how many, and where the next ones are.
+    fn page(&mut self, node: &Node, cursor: u64, connection: &mut Connection) -> Result<(u64, Option<u64>), Failure> {
+        let refused = |broken: Interrupted| failure::of_procedure(node, broken);
+        let found =
+            blocking::run(connection, &|redis: &mut Transcript| self.walk.page(cursor, redis)).map_err(refused)?;
+        let glances: Vec<_> =
+            found.keys.iter().map(|key| |redis: &mut Transcript| self.walk.glance(key, redis)).collect();
+        let glances = blocking::run_together(connection, &glances).map_err(refused)?;
+        let looked = found.keys.len() as u64;
+        self.tally.keys += looked;
+        for glance in glances {
+            match glance {
+                Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().map(Choice::protocol)))?,
+                Glance::Moving => self.tally.moving += 1,
+                Glance::Other => {}
+            }
+        }
+        Ok((looked, found.next))
+    }
+
+    fn found(&mut self, finding: Finding) -> Result<(), Failure> {
+        // A hash may have the field of a lock, and be none.
+        if !finding.is_lock() {
+            return Ok(());
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.add(&Inspection::of(finding.clone(), false))?;
+        }
+        self.tally.add(finding);
+        Ok(())
+    }
+}

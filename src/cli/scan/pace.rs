@@ -1,0 +1,65 @@
+//! How fast a scan goes, and whether it was asked to stop.
+
+use std::num::NonZeroU32;
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::cli::exit::Failure;
+use crate::cli::signals::{self, Caught, Request};
+use crate::driver::host;
+use crate::wire::MonoTime;
+
+/// How fast a scan goes, until it is asked to stop.
+pub(super) struct Pace {
+    rate: Option<NonZeroU32>,
+    asked: Arc<OnceLock<Request>>,
+}
+
+/// For how long, at the most, it does not listen.
+const SLICE: Duration = Duration::from_millis(50);
+
+impl Pace {
+    /// So many keys a second at the most. Whoever asks a second time to stop does not wait for the server any more.
+    pub(super) fn of(rate: Option<NonZeroU32>) -> Result<Self, Failure> {
+        let asked: Arc<OnceLock<Request>> = Arc::default();
+        let heard = Arc::clone(&asked);
+        signals::listen(move |caught| {
+            if let Caught::Request(request) = caught
+                && heard.set(request).is_err()
+            {
+                process::exit(128 + request.signal);
+            }
+        })?;
+        Ok(Self { rate, asked })
+    }
+
+    /// How many keys to ask for at once: of a slow scan, as many as it may see in a tenth of a second.
+    pub(super) fn page(&self) -> u32 {
+        self.rate.map_or(u32::MAX, |rate| rate.get() / 10)
+    }
+
+    /// Who has asked to stop.
+    pub(super) fn stopped(&self) -> Option<Request> {
+        self.asked.get().copied()
+    }
+
+    /// Who has asked to stop, after a reply did not come: the signal may be what has ended the wait for it, and not have been
+    /// heard yet.
+    pub(super) fn stopped_after_all(&self) -> Option<Request> {
+        host::sleep(SLICE);
+        self.stopped()
+    }
+
+    /// Pauses until so many keys, that were begun then, may have been seen.
+    pub(super) fn hold_back(&self, visited: u64, began: MonoTime) {
+        let Some(rate) = self.rate else { return };
+        let due = began.saturating_add(Duration::from_secs_f64(visited as f64 / f64::from(rate.get())));
+        while self.stopped().is_none() {
+            match due.saturating_since(host::mono()) {
+                Duration::ZERO => return,
+                left => host::sleep(left.min(SLICE)),
+            }
+        }
+    }
+}

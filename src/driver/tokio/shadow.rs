@@ -1,0 +1,80 @@
+//! The tasks that take a lock beside another one, on a connection of its own, to see whether the two agree.
+
+use std::sync::Arc;
+
+use lockshift_lock::{Hold, Locker};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::beside::{Beside, Order, Shadow, Work};
+use super::carrier::Carrier;
+use super::guard::Guard;
+use super::lock::Lock;
+use crate::driver::host;
+use crate::driver::outcome::Attempt;
+use crate::driver::shadow::{Book, Comparison, PATIENCE, Question};
+
+impl Shadow {
+    /// A shadow that speaks the protocol of `locker` over clones of `connection`: to the same server, or to another one.
+    /// Protocols with WATCH and MULTI want [`on_own_connection`](Self::on_own_connection).
+    pub fn new<C: Carrier + Clone + Sync + 'static>(connection: C, locker: impl Locker + 'static) -> Self {
+        Self::beside(Lock::new(connection, locker))
+    }
+
+    /// A shadow that speaks the protocol of `locker` over `connection`, of which no other clone is in use, and which is
+    /// not a cluster's.
+    pub fn on_own_connection<C: Carrier + Clone + Sync + 'static>(
+        connection: C,
+        locker: impl Locker + 'static,
+    ) -> Self {
+        Self::beside(Lock::on_own_connection(connection, locker))
+    }
+
+    fn beside<C: Carrier + Clone + Sync + 'static>(lock: Lock<C>) -> Self {
+        let book = Arc::new(Book::new(lock.key().clone()));
+        Self { beside: Arc::new(lock), book, patience: PATIENCE }
+    }
+}
+
+impl<C: Carrier + Clone + Sync + 'static> Beside for Lock<C> {
+    fn keep(&self, taking: Question, orders: UnboundedReceiver<Order>) -> Work {
+        let lock = self.clone();
+        Box::pin(async move {
+            let attempt = lock.try_acquire().await;
+            taking.answer(Some(Comparison::of_try(&attempt)), host::mono());
+            if let Ok(Attempt::Won(guard)) = attempt {
+                keep(guard, orders).await;
+            }
+        })
+    }
+
+    fn look(&self, question: Question) -> Work {
+        let lock = self.clone();
+        Box::pin(async move {
+            let nobodys = Hold { value: Vec::new(), since: host::reading(), lease: lock.lease(), fence: None };
+            let standing = lock.standing_of(&nobodys).await;
+            question.answer(Some(Comparison::of_look(&standing)), host::mono());
+        })
+    }
+}
+
+/// Keeps what was taken, as it is told. If nobody is left to tell it anything, it is given back.
+async fn keep<C: Carrier + 'static>(guard: Guard<C>, mut orders: UnboundedReceiver<Order>) {
+    let mut is_lost = false;
+    while let Some(order) = orders.recv().await {
+        match order {
+            // That it was lost is counted once.
+            Order::Extend(_) if is_lost => {}
+            Order::Extend(question) => {
+                let comparison = Comparison::of_extension(&guard.extend().await);
+                is_lost = comparison == Some(Comparison::Doubled);
+                question.answer(comparison, host::mono());
+            }
+            Order::Release(question, _doing) => {
+                let comparison = Comparison::of_release(&guard.release().await);
+                question.into_iter().for_each(|question| question.answer(comparison, host::mono()));
+                return;
+            }
+            Order::Abandon => return guard.abandon().await,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What is in a server: every type, values of any length, several databases, a cluster whose keys move.
+
+use redis::{Connection, InfoDict, cmd};
+
+use super::{TOKEN, now_secs, set};
+use crate::cli::command::{done, lockshift, lockshift_at};
+use crate::server::{Cluster, Server};
+
+const OWNER: &str = "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7";
+
+/// The keys of all locks that a scan finds, in their order.
+fn found(url: &str) -> Vec<String> {
+    let scan = done(lockshift(), ["scan", "--json", "--redis", url]).json();
+    let key = |lock: &serde_json::Value| lock["key"].as_str().unwrap().to_owned();
+    let mut keys: Vec<_> = scan["locks"].as_array().unwrap().iter().map(key).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn locks_that_are_hashes_are_found_and_are_no_hazard_to_their_own_kind() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    cmd("HSET").arg("redisson").arg(OWNER).arg(1).exec(&mut connection).unwrap();
+    cmd("HSET").arg("rw").arg("mode").arg("read").arg(OWNER).arg(1).exec(&mut connection).unwrap();
+    cmd("HSET").arg("settings").arg("mode").arg("dark").exec(&mut connection).unwrap();
+    cmd("HSET").arg("user:1").arg("name").arg("Ada").arg("age").arg(36).exec(&mut connection).unwrap();
+    for key in ["redisson", "rw"] {
+        cmd("PEXPIRE").arg(key).arg(30_000).exec(&mut connection).unwrap();
+    }
+    assert_eq!(found(&server.url()), ["redisson", "rw"]);
+    for (fleet, code) in [(None, 0), (Some("redisson,redisson-rw"), 0), (Some("redisson,php-getset"), 1)] {
+        let fleet = fleet.map(|names| ["--fleet", names]);
+        let scan = done(lockshift_at(&server), ["scan"].into_iter().chain(fleet.into_iter().flatten()));
+        assert_eq!(scan.code, Some(code), "{scan:?}");
+        assert_eq!(scan.stdout.contains("every lock that keeps a string here fails"), code == 1, "{scan:?}");
+    }
+
+    cmd("PERSIST").arg("redisson").exec(&mut connection).unwrap();
+    let stuck = done(lockshift_at(&server), ["scan", "--fleet", "redisson"]);
+    assert!(stuck.code == Some(1) && stuck.stdout.contains("no TTL"), "{stuck:?}");
+}
+
+/// One key of each type, some of them long enough to be noticed if they were fetched.
+fn of_all_types(connection: &mut Connection) {
+    cmd("SETRANGE").arg("huge").arg(99_999_999).arg("x").exec(connection).unwrap();
+    cmd("HSET").arg("huge hash").arg("mode").arg(vec![b'x'; 10_000_000]).exec(connection).unwrap();
+    cmd("RPUSH").arg("list").arg(TOKEN).exec(connection).unwrap();
+    cmd("SADD").arg("set").arg(TOKEN).exec(connection).unwrap();
+    cmd("ZADD").arg("sorted set").arg(1).arg(TOKEN).exec(connection).unwrap();
+    cmd("XADD").arg("stream").arg("*").arg("mode").arg("read").exec(connection).unwrap();
+    cmd("PFADD").arg("log-log").arg(TOKEN).exec(connection).unwrap();
+    cmd("SETBIT").arg("bits").arg(1000).arg(1).exec(connection).unwrap();
+}
+
+#[test]
+fn of_a_value_no_more_is_fetched_than_a_lock_can_have() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    of_all_types(&mut connection);
+    set(&server, "lock", TOKEN, Some(60));
+    let before = sent(&mut connection);
+
+    assert_eq!(found(&server.url()), ["lock"]);
+    for key in ["huge", "huge hash", "list", "set", "sorted set", "stream", "log-log", "bits"] {
+        let seen = done(lockshift_at(&server), ["inspect", key]);
+        assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""), "{seen:?}");
+    }
+
+    let after = sent(&mut connection);
+    assert!(after - before < 100_000, "{} bytes were fetched", after - before);
+}
+
+/// How many bytes the server has sent to its clients.
+fn sent(connection: &mut Connection) -> u64 {
+    let info: InfoDict = cmd("INFO").arg("stats").query(connection).unwrap();
+    info.get("total_net_output_bytes").expect("INFO counts them")
+}
+
+#[test]
+fn one_database_is_scanned_and_no_other() {
+    let server = Server::start();
+    set(&server, "lock:0", TOKEN, Some(60));
+    let mut connection = server.connect();
+    cmd("SELECT").arg(3).exec(&mut connection).unwrap();
+    cmd("SET").arg("lock:3").arg(now_secs() + 60).exec(&mut connection).unwrap();
+    assert_eq!(found(&server.url()), ["lock:0"]);
+    assert_eq!(found(&format!("redis://{}/3", server.address())), ["lock:3"]);
+    let none = done(lockshift(), ["scan", "--redis", &format!("redis://{}/99", server.address())]);
+    assert_eq!(none.code, Some(3), "{none:?}");
+}
+
+/// A slot is on its way: its old node lists keys that it does not have any more, its new one keys that it may not show yet.
+#[test]
+fn keys_that_move_between_two_nodes_are_counted_and_end_nothing() {
+    let cluster = Cluster::start();
+    let [first, second, _] = cluster.masters();
+    let mut connection = cluster.client().get_connection().unwrap();
+    let slot: u64 = cmd("CLUSTER").arg("KEYSLOT").arg("{b}").query(&mut first.connect()).unwrap();
+    assert!(slot <= 5460, "{slot} is the first master's");
+    for number in 0..10 {
+        cmd("SET").arg(format!("{{b}}:{number}")).arg(TOKEN).arg("PX").arg(60_000).exec(&mut connection).unwrap();
+    }
+    let name = |server: &Server| cmd("CLUSTER").arg("MYID").query::<String>(&mut server.connect()).unwrap();
+    let setslot = |server: &Server, state: &str, other: &Server| {
+        let mut command = cmd("CLUSTER");
+        command.arg("SETSLOT").arg(slot).arg(state).arg(name(other)).exec(&mut server.connect()).unwrap();
+    };
+    setslot(second, "IMPORTING", first);
+    setslot(first, "MIGRATING", second);
+    let mut migrate = cmd("MIGRATE");
+    migrate.arg(second.address().ip().to_string()).arg(second.address().port()).arg("").arg(0).arg(5000).arg("KEYS");
+    migrate.arg((0..4).map(|number| format!("{{b}}:{number}")).collect::<Vec<_>>()).exec(&mut first.connect()).unwrap();
+
+    let url = format!("{}?cluster=true", first.url());
+    let json = done(lockshift(), ["scan", "--json", "--redis", &url]);
+    let count = |field: &str| json.json()[field].as_u64();
+    assert_eq!((json.code, json.stderr.as_str()), (Some(0), ""), "{json:?}");
+    assert_eq!((count("keys"), count("moving")), (Some(10), Some(4)), "{json:?}");
+    assert_eq!(json.json()["locks"].as_array().map(Vec::len), Some(6));
+    let text = done(lockshift(), ["scan", "--redis", &url]).stdout;
+    assert!(text.contains("4 keys could not be seen on the way to another node"), "{text}");
+}
