@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::explore::{Action, Actor, Bounds, Client, Content, Doing, Grain, Property, Scene, Step, Times, World};
-use lockshift::legacy::{Candidate, Claim, Dialect, Lifetime, Release, Takeover};
+use lockshift::legacy::{Candidate, Claim, Dialect, Lifetime, Moment, Release, Takeover};
 use lockshift::lock::{Hold, Lease, Locker};
 use lockshift::protocols::{self, Choice};
 use lockshift::wire::{MonoTime, Reply};
@@ -32,7 +32,8 @@ pub(super) struct Truth {
     pub(super) late: bool,
     /// How many replies were lost.
     pub(super) unheard: u64,
-    /// Whether there are clients that take a lock without a command that could be seen, or by one that could be anything.
+    /// Whether there are clients that take a lock without a command that could be seen, by one that could be anything, or
+    /// for nobody knows how long.
     pub(super) is_hidden: bool,
     /// The races that a client of this fleet runs into by itself.
     pub(super) inherent: Vec<&'static str>,
@@ -109,7 +110,11 @@ impl Fleet {
         }
         watch.finish(worlds.last().unwrap());
         let rows = self.protocols.iter().filter_map(|protocol| protocols::find(protocol).ok()?.dialect());
-        let is_hidden = |row: &Dialect| row.takeover == Takeover::WalksIn || row.takeover == Takeover::Setex;
+        // Of a stamp that says when the lock was taken nobody can say for how long it was.
+        let is_hidden = |row: &Dialect| {
+            matches!(row.takeover, Takeover::WalksIn | Takeover::Setex)
+                || row.form.stamp.moment == Moment::Acquisition && !gives_life(row)
+        };
         watch.truth.is_hidden = rows.into_iter().any(is_hidden);
         watch.truth.inherent = self.protocols.iter().flat_map(|protocol| inherent(protocol)).collect();
         (monitored(&trace), watch.truth)
@@ -257,8 +262,12 @@ fn ends(scene: &Scene, who: usize, hold: &Hold) -> u16 {
 
 /// Whether its locks have neither stamp nor time to live.
 fn is_endless(dialect: &Dialect) -> bool {
-    let claims_for_ever = matches!(dialect.claim, Claim::Setnx | Claim::ExistsThenSet | Claim::None);
-    claims_for_ever && !dialect.form.is_stamped() && !dialect.ttl.is_set()
+    !dialect.form.is_stamped() && !gives_life(dialect)
+}
+
+/// Whether its keys have a time to live.
+fn gives_life(dialect: &Dialect) -> bool {
+    !matches!(dialect.claim, Claim::Setnx | Claim::ExistsThenSet | Claim::None) || dialect.ttl.is_set()
 }
 
 /// The races that a client runs into with nobody else about.
