@@ -4,6 +4,9 @@
 //! The two take turns in short rounds, and each round gives one ratio: whatever else the machine does meets both alike.
 //! `cargo bench --bench overhead` prints the medians; they are times on this machine, the ratio is what matters.
 
+#[path = "measure/server.rs"]
+mod server;
+
 use std::time::Duration;
 
 use lockshift::driver::blocking::Lock;
@@ -12,21 +15,14 @@ use lockshift::lock::{Lease, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::{Connection, Script, cmd};
-use redis_test::server::RedisServer;
 
 const ROUNDS: usize = 600;
 const CYCLES_PER_ROUND: u32 = 50;
 const LEASE: Duration = Duration::from_secs(30);
 
 fn main() {
-    let server = RedisServer::new();
-    let client = redis::Client::open(server.connection_info()).expect("the address is well formed");
-    let connect = || loop {
-        match client.get_connection() {
-            Ok(connection) => break connection,
-            Err(_) => host::sleep(Duration::from_millis(5)),
-        }
-    };
+    let (_server, client) = server::started();
+    let connect = || server::connected(&client);
     let mut by_hand = ByHand::new(connect());
     let lock = Lock::new(connect(), TokenLock::new(Key::from("bench"), Lease::new(LEASE).expect("30 s is a lease")));
     let mut by_driver = || cycle(&lock);

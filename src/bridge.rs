@@ -7,8 +7,8 @@
 //! new key: that is what the last phases of a migration rest on.
 //!
 //! ```text
-//! invoices          1700000030                                    a stamp in the fleet's dialect; PX lease
-//! {invoices}:token  07070707070707070707070707070707:1700000030   the holder, and what it wrote there; PX lease
+//! invoices          01700000030                                    a stamp in the fleet's dialect; PX lease
+//! {invoices}:token  07070707070707070707070707070707:01700000030   the holder, and what it wrote there; PX lease
 //! ```
 //!
 //! Acquiring is one script: it takes both keys or none. Where the old key holds a value, the script hands it back; the
@@ -21,9 +21,11 @@
 //! comes late, can still let another old client in beside a bridge holder, as it can beside an old one. The holder is
 //! told when it extends.
 //!
-//! A stamp that names nobody is known again by its bytes alone. Where a late GETSET has ended a bridge's lock early and an
-//! old client with a shorter lease takes it over so much later that its lease ends in the very moment of the bridge's, to
-//! the unit of the stamp, it writes the bridge's own bytes, and the release takes them for its own.
+//! A stamp that names nobody is known again by its bytes alone, and old clients write the same for the same moment. So a
+//! bridge writes a stamp that none of them does: the same number with a zero in front, or behind the eight bytes of one
+//! where its readers pass over a ninth. Where some reader in the fleet would not, the stamp is further ahead than any lease
+//! reaches, and ends with its key. And old clients that write back what they have read give it no time to live: what has
+//! none is not ours.
 //!
 //! ```
 //! use std::time::Duration;
@@ -48,10 +50,12 @@
 
 mod fleet;
 mod lock;
+mod mark;
 mod scripts;
 mod trial;
 mod unbridgeable;
 mod writing;
 
+pub(crate) use lock::Hand;
 pub use lock::{Bridge, new_key};
 pub use unbridgeable::{Taken, Unbridgeable};

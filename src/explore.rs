@@ -10,6 +10,7 @@ mod names;
 mod scene;
 
 mod actor;
+mod deed;
 mod node;
 mod world;
 
@@ -24,6 +25,7 @@ mod memo;
 mod met;
 mod visited;
 
+mod harm;
 mod judge;
 mod places;
 mod property;
@@ -45,6 +47,7 @@ mod trace;
 
 pub use actor::{Actor, Doing, Talk, Work};
 pub use client::{Client, Times};
+pub use deed::{Deed, What};
 pub use eternity::NotForAllTime;
 pub use follow::Followed;
 pub use node::{Guard, Node};

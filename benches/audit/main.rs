@@ -1,51 +1,62 @@
-//! `lockshift audit` beside `wc -l`, which only counts line feeds: a trace of a busy server, one line in twelve about a lock.
+//! `lockshift audit` beside `wc -l`, which only counts line feeds: on a trace of a busy server, one line in twelve about a
+//! lock, and on one of nothing but locks. Some four hundred locks are alive at a time, and others take their place.
 //!
 //! The two take turns. `cargo bench --bench audit` prints how many lines each goes through in a second of one processor,
-//! which a busy machine does not change, and the most memory that an audit needed for a tenth of the lines and for all of
-//! them. With a path behind `--`, it only writes the trace there.
+//! which a busy machine does not change, and the most memory that an audit needs for half of the lines and for all of
+//! them. With a path behind `--`, it only writes the first trace there.
 
 mod fleet;
+#[path = "../measure/peak.rs"]
+mod peak;
 mod traffic;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use lockshift::driver::host;
-
+use peak::memory_kib;
 use traffic::Traffic;
 
 const LINES: u32 = 3_000_000;
-const TURNS: u32 = 5;
+const TURNS: u32 = 3;
+/// One line in so many is about a lock.
+const LOCK_EVERY: [u32; 2] = [12, 1];
 
 fn main() {
     let typed = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     if let Some(path) = typed {
-        return write(path.as_ref(), LINES).expect("the path can be written");
+        return write(path.as_ref(), LINES, LOCK_EVERY[0]).expect("the path can be written");
     }
     let directory = tempfile::tempdir().expect("there is a temporary directory");
-    let (short, long) = (directory.path().join("short"), directory.path().join("long"));
-    write(&short, LINES / 10).and_then(|()| write(&long, LINES)).expect("it has room for the trace");
+    for lock_every in LOCK_EVERY {
+        measure(directory.path(), lock_every).expect("it has room for the trace");
+    }
+}
 
+fn measure(directory: &Path, lock_every: u32) -> io::Result<()> {
+    let (half, whole) = (directory.join("half"), directory.join("whole"));
+    write(&half, LINES / 2, lock_every)?;
+    write(&whole, LINES, lock_every)?;
     let (mut counting_s, mut auditing_s) = (0.0, 0.0);
     for _ in 0..TURNS {
-        counting_s += seconds(counting(&long));
-        auditing_s += seconds(auditing(&long));
+        counting_s += seconds(counting(&whole));
+        auditing_s += seconds(auditing(&whole));
     }
     let lines = f64::from(LINES * TURNS);
+    println!("{LINES} lines, one in {lock_every} about a lock");
     println!("wc -l              {:9.0} lines/s", lines / counting_s);
     println!("lockshift audit    {:9.0} lines/s", lines / auditing_s);
     println!("time               {:9.1}    times that of wc -l ({TURNS} turns)", auditing_s / counting_s);
-    let (less, more) = (memory_kib(&short), memory_kib(&long));
-    println!("memory             {less:9} KiB at the most with {} lines, {more} KiB with {LINES}", LINES / 10);
+    let (less, more) = (memory_kib(auditing(&half)), memory_kib(auditing(&whole)));
+    println!("memory             {less:9} KiB at the most for half of the lines, {more} KiB for all\n");
+    Ok(())
 }
 
 /// Writes a trace of so many lines.
-fn write(path: &Path, lines: u32) -> io::Result<()> {
+fn write(path: &Path, lines: u32, lock_every: u32) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    let mut traffic = Traffic::new();
+    let mut traffic = Traffic::new(lock_every);
     for _ in 0..lines {
         traffic.line(&mut file)?;
     }
@@ -78,18 +89,4 @@ fn children_s() -> f64 {
     let (_, after_name) = stat.rsplit_once(')').expect("the program has a name");
     let times = after_name.split_whitespace().skip(13).take(2);
     times.map(|ticks| ticks.parse::<f64>().expect("it is a number")).sum::<f64>() / 100.0
-}
-
-/// The most memory that an audit had, as the system tells while it runs.
-fn memory_kib(trace: &Path) -> u64 {
-    let mut child = auditing(trace).stdout(Stdio::null()).spawn().expect("it was built");
-    let mut most = 0;
-    while child.try_wait().expect("it is ours").is_none() {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak =
-            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
-        most = most.max(peak.unwrap_or(0));
-        host::sleep(Duration::from_millis(2));
-    }
-    most
 }

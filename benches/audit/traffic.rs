@@ -7,8 +7,6 @@ use lockshift::wire::{Command, UnixTime};
 
 use crate::fleet::Fleet;
 
-/// One line in so many is about a lock.
-const LOCK_EVERY: u32 = 12;
 /// Fifty thousand commands a second.
 const STEP_NS: i64 = 20_000;
 const CLIENTS: u32 = 500;
@@ -18,13 +16,15 @@ const NOON_NS: i64 = 1_700_000_000_000_000_000;
 pub(crate) struct Traffic {
     chance: fastrand::Rng,
     fleet: Fleet,
+    /// One line in so many is about a lock.
+    lock_every: u32,
     at_ns: i64,
     lines: u32,
 }
 
 impl Traffic {
-    pub(crate) fn new() -> Self {
-        Self { chance: fastrand::Rng::with_seed(7), fleet: Fleet::new(), at_ns: NOON_NS, lines: 0 }
+    pub(crate) fn new(lock_every: u32) -> Self {
+        Self { chance: fastrand::Rng::with_seed(7), fleet: Fleet::new(), lock_every, at_ns: NOON_NS, lines: 0 }
     }
 
     /// Writes the next line.
@@ -32,7 +32,7 @@ impl Traffic {
         self.at_ns += STEP_NS;
         self.lines += 1;
         let at = UnixTime::from_nanos(self.at_ns);
-        if self.lines.is_multiple_of(LOCK_EVERY) || self.fleet.is_in_script() {
+        if self.lines.is_multiple_of(self.lock_every) || self.fleet.is_in_script() {
             let (client, command) = self.fleet.next(at);
             let source = client.as_ref().map_or(Source::Script, |client| Source::Client(client.as_bytes()));
             return writeln!(out, "{}", Written { at, database: 0, source, command: &command });

@@ -52,7 +52,7 @@ final class BridgeLock
 
     private function bid(string ...$over): array
     {
-        return $this->run('acquire', [$this->token, 1000 * $this->lease, time() + $this->lease, ...$over]);
+        return $this->run('acquire', [$this->token, 1000 * $this->lease, '0' . (time() + $this->lease), ...$over]);
     }
 
     private function run(string $script, array $args)

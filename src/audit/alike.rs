@@ -4,7 +4,7 @@ use sha1_smol::Sha1;
 
 use super::kinds::Kind;
 use super::said::Said;
-use crate::legacy::{Dialect, Keys, Number, Stamp};
+use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
 use crate::wire::{Command, Reply};
 
@@ -97,19 +97,23 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 /// Whether both are values that this kind writes.
 fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
     let protocol = kind.protocol();
+    let form = kind.form().filter(|form| form.matches(expected));
     match kind.hand() {
-        Some(dialect) if dialect.form.matches(expected) => is_in_hand(dialect, expected, actual),
+        Some(dialect) if dialect.clock == Clock::Uptime => {
+            dialect.form.matches(expected) && dialect.form.matches(actual)
+        }
+        Some(_) if let Some(form) = form => is_in_hand(&form, expected, actual),
         Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
         Some(_) if kind.dialect().is_some() => false,
         // A token is whatever its owner has drawn.
         Some(_) => is_token(actual),
+        None if names_speaker(expected) => is_token(actual),
         None => protocol.could_write(expected) && (protocol.could_write(actual) || is_token(actual)),
     }
 }
 
-/// Whether the other is what this dialect writes, too.
-fn is_in_hand(dialect: &Dialect, expected: &[u8], actual: &[u8]) -> bool {
-    let form = &dialect.form;
+/// Whether the other is written in this form, too.
+fn is_in_hand(form: &Form, expected: &[u8], actual: &[u8]) -> bool {
     match (form.read(expected), form.read(actual)) {
         (Some(ours), Some(theirs)) => is_of_one_age(&form.stamp, ours, theirs),
         (None, _) | (_, None) => !form.is_stamped() && form.matches(actual),
@@ -127,6 +131,12 @@ fn is_stamp(dialect: &Dialect, expected: &[u8], actual: &[u8]) -> bool {
 
 fn is_of_one_age(stamp: &Stamp, ours: Number, theirs: Number) -> bool {
     stamp.moment_of(ours).as_nanos().abs_diff(stamp.moment_of(theirs).as_nanos()) < DECADE_NS
+}
+
+/// Whether it is by this word that the speaker is known.
+fn names_speaker(word: &[u8]) -> bool {
+    let names = [SPEAKER.token.hex().into_bytes(), SPEAKER.token.uuid().into_bytes()];
+    names.iter().any(|name| word.windows(name.len()).any(|part| part == name))
 }
 
 fn is_token(word: &[u8]) -> bool {

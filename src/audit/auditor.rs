@@ -8,7 +8,7 @@ mod told;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use self::name::{Name, NameRef};
@@ -34,6 +34,8 @@ pub struct Auditor {
     homes: HashMap<Name, Name, FxBuildHasher>,
     /// The name of each client that somebody remembers.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
+    /// Those among them who ask the server for the time.
+    clocked: HashSet<Vec<u8>, FxBuildHasher>,
     /// What was looked at lately.
     recent: Recent,
     /// The script that is running.
@@ -71,6 +73,7 @@ impl Auditor {
             locks: HashMap::default(),
             homes: HashMap::default(),
             names: HashMap::default(),
+            clocked: HashSet::default(),
             recent: Recent::new(),
             running: None,
             watching: HashMap::default(),
@@ -128,6 +131,7 @@ impl Auditor {
         match verb {
             Verb::Other => {}
             Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
+            Verb::Times => drop(self.clocked.insert(address.into())),
             Verb::Joins => self.several(number, line, address),
             Verb::Runs => self.run(number, line, address),
             Verb::Steers => self.steer(number, line, address),
@@ -181,9 +185,10 @@ impl Auditor {
         let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
         let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
         let Told { command, at, line, within, script, answer } = told;
+        let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
         let script = script.and_then(|sha1| self.scripts.get(sha1));
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        lock.hear(&mut ear, key, &Sent { client: &client, command, at, line, within, script, answer });
+        lock.hear(&mut ear, key, &Sent { client: &client, command, at, line, within, asks_time, script, answer });
         collect(&mut self.episodes, lock);
     }
 
@@ -242,6 +247,7 @@ impl Auditor {
             !goes
         });
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
+        self.clocked.retain(|address| self.names.contains_key(address));
         self.homes.retain(|_, home| self.locks.contains_key(home));
         let is_lock = |name: &Name| self.locks.contains_key(name) || self.homes.contains_key(name);
         self.watching.retain(|_, watched| is_lock(&watched.name));

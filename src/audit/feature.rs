@@ -17,7 +17,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     let mut hasher = FxHasher::default();
     let Some((last, before)) = said.split_last() else { return hasher.finish() };
     let context = Context { key, last, before, at: last.at };
-    last.within.is_some().hash(&mut hasher);
+    (last.within.is_some(), last.asks_time).hash(&mut hasher);
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
     }

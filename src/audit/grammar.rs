@@ -43,6 +43,8 @@ const MOST: u32 = 100_000;
 #[derive(Debug)]
 pub(super) struct Grammar {
     kinds: Vec<Kind>,
+    /// Those among them who write when a lock ends.
+    timed: Kinds,
     places: Vec<Standing>,
     ways: HashMap<(u32, u64), u32, FxBuildHasher>,
 }
@@ -51,13 +53,20 @@ impl Grammar {
     /// A grammar that nobody has asked yet.
     pub(super) fn new() -> Self {
         let kinds = Kind::all();
+        let timed = (0..kinds.len()).filter(|kind| kinds[*kind].is_timed());
+        let timed = timed.fold(Kinds::default(), Kinds::with);
         let everybody = Standing { refused: Kinds::first(kinds.len()), ..Standing::default() };
-        Self { kinds, places: vec![everybody], ways: HashMap::default() }
+        Self { kinds, timed, places: vec![everybody], ways: HashMap::default() }
     }
 
     /// Everybody.
     pub(super) fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// Those who write when a lock ends.
+    pub(super) fn timed(&self) -> Kinds {
+        self.timed
     }
 
     /// Whether a try of somebody's can begin with this.

@@ -53,6 +53,11 @@ impl Hold {
         Self { home: self.home + places, spots: self.spots.moved_by(places), ..self }
     }
 
+    /// Whether its lease is over at this moment. One that was over when it began says when it began, and not when it ends.
+    pub(super) fn has_overrun(&self, at: UnixTime) -> bool {
+        !self.is_live(at) && self.ends_at.is_some_and(|ends_at| ends_at > self.since)
+    }
+
     /// Whether its holder may still believe in it at this moment. By a hundredth of a second clocks may differ, and that is
     /// nobody's race.
     pub(super) fn is_live(&self, at: UnixTime) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::episode::Episode;
 use super::finding::Certainty;
 use super::hold::{Disturbed, Hold};
-use super::kinds::{Kind, Kinds};
+use super::kinds::Kinds;
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
 use super::spot::Spot;
@@ -127,15 +127,16 @@ impl Lock {
     }
 
     /// When a lock of this value is over: by its stamp, in whichever of its keys that stands, else by the time to live of
-    /// the key. Whoever writes no stamp goes by the time to live; and of a stamp that says when the lock was taken nobody
-    /// can say how long it counts, so that it counts for nothing.
+    /// the key. Whoever writes no moment at which the lock ends goes by the time to live; and of a stamp that says when the
+    /// lock was taken nobody can say how long it counts, so that it counts for nothing.
     fn ends_at(&self, ear: &Ear<'_>, kinds: Kinds, value: &[u8], at: UnixTime) -> Option<UnixTime> {
-        let any = |names: fn(&Kind) -> bool| kinds.places().any(|kind| names(&ear.grammar.kinds()[kind]));
         let parts = || self.beside.iter().filter(|spot| spot.home == self.here.home);
         let stamp = || stamp::moment(value).or_else(|| parts().find_map(|part| self.moment_in(part, at)));
-        let named = if any(Kind::names_end) { stamp() } else { None };
+        let reads_stamps = !(kinds & ear.grammar.timed()).is_empty();
+        let named = if reads_stamps { stamp() } else { None };
+        let names_beginning = |kind: usize| ear.grammar.kinds()[kind].names_beginning();
         let named = named.or_else(|| self.stored(at)?.expires_at);
-        named.or_else(|| stamp().filter(|_| any(Kind::names_beginning)))
+        named.or_else(|| stamp().filter(|_| kinds.places().any(names_beginning)))
     }
 
     fn moment_in(&self, part: &Spot, at: UnixTime) -> Option<UnixTime> {
@@ -179,7 +180,7 @@ impl Lock {
         self.keep(&hold, Some(at));
         let tally = &mut self.spot_mut(hold.home).tally;
         tally.releases += 1;
-        tally.overruns += u64::from(!hold.is_live(at));
+        tally.overruns += u64::from(hold.has_overrun(at));
         tally.held.add(at.saturating_since(hold.since));
     }
 

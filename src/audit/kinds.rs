@@ -3,7 +3,7 @@
 use std::ops::BitAnd;
 use std::sync::Arc;
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Hand};
 use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
@@ -22,7 +22,7 @@ enum Speaks {
     /// A protocol of the catalogue.
     Chosen(Choice),
     /// A bridge that writes as this dialect does. Which other dialects it keeps out is not seen on the wire.
-    Bridge { hand: &'static Dialect, is_fenced: bool },
+    Bridge { hand: Hand, is_fenced: bool },
 }
 
 /// At most so many kinds can be told apart.
@@ -64,7 +64,7 @@ impl Kind {
                 hands.push(dialect);
             }
         }
-        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand, is_fenced } };
+        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand: Hand::of(hand), is_fenced } };
         hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
     }
 
@@ -72,7 +72,7 @@ impl Kind {
     pub(super) fn name(&self) -> String {
         match &self.speaks {
             Speaks::Chosen(_) => self.protocol.name().to_owned(),
-            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.name),
+            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
         }
     }
 
@@ -90,20 +90,31 @@ impl Kind {
     pub(super) fn hand(&self) -> Option<&'static Dialect> {
         match self.speaks {
             Speaks::Chosen(_) => self.dialect(),
-            Speaks::Bridge { hand, .. } => Some(hand),
+            Speaks::Bridge { hand, .. } => Some(hand.dialect()),
         }
     }
 
-    /// Whether its value names the moment at which the lock is over.
-    pub(super) fn names_end(&self) -> bool {
-        let ends = |dialect: &Dialect| dialect.form.stamp.moment == Moment::Expiry && dialect.clock != Clock::Uptime;
-        self.hand().is_some_and(|dialect| dialect.form.is_stamped() && ends(dialect))
+    /// The form in which it writes into the old key, if it does: a bridge's is not quite the dialect's.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self.speaks {
+            Speaks::Chosen(_) => self.dialect().map(|dialect| dialect.form),
+            Speaks::Bridge { hand, .. } => Some(hand.form()),
+        }
+    }
+
+    /// Whether it goes by the moment that its value names, at which the lock ends.
+    pub(super) fn is_timed(&self) -> bool {
+        self.dialect().is_some_and(|dialect| match (dialect.keys, dialect.form.stamp.moment, dialect.clock) {
+            (Keys::OwnerAndExpiry, _, _) => true,
+            (Keys::One, Moment::Expiry, Clock::Local | Clock::Server) => dialect.form.is_stamped(),
+            (Keys::One, Moment::Acquisition, _) | (Keys::One, Moment::Expiry, Clock::Uptime) => false,
+        })
     }
 
     /// Whether its value names the moment at which the lock was taken.
     pub(super) fn names_beginning(&self) -> bool {
-        self.dialect()
-            .is_some_and(|dialect| dialect.form.is_stamped() && dialect.form.stamp.moment == Moment::Acquisition)
+        let begins = |form: &Form| form.is_stamped() && form.stamp.moment == Moment::Acquisition;
+        self.dialect().is_some_and(|dialect| begins(&dialect.form))
     }
 
     /// Whether it is one side of a read/write lock.
@@ -116,7 +127,7 @@ impl Kind {
         match &self.speaks {
             Speaks::Chosen(choice) => choice.locker(key, lease),
             Speaks::Bridge { hand, is_fenced } => {
-                let writer = met.filter(|met| !hand.form.matches(met)).and_then(writer_of);
+                let writer = met.filter(|met| !hand.form().matches(met)).and_then(writer_of);
                 let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
                 Arc::new(if *is_fenced { bridge.fenced() } else { bridge })
             }

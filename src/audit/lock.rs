@@ -64,6 +64,8 @@ pub(super) struct Sent<'a> {
     pub(super) at: UnixTime,
     pub(super) line: u64,
     pub(super) within: Option<u64>,
+    /// Whether its sender is one who asks the server for the time.
+    pub(super) asks_time: bool,
     /// The script that it runs, if it is a known one.
     pub(super) script: Option<&'a Script>,
     /// What it was answered, where that is told rather than found out.
@@ -92,7 +94,7 @@ impl Lock {
             here: Spot::new(key),
             beside: Vec::new(),
             database,
-            server: Server::new(Flavour::Redis70),
+            server: Server::new(Flavour::Redis84),
             talks: Vec::new(),
             places: HashMap::default(),
             holds: Vec::new(),
@@ -112,7 +114,7 @@ impl Lock {
         let reply = self.run(sent);
         let after = self.here.look(&self.server, sent.at);
         let change = Change { before, after, written };
-        let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within);
+        let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within, sent.asks_time);
         let place = self.talk_of(ear.grammar, &said, sent.client);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
@@ -185,6 +187,7 @@ impl Lock {
         if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
             return reply;
         }
+        self.speak_as(&sent.command);
         let reply = self.server.call(SESSION, &sent.command, sent.at);
         let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
         let mut words = sent.command.words().to_vec();
@@ -192,6 +195,13 @@ impl Lock {
         words[1].clone_from(&script.text);
         let command = Command::from_words(words).expect("the words of a command");
         self.server.call(SESSION, &command, sent.at)
+    }
+
+    /// Is from now on a server that knows this command, if there is one.
+    fn speak_as(&mut self, command: &Command) {
+        if command.is("DELIFEQ") {
+            self.server.become_a(Flavour::Valkey9);
+        }
     }
 
     /// The conversation that this belongs to: by a holder's token, else by the connection.

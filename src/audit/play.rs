@@ -53,7 +53,7 @@ pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Come> {
 /// For how long the client may have asked to hold: by a time to live that it gave, by its stamp.
 fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
     let given = said.iter().find_map(Said::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-    let told = said.iter().flat_map(Said::told_ms).next().map(Duration::from_millis);
+    let told = said.iter().find(|said| said.is_script()).into_iter().flat_map(Said::told_lengths);
     let stamped = kind.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
         if stamp.moment == Moment::Acquisition {
@@ -64,7 +64,7 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found = [given, told, stamped, outlasted(kind, said)].into_iter().flatten();
+    let found = given.into_iter().chain(told).chain(stamped).chain(outlasted(kind, said));
     let found = found.filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
@@ -119,9 +119,21 @@ impl Play<'_> {
                 } else if next == self.said.len() {
                     come(Stage::Refused(held.why))
                 } else {
-                    self.tries(next, alike)
+                    self.tries(next, alike.clone()).or_else(|| self.withdraws(held.why, next, alike))
                 }
             }
+        })
+    }
+
+    /// What somebody says from this line on who was refused for this reason and stops waiting, and whatever follows it.
+    fn withdraws(&self, why: Why, from: usize, alike: Alike) -> Option<Come> {
+        let refused = || Some(Come { stage: Stage::Refused(why), since: from });
+        let withdraw = |redis: &mut Transcript| self.locker.withdraw(&SPEAKER, redis);
+        self.go(&withdraw, Operation::at(from, alike), &mut |went| match went {
+            Went::Waits(_) => refused(),
+            Went::Through((), next, _) if next == from => None,
+            Went::Through((), next, _) if next == self.said.len() => refused(),
+            Went::Through((), next, alike) => self.tries(next, alike),
         })
     }
 
@@ -166,7 +178,7 @@ impl Play<'_> {
 
     /// When a lock of this value is over.
     fn moment(&self, value: &[u8]) -> Option<UnixTime> {
-        let form = &self.kind.hand()?.form;
+        let form = self.kind.form()?;
         Some(form.stamp.moment_of(form.read(value)?))
     }
 
@@ -199,9 +211,9 @@ impl Play<'_> {
                         self.go(operation, told, then)
                     });
                 }
-                // It concerns no key, and so it is not among what was said.
-                Err(Pending::Send(command)) if command.is("TIME") => {
-                    along.transcript.record_reply(time(self.span(along.next).until));
+                // It names no key, so that no lock has heard it.
+                Err(Pending::Send(command)) if command.is("TIME") && self.said.iter().any(|said| said.asks_time) => {
+                    along.transcript.record_reply(server_time(self.span(along.next).until));
                 }
                 Err(Pending::Send(command)) => match self.said.get(along.next) {
                     None => return then(Went::Waits(command)),
@@ -245,9 +257,8 @@ impl Play<'_> {
     }
 }
 
-/// What TIME answers.
-fn time(at: UnixTime) -> Reply {
-    let micros = at.as_nanos().div_euclid(1_000);
-    let part = |number: i64| Reply::Bulk(number.to_string().into_bytes());
-    Reply::Array(vec![part(micros.div_euclid(1_000_000)), part(micros.rem_euclid(1_000_000))])
+/// What TIME answers at this moment.
+fn server_time(at: UnixTime) -> Reply {
+    let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+    Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
 }

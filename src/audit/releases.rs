@@ -174,10 +174,7 @@ impl Lock {
 
     /// A holder gives back when its lease is over.
     fn overran(&self, ear: &mut Ear<'_>, hold: &Hold, said: &Said) {
-        let names_beginning = |kind: usize| ear.grammar.kinds()[kind].names_beginning();
-        let began_over = hold.ends_at.is_some_and(|ends_at| ends_at <= hold.since);
-        let is_unsaid = began_over && hold.kinds.places().any(names_beginning);
-        if hold.is_live(said.at) || is_unsaid || self.is_shared(ear, hold.kinds) {
+        if !hold.has_overrun(said.at) || self.is_shared(ear, hold.kinds) {
             return;
         }
         let next = hold.followed_by.as_ref();

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::wire::{Command, Reply, UnixTime};
 
@@ -19,6 +20,8 @@ pub(super) struct Words {
     pub(super) line: u64,
     /// The line of the script that called it, where it was one of a text that nobody here knows.
     pub(super) within: Option<u64>,
+    /// Whether its sender is one who asks the server for the time: that names no key, and is heard by no lock.
+    pub(super) asks_time: bool,
     /// Which argument is the value that it puts into the key: found once, because it is asked for with every word of
     /// every command that follows.
     value_at: Option<usize>,
@@ -34,9 +37,16 @@ impl Deref for Said {
 
 impl Said {
     /// A command and its reply.
-    pub(super) fn new(command: Command, reply: Reply, at: UnixTime, line: u64, within: Option<u64>) -> Self {
+    pub(super) fn new(
+        command: Command,
+        reply: Reply,
+        at: UnixTime,
+        line: u64,
+        within: Option<u64>,
+        asks_time: bool,
+    ) -> Self {
         let value_at = place_of_value(&command);
-        Self(Arc::new(Words { command, reply, at, line, within, value_at }))
+        Self(Arc::new(Words { command, reply, at, line, within, asks_time, value_at }))
     }
 
     /// The value that it puts into the key, if it does that.
@@ -61,13 +71,14 @@ impl Said {
         self.is("EVAL") || self.is("EVALSHA")
     }
 
-    /// What a script was told that may be a length of time in milliseconds.
-    pub(super) fn told_ms(&self) -> impl Iterator<Item = u64> {
+    /// The lengths of time that a script may have been told: each number that is no moment, in milliseconds and in seconds.
+    pub(super) fn told_lengths(&self) -> impl Iterator<Item = Duration> {
         const MOST_DIGITS: usize = 9;
         let keys = if self.is_script() { keys_of_script(self.command.args()) } else { None };
         let told = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
         let short = told.iter().filter(|word| word.len() <= MOST_DIGITS);
-        short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok())
+        let numbers = short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        numbers.flat_map(|number| [Duration::from_millis(number), Duration::from_secs(number)])
     }
 
     /// Whether this is the command `name`.

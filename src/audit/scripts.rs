@@ -8,7 +8,7 @@ use sha1_smol::Sha1;
 use super::kinds::Kind;
 use super::said::keys_of_script;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
-use crate::wire::{Command, Heard, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// A script of a protocol.
 #[derive(Clone, Debug)]
@@ -19,33 +19,52 @@ pub(super) struct Script {
     pub(super) claims: bool,
     /// How many keys it names before that of the lock. Each of them is a lock of somebody else's, too.
     pub(super) before: usize,
+    /// Which of those behind it the protocol also goes to by commands that do not name the lock.
+    pub(super) parts: Vec<usize>,
 }
 
 impl Script {
-    /// What an EVAL runs for the lock of this key.
-    fn of(command: &Command, key: &Key, claims: bool) -> Option<Self> {
-        let (text, keys) = (command.args().first()?, keys_of_script(command.args())?);
-        let before = command.args()[2..].iter().take(keys).position(|named| named == key.as_bytes()).unwrap_or(0);
-        Some(Self { text: text.clone(), claims, before })
+    /// What an EVAL runs for the lock of this name, whose protocol goes to these keys by themselves.
+    fn of(command: &Command, name: &str, alone: &[Vec<u8>], claims: bool) -> Option<Self> {
+        let text = command.args().first().filter(|_| command.is("EVAL"))?;
+        let keys = keys_of(command);
+        let before = keys.iter().position(|key| key == name.as_bytes()).unwrap_or(0);
+        let parts = (before + 1..keys.len()).filter(|place| alone.contains(&keys[*place])).collect();
+        Some(Self { text: text.clone(), claims, before, parts })
+    }
+}
+
+/// The keys that a command names, as far as those of a lock matter.
+fn keys_of(command: &Command) -> &[Vec<u8>] {
+    let args = command.args();
+    match command.is("EVAL") || command.is("EVALSHA") {
+        true => keys_of_script(args).and_then(|keys| args.get(2..keys + 2)).unwrap_or_default(),
+        false => args.get(..1).unwrap_or_default(),
     }
 }
 
 /// The scripts of these kinds, by their SHA-1 in small hex digits.
 pub(super) fn scripts(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
+    const NAME: &str = "lock";
     let mut scripts = HashMap::new();
     for kind in kinds {
         let Ok(lease) = Lease::new(Duration::from_secs(10)) else { continue };
-        let locker = kind.locker("lock".into(), lease, None);
+        let locker = kind.locker(NAME.into(), lease, None);
         let hold = Hold { value: STRANGER.token.hex().into_bytes(), since: NOON, lease, fence: None };
-        let asked = [
+        let claimed = commands(&|redis: &mut Transcript| locker.acquire(&STRANGER, redis).map(|_: Acquired| ()));
+        let others = [
             commands(&|redis: &mut Transcript| locker.release(&hold, redis).map(drop)),
             commands(&|redis: &mut Transcript| locker.extend(&hold, redis).map(drop)),
-        ];
-        let claimed = commands(&|redis: &mut Transcript| locker.acquire(&STRANGER, redis).map(|_: Acquired| ()));
-        for script in asked.iter().flatten().filter_map(|command| Script::of(command, locker.key(), false)) {
+            commands(&|redis: &mut Transcript| locker.withdraw(&STRANGER, redis)),
+        ]
+        .concat();
+        let alone =
+            claimed.iter().chain(&others).map(keys_of).filter(|keys| !keys.iter().any(|key| key == NAME.as_bytes()));
+        let alone: Vec<Vec<u8>> = alone.flatten().cloned().collect();
+        for script in others.iter().filter_map(|command| Script::of(command, NAME, &alone, false)) {
             scripts.entry(sha1(&script.text)).or_insert(script);
         }
-        for script in claimed.iter().filter_map(|command| Script::of(command, locker.key(), true)) {
+        for script in claimed.iter().filter_map(|command| Script::of(command, NAME, &alone, true)) {
             scripts.insert(sha1(&script.text), script);
         }
     }
@@ -61,34 +80,34 @@ const STRANGER: Owner = Owner::new(Token::new([0xde; 16]), 4_099_996, 1);
 const NOON: Reading =
     Reading { wall: UnixTime::from_nanos(43_200_000_000_000), mono: MonoTime::since_origin(Duration::ZERO) };
 
-/// The EVALs that an operation sends to a server that knows no script and refuses every one.
+/// What an operation sends to a server that knows no script and refuses everything.
 fn commands(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Command> {
     let mut said = Transcript::new();
-    let mut evals = Vec::new();
+    let mut sent = Vec::new();
     for _ in 0..32 {
         match operation(said.rewind()) {
             Ok(()) | Err(Pending::Fault(_)) => break,
             Err(Pending::Clock) => said.record_clock(NOON),
-            Err(Pending::Send(command)) => said.record_reply(refusal(&command, &mut evals)),
+            Err(Pending::Send(command)) => {
+                said.record_reply(refusal(&command));
+                sent.push(command);
+            }
             Err(Pending::Round(commands)) => {
                 for command in commands {
-                    said.record_heard(command.node(), Heard::Reply(refusal(&command, &mut evals)));
+                    said.record_heard(command.node(), Heard::Reply(refusal(&command)));
+                    sent.push(command);
                 }
             }
         }
     }
-    evals
+    sent
 }
 
-fn refusal(command: &Command, evals: &mut Vec<Command>) -> Reply {
-    if command.is("EVALSHA") {
-        return Reply::Error("NOSCRIPT No matching script.".to_owned());
+fn refusal(command: &Command) -> Reply {
+    match command.is("EVALSHA") {
+        true => Reply::Error("NOSCRIPT No matching script.".to_owned()),
+        false => Reply::Int(0),
     }
-    if command.is("EVAL") {
-        evals.push(command.clone());
-        return Reply::Int(0);
-    }
-    Reply::Int(0)
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub(super) enum Verb {
     Touches,
     /// MSETNX: may begin a lock of several keys.
     Joins,
+    /// TIME: some go by the server's clock.
+    Times,
     /// EVAL, EVALSHA.
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
@@ -38,6 +40,7 @@ impl Verb {
             | b"pttl" | b"type" | b"strlen" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr"
             | b"append" => Self::Touches,
             b"msetnx" => Self::Joins,
+            b"time" => Self::Times,
             b"eval" | b"evalsha" => Self::Runs,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,

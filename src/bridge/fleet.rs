@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::mark::marked;
 use crate::legacy::{Clock, Dialect, Lock, Looks, Moment};
 use crate::lock::Lease;
 use crate::wire::{Key, MonoTime, Reading, Transcript, Turn, UnixTime};
@@ -59,19 +60,20 @@ impl Fleet {
     }
 }
 
-/// Whether the dialect's own hand could have written the value by now, for a lease of any length. A stamp that is ahead of
+/// Whether the dialect's own hand could have written the value by now, or a bridge's in its form, for a lease of any length. A stamp that is ahead of
 /// every lease is in another unit.
 fn could_have_written(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
-    let form = &member.dialect().form;
+    let form = member.dialect().form;
     if !form.is_stamped() {
         return form.matches(value);
     }
+    let number = form.read(value).or_else(|| marked(form)?.read(value));
     let longest = match form.stamp.moment {
         Moment::Expiry => Lease::MAX,
         Moment::Acquisition => Duration::ZERO,
     };
     let last = clocks.of(member.dialect()).wall.saturating_add(longest).saturating_add(WRONG_CLOCK);
-    form.read(value).is_some_and(|number| (FIRST..=last).contains(&form.stamp.moment_of(number)))
+    number.is_some_and(|number| (FIRST..=last).contains(&form.stamp.moment_of(number)))
 }
 
 /// By so much a clock may be wrong.

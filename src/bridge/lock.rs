@@ -7,7 +7,7 @@ use super::scripts::{self, Bid, Bidden, Found};
 use super::trial;
 use super::unbridgeable::{Taken, Unbridgeable};
 use super::writing::Writing;
-use crate::legacy::{Clock, Dialect, Keys, Looks};
+use crate::legacy::{Clock, Dialect, Form, Keys, Lock, Looks};
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Token, Why};
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
@@ -55,12 +55,12 @@ impl Bridge {
         Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing })
     }
 
-    /// A bridge that writes in the hand of this dialect, for a fleet of it and others, without a proof that this keeps
-    /// anybody out: for whoever reads what another bridge has written.
-    pub(crate) fn unproven(hand: &'static Dialect, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
+    /// A bridge that writes in this hand, for a fleet of its dialect and others, without a proof that this keeps anybody
+    /// out: for whoever reads what another bridge has written.
+    pub(crate) fn unproven(hand: &Hand, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
-        let fleet = Fleet::new(&[&[hand], others].concat(), &key, lease);
-        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing: Writing::in_hand_of(hand) }
+        let fleet = Fleet::new(&[&[hand.dialect()], others].concat(), &key, lease);
+        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing: hand.0 }
     }
 
     /// With a fence: a number that grows with every acquisition by a bridge, or by a
@@ -108,6 +108,30 @@ impl Bridge {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(None),
             turn => turn,
         }
+    }
+}
+
+/// How a bridge to one dialect writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hand(Writing);
+
+impl Hand {
+    /// As a bridge to this dialect alone writes, if there is one.
+    pub(crate) fn of(dialect: &'static Dialect) -> Self {
+        let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
+        let fleet = Fleet::new(&[dialect], &Key::from("k"), lease);
+        let plain = Writing::in_hand_of(dialect);
+        Self(plain.unmistakable().find(|other| is_the_same(&fleet, &plain, other, lease)).unwrap_or(plain))
+    }
+
+    /// Whose hand it is.
+    pub(crate) fn dialect(&self) -> &'static Dialect {
+        self.0.of
+    }
+
+    /// What is written.
+    pub(crate) fn form(&self) -> Form {
+        self.0.form
     }
 }
 
@@ -213,18 +237,37 @@ const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
     Some(moment) => moment,
     None => panic!("2027 is before 2262"),
 };
+/// And a lease.
+const TRIED_FOR: Duration = Duration::from_secs(60);
 const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
-/// The first way to write that everybody respects.
+/// The first way to write that everybody respects; one that nobody else writes, if nobody sees a difference.
 fn writing(fleet: &Fleet, lease: Lease) -> Result<Writing, Unbridgeable> {
     let mut taken = Vec::new();
     for writing in Writing::candidates(fleet) {
         match takes(fleet, &writing, lease) {
-            None => return Ok(writing),
+            None => {
+                let will_do = |other: &Writing| {
+                    is_the_same(fleet, &writing, other, lease) && takes(fleet, other, lease).is_none()
+                };
+                return Ok(writing.unmistakable().find(will_do).unwrap_or(writing));
+            }
             Some(by) => taken.push(by),
         }
     }
     Err(Unbridgeable::NoStamp(taken))
+}
+
+/// Whether everybody makes the same of what is written in the one way and in the other, while the lease runs.
+fn is_the_same(fleet: &Fleet, one: &Writing, other: &Writing, lease: Lease) -> bool {
+    let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+    let begin = Clocks::at(TRIED_AT);
+    let values = [one, other].map(|writing| writing.write(&owner, lease, fleet, &begin));
+    [Duration::ZERO, lease.validity() / 2, lease.validity()].into_iter().all(|elapsed| {
+        let clocks = begin.after(elapsed);
+        let looks = |member: &Lock, value: &[u8]| member.looks(value, clocks.of(member.dialect()));
+        fleet.members().iter().all(|member| looks(member, &values[0]) == looks(member, &values[1]))
+    })
 }
 
 /// Who takes what is written this way while the lease runs.

@@ -1,6 +1,9 @@
 //! How the stamp in the old key is written: in the form of one dialect of the fleet, for all of them.
 
+use std::time::Duration;
+
 use super::fleet::{Clocks, Fleet};
+use super::mark::marked;
 use crate::legacy::{Dialect, Form, Number, Part};
 use crate::lock::{Lease, Owner};
 
@@ -11,6 +14,8 @@ pub(super) struct Writing {
     pub(super) form: Form,
     /// Whose form it is.
     pub(super) of: &'static Dialect,
+    /// By so much the stamp is later than the dialect's own.
+    ahead: Duration,
 }
 
 /// Nobody's form: the token alone. A fleet that never looks at values is kept out by any.
@@ -19,17 +24,31 @@ const TOKEN: Form = Form::unstamped(&[Part::Hex]);
 /// *now* as over, once for rounding.
 const LATER_AT_MOST: u32 = 2;
 
+/// Twice a century, the longest lease that there is.
+const BEYOND_EVERY_LEASE: Duration = Lease::MAX.saturating_mul(2);
+
 impl Writing {
-    /// Every way to write that could keep this fleet out: each dialect's own, if it says who wrote it, and last the token.
+    /// The ways to write that could keep this fleet out: each dialect's own, if it says who wrote it, and last the token.
     pub(super) fn candidates(fleet: &Fleet) -> impl Iterator<Item = Self> {
         let dialects = fleet.members().iter().map(|member| member.dialect());
-        let own = dialects.clone().map(|of| Self { form: of.form, of }).filter(|it| it.form.tells_apart());
-        own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of }))
+        let own = dialects
+            .clone()
+            .map(|of| Self { form: of.form, of, ahead: Duration::ZERO })
+            .filter(|it| it.form.tells_apart());
+        own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of, ahead: Duration::ZERO }))
+    }
+
+    /// The same, in ways that no old client writes: with a zero that every reader passes over, or with a stamp that is
+    /// further ahead than any lease reaches, and ends with its key. None, if what is written names its writer without.
+    pub(super) fn unmistakable(self) -> impl Iterator<Item = Self> {
+        let with_zero = marked(self.form).map(|form| Self { form, ..self });
+        let ahead = Some(Self { ahead: BEYOND_EVERY_LEASE, ..self });
+        with_zero.into_iter().chain(ahead.filter(|_| self.form.is_stamped() && !self.form.names_token()))
     }
 
     /// In the form of this dialect, or the token where that does not say who wrote it.
     pub(super) fn in_hand_of(of: &'static Dialect) -> Self {
-        Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of }
+        Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of, ahead: Duration::ZERO }
     }
 
     /// Whose form it is, in a word.
@@ -53,7 +72,8 @@ impl Writing {
         let ends = clocks.after(lease.validity());
         let stamp = &self.form.stamp;
         let at = |units: u32| {
-            let now = clocks.of(self.of).wall.saturating_add(stamp.unit.length() * units);
+            let later = stamp.unit.length() * units + self.ahead;
+            let now = clocks.of(self.of).wall.saturating_add(later);
             write(stamp.at(now, lease.length()))
         };
         (0..=LATER_AT_MOST).map(at).find(|value| fleet.keeps_out(value, &ends)).unwrap_or_else(|| at(0))

@@ -40,6 +40,9 @@ fn modern(typed: &str) -> Result<Choice, String> {
         Generation::Modern if choice.protocol().keeps_hash() => {
             Err(format!("`{choice}` keeps a hash, and a bridge a string: beside one it would end with an error"))
         }
+        Generation::Modern if choice.spans_servers() => {
+            Err(format!("`{choice}` asks several servers, and a bridge one: what most of them grant the one may hold"))
+        }
         Generation::Modern => Ok(choice),
         Generation::Legacy | Generation::Bridge => Err(format!("`{choice}` is not a modern lock")),
     }

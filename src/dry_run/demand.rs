@@ -107,7 +107,8 @@ impl Demand {
             key: lock.key.clone(),
             database: lock.database,
             seen: seen.with_stays(stays),
-            advice: Advice::of(&works),
+            // What is cut off at the end says how long work takes at least, but not alone how long.
+            advice: if episodes.iter().any(|episode| episode.until.is_some()) { Advice::of(&works) } else { None },
             cut,
             began_at,
             clients: clients.into_values().map(|episodes| episodes.iter().map(want).collect()).collect(),

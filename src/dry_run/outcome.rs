@@ -33,7 +33,7 @@ impl Outcome {
         self.waits.get(rank.checked_sub(1)?).copied()
     }
 
-    /// Whether something happened that a lock is there to prevent, or the lease was too short for the work.
+    /// Whether nothing happened that a lock is there to prevent, and the lease was long enough for the work.
     pub fn is_clean(&self) -> bool {
         self.double_holds == 0 && self.overruns == 0
     }

@@ -1,6 +1,7 @@
 //! The state of one client: how far it is in its program, and what it has been told.
 
 use super::client::{Client, Times};
+use super::deed::DeedId;
 use crate::lock::Hold;
 use crate::wire::Transcript;
 
@@ -13,6 +14,8 @@ pub struct Actor {
     pub tries_left: Times,
     /// What it is doing.
     pub doing: Doing,
+    /// The last step of somebody else that changed what it has; noted where a search asks for it.
+    pub(super) harmed_by: Option<DeedId>,
 }
 
 /// What a client is doing.
@@ -64,12 +67,16 @@ impl Actor {
     pub(super) fn fresh(client: &Client) -> Self {
         let doing =
             if client.rounds.is_over() || client.tries.is_over() { Doing::Done } else { Doing::Resting { until: 0 } };
-        Self { rounds_left: client.rounds, tries_left: client.tries, doing }
+        Self { rounds_left: client.rounds, tries_left: client.tries, doing, harmed_by: None }
     }
 
-    /// The same client, doing something else.
+    /// The same client, doing something else. Whoever has nothing any more was harmed by nobody.
     pub(super) fn now(&self, doing: Doing) -> Self {
-        Self { doing, ..self.clone() }
+        let harmed_by = match doing {
+            Doing::Acquiring(_) | Doing::Holding(..) | Doing::Extending(..) => self.harmed_by,
+            Doing::Resting { .. } | Doing::Releasing(..) | Doing::Disclaiming(_) | Doing::Done | Doing::Crashed => None,
+        };
+        Self { doing, harmed_by, ..*self }
     }
 
     /// The operation under way.

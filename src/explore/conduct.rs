@@ -6,7 +6,7 @@ use super::actor::{Actor, Doing, Talk, Work};
 use super::client::Times;
 use super::parts::{Look, Next, Servers, Stage, Told, Verdict};
 use super::scene::Scene;
-use crate::lock::{Acquired, Extended, Hold, Released};
+use crate::lock::{Acquired, Extended, Hold, Released, Why};
 use crate::wire::{Command, Entry, Fault, Heard, Node, Pending, Reply, Silence, Transcript};
 
 /// How an operation ended.
@@ -17,6 +17,33 @@ pub(super) enum Ended {
     Released(Released),
     Disclaimed,
     Failed(Fault),
+}
+
+impl Ended {
+    /// How it ended, in a few words, without times and figures.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Acquired(Acquired::Won(_)) => "holds",
+            Self::Acquired(Acquired::Held(held)) => match held.why {
+                Why::Live => "is refused: the lock is held",
+                Why::LostTakeover => "loses the takeover",
+                Why::Vanished => "is refused: the key has vanished",
+                Why::Unreadable => "is refused: the value is unreadable",
+                Why::NoMajority => "is refused",
+            },
+            Self::Extended(Extended::Until(_)) => "extends",
+            Self::Extended(Extended::Intruded(_)) => "learns of an intrusion, and stops",
+            Self::Extended(Extended::Lost) => "learns that the lock is lost",
+            Self::Extended(Extended::NotSpoken) => "cannot extend",
+            Self::Released(Released::Freed) => "has freed the lock",
+            Self::Released(Released::Lost) => "had lost the lock",
+            Self::Released(Released::Intruded) => "has freed what was its own, and learns of an intrusion",
+            Self::Released(Released::LeftAlone) => "leaves the key alone",
+            Self::Released(Released::StillHeld) => "gives its own back, and the lock is still held",
+            Self::Disclaimed => "has made sure that nothing stays behind",
+            Self::Failed(_) => "fails",
+        }
+    }
 }
 
 impl Scene {
@@ -74,7 +101,7 @@ impl Scene {
             Told::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
             Told::Crash => {
                 let nothing = Times::Of(0);
-                (Actor { rounds_left: nothing, tries_left: nothing, doing: Doing::Crashed }, None)
+                (Actor { rounds_left: nothing, tries_left: nothing, ..actor.now(Doing::Crashed) }, None)
             }
         }
     }
@@ -176,7 +203,7 @@ impl Scene {
         if let Err(Pending::Fault(fault)) = ended { Ok(Ended::Failed(fault)) } else { ended }
     }
 
-    fn run_over(&self, who: usize, actor: &Actor, said: &mut Transcript) -> Result<Ended, Pending> {
+    pub(super) fn run_over(&self, who: usize, actor: &Actor, said: &mut Transcript) -> Result<Ended, Pending> {
         let client = &self.clients[who];
         let owner = client.owner_at(who, actor.rounds_left);
         match &actor.doing {

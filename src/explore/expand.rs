@@ -1,5 +1,7 @@
 //! From one world to all that can follow it, judged on the way.
 
+use super::deed::DeedId;
+use super::harm::{Breach, Inquest};
 use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
@@ -7,6 +9,7 @@ use super::places::Places;
 use super::property::{Properties, Property};
 use super::rules::{actions, apply};
 use super::scene::Scene;
+use super::search::Search;
 use super::symmetry::Symmetry;
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
 use super::world::{Action, Left, World};
@@ -24,6 +27,8 @@ pub(super) struct Outbox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) property: Property,
+    /// Which deed is to blame, if that is asked.
+    pub(super) deed: Option<DeedId>,
     pub(super) at: Index,
     /// The action that violates it; `None` if the world does.
     pub(super) by: Option<Action>,
@@ -42,7 +47,7 @@ impl Outbox {
     }
 
     fn report(&mut self, violated: Properties, at: Index, by: Option<Action>) {
-        self.violations.extend(violated.iter().map(|property| Hit { property, at, by }));
+        self.violations.extend(violated.iter().map(|property| Hit { property, deed: None, at, by }));
     }
 }
 
@@ -55,6 +60,8 @@ pub(super) struct Taken<'a> {
     pub(super) places: Places,
     /// The client that won by it, in its place before.
     pub(super) winner: Option<usize>,
+    /// Whose deed it is, where those are told apart.
+    pub(super) deed: Option<DeedId>,
 }
 
 /// Expands worlds, one after the other. Keeps its scratch space between them.
@@ -62,20 +69,25 @@ pub(super) struct Expander<'a> {
     scene: &'a Scene,
     symmetry: Symmetry,
     properties: Properties,
+    /// Whether deeds are told apart.
+    apart: bool,
     world: World<u32, u32>,
     after: World<u32, u32>,
     actions: Vec<Action>,
     /// What one expansion has found so far; thrown away if it meets an open question.
     found: Vec<u32>,
-    broken: Vec<(Properties, Action)>,
+    broken: Vec<(Property, Option<DeedId>, Action)>,
+    breaches: Vec<Breach>,
 }
 
 impl<'a> Expander<'a> {
-    pub(super) fn new(scene: &'a Scene, symmetry: Symmetry, properties: Properties) -> Self {
+    pub(super) fn new(search: &Search<'a>, symmetry: Symmetry, properties: Properties) -> Self {
+        let Search { scene, apart, .. } = *search;
         let left = Left { tick: 0, crashes: 0, lost_replies: 0, failovers: 0 };
         let nothing = World { node: 0, actors: Vec::new(), left };
         let (world, after) = (nothing.clone(), nothing);
-        Self { scene, symmetry, properties, world, after, actions: Vec::new(), found: Vec::new(), broken: Vec::new() }
+        let (actions, found, broken, breaches) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { scene, symmetry, properties, apart, world, after, actions, found, broken, breaches }
     }
 
     /// All that can follow the world of these words.
@@ -89,13 +101,11 @@ impl<'a> Expander<'a> {
         self.found.clear();
         self.broken.clear();
         unpack(words, &mut self.world);
-        let violated = Judge { scene: self.scene, parts: memo, properties: self.properties }.world(&self.world)?;
+        let violated = self.judge(memo, self.of_worlds()).world(&self.world)?;
         self.follow(memo)?;
 
         out.report(violated, at, None);
-        for &(violated, action) in &self.broken {
-            out.report(violated, at, Some(action));
-        }
+        out.violations.extend(self.broken.iter().map(|&(property, deed, by)| Hit { property, deed, at, by: Some(by) }));
         for words in self.found.chunks_exact(words.len()) {
             out.push(words);
             out.steps += 1;
@@ -104,21 +114,46 @@ impl<'a> Expander<'a> {
     }
 
     fn follow(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
-        let judge = Judge { scene: self.scene, parts: memo, properties: self.properties };
         self.actions.clear();
         actions(self.scene, memo, &self.world, &mut self.actions)?;
-        for &action in &self.actions {
-            self.after.clone_from(&self.world);
-            let exchanged = apply(self.scene, memo, &mut self.after, action)?;
-            let change = Change { before: &self.world, action, exchanged: exchanged.as_ref(), after: &self.after };
-            let violated = judge.change(&change)?;
-            if !violated.is_empty() {
-                self.broken.push((violated, action));
-            }
+        for place in 0..self.actions.len() {
+            self.take(memo, self.actions[place])?;
             self.symmetry.settle(memo, &mut self.after)?;
             pack(&self.after, &mut self.found);
         }
         Ok(())
+    }
+
+    /// Takes a step and judges it. Whose deed it is, where those are told apart.
+    fn take(&mut self, memo: &Memo<'_>, action: Action) -> Result<Option<DeedId>, Question> {
+        self.after.clone_from(&self.world);
+        let exchanged = apply(self.scene, memo, &mut self.after, action)?;
+        if self.apart {
+            let judge = self.judge(memo, self.properties.broken_by_steps());
+            self.breaches.clear();
+            let inquest = Inquest { judge, before: &self.world, action, exchanged };
+            let deed = inquest.hold(&mut self.after, &mut self.breaches)?;
+            self.broken.extend(self.breaches.iter().map(|breach| (breach.property, Some(breach.deed), action)));
+            Ok(Some(deed))
+        } else {
+            let change = Change { before: &self.world, action, exchanged: exchanged.as_ref(), after: &self.after };
+            let violated = self.judge(memo, self.properties).change(&change)?;
+            self.broken.extend(violated.iter().map(|property| (property, None, action)));
+            Ok(None)
+        }
+    }
+
+    fn judge<'m>(&self, memo: &'m Memo<'m>, properties: Properties) -> Judge<'m, Memo<'m>>
+    where
+        'a: 'm,
+    {
+        Judge { scene: self.scene, parts: memo, properties }
+    }
+
+    /// The properties that worlds are judged by: of those that a deed breaks none, where deeds are told apart.
+    fn of_worlds(&self) -> Properties {
+        let by_steps = if self.apart { self.properties.broken_by_steps() } else { Properties::default() };
+        by_steps.iter().fold(self.properties, Properties::without)
     }
 
     /// Shows each step from a world that was expanded before.
@@ -131,14 +166,14 @@ impl<'a> Expander<'a> {
         unpack(words, &mut self.world);
         self.actions.clear();
         actions(self.scene, memo, &self.world, &mut self.actions)?;
-        for &action in &self.actions {
-            self.after.clone_from(&self.world);
-            apply(self.scene, memo, &mut self.after, action)?;
+        for place in 0..self.actions.len() {
+            let action = self.actions[place];
+            let deed = self.take(memo, action)?;
             let places = self.symmetry.settle(memo, &mut self.after)?;
             let winner = self.winner(memo, action, places)?;
             self.found.clear();
             pack(&self.after, &mut self.found);
-            show(&Taken { action, words: &self.found, places, winner });
+            show(&Taken { action, words: &self.found, places, winner, deed });
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! A search for "it wins in the end" would miss them: whoever waits keeps trying, and no schedule ever ends.
 
-use super::expand::{Expander, Hit, Taken};
+use super::expand::{Hit, Taken};
 use super::parts::{Look, Parts, Stage};
 use super::property::{Properties, Property};
 use super::route::Atlas;
@@ -21,13 +21,18 @@ struct Future<'a> {
 impl Atlas<'_> {
     /// The nearest worlds in which one of those who try without end can win no more, and how far they are: nobody
     /// ([`Property::CanBeTakenAgain`]), or not everybody ([`Property::NobodyShutOut`]).
-    pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(Property, u32, Vec<Hit>)> {
+    ///
+    /// Where deeds are told apart, all steps into such a world instead, by their depth.
+    pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(u32, Vec<Hit>)> {
         let asked: Vec<Property> = properties.iter().filter(|property| property.is_about_the_future()).collect();
         if asked.is_empty() {
             return Vec::new();
         }
         let mut future = Future { atlas: *self, can_win: vec![0; self.visited.index_bound()] };
         while future.look_back() {}
+        if self.search.apart {
+            return future.entries(&asked);
+        }
         asked.into_iter().filter_map(|property| future.nearest(property)).collect()
     }
 }
@@ -35,8 +40,8 @@ impl Atlas<'_> {
 impl Future<'_> {
     /// Goes once through all worlds, the farthest first: whether anything was learnt.
     fn look_back(&mut self) -> bool {
-        let Atlas { scene, memo, symmetry, visited, levels, .. } = self.atlas;
-        let mut expander = Expander::new(scene, symmetry.clone(), Properties::default());
+        let Atlas { memo, visited, levels, .. } = self.atlas;
+        let mut expander = self.atlas.expander();
         let mut learnt = false;
         for depth in (0..levels.count()).rev() {
             for at in levels.worlds(depth) {
@@ -59,13 +64,33 @@ impl Future<'_> {
         learnt
     }
 
-    fn nearest(&self, property: Property) -> Option<(Property, u32, Vec<Hit>)> {
+    fn nearest(&self, property: Property) -> Option<(u32, Vec<Hit>)> {
         let levels = self.atlas.levels;
         (0..levels.count()).find_map(|depth| {
             let lost = levels.worlds(depth).filter(|at| self.is_lost(*at, property));
-            let hits: Vec<Hit> = lost.map(|at| Hit { property, at, by: None }).collect();
-            (!hits.is_empty()).then_some((property, depth, hits))
+            let hits: Vec<Hit> = lost.map(|at| Hit { property, deed: None, at, by: None }).collect();
+            (!hits.is_empty()).then_some((depth, hits))
         })
+    }
+
+    /// For each level, the steps from a world in which not all is lost into one in which it is, and whose deeds they are.
+    fn entries(&self, asked: &[Property]) -> Vec<(u32, Vec<Hit>)> {
+        let Atlas { memo, visited, levels, .. } = self.atlas;
+        let mut expander = self.atlas.expander();
+        let entries = |depth: u32| {
+            let mut hits = Vec::new();
+            for at in levels.worlds(depth) {
+                let hopeful: Vec<Property> = asked.iter().copied().filter(|it| !self.is_lost(at, *it)).collect();
+                let known = expander.steps(memo, visited.words(at), |taken| {
+                    let Some(next) = visited.find(taken.words) else { return };
+                    let lost = hopeful.iter().filter(|property| self.is_lost(next, **property));
+                    hits.extend(lost.map(|&property| Hit { property, deed: taken.deed, at, by: Some(taken.action) }));
+                });
+                debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
+            }
+            (depth, hits)
+        };
+        (0..levels.count()).map(entries).collect()
     }
 
     /// Who is neither done nor dead: nobody else can win.
@@ -82,7 +107,7 @@ impl Future<'_> {
     fn is_lost(&self, at: Index, property: Property) -> bool {
         // After the leap the clock stands still: what is begun then would be over later, but there is no later. Before it,
         // everybody can end what they are doing, let the leap pass and try anew, so that no way is missed.
-        if self.atlas.scene.has_leapt(tick_of(self.atlas.visited.words(at))) {
+        if self.atlas.search.scene.has_leapt(tick_of(self.atlas.visited.words(at))) {
             return false;
         }
         let waiting = self.those(at, |look| look.wants_for_ever);

@@ -56,39 +56,55 @@ impl<P: Parts> Judge<'_, P> {
     /// Two believe at once.
     fn overlaps(&self, world: &World<P::Node, P::Actor>) -> Result<Properties, P::Miss> {
         let mut violated = Properties::default();
-        let clients = &self.scene.clients;
-        for (one, actor) in world.actors.iter().enumerate() {
-            if self.parts.look(one, actor)?.believes_until <= world.left.tick {
-                continue;
-            }
-            for (other, actor) in world.actors.iter().enumerate().skip(one + 1) {
-                if self.parts.look(other, actor)?.believes_until <= world.left.tick
-                    || clients[one].lock != clients[other].lock
-                {
-                    continue;
-                }
-                let property = match (clients[one].locker.mode(), clients[other].locker.mode()) {
-                    (Mode::Exclusive, Mode::Exclusive) => Property::MutualExclusion,
-                    (Mode::Shared, Mode::Shared) => continue,
-                    (Mode::Shared, Mode::Exclusive) | (Mode::Exclusive, Mode::Shared) => Property::ReaderExcludesWriter,
-                };
-                if self.properties.has(property) {
-                    violated = violated.with(property);
-                }
+        for one in 0..world.actors.len() {
+            for other in one + 1..world.actors.len() {
+                let clash = self.clash(one, other, world)?;
+                violated = clash.filter(|clash| self.properties.has(*clash)).map_or(violated, |it| violated.with(it));
             }
         }
         Ok(violated)
     }
 
+    /// What it violates, if anything, that these two believe at once.
+    pub(super) fn clash(
+        &self,
+        one: usize,
+        other: usize,
+        world: &World<P::Node, P::Actor>,
+    ) -> Result<Option<Property>, P::Miss> {
+        let (clients, tick) = (&self.scene.clients, world.left.tick);
+        let is_after_another = clients[one].lock != clients[other].lock;
+        if is_after_another || self.parts.look(one, &world.actors[one])?.believes_until <= tick {
+            return Ok(None);
+        }
+        if self.parts.look(other, &world.actors[other])?.believes_until <= tick {
+            return Ok(None);
+        }
+        Ok(match (clients[one].locker.mode(), clients[other].locker.mode()) {
+            (Mode::Exclusive, Mode::Exclusive) => Some(Property::MutualExclusion),
+            (Mode::Shared, Mode::Shared) => None,
+            (Mode::Shared, Mode::Exclusive) | (Mode::Exclusive, Mode::Shared) => Some(Property::ReaderExcludesWriter),
+        })
+    }
+
     /// Somebody's lease is running, and the server says that the lock is not theirs.
     fn breaks_a_lease(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        for (who, actor) in world.actors.iter().enumerate() {
-            let look = self.parts.look(who, actor)?;
-            if look.has_until > world.left.tick && !self.parts.stands(who, actor, &world.node, world.left.tick)? {
+        for who in 0..world.actors.len() {
+            if self.is_robbed(who, world)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether this client has a lock whose lease is running.
+    pub(super) fn has_one(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        Ok(self.parts.look(who, &world.actors[who])?.has_until > world.left.tick)
+    }
+
+    /// Whether this client has a lock whose lease is running, and the server says that it is not this client's.
+    pub(super) fn is_robbed(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        Ok(self.has_one(who, world)? && !self.parts.stands(who, &world.actors[who], &world.node, world.left.tick)?)
     }
 
     /// Nobody is in the middle of anything, nothing went wrong, what stands on the server is nobody's; and yet a newcomer
@@ -108,7 +124,12 @@ impl<P: Parts> Judge<'_, P> {
                 return Ok(false);
             }
         }
-        self.parts.refuses_newcomers(&world.node, tick.saturating_add(1))
+        for like in self.scene.protocols() {
+            if self.parts.refuses_newcomer(like, &world.node, tick.saturating_add(1))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A release makes another client lose what it has.

@@ -1,17 +1,20 @@
 //! A world's parts as small ids, with a memory of every step that was taken before: the protocols and the server run once
 //! per distinct question.
 
+mod deeds;
 mod exchanges;
 mod keys;
 mod retimings;
 
 use rustc_hash::FxHashMap;
 
+use deeds::Deeds;
 use exchanges::{Exchanged, Exchanges};
 use keys::{ask_key, at, pair, small, tell_key};
 use retimings::{Retimed, Retimings};
 
 use super::actor::Actor;
+use super::deed::{Deed, DeedId, Doer};
 use super::intern::{Interner, Part};
 use super::node::Node;
 use super::parts::{Asked, Glance, Look, Parts, Told};
@@ -39,7 +42,8 @@ pub(super) struct Memo<'a> {
     writes: FxHashMap<(u64, u32), u32>,
     stands: FxHashMap<(u64, u32), bool>,
     touches: FxHashMap<(u64, u32), bool>,
-    refuses: FxHashMap<u64, bool>,
+    refuses: FxHashMap<(u64, u32), bool>,
+    deeds: Deeds,
     exchanges: Exchanges,
     retimings: Option<Retimings>,
 }
@@ -54,7 +58,9 @@ pub(super) enum Question {
     Write { who: usize, actor: u32, node: u32 },
     Stands { who: usize, actor: u32, node: u32, tick: u16 },
     Touches { who: usize, before: u32, after: u32, tick: u16 },
-    RefusesNewcomers { node: u32, tick: u16 },
+    RefusesNewcomer { like: usize, node: u32, tick: u16 },
+    Deed(Doer<u32>),
+    Harmed { actor: u32, by: DeedId },
     Exchanged(Exchanged),
     Retimed(Retimed),
 }
@@ -88,6 +94,7 @@ impl<'a> Memo<'a> {
             stands: FxHashMap::default(),
             touches: FxHashMap::default(),
             refuses: FxHashMap::default(),
+            deeds: Deeds::new(),
             exchanges: Exchanges::default(),
             retimings: scene.horizon.map(|horizon| Retimings::new(scene, horizon)),
         }
@@ -108,6 +115,26 @@ impl<'a> Memo<'a> {
     /// What is known of moves in time, if the clock never ends.
     pub(super) fn retimings(&self) -> Option<&Retimings> {
         self.retimings.as_ref()
+    }
+
+    /// Which deed it is.
+    pub(super) fn deed(&self, doer: Doer<u32>) -> Result<DeedId, Question> {
+        self.deeds.number(doer).ok_or(Question::Deed(doer))
+    }
+
+    /// The deed of this number.
+    pub(super) fn deed_of(&self, number: DeedId) -> &Deed {
+        self.deeds.get(number)
+    }
+
+    /// The client to which this was done.
+    pub(super) fn harmed(&self, actor: u32, by: DeedId) -> Result<u32, Question> {
+        self.deeds.harmed(actor, by).ok_or(Question::Harmed { actor, by })
+    }
+
+    /// What was done to this client.
+    pub(super) fn harmed_by(&self, actor: u32) -> Option<DeedId> {
+        self.actors.get(actor).harmed_by
     }
 
     /// How often a protocol ran, and the server.
@@ -150,9 +177,17 @@ impl<'a> Memo<'a> {
                 let Ok(touches) = whole.touches(who, self.nodes.get(before), self.nodes.get(after), tick);
                 self.touches.insert((pair(before, after), at(tick, who)), touches);
             }
-            Question::RefusesNewcomers { node, tick } => {
-                let Ok(refuses) = whole.refuses_newcomers(self.nodes.get(node), tick);
-                self.refuses.insert(pair(node, tick.into()), refuses);
+            Question::RefusesNewcomer { like, node, tick } => {
+                let Ok(refuses) = whole.refuses_newcomer(like, self.nodes.get(node), tick);
+                self.refuses.insert((pair(node, tick.into()), small(like)), refuses);
+            }
+            Question::Deed(doer) => {
+                let deed = self.scene.deed(doer.map(|actor| self.actors.get(actor)));
+                self.deeds.learn(doer, deed);
+            }
+            Question::Harmed { actor, by } => {
+                let after = self.actor(Actor { harmed_by: Some(by), ..self.actors.get(actor).clone() });
+                self.deeds.learn_harmed(actor, by, after);
             }
             Question::Exchanged(question) => {
                 let after = match question.part(&self.actors, &self.nodes) {
@@ -253,9 +288,9 @@ impl Parts for Memo<'_> {
         known.ok_or(Question::Touches { who, before: *before, after: *after, tick })
     }
 
-    fn refuses_newcomers(&self, node: &u32, tick: u16) -> Result<bool, Question> {
-        let known = self.refuses.get(&pair(*node, tick.into())).copied();
-        known.ok_or(Question::RefusesNewcomers { node: *node, tick })
+    fn refuses_newcomer(&self, like: usize, node: &u32, tick: u16) -> Result<bool, Question> {
+        let known = self.refuses.get(&(pair(*node, tick.into()), small(like))).copied();
+        known.ok_or(Question::RefusesNewcomer { like, node: *node, tick })
     }
 
     fn glance(&self, node: &u32) -> Result<Glance, Question> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::conduct::Ended;
+use super::deed::{Deed, Doer};
 use super::property::Property;
 use super::rules::apply;
 use super::scene::Scene;
@@ -10,26 +11,35 @@ use super::scribe::{Heard, Scribe, Write};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
-use crate::lock::{Acquired, Extended, Hold, Mode, Released, Why};
+use crate::lock::{Acquired, Extended, Hold, Mode, Why};
 use crate::sim::Stored;
 use crate::wire::{Key, MonoTime};
 
 impl Scene {
     /// A schedule of this scene, told step by step, as a violation of this property.
     pub fn narrate(&self, property: Property, actions: &[Action]) -> Trace {
+        self.narrate_blaming(property, None, actions)
+    }
+
+    /// The same, where it is known which deed is to blame.
+    pub(super) fn narrate_blaming(&self, property: Property, deed: Option<&Deed>, actions: &[Action]) -> Trace {
         let keys = self.keys();
         let mut world = self.world();
         let mut worlds = vec![world.clone()];
         let mut steps = Vec::new();
+        let mut blamed = None;
         for &action in actions {
             let scribe = Scribe { whole: Whole(self), heard: Heard::default().into() };
             let before = self.shot(&keys, &world);
-            let Ok(_) = apply(self, &scribe, &mut world, action);
+            let Ok(exchanged) = apply(self, &scribe, &mut world, action);
+            if deed.is_some_and(|deed| *deed == self.deed(Doer::of(action, exchanged.as_ref(), world.left.tick))) {
+                blamed = Some(steps.len());
+            }
             let after = self.shot(&keys, &world);
             steps.push(self.step(action, &world, scribe.heard.into_inner(), (before, after)));
             worlds.push(world.clone());
         }
-        let blame = self.blame(property, actions, &worlds);
+        let blame = blamed.or_else(|| self.blame(property, actions, &worlds));
         let mut trace = Trace {
             version: Trace::VERSION,
             property,
@@ -89,26 +99,14 @@ impl Scene {
     }
 
     fn ending(&self, ended: &Ended) -> String {
+        let name = ended.name();
         match ended {
-            Ended::Acquired(Acquired::Won(hold)) => format!("holds until {}", Millis(self.end_ms(hold))),
-            Ended::Acquired(Acquired::Held(held)) => match held.why {
-                Why::Live => "is refused: the lock is held".to_owned(),
-                Why::LostTakeover => "loses the takeover".to_owned(),
-                Why::Vanished => "is refused: the key has vanished".to_owned(),
-                Why::Unreadable => "is refused: the value is unreadable".to_owned(),
-                Why::NoMajority => format!("is refused: {}", held.votes),
-            },
-            Ended::Extended(Extended::Until(hold)) => format!("extends until {}", Millis(self.end_ms(hold))),
-            Ended::Extended(Extended::Intruded(_)) => "learns of an intrusion, and stops".to_owned(),
-            Ended::Extended(Extended::Lost) => "learns that the lock is lost".to_owned(),
-            Ended::Extended(Extended::NotSpoken) => "cannot extend".to_owned(),
-            Ended::Released(Released::Freed) => "has freed the lock".to_owned(),
-            Ended::Released(Released::Lost) => "had lost the lock".to_owned(),
-            Ended::Released(Released::Intruded) => "has freed what was its own, and learns of an intrusion".to_owned(),
-            Ended::Released(Released::LeftAlone) => "leaves the key alone".to_owned(),
-            Ended::Released(Released::StillHeld) => "gives its own back, and the lock is still held".to_owned(),
-            Ended::Disclaimed => "has made sure that nothing stays behind".to_owned(),
-            Ended::Failed(fault) => format!("fails: {fault}"),
+            Ended::Acquired(Acquired::Won(hold)) | Ended::Extended(Extended::Until(hold)) => {
+                format!("{name} until {}", Millis(self.end_ms(hold)))
+            }
+            Ended::Acquired(Acquired::Held(held)) if held.why == Why::NoMajority => format!("{name}: {}", held.votes),
+            Ended::Failed(fault) => format!("{name}: {fault}"),
+            Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(_) | Ended::Disclaimed => name.to_owned(),
         }
     }
 

@@ -33,8 +33,8 @@ pub(super) trait Parts {
     fn stands(&self, who: usize, actor: &Self::Actor, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a client's key is not the same on both.
     fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
-    /// Whether a newcomer, of whatever protocol there is, would be refused if it tried now.
-    fn refuses_newcomers(&self, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// Whether a newcomer that speaks as this client does would be refused if it tried now.
+    fn refuses_newcomer(&self, like: usize, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// What can be said of a server's side by itself.
     fn glance(&self, node: &Self::Node) -> Result<Glance, Self::Miss>;
 }

@@ -7,7 +7,7 @@ use super::expand::{Expander, Hit, Taken};
 use super::memo::Memo;
 use super::places::Places;
 use super::property::Properties;
-use super::scene::Scene;
+use super::search::Search;
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, Visited, hash};
 use super::world::Action;
@@ -15,7 +15,7 @@ use super::world::Action;
 /// What a search leaves behind: every world, and how far each is from the start.
 #[derive(Clone, Copy)]
 pub(super) struct Atlas<'a> {
-    pub(super) scene: &'a Scene,
+    pub(super) search: &'a Search<'a>,
     pub(super) memo: &'a Memo<'a>,
     pub(super) symmetry: &'a Symmetry,
     pub(super) visited: &'a Visited,
@@ -51,7 +51,7 @@ impl Atlas<'_> {
     /// The best way to one of these violations, which are so many steps from the start.
     pub(super) fn route(&self, hits: &[Hit], length: u32) -> Vec<Action> {
         let mut costs = vec![Costs::default(); length as usize + 1];
-        let nothing: Box<[u64]> = vec![0; self.scene.clients.len() + 1].into();
+        let nothing: Box<[u64]> = vec![0; self.search.scene.clients.len() + 1].into();
         for hit in hits.iter().filter(|hit| hit.by.is_none()) {
             costs[length as usize].insert(self.visited, hit.at, nothing.clone());
         }
@@ -62,8 +62,9 @@ impl Atlas<'_> {
         walker.walk()
     }
 
-    fn expander(&self) -> Expander<'_> {
-        Expander::new(self.scene, self.symmetry.clone(), Properties::default())
+    /// Goes the ways again that were gone, and judges nothing.
+    pub(super) fn expander(&self) -> Expander<'_> {
+        Expander::new(self.search, self.symmetry.clone(), Properties::default())
     }
 }
 
@@ -88,7 +89,7 @@ impl Walker<'_> {
         for at in self.atlas.levels.worlds(depth) {
             let onwards = self.onwards(at, depth);
             if !onwards.is_empty() {
-                let last = 0..=self.atlas.scene.clients.len();
+                let last = 0..=self.atlas.search.scene.clients.len();
                 let best =
                     last.map(|last| onwards.iter().map(|onward| self.cost(depth, onward, last)).min().unwrap_or(0));
                 let best = best.collect();
@@ -100,7 +101,7 @@ impl Walker<'_> {
     fn walk(&mut self) -> Vec<Action> {
         let (mut at, mut places) = self.atlas.first;
         let mut names = places.inverse();
-        let mut last = self.atlas.scene.clients.len();
+        let mut last = self.atlas.search.scene.clients.len();
         let mut route = Vec::new();
         for depth in 0..self.length {
             let onwards = self.onwards(at, depth);
@@ -138,7 +139,7 @@ impl Walker<'_> {
     /// What it costs to go this way to the end, if this client acted last: changes of client first, then how early the
     /// clock ticks.
     fn cost(&self, depth: u32, onward: &Onward, last: usize) -> u64 {
-        let nobody = self.atlas.scene.clients.len();
+        let nobody = self.atlas.search.scene.clients.len();
         let actor = actor(onward.action);
         let changes = actor.is_some_and(|actor| last != nobody && actor != last);
         let early = if onward.action == Action::Tick { self.length - depth } else { 0 };

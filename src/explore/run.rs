@@ -2,7 +2,7 @@
 
 use std::{panic, thread};
 
-use super::expand::{Expander, Outbox};
+use super::expand::{Expander, Hit, Outbox};
 use super::memo::Memo;
 use super::met::{AllMet, Met};
 use super::places::Places;
@@ -85,8 +85,27 @@ impl<'a> Run<'a> {
             runs: self.memo.runs(),
             end,
             unjudged,
-            violations: self.met.in_order().into_iter().map(|met| self.violation(met)).collect(),
+            violations: self.violations(),
         }
+    }
+
+    /// Notes what a level has brought, if it is the doing of those who are asked about.
+    fn note(&mut self, hits: &[Hit], depth: u32) {
+        let Self { search, memo, met, .. } = self;
+        match search.suspect {
+            None => met.note(hits, depth),
+            Some(suspect) => {
+                let is_suspect =
+                    |hit: &&Hit| hit.deed.is_some_and(|deed| memo.deed_of(deed).by.as_deref() == Some(suspect));
+                met.note(&hits.iter().copied().filter(|hit| is_suspect(&hit)).collect::<Vec<_>>(), depth);
+            }
+        }
+    }
+
+    fn violations(&self) -> Vec<Violation> {
+        let mut violations: Vec<Violation> = self.met.all().iter().map(|met| self.violation(met)).collect();
+        violations.sort_by(|one, other| one.order().cmp(&other.order()));
+        violations
     }
 
     /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
@@ -97,22 +116,24 @@ impl<'a> Run<'a> {
             return unjudged.chain(properties.iter().filter(|property| property.is_about_the_future())).collect();
         }
         let unjudged = unjudged.collect();
-        let lost = self.atlas().lost_for_ever(properties);
-        self.met.extend(lost);
+        for (depth, hits) in self.atlas().lost_for_ever(properties) {
+            self.note(&hits, depth);
+        }
         unjudged
     }
 
     fn atlas(&self) -> Atlas<'_> {
         let Self { search, symmetry, memo, visited, levels, first, .. } = self;
-        Atlas { scene: search.scene, memo, symmetry, visited, levels, first: *first }
+        Atlas { search, memo, symmetry, visited, levels, first: *first }
     }
 
     fn violation(&self, met: &Met) -> Violation {
         let search = self.search;
         let mut actions = self.atlas().route(&met.hits, met.length);
         search.scene.in_order_of_appearance(&mut actions);
-        let trace = search.scene.narrate(met.property, &actions);
-        Violation { property: met.property, actions, trace }
+        let deed = met.deed.map(|deed| self.memo.deed_of(deed).clone());
+        let trace = search.scene.narrate_blaming(met.property, deed.as_ref(), &actions);
+        Violation { property: met.property, deed, actions, trace }
     }
 
     fn go_on(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {
@@ -146,7 +167,7 @@ impl<'a> Run<'a> {
             self.store(&outboxes);
             for outbox in &outboxes {
                 self.steps += outbox.steps;
-                self.met.note(&outbox.violations, depth);
+                self.note(&outbox.violations, depth);
             }
             let progress = Progress { worlds: self.visited.len(), depth, bytes: self.visited.bytes() };
             watch(&progress);
@@ -195,7 +216,7 @@ impl<'a> Run<'a> {
     }
 
     fn expander(&self) -> Expander<'a> {
-        Expander::new(self.search.scene, self.symmetry.clone(), self.search.properties)
+        Expander::new(&self.search, self.symmetry.clone(), self.search.properties)
     }
 
     /// Stores what a batch has brought: each shard by one thread, in the order of the batch.

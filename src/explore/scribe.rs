@@ -78,8 +78,8 @@ impl Parts for Scribe<'_> {
         self.whole.touches(who, before, after, tick)
     }
 
-    fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
-        self.whole.refuses_newcomers(node, tick)
+    fn refuses_newcomer(&self, like: usize, node: &Node, tick: u16) -> Result<bool, Infallible> {
+        self.whole.refuses_newcomer(like, node, tick)
     }
 
     fn glance(&self, node: &Node) -> Result<Glance, Infallible> {

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::deed::Deed;
 use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::trace::Trace;
@@ -19,6 +20,8 @@ pub struct Search<'a> {
     pub(super) most_worlds: usize,
     pub(super) most_bytes: usize,
     pub(super) symmetry: bool,
+    pub(super) apart: bool,
+    pub(super) suspect: Option<&'a str>,
     pub(super) stop: Stop,
 }
 
@@ -74,7 +77,8 @@ pub struct Findings {
     /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or nobody tries without end. Phantoms: a dead owner's lock is
     /// still running at the start of a clock that never ends.
     pub unjudged: Vec<Property>,
-    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`].
+    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; if deeds are
+    /// told apart, one for each that breaks it, the shortest first.
     pub violations: Vec<Violation>,
 }
 
@@ -83,11 +87,20 @@ pub struct Findings {
 pub struct Violation {
     /// Which.
     pub property: Property,
+    /// Which deed is to blame, if ways are told [apart](Search::apart) and the property is one that is broken by a step.
+    pub deed: Option<Deed>,
     /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
     /// ticking as late as possible.
     pub actions: Vec<Action>,
     /// That schedule, told step by step.
     pub trace: Trace,
+}
+
+impl Violation {
+    /// By its property, the shortest first.
+    pub(super) fn order(&self) -> impl Ord {
+        (self.property, self.actions.len(), &self.deed)
+    }
 }
 
 impl<'a> Search<'a> {
@@ -100,6 +113,8 @@ impl<'a> Search<'a> {
             most_worlds: 100_000_000,
             most_bytes: 4 << 30,
             symmetry: false,
+            apart: false,
+            suspect: None,
             stop: Stop::Never,
         }
     }
@@ -138,6 +153,22 @@ impl<'a> Search<'a> {
     pub fn symmetry(mut self, symmetry: bool) -> Self {
         self.symmetry = symmetry;
         self
+    }
+
+    /// Each way to break a property for itself, rather than the shortest of all: one violation for each [`Deed`] that is to
+    /// blame. That is the step which breaks the rule; where a lease is broken, or mutual exclusion, the last step by which
+    /// another client changed what the loser had, whenever that was. There are more worlds then: each remembers who was
+    /// harmed by which deed.
+    #[must_use]
+    pub fn apart(mut self, apart: bool) -> Self {
+        self.apart = apart;
+        self
+    }
+
+    /// Only the ways for which a client of this protocol is to blame, told [apart](Self::apart).
+    #[must_use]
+    pub fn blaming(self, protocol: &'a str) -> Self {
+        Self { apart: true, suspect: Some(protocol), ..self }
     }
 
     /// Until then.

@@ -77,15 +77,12 @@ impl Parts for Whole<'_> {
         Ok(before.contents(key, now) != after.contents(key, now))
     }
 
-    fn refuses_newcomers(&self, node: &Node, tick: u16) -> Result<bool, Infallible> {
+    fn refuses_newcomer(&self, like: usize, node: &Node, tick: u16) -> Result<bool, Infallible> {
         let scene = self.0;
         let owner = Owner::new(Token::new([0xee; 16]), 49_999, 1);
-        let refused = |place: usize| {
-            let locker = &scene.clients[place].locker;
-            let mut probe = Probe { node: node.clone(), at: scene.reading(place, tick), scene, tick };
-            !matches!(probe.run(|said| locker.acquire(&owner, said)), Some(Acquired::Won(_)))
-        };
-        Ok(scene.protocols().any(refused))
+        let locker = &scene.clients[like].locker;
+        let mut probe = Probe { node: node.clone(), at: scene.reading(like, tick), scene, tick };
+        Ok(!matches!(probe.run(|said| locker.acquire(&owner, said)), Some(Acquired::Won(_))))
     }
 
     fn glance(&self, node: &Node) -> Result<Glance, Infallible> {
@@ -126,12 +123,14 @@ impl Scene {
     }
 
     /// The place of the first client of each protocol.
-    fn protocols(&self) -> impl Iterator<Item = usize> {
-        let is_first = |place: &usize| {
-            let locker = &self.clients[*place].locker;
-            !self.clients[..*place].iter().any(|earlier| Arc::ptr_eq(&earlier.locker, locker))
-        };
-        (0..self.clients.len()).filter(is_first)
+    pub(super) fn protocols(&self) -> impl Iterator<Item = usize> {
+        (0..self.clients.len()).filter(|place| self.first_like(*place) == *place)
+    }
+
+    /// The place of the first client that speaks as this one does.
+    pub(super) fn first_like(&self, place: usize) -> usize {
+        let locker = &self.clients[place].locker;
+        self.clients[..place].iter().position(|earlier| Arc::ptr_eq(&earlier.locker, locker)).unwrap_or(place)
     }
 }
 

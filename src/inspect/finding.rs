@@ -47,9 +47,7 @@ impl Finding {
         let ends_at = writers.iter().find_map(|writer| writer.ends_at);
         let is_expired = writers.first().map(|writer| is_expired(writer, &readers));
         let hazards = match value {
-            None if sight.exists() && sight.kind != "string" => {
-                Hazard::of_other_type(&sight, is_expired.is_some(), keeps_string)
-            }
+            None if sight.exists() && sight.kind != "string" => Hazard::of_other_type(&sight, &writers, keeps_string),
             Some(_) | None => Hazard::all(&sight, &writers, &readers, ends_at, is_expired),
         };
         let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());

@@ -74,10 +74,12 @@ const SKEW: Duration = Duration::from_secs(1);
 impl Hazard {
     /// All of them, where the key is no string: a lock of its own kind, or none; with or without others that would keep a
     /// string there.
-    pub(super) fn of_other_type(sight: &Sight, is_lock: bool, keeps_string: bool) -> Vec<Self> {
+    pub(super) fn of_other_type(sight: &Sight, writers: &[Writer], keeps_string: bool) -> Vec<Self> {
+        let is_lock = !writers.is_empty();
         let strange = (keeps_string || !is_lock).then(|| Self::OtherType { kind: sight.kind.clone() });
-        // Such a lock can stay for ever too.
-        let no_ttl = if is_lock { Self::of_no_ttl(sight, &[]) } else { None };
+        // Such a lock can stay for ever too: nobody reads when it is over.
+        let own = || writers.iter().map(|writer| writer.protocol.name()).collect();
+        let no_ttl = (is_lock && sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: own() });
         strange.into_iter().chain(no_ttl).collect()
     }
 

@@ -26,6 +26,8 @@ pub struct Lines<R> {
 pub enum Text<'a> {
     /// The line, without its line feed, and its number, counted from 1.
     Line(u64, &'a [u8]),
+    /// The last line, where it has no line feed: whoever wrote it may not have come to its end.
+    Cut(u64, &'a [u8]),
     /// A line of which so much has been seen that it was passed over.
     TooLong(u64),
 }
@@ -44,7 +46,7 @@ impl<R: Read> Lines<R> {
         let mut searched = 0;
         loop {
             if let Some(length) = memchr(b'\n', &self.buffer[self.begin + searched..self.end]) {
-                return Ok(Some(self.hand_out(searched + length, 1)));
+                return Ok(Some(self.hand_out(searched + length, true)));
             }
             searched = self.end - self.begin;
             if searched > LONGEST {
@@ -52,17 +54,21 @@ impl<R: Read> Lines<R> {
             }
             if self.is_over || !self.fill()? {
                 self.is_over = true;
-                return Ok((searched > 0).then(|| self.hand_out(searched, 0)));
+                return Ok((searched > 0).then(|| self.hand_out(searched, false)));
             }
         }
     }
 
-    fn hand_out(&mut self, length: usize, line_feed: usize) -> Text<'_> {
+    fn hand_out(&mut self, length: usize, is_whole: bool) -> Text<'_> {
         let begin = self.begin;
-        self.begin += length + line_feed;
+        self.begin += length + usize::from(is_whole);
         self.number += 1;
         let line = &self.buffer[begin..begin + length];
-        Text::Line(self.number, line.strip_suffix(b"\r").unwrap_or(line))
+        if is_whole {
+            Text::Line(self.number, line.strip_suffix(b"\r").unwrap_or(line))
+        } else {
+            Text::Cut(self.number, line)
+        }
     }
 
     /// Drops all up to the next line feed.
@@ -120,12 +126,18 @@ mod tests {
     }
 
     fn all(text: &[u8], drop: usize) -> Vec<(u64, Option<Vec<u8>>)> {
+        told(text, drop).into_iter().map(|(number, line, _)| (number, line)).collect()
+    }
+
+    /// Each line, and whether it has an end.
+    fn told(text: &[u8], drop: usize) -> Vec<(u64, Option<Vec<u8>>, bool)> {
         let mut lines = Lines::new(Dripping(text, drop));
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             found.push(match line {
-                Text::Line(number, line) => (number, Some(line.to_vec())),
-                Text::TooLong(number) => (number, None),
+                Text::Line(number, line) => (number, Some(line.to_vec()), true),
+                Text::Cut(number, line) => (number, Some(line.to_vec()), false),
+                Text::TooLong(number) => (number, None, true),
             });
         }
         found
@@ -137,6 +149,8 @@ mod tests {
         assert_eq!(all(b"one\r\n\na longer third", 7), expected);
         assert_eq!(all(b"one\n\na longer third\n", 7), expected);
         assert_eq!(all(b"", 7), []);
+        let has_end = |text: &[u8]| told(text, 7).last().map(|(_, _, has_end)| *has_end);
+        assert_eq!((has_end(b"one\ntwo"), has_end(b"one\ntwo\n")), (Some(false), Some(true)));
     }
 
     #[test]

@@ -60,18 +60,18 @@ pub fn plan(
 impl Plan {
     /// Whether every phase was explored to its end, and none has a race that the old clients do not have among themselves.
     pub fn is_safe(&self) -> bool {
-        self.outlooks.iter().all(|outlook| {
-            let is_known = |residual: &Residual| outlook.phase.has_legacy() && !self.is_new(residual);
-            outlook.exhausted && outlook.residuals.iter().all(is_known)
-        })
+        self.outlooks
+            .iter()
+            .all(|outlook| outlook.exhausted && !outlook.residuals.iter().any(|residual| self.is_new(residual)))
     }
 
-    /// Whether the old clients do not have this race among themselves: they do not break that rule, or here it is none of
-    /// them whose step breaks it.
+    /// Whether the old clients do not have this race among themselves: nobody breaks that rule there, or no rule is broken
+    /// there by that deed.
     pub fn is_new(&self, residual: &Residual) -> bool {
-        let is_old = |name: &String| self.fleet.iter().any(|dialect| dialect.name == *name);
-        let before = self.outlooks.first().map(|legacy| legacy.residuals.as_slice()).unwrap_or_default();
-        !residual.by.as_ref().is_none_or(is_old) || before.iter().all(|known| known.property != residual.property)
+        let among_themselves = self.outlooks.iter().filter(|outlook| outlook.phase == Phase::Legacy);
+        let known: Vec<&Residual> = among_themselves.flat_map(|outlook| &outlook.residuals).collect();
+        !known.iter().any(|known| known.property == residual.property)
+            || !known.iter().any(|known| known.deed == residual.deed)
     }
 }
 
@@ -81,17 +81,17 @@ fn look(phase: Phase, scenes: &[Scene], threads: NonZeroUsize, watch: &mut dyn F
     for scene in scenes {
         let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
         let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
-        let search = Search::new(scene).properties(&rules).threads(threads).symmetry(true).most_worlds(MOST_STATES);
+        let search =
+            Search::new(scene).properties(&rules).threads(threads).symmetry(true).most_worlds(MOST_STATES).apart(true);
         let findings = search.run(watch);
         outlook.states += findings.worlds;
         outlook.exhausted &= findings.end == End::Exhausted;
         found.extend(findings.violations);
     }
-    // Of several ways to break one rule in one way the shortest.
+    // Of several schedules that break one rule by the same deed the shortest.
     found.sort_by_key(|violation| violation.actions.len());
     for residual in found.into_iter().map(Residual::of) {
-        let is_known = |known: &Residual| (known.property, known.race) == (residual.property, residual.race);
-        if !outlook.residuals.iter().any(is_known) {
+        if !outlook.residuals.iter().any(|known| known.is_like(&residual)) {
             outlook.residuals.push(residual);
         }
     }

@@ -1,7 +1,7 @@
 //! A race that a phase still has.
 
-use crate::explore::{Property, Step, Trace, Violation};
-use crate::legacy::{self, Check, Dialect, Release};
+use crate::explore::{Deed, Property, Trace, Violation, What};
+use crate::legacy::{self, Candidate, Check, Dialect, Lifetime, Release};
 use crate::wire::Reply;
 
 /// A race that a phase still has: a rule that can be broken, on a shortest way.
@@ -9,8 +9,8 @@ use crate::wire::Reply;
 pub struct Residual {
     /// The rule.
     pub property: Property,
-    /// The protocol of the client whose step breaks it; `None` where that is the clock, or a death.
-    pub by: Option<String>,
+    /// The deed that breaks it.
+    pub deed: Option<Deed>,
     /// The id of the documented race that it is, where its last step tells.
     pub race: Option<&'static str>,
     /// The schedule.
@@ -19,49 +19,68 @@ pub struct Residual {
 
 impl Residual {
     pub(super) fn of(violation: Violation) -> Self {
-        let Violation { property, trace, .. } = violation;
-        let blamed = trace.blame.and_then(|step| trace.steps.get(step));
-        let protocol =
-            |step: &Step| step.exchange.as_ref().and(step.actor).map(|actor| trace.actors[actor].protocol.clone());
-        let by = blamed.and_then(protocol);
-        let dialect = by.as_deref().and_then(legacy::find);
-        let race = dialect.zip(blamed).and_then(|(dialect, step)| race_of(property, dialect, step));
-        Self { property, by, race, trace }
+        let Violation { property, deed, trace, .. } = violation;
+        let blamed = trace.blame.and_then(|step| trace.steps.get(step)?.exchange.as_ref());
+        let race = deed.as_ref().and_then(|deed| {
+            let dialect = legacy::find(deed.by.as_deref()?)?;
+            race_of(property, dialect, &deed.what, blamed.map(|exchange| &exchange.reply))
+        });
+        Self { property, deed, race, trace }
+    }
+
+    /// The protocol of the client that is to blame; `None` where nobody is.
+    pub fn by(&self) -> Option<&str> {
+        self.deed.as_ref()?.by.as_deref()
+    }
+
+    /// Whether both break the same rule by the same deed.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.property, &self.deed, self.race) == (other.property, &other.deed, other.race)
     }
 }
 
-/// Which documented race it is when this step of an old client breaks the rule.
-fn race_of(property: Property, dialect: &Dialect, step: &Step) -> Option<&'static str> {
-    let command = &step.exchange.as_ref()?.command;
-    let deletes = command.is("DEL") || command.is("EVAL") || command.is("EVALSHA") || command.is("EXEC");
-    match property {
-        Property::MutualExclusion | Property::LeaseHonoured | Property::ReleasesOnlyOwn => {}
-        _ => return None,
+/// Which documented race it is when an old client of this dialect breaks the rule by this.
+fn race_of(property: Property, dialect: &Dialect, what: &What, reply: Option<&Reply>) -> Option<&'static str> {
+    let is_taken = matches!(property, Property::MutualExclusion | Property::LeaseHonoured | Property::ReleasesOnlyOwn);
+    match (property, what) {
+        (Property::CanBeTakenAgain, What::Death) => Some(match dialect.ttl.claimed {
+            Lifetime::None => "no-lease-crash",
+            _ => "crash-before-expire",
+        }),
+        (_, What::Lapse) if dialect.candidate == Candidate::AsRead => Some("stamp-written-back"),
+        (_, What::Command(name, outcome)) if is_taken || property == Property::TruthfulOutcome => {
+            match (name.as_str(), *outcome) {
+                ("EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT", _) => Some("late-expire"),
+                _ if !is_taken => None,
+                ("DEL" | "EVAL" | "EVALSHA" | "EXEC", "has freed the lock") => Some(late_release(dialect)),
+                ("DEL", _) => Some("double-takeover"),
+                ("GETSET", "holds") => misread(dialect, reply?),
+                ("GETSET", _) if property == Property::MutualExclusion => Some("stale-stamp-shortens-lease"),
+                ("GETSET", _) => Some("loser-moves-lease"),
+                ("GET", "holds") => Some("taken-without-writing"),
+                ("SET" | "SETEX", "holds" | "tries") if dialect.look.is_some() => Some("get-then-set"),
+                ("SET" | "SETEX", "holds" | "tries") => Some("check-then-set"),
+                _ => None,
+            }
+        }
+        _ => None,
     }
-    if deletes && step.note == "has freed the lock" {
-        return Some(match dialect.release {
-            Release::UnlessTtlZero => "ttl-is-not-ownership",
-            Release::IfValue(Check::NotBelowOwn) => "later-owner-satisfies-ge",
-            Release::IfValue(_) | Release::IfExistsAndValue(_) => "check-then-del",
-            Release::Never
-            | Release::Del
-            | Release::DelSerializedKey
-            | Release::WhileStampAhead { .. }
-            | Release::WithinLease
-            | Release::AfterGetset
-            | Release::IfEqualWatched
-            | Release::Script(_) => "late-unlock",
-        });
-    }
-    if command.is("DEL") {
-        return Some("double-takeover");
-    }
-    let lost = step.note == "loses the takeover";
-    match property {
-        _ if !command.is("GETSET") => None,
-        Property::MutualExclusion if lost => Some("stale-stamp-shortens-lease"),
-        _ if lost => Some("loser-moves-lease"),
-        _ => misread(dialect, &step.exchange.as_ref()?.reply),
+}
+
+/// Which race it is when a release of this dialect takes somebody else's lock.
+fn late_release(dialect: &Dialect) -> &'static str {
+    match dialect.release {
+        Release::UnlessTtlZero => "ttl-is-not-ownership",
+        Release::IfValue(Check::NotBelowOwn) => "later-owner-satisfies-ge",
+        Release::IfValue(_) | Release::IfExistsAndValue(_) => "check-then-del",
+        Release::Never
+        | Release::Del
+        | Release::DelSerializedKey
+        | Release::WhileStampAhead { .. }
+        | Release::WithinLease
+        | Release::AfterGetset
+        | Release::IfEqualWatched
+        | Release::Script(_) => "late-unlock",
     }
 }
 

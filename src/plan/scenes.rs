@@ -16,14 +16,19 @@ use crate::wire::{Command, Key, UnixTime};
 /// Who may take part: a lock of every kind.
 pub(super) struct Cast {
     legacy: Vec<Client>,
+    /// The same with a longer lease.
+    longer_legacy: Vec<Client>,
     bridge: Client,
+    longer_bridge: Client,
     modern: Client,
     /// In whose form the bridge writes.
     pub(super) stamp_of: &'static Dialect,
 }
 
-/// All leases here, in ticks of a second.
+/// Leases here, in ticks of a second. Beside two old clients the third holds for longer, so that not every stamp of one moment
+/// is the same.
 const LEASE: Duration = Duration::from_secs(2);
+const LONGER: Duration = Duration::from_secs(3);
 /// When somebody died, in ticks before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
 /// A lease, a tick until the last of the old clients takes it for over, and the lease of another.
@@ -34,16 +39,20 @@ const A_DEATH: Bounds = Bounds { crashes: 1, afterwards: Some(1_000), ..Bounds::
 impl Cast {
     pub(super) fn new(fleet: &[&'static Dialect], to: &Choice) -> Result<Self, Unbridgeable> {
         let key = Key::from("lock");
-        let lease = Lease::new(LEASE).expect("two seconds are a lease");
+        let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
         let renewed = |client: Client| Client { renew_after: Some(1), ..client };
-        let old = |dialect: &&'static Dialect| {
-            Client::new(dialect.name, Arc::new(legacy::Lock::new(dialect, key.clone(), lease)))
+        let old = |lease: Lease| {
+            let lock = |dialect| Arc::new(legacy::Lock::new(dialect, key.clone(), lease));
+            fleet.iter().map(|dialect| Client::new(dialect.name, lock(dialect))).collect()
         };
+        let across = |bridge: Bridge| renewed(Client::new("bridge", Arc::new(bridge)));
         let bridge = Bridge::new(fleet, key.clone(), lease)?;
         Ok(Self {
             stamp_of: bridge.stamp_of(),
-            legacy: fleet.iter().map(old).collect(),
-            bridge: renewed(Client::new("bridge", Arc::new(bridge))),
+            legacy: old(lease),
+            longer_legacy: old(longer),
+            bridge: across(bridge),
+            longer_bridge: across(Bridge::new(fleet, key.clone(), longer)?),
             modern: renewed(Client::new(to.to_string(), to.locker(new_key(&key), lease))),
         })
     }
@@ -71,18 +80,15 @@ impl Cast {
     /// Three clients each: of the old ones any two, so that every pair of dialects meets.
     fn crowds(&self, phase: Phase) -> Vec<Vec<Client>> {
         let (bridge, modern) = (&self.bridge, &self.modern);
-        let third = |old: &Client| match phase {
-            Phase::LegacyAndBridge => bridge.clone(),
-            Phase::Legacy | Phase::Bridge | Phase::BridgeAndModern | Phase::Modern => old.clone(),
+        let third = |place: usize| match phase {
+            Phase::LegacyAndBridge => self.longer_bridge.clone(),
+            Phase::Legacy | Phase::Bridge | Phase::BridgeAndModern | Phase::Modern => self.longer_legacy[place].clone(),
         };
         match phase {
             Phase::Legacy | Phase::LegacyAndBridge => {
-                let pairs = self
-                    .legacy
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(place, one)| self.legacy[place..].iter().map(move |other| (one, other)));
-                pairs.map(|(one, other)| vec![one.clone(), other.clone(), third(one)]).collect()
+                let legacy = &self.legacy;
+                let pairs = (0..legacy.len()).flat_map(|one| (one..legacy.len()).map(move |other| (one, other)));
+                pairs.map(|(one, other)| vec![legacy[one].clone(), legacy[other].clone(), third(one)]).collect()
             }
             Phase::Bridge => vec![vec![bridge.clone(), bridge.clone(), bridge.clone()]],
             Phase::BridgeAndModern => vec![

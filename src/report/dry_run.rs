@@ -148,9 +148,12 @@ impl Advised {
         let Self { lease_ms, longest_ms, measured, certain } = self;
         let lease = humantime::format_duration(Duration::from_secs_f64(lease_ms / 1e3));
         let longest = shown_ms(Some(*longest_ms));
+        let measured_as = match measured {
+            1 => format!("twice the only hold, {longest}; {}.", if *certain == 1 { "certain" } else { "not certain" }),
+            _ => format!("twice the longest of {measured} holds, {longest}; {certain} of them certain."),
+        };
         format!(
-            "asks for a lease of {lease}: twice the longest of {measured} holds, {longest}; {certain} of them certain.\n  \
-             If all work is alike, 1 in {} is longer than all of these.",
+            "asks for a lease of {lease}: {measured_as}\n  If all work is alike, 1 in {} is longer than all of these.",
             measured + 1
         )
     }
@@ -159,7 +162,10 @@ impl Advised {
 impl Lock {
     /// The lease that its work asks for, and what is missing.
     fn says(&self) -> String {
-        let advice = self.advice.as_ref().map_or("says nothing of a lease: no work was seen".to_owned(), Advised::says);
+        let advice = self
+            .advice
+            .as_ref()
+            .map_or("says nothing of a lease: no work was seen to its end".to_owned(), Advised::says);
         let mut text = format!("{} {advice}\n", self.key);
         let missing = [
             (self.held_at_end, "held when the trace ended, and hold on in the play"),

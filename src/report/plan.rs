@@ -35,6 +35,7 @@ struct Step {
 struct Race {
     property: &'static str,
     race: Option<&'static str>,
+    deed: Option<String>,
     by: Option<String>,
     new: bool,
     steps: usize,
@@ -49,7 +50,8 @@ impl Planned {
             let race = |residual: &Residual| Race {
                 property: residual.property.name(),
                 race: residual.race,
-                by: residual.by.clone(),
+                deed: residual.deed.as_ref().map(ToString::to_string),
+                by: residual.by().map(str::to_owned),
                 new: plan.is_new(residual),
                 steps: residual.trace.steps.len(),
                 says: residual.trace.says.clone(),
@@ -76,7 +78,7 @@ const BAD: Style = AnsiColor::Red.on_default();
 impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
         let mut text = format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
-        text += &format!("\nThe stamp in the old key is written as {} writes it.\n", self.stamp_of);
+        text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
         }
@@ -94,11 +96,12 @@ impl Step {
     fn text(&self) -> String {
         let seen = if self.exhausted { "all of them" } else { "there are more" };
         let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
-        match self.residual.as_slice() {
+        let races = by_race(&self.residual);
+        match races.as_slice() {
             [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
             [first, others @ ..] => {
-                text += &format!("   races     {}\n", first.text());
-                others.iter().for_each(|race| text += &format!("             {}\n", race.text()));
+                text += &format!("   races     {first}\n");
+                others.iter().for_each(|race| text += &format!("             {race}\n"));
             }
         }
         text += &format!("   deploy    {}\n", self.deploy);
@@ -109,11 +112,32 @@ impl Step {
     }
 }
 
+/// A line for each race and whose it is, with the rules that it breaks.
+fn by_race(residual: &[Race]) -> Vec<String> {
+    let mut lines: Vec<(String, bool, Vec<&str>)> = Vec::new();
+    for race in residual {
+        let name = race.name();
+        match lines.iter_mut().find(|(known, new, _)| *known == name && *new == race.new) {
+            Some((_, _, rules)) if rules.contains(&race.property) => {}
+            Some((_, _, rules)) => rules.push(race.property),
+            None => lines.push((name, race.new, vec![race.property])),
+        }
+    }
+    let line = |(name, new, rules): (String, bool, Vec<&str>)| {
+        let new = if new { format!("   {BAD}new{BAD:#}") } else { String::new() };
+        format!("{name} ({}){new}", rules.join(", "))
+    };
+    lines.into_iter().map(line).collect()
+}
+
 impl Race {
-    fn text(&self) -> String {
-        let race = self.race.map_or_else(String::new, |race| format!(": {race}"));
-        let by = self.by.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
-        let new = if self.new { format!("   {BAD}new{BAD:#}") } else { String::new() };
-        format!("{}{race}{by}{new}", self.property)
+    /// The race and whose it is; one that has no name is told.
+    fn name(&self) -> String {
+        match (self.race, &self.by, &self.deed) {
+            (Some(race), Some(by), _) => format!("{race}, by {by}"),
+            (Some(race), None, _) => race.to_owned(),
+            (None, _, Some(deed)) => deed.clone(),
+            (None, _, None) => "nobody's".to_owned(),
+        }
     }
 }

@@ -103,6 +103,7 @@ fn counted(count: u64, thing: &str) -> String {
 fn writers(finding: &Finding) -> String {
     let names: Vec<_> = finding.writers.iter().map(|protocol| protocol.name()).collect();
     match names.as_slice() {
+        [first, second] => format!("{first} or {second}"),
         [first, _, rest @ ..] => format!("{first} or {} others", rest.len() + 1),
         few => few.concat(),
     }

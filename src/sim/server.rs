@@ -79,6 +79,11 @@ impl Server {
         Self { state: State { flavour, ..State::default() } }
     }
 
+    /// From now on it is a server of another kind, with the same keys.
+    pub fn become_a(&mut self, flavour: Flavour) {
+        self.state.flavour = flavour;
+    }
+
     /// Runs one command on a connection at this moment of the server's clock.
     ///
     /// Only whole milliseconds count for expiry. TIME answers in microseconds. A SUBSCRIBE to several channels, which a

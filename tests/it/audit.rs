@@ -3,5 +3,6 @@
 mod fleet;
 mod long;
 mod races;
+mod real;
 mod truth;
 mod written;

@@ -1,6 +1,8 @@
 //! The bridge lock: which fleets it can keep out and with which stamp, what it does on a real server beside old clients,
 //! and what remains possible beside them.
 
+#[cfg(feature = "sim")]
+mod blame;
 mod fleets;
 #[cfg(feature = "sim")]
 mod residual;

@@ -40,9 +40,12 @@ impl Auditor {
                 let script = self.scripts.get(sha1);
                 let claims = script.is_some_and(|script| script.claims);
                 if claims || self.is_lock(name.database, &name.key) {
-                    let before = script.map_or(0, |script| script.before);
-                    let others = running.command.args().iter().skip(2).take(before);
-                    self.join(name, others, Joined::ByItself, running.at);
+                    if let Some((before, parts)) = script.map(|script| (script.before, script.parts.clone())) {
+                        let keys = running.command.args().get(2..).unwrap_or_default();
+                        self.join(name, keys.iter().take(before), Joined::ByItself, running.at);
+                        let parts = parts.iter().filter_map(|place| keys.get(*place));
+                        self.join(name, parts, Joined::AsPart, running.at);
+                    }
                     let told = Told::new(running.line, running.at, running.command.clone());
                     let told = Told { script: Some(sha1), ..told };
                     self.tell(name.database, &name.key, running.client.as_bytes(), told);

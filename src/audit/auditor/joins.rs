@@ -29,7 +29,7 @@ impl Auditor {
         let command = line.command();
         let keys: Vec<&[u8]> = command.args().iter().step_by(2).map(Vec::as_slice).collect();
         let Some((first, others)) = keys.split_first() else { return };
-        let won = Said::new(command.clone(), Reply::Int(1), line.at, number, None);
+        let won = Said::new(command.clone(), Reply::Int(1), line.at, number, None, false);
         if !self.grammar.begins(&Key::new(*first), &won) {
             for key in keys {
                 if self.is_lock(line.database, key) {

@@ -15,7 +15,7 @@ impl Scene {
                 Actor { tries_left: client.tries, ..actor.now(Doing::Holding(hold, work)) }
             }
             (Ended::Extended(Extended::Until(hold)), Doing::Extending(_, work, _)) => {
-                actor.now(Doing::Holding(hold, *work))
+                Actor { harmed_by: None, ..actor.now(Doing::Holding(hold, *work)) }
             }
             // As a driver has it: whoever learns of an intrusion stops, and gives back what is its own.
             (Ended::Extended(Extended::Intruded(hold)), _) => actor.now(Doing::Releasing(hold, Talk::default())),
@@ -42,7 +42,7 @@ impl Scene {
     fn round_over(&self, who: usize, actor: &Actor) -> Actor {
         let rounds_left = actor.rounds_left.less_one();
         let doing = if rounds_left.is_over() { Doing::Done } else { Doing::Resting { until: 0 } };
-        Actor { rounds_left, tries_left: self.clients[who].tries, doing }
+        Actor { rounds_left, tries_left: self.clients[who].tries, ..actor.now(doing) }
     }
 
     /// The connection broke: nobody knows whether the command ran.

@@ -1,10 +1,14 @@
 //! Which fleets can be bridged, and with whose stamp.
 
+#[cfg(feature = "sim")]
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::bridge::{Bridge, Taken, Unbridgeable};
-use lockshift::legacy;
+use lockshift::bridge::{Bridge, Taken, Unbridgeable, new_key};
+use lockshift::legacy::{self, Dialect};
 use lockshift::lock::{Acquired, Lease, Locker, Owner, Token};
+#[cfg(feature = "sim")]
+use lockshift::matrix::meet;
 use lockshift::wire::{Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
 use super::{bridge, fleet, seconds};
@@ -119,5 +123,62 @@ fn a_value_is_judged_by_those_who_could_have_written_it() {
         ("php-getset+php7-getset", "junk", false, "to PHP 8 it is live"),
     ] {
         assert_eq!(takes(names, value, now), is_taken, "{names}, {value}: {why}");
+    }
+}
+
+/// Every pair of dialects that write other parts or read otherwise: bridged, or refused, and then whatever the one is said to take of the
+/// other's it takes or overwrites in the matrix too.
+#[cfg(feature = "sim")]
+#[test]
+fn what_a_refusal_names_the_matrix_shows() {
+    let mut kinds: Vec<&'static Dialect> = Vec::new();
+    for dialect in legacy::catalogue().filter(|dialect| bridge(dialect.name, 10).is_ok()) {
+        let reader = |dialect: &Dialect| dialect.look.map(|look| look.reader);
+        if !kinds.iter().any(|known| (known.form.parts, reader(known)) == (dialect.form.parts, reader(dialect))) {
+            kinds.push(dialect);
+        }
+    }
+    let lock = |name: &str| -> Arc<dyn Locker> { Arc::new(legacy::Lock::new(fleet(name)[0], "k".into(), seconds(10))) };
+    let now = UnixTime::from_secs(1_800_000_000).expect("before 2262");
+    let (mut bridged, mut shown) = (0, 0);
+    for (place, one) in kinds.iter().enumerate() {
+        for other in &kinds[place + 1..] {
+            let Err(refused) = Bridge::new(&[one, other], Key::from("k"), seconds(10)) else {
+                bridged += 1;
+                continue;
+            };
+            let Unbridgeable::NoStamp(taken) = refused else { panic!("{}+{}: {refused}", one.name, other.name) };
+            for Taken { form_of, by, .. } in taken.iter().filter(|taken| taken.form_of != "token") {
+                let verdict = meet(&lock(form_of), &lock(by), now);
+                let is_shown = verdict.steals.is_some() || verdict.clobbers.is_some();
+                assert!(is_shown, "{by} takes what {form_of} writes, but not in the matrix: {verdict:?}");
+                shown += 1;
+            }
+        }
+    }
+    assert!(bridged > shown && shown > 0, "{bridged} pairs have a bridge, {shown} values keep others from one");
+}
+
+/// Both keys of a lock are in one slot of a cluster, whatever braces the old one holds.
+#[test]
+fn the_new_key_is_in_the_slot_of_the_old_one() {
+    for (old, new) in [
+        (&b"invoices"[..], &b"{invoices}:token"[..]),
+        (b"shop:{7}:invoices", b"shop:{7}:invoices:token"),
+        (b"{7}", b"{7}:token"),
+        (b"a{b", b"{a{b}:token"),
+        (b"{{a}}", b"{{a}}:token"),
+        (b"{a}{b}", b"{a}{b}:token"),
+        (b"\xff\x00\r\n", b"{\xff\x00\r\n}:token"),
+    ] {
+        let (old, new) = (Key::new(old.to_vec()), Key::new(new.to_vec()));
+        assert_eq!(new_key(&old), new, "{old}");
+        assert_eq!(new.slot(), old.slot(), "{old}");
+    }
+    // No brace that would be a tag may be put around these: a number that hashes into their slot stands in front.
+    for old in ["{}", "{}invoices", "a{}b", "}a{", "a}b", "}", ""] {
+        let (old, new) = (Key::from(old), new_key(&Key::from(old)));
+        assert_eq!(new.slot(), old.slot(), "{old}");
+        assert!(new.to_string().ends_with(&format!("}}{old}:token")), "{new}");
     }
 }

@@ -142,6 +142,14 @@ fn what_cannot_be_used_is_named() {
     let cut = played(&OVERRUN[..OVERRUN.len() - 40], &["--to", "token", "--lease", "10s"]);
     assert_eq!(cut.code, Some(0));
     assert!(cut.stderr.contains(":14: passed over: "), "{cut:?}");
+    // Whoever only begins says nothing of how long it takes, and one who ends says it once.
+    let one: String = OVERRUN.lines().take(3).map(|line| line.to_owned() + "\n").collect();
+    let begun = played(&one, &["--to", "token", "--lease", "10s"]);
+    assert!(begun.stdout.contains("\nlock says nothing of a lease: no work was seen to its end\n"), "{begun:?}");
+    assert_eq!(lock(&played(&one, &["--to", "token", "--lease", "10s", "--json"]))["advice"], Value::Null);
+    let once = played(&(one + OVERRUN.lines().nth(6).unwrap()), &["--to", "token", "--lease", "10s"]);
+    assert!(once.stdout.contains("lock asks for a lease of 6s: twice the only hold, 2900 ms; "), "{once:?}");
+
     let empty = played("OK\n", &["--to", "token", "--lease", "10s"]);
     assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "no lock was acquired\n"));
 }

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use redis::{Cmd, cmd};
 use serde_json::{Value, json};
 
-use super::command::{Done, done, lockshift_at};
-use crate::server::{Options, Server};
+use super::command::{Done, done, lockshift, lockshift_at};
+use crate::server::{Cluster, Options, Server};
 
 /// The wall clock, in seconds.
 #[expect(clippy::disallowed_methods, reason = "a test writes stamps as the old clients do")]
@@ -210,4 +210,19 @@ fn it_only_reads() {
 
     let replica = Server::with(&Options::new().replica_of(&server));
     crate::patience::until("the replica has the key", || (inspect(&replica).code == Some(0)).then_some(()));
+}
+
+#[test]
+fn a_hash_is_seen_on_whatever_node_of_a_cluster_it_is() {
+    let cluster = Cluster::start();
+    let mut connection = cluster.client().get_connection().unwrap();
+    let url = format!("{}?cluster=true", cluster.masters()[0].url());
+    let owner = "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7";
+    for key in ["a", "b", "c", "d", "e", "f"] {
+        cmd("HSET").arg(key).arg(owner).arg(1).exec(&mut connection).unwrap();
+        let seen = done(lockshift(), ["inspect", key, "--json", "--redis", &url]);
+        assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{key}: {seen:?}");
+        assert_eq!(seen.json()["holders"][0]["owner"], owner, "{key}");
+    }
+    assert!(cluster.keys().iter().all(|keys| *keys > 0), "{:?}", cluster.keys());
 }

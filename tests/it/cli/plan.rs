@@ -17,6 +17,7 @@ fn every_phase_has_its_outlook_and_its_advice() {
         let races = phase["residual"].as_array().unwrap();
         assert_eq!(races.is_empty(), !phase["phase"].as_str().unwrap().contains("legacy"), "{phase}");
         assert!(races.iter().all(|race| race["new"] == false && race["by"] == "jedis-lock"), "{phase}");
+        assert!(races.iter().all(|race| race["deed"].as_str().unwrap().starts_with("jedis-lock, which ")), "{phase}");
         assert!(!phase["deploy"].as_str().unwrap().is_empty() && !phase["back"].as_str().unwrap().is_empty());
         assert!(phase["watch"].as_array().unwrap().iter().all(|line| line.as_str().unwrap().starts_with("lockshift ")));
     }
@@ -47,6 +48,7 @@ fn what_is_no_fleet_or_no_new_lock_is_a_matter_of_usage() {
         ["--fleet", "token", "--to", "token"],
         ["--fleet", "jedis-lock", "--to", "php-getset"],
         ["--fleet", "jedis-lock", "--to", "redisson"],
+        ["--fleet", "jedis-lock", "--to", "redlock"],
     ];
     for args in wrong {
         let ended = done(lockshift(), [&["plan"], &args[..]].concat());

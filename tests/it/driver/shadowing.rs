@@ -1,5 +1,6 @@
 //! Shadow mode: the old lock decides, what the new one says beside it is counted, and nothing else changes for the caller.
 
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use redis::cmd;
 
 use super::gate::Gate;
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token_on};
-use crate::patience::{pause, until};
+use crate::patience::{PATIENCE, pause, until};
 use crate::server::{Options, Server};
 
 const SHADOW: &str = "{k}:shadow";
@@ -23,6 +24,7 @@ in_both_worlds!(
     a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out,
     a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
     a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
+    who_wins_does_not_wait_until_the_shadow_is_taken,
     the_lock_is_given_back_once_its_shadow_is,
     clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
     a_shadow_whose_server_refuses_or_is_gone_troubles_nobody,
@@ -144,6 +146,28 @@ fn a_lock_that_is_lost_with_its_shadow_is_no_double_hold<W: World>() {
     cmd("FLUSHALL").exec(&mut server.connect()).unwrap();
     assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Lost))));
     drop(alice.release(guard));
+    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+}
+
+fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
+    let (server, shadows) = (Server::start(), Server::start());
+    let (alice, alices) = client::<W>(&server, &shadows);
+    let mut gate = Gate::shut(&shadows);
+    let (won, winner) = channel();
+    thread::spawn(move || {
+        let guard = alice.win();
+        won.send((alice, guard)).expect("somebody waits for it");
+    });
+    let (alice, guard) = winner.recv_timeout(PATIENCE).expect("it is won, though its shadow is not");
+    gate.until_waiting(1);
+
+    // Who gives back early waits for both, in their order.
+    let releasing = thread::spawn(move || release(&alice, guard));
+    pause(ms(20));
+    assert_eq!((keys(&server), keys(&shadows)), (vec!["k".to_owned()], vec![]));
+    gate.open();
+    releasing.join().expect("it says what went wrong");
+    assert_eq!((keys(&server), keys(&shadows)), (vec![], vec![]));
     assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
 }
 

@@ -1,0 +1,164 @@
+//! Every protocol that the catalogue knows, spoken to a real server: the audit of what MONITOR lists then knows it by name,
+//! counts what was acquired, and finds nothing.
+
+use std::time::Duration;
+
+use lockshift::audit::Audit;
+use lockshift::driver::Attempt;
+use lockshift::driver::blocking::{Guard, Lock};
+use lockshift::lock::Lease;
+use lockshift::monitor::{Source, Written};
+use lockshift::protocols::{Choice, Generation, Protocol, catalogue, find};
+use lockshift::wire::{Command, Key};
+use redis::Connection;
+
+use super::written::audit;
+use crate::monitor::{self, Monitor};
+use crate::server::{Options, Server, fetched};
+
+/// A protocol as it may be named, and the newer server that it needs, if it does.
+#[derive(Clone, Debug)]
+struct Spoken {
+    protocol: Protocol,
+    written: String,
+    needs: Option<&'static str>,
+}
+
+/// Each protocol as it is, and with each word of each of its settings; a bridge for each dialect that can be bridged.
+fn every() -> Vec<Spoken> {
+    let mut all = Vec::new();
+    for protocol in catalogue() {
+        let mut say = |written: String, needs| all.push(Spoken { protocol, written, needs });
+        say(protocol.name().to_owned(), None);
+        for setting in protocol.settings().iter().filter(|setting| setting.name != "servers") {
+            for word in &setting.words[1..] {
+                let needs = (setting.name == "native").then_some(*word);
+                say(format!("{},{}={word}", protocol.name(), setting.name), needs);
+            }
+        }
+        if protocol.generation() == Generation::Legacy {
+            let bridge = format!("bridge:{}", protocol.name());
+            if find(&bridge).is_ok_and(|it| it.name() != bridge) && bridge.parse::<Choice>().is_ok() {
+                all.push(Spoken { protocol, written: bridge, needs: None });
+            }
+        }
+    }
+    all
+}
+
+/// What really happened at a key.
+#[derive(Debug)]
+struct Truth {
+    spoken: Spoken,
+    /// As it was given, and as the lock has it: some go by a key made of it.
+    keys: [Key; 2],
+    acquired: u64,
+    left: u64,
+}
+
+/// For how long is asked: in milliseconds and in seconds, numbers of many lengths.
+const LEASES: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(3600)];
+
+/// Two clients on a key: one acquires, the other one asks for the lock, the first extends it and gives it back; then the
+/// other one acquires.
+fn played(server: &Server, spoken: &Spoken, lease: Duration) -> Truth {
+    let choice: Choice = spoken.written.parse().unwrap();
+    let key = Key::from(format!("{} for {lease:?}", spoken.written).as_str());
+    let client = || Lock::new(server.connect(), choice.locker(key.clone(), Lease::new(lease).unwrap()));
+    let (alice, bob) = (client(), client());
+    let mut truth = Truth { spoken: spoken.clone(), keys: [key.clone(), alice.key().clone()], acquired: 0, left: 0 };
+    let won = truth.tries(&alice).unwrap_or_else(|| panic!("{}: nobody has it", spoken.written));
+    let shared = elsewhere(|| truth.tries(&bob));
+    shared.into_iter().for_each(|guard| truth.releases(guard));
+    let _ = won.extend().unwrap();
+    truth.releases(won);
+    let next = elsewhere(|| truth.tries(&bob));
+    next.into_iter().for_each(|guard| truth.releases(guard));
+    truth
+}
+
+/// On another thread: some locks are a thread's own.
+fn elsewhere<T: Send>(does: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(does).join().expect("it is well there"))
+}
+
+impl Truth {
+    fn tries(&mut self, client: &Lock<Connection>) -> Option<Guard<Connection>> {
+        match client.try_acquire().unwrap() {
+            Attempt::Won(guard) => {
+                self.acquired += 1;
+                Some(guard)
+            }
+            Attempt::Held(_) | Attempt::TooLate => None,
+            Attempt::Unknown(unknown) => panic!("{unknown}"),
+        }
+    }
+
+    fn releases(&mut self, guard: Guard<Connection>) {
+        let _ = guard.release().unwrap();
+        self.left += 1;
+    }
+}
+
+/// A line as MONITOR has it.
+fn listed(line: &monitor::Line) -> String {
+    let command = Command::from_words(line.words.clone()).unwrap();
+    let address = match line.source {
+        monitor::Source::Client(address) => address.to_string(),
+        monitor::Source::Script => String::new(),
+    };
+    let source = if address.is_empty() { Source::Script } else { Source::Client(address.as_bytes()) };
+    format!("{}\n", Written { at: line.at, database: line.database, source, command: &command })
+}
+
+/// Those who say what others say, word by word, and go by their names here.
+const ALSO: &[(&str, &str)] = &[("redlock", "token")];
+
+/// What is wrong with a protocol whoever speaks it, and is found as often as it is acquired.
+const FLAWED: &[(&str, &str)] = &[
+    ("php-getset-absolute-expire", "absolute-expire"),
+    ("php7-getset-absolute-expire", "absolute-expire"),
+    ("retools-absolute-expire", "absolute-expire"),
+    ("spring-redis-callback", "release-misses-key"),
+];
+
+/// Those who give back by saying nothing: the key's time to live ends.
+const SILENT: &[&str] = &["l2met"];
+
+/// What is wrong with the audit of what these have said.
+fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
+    let Truth { spoken: Spoken { protocol, written, .. }, keys, acquired, left } = truth;
+    let of = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| name == written).map(|(_, it)| *it);
+    let lock = audit.locks.iter().find(|lock| keys.contains(&lock.key));
+    let names = lock.map(|lock| lock.dialects.clone()).unwrap_or_default();
+    let is_named = match written.starts_with("bridge:") {
+        true => names.iter().all(|name| name.starts_with("bridge:")),
+        false => names.iter().any(|name| name == of(ALSO).unwrap_or(protocol.name())),
+    };
+    let tallied = lock.map(|lock| (lock.tally.acquisitions, lock.tally.releases));
+    let left = if SILENT.contains(&written.as_str()) { 0 } else { *left };
+    let races: Vec<_> =
+        audit.findings.iter().filter(|found| keys.contains(&found.key)).map(|found| found.race).collect();
+    let expected: Vec<_> = of(FLAWED).into_iter().flat_map(|race| (0..*acquired).map(move |_| race)).collect();
+    let is_well = tallied == Some((*acquired, left)) && races == expected && is_named;
+    (!is_well).then(|| format!("{}: {tallied:?} for {acquired} and {left}, {races:?}, {names:?}", keys[0]))
+}
+
+#[test]
+fn each_protocol_is_known_by_what_it_says_to_a_real_server() {
+    let all = every();
+    let mut servers: Vec<Option<&str>> = all.iter().map(|spoken| spoken.needs).collect();
+    servers.sort_unstable();
+    servers.dedup();
+    let mut complaints = Vec::new();
+    for needs in servers {
+        let options = needs.map_or_else(Options::new, |needs| Options::new().program(fetched(needs)));
+        let server = Server::with(&options);
+        let mut monitor = Monitor::on(&server);
+        let here = all.iter().filter(|spoken| spoken.needs == needs);
+        let played: Vec<_> = here.flat_map(|it| LEASES.map(|lease| played(&server, it, lease))).collect();
+        let audit = audit(&monitor.take().iter().map(listed).collect::<String>());
+        complaints.extend(played.iter().filter_map(|truth| wrong(truth, &audit)));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}

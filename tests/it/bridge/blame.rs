@@ -1,0 +1,97 @@
+//! Who is to blame: in no schedule of old clients and a bridge is it the bridge, whatever the old clients did before.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lockshift::bridge::Bridge;
+use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
+use lockshift::legacy::{self, Dialect};
+use lockshift::wire::{Command, Key};
+
+use super::{bridge, fleet, seconds};
+
+const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two is not zero");
+
+/// What those who share a lock can break by a step.
+const RULES: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+/// Two of the old clients and a bridge, with these leases in seconds, on an empty key, or after somebody died and left a lock
+/// that never ends by itself.
+struct Meeting {
+    old: [Client; 2],
+    bridge: Client,
+    ticks: u16,
+}
+
+impl Meeting {
+    fn of(dialects: [&'static Dialect; 2], old_secs: u64, bridge: Bridge, ticks: u16) -> Self {
+        let lock = |dialect| Arc::new(legacy::Lock::new(dialect, Key::from("k"), seconds(old_secs)));
+        let [one, other] = dialects;
+        let first = Client::new(one.name, lock(one));
+        let second = if one == other { first.clone() } else { Client::new(other.name, lock(other)) };
+        let bridge = Client { renew_after: Some(1), ..Client::new("bridge", Arc::new(bridge)) };
+        Self { old: [first, second], bridge, ticks }
+    }
+
+    fn scenes(&self) -> [Scene; 2] {
+        let empty = || Scene::new(Bounds::ticks(self.ticks)).grain(Grain::Coarse);
+        let persist = Command::new("PERSIST").arg("k");
+        let after_a_death = empty().after_death_of(&self.old[0], 9).after_command(9, &persist);
+        [empty(), after_a_death].map(|scene| {
+            let everybody = self.old.iter().chain([&self.bridge]);
+            everybody.fold(scene, |scene, client| scene.client(client.clone()))
+        })
+    }
+
+    /// Every schedule of it: how many states there are, and what goes wrong by the bridge.
+    fn blamed(&self) -> (usize, Vec<String>) {
+        let mut states = 0;
+        let mut blamed = Vec::new();
+        for scene in self.scenes() {
+            let search = Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO);
+            let Findings { worlds, end, violations, .. } = search.blaming("bridge").run(&mut |_| {});
+            assert_eq!(end, End::Exhausted);
+            states += worlds;
+            let told = violations.into_iter().map(|it| format!("{}: {:?}: {}", it.property, it.deed, it.trace.says));
+            blamed.extend(told);
+        }
+        (states, blamed)
+    }
+}
+
+/// A bridge holds for a second longer, so that what an old client writes a second later ends in the same moment.
+#[test]
+fn beside_no_old_client_is_a_bridge_to_blame() {
+    let mut bridged = 0;
+    for dialect in legacy::catalogue() {
+        let Ok(bridge) = bridge(dialect.name, 2) else { continue };
+        let (states, blamed) = Meeting::of([dialect; 2], 1, bridge, 2).blamed();
+        assert_eq!(blamed, [""; 0], "{}, {states} states", dialect.name);
+        bridged += 1;
+    }
+    assert_eq!(bridged, legacy::catalogue().count() - 5, "all but those that have no bridge");
+}
+
+/// Longer leases, and longer schedules.
+#[test]
+fn nor_beside_two_dialects_or_for_longer() {
+    for (names, old_secs, bridge_secs) in [
+        ("php-del-takeover+php-del-takeover", 2, 2),
+        ("php-acquired-at+php-acquired-at", 2, 2),
+        ("jedis-lock+jedis-lock", 1, 3),
+        ("jedis-lock+jedis-lock", 3, 1),
+        ("java-getset+java-getset", 2, 3),
+        ("java-getset+java-getset", 6, 2),
+        ("php-getset+java-getset", 1, 2),
+        ("java-getset+thinkphp-lockup", 2, 3),
+        ("redis-py-2.8+servicestack", 2, 3),
+    ] {
+        let dialects = fleet(names);
+        let mut distinct = dialects.clone();
+        distinct.dedup_by_key(|dialect| dialect.name);
+        let bridge = Bridge::new(&distinct, Key::from("k"), seconds(bridge_secs)).expect("it can be bridged");
+        let (states, blamed) = Meeting::of([dialects[0], dialects[1]], old_secs, bridge, 3).blamed();
+        assert_eq!(blamed, [""; 0], "{names}, {old_secs} s and {bridge_secs} s, {states} states");
+    }
+}

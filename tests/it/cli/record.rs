@@ -1,0 +1,150 @@
+//! `lockshift record`: however it ends, what it leaves are whole lines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use redis::cmd;
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::command::{Running, done, lockshift, lockshift_at};
+use crate::patience::until;
+use crate::server::Server;
+
+/// A file to record to, in a folder of its own.
+fn file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.log");
+    (folder, file)
+}
+
+/// Waits until somebody watches this server.
+fn until_watched(server: &Server) {
+    let mut operator = server.connect();
+    until("somebody watches", || {
+        let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
+        clients.contains("cmd=monitor").then_some(())
+    });
+}
+
+/// Sets that many keys, with values of some length.
+fn work(server: &Server, times: u32) {
+    let mut connection = server.connect();
+    for number in 0..times {
+        cmd("SET").arg(format!("k:{number}")).arg("v".repeat(100)).exec(&mut connection).unwrap();
+    }
+}
+
+fn recording(server: &Server, file: &Path) -> Running {
+    let mut command = lockshift_at(server);
+    command.args(["record", "-o"]).arg(file);
+    let running = Running::start(command, [""; 0]);
+    until_watched(server);
+    running
+}
+
+/// How many keys were set in these lines, all of which are whole.
+fn sets(text: &str) -> usize {
+    assert!(text.ends_with('\n') && text.lines().all(|line| line.starts_with('1') && line.ends_with('"')), "{text}");
+    text.lines().filter(|line| line.contains("\"SET\"")).count()
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn who_is_asked_to_end_leaves_the_whole_file_in_place_of_the_one_before() {
+    let server = Server::start();
+    let (folder, file) = file();
+    fs::write(&file, "of yesterday").unwrap();
+    let running = recording(&server, &file);
+    work(&server, 50);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "of yesterday", "the new one is not whole yet");
+    until("all lines have arrived", || {
+        let begun = names(&folder).into_iter().find(|name| name != "trace.log")?;
+        (fs::read_to_string(folder.path().join(begun)).ok()?.lines().count() >= 50).then_some(())
+    });
+    running.signal(Signal::TERM);
+    let done = running.done();
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "", ""));
+    assert_eq!(sets(&fs::read_to_string(&file).unwrap()), 50);
+    assert_eq!(names(&folder), ["trace.log"]);
+}
+
+#[test]
+fn a_server_that_goes_away_leaves_what_came_before() {
+    let mut server = Server::start();
+    let (folder, file) = file();
+    let running = recording(&server, &file);
+    work(&server, 50);
+    server.kill();
+    let done = running.done();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(done.stderr.contains(&server.address().to_string()) && done.stderr.lines().count() == 1, "{done:?}");
+    assert_eq!(sets(&fs::read_to_string(&file).unwrap()), 50);
+    assert_eq!(names(&folder), ["trace.log"]);
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_the_lines_that_are_whole() {
+    let server = Server::start();
+    let (folder, file) = file();
+    let mut shell = Command::new("sh");
+    // A file may have so many blocks of 512 bytes, and who writes more is told instead of killed.
+    let script = r#"trap '' XFSZ; ulimit -f 16; exec "$0" record -o "$1""#;
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).env("REDIS_URL", server.url());
+    let running = Running::start(shell, [""; 0]);
+    until_watched(&server);
+    work(&server, 300);
+    let done = running.done();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(done.stderr.contains("trace.log: ") && done.stderr.contains("what came before is there"), "{done:?}");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!((1..300).contains(&sets(&text)), "{} bytes", text.len());
+    assert_eq!(names(&folder), ["trace.log"]);
+}
+
+#[test]
+fn who_may_not_watch_is_told_so_and_begins_no_file() {
+    let server = Server::start();
+    let (folder, file) = file();
+    let user = ["on", ">sesame", "~*", "+@all", "-monitor"];
+    cmd("ACL").arg("SETUSER").arg("clerk").arg(&user[..]).exec(&mut server.connect()).unwrap();
+    let mut command = lockshift();
+    command.args(["record", "--for", "1s", "-o"]).arg(&file);
+    let refused = done(command, ["--redis", &format!("redis://clerk:sesame@{}/", server.address())]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("monitor") && !refused.stderr.contains("sesame"), "{refused:?}");
+    assert_eq!(names(&folder), [""; 0]);
+
+    let nowhere = done(lockshift_at(&server), ["record", "--for", "1s", "-o", "no/such/folder/trace.log"]);
+    assert_eq!(nowhere.code, Some(3));
+    assert_eq!(nowhere.stderr, "lockshift: no/such/folder/trace.log: there is no directory no/such/folder\n");
+}
+
+#[test]
+fn a_cluster_has_to_be_recorded_server_by_server() {
+    for urls in [&["redis://127.0.0.1:1/?cluster=true"][..], &["redis://127.0.0.1:1/", "redis://127.0.0.1:2/"]] {
+        let refused = done(lockshift(), ["record"].into_iter().chain(urls.iter().flat_map(|url| ["--redis", url])));
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains("each server has a MONITOR of its own: name one"), "{refused:?}");
+    }
+}
+
+#[test]
+fn who_has_read_enough_ends_it_without_a_word() {
+    let server = Server::start();
+    let mut command = lockshift_at(&server);
+    let mut child = command.arg("record").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until_watched(&server);
+    drop(child.stdout.take());
+    let ended = until("it ends", || {
+        work(&server, 10);
+        child.try_wait().unwrap()
+    });
+    let stderr = child.wait_with_output().unwrap().stderr;
+    assert_eq!((ended.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""));
+}
