@@ -194,7 +194,7 @@ impl Auditor {
 
     fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
         if !self.is_lock(database, key) {
-            let mut lock = Lock::new(Key::new(key), database, at);
+            let mut lock = Lock::new(Key::new(key), database, at, self.first_at.unwrap_or(at));
             lock.here.is_known = self.summaries.knows(database, key);
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             self.locks.insert(Name { database, key: key.into() }, lock);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::finding::Finding;
+use super::finding::{Certainty, Finding};
 use crate::wire::Key;
 
 /// So many findings, the latest, may still turn out to be another race, or get more lines that show them.
@@ -40,10 +40,12 @@ struct Group {
 }
 
 impl Findings {
-    /// One more.
+    /// One more. What rests on something that is only likely has other explanations.
     pub(super) fn push(&mut self, finding: Finding) -> Place {
         let place = self.next();
-        self.open.push_back(finding);
+        let is_certain = finding.certainty == Certainty::Certain;
+        let certainty = if is_certain { Certainty::Certain } else { Certainty::Possible };
+        self.open.push_back(Finding { certainty, ..finding });
         if self.open.len() > OPEN {
             self.settle_first();
         }

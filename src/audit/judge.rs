@@ -87,7 +87,7 @@ impl Lock {
         let asked_at = talk.asked_at.unwrap_or(since);
         let ends_at = self.ends_at(ear, kinds, &value, said.at);
         let spots = self.names(&wrote.command).with(self.here.number);
-        let certainty = self.certainty_of(spots);
+        let certainty = self.certainty_of(spots).min(talk.certainty());
         let hold = Hold {
             client: talk.client.clone(),
             kinds,

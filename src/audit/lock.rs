@@ -1,6 +1,7 @@
 //! One key that is a lock: what stands in it, who talks with it, who holds it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -32,6 +33,8 @@ pub(super) struct Lock {
     pub(super) places: HashMap<(usize, u8), usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
     pub(super) last_at: UnixTime,
+    /// When the trace began.
+    began_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
 }
@@ -81,6 +84,8 @@ pub(super) struct Change {
     pub(super) written: Option<Arc<Written>>,
 }
 
+/// For so long after the trace began, whoever is heard for the first time may be in the middle of something.
+const EARLY: Duration = Duration::from_secs(60);
 /// With so many clients a lock talks at a time; connections come and go.
 const MOST_TALKS: usize = 256;
 
@@ -89,7 +94,7 @@ const SESSION: Session = Session(1);
 
 impl Lock {
     /// A key of which nothing is known yet.
-    pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
+    pub(super) fn new(key: Key, database: u32, at: UnixTime, began_at: UnixTime) -> Self {
         Self {
             here: Spot::new(key),
             beside: Vec::new(),
@@ -99,6 +104,7 @@ impl Lock {
             places: HashMap::default(),
             holds: Vec::new(),
             last_at: at,
+            began_at,
             episodes: None,
         }
     }
@@ -135,7 +141,7 @@ impl Lock {
         if self.talks[place].has_won {
             self.here.winners.note(self.talks[place].kinds);
         }
-        self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        self.learn(place, &said, &change);
         if !beside.is_empty() {
             self.look_beside(ear, place, &said, beside);
         }
@@ -146,6 +152,19 @@ impl Lock {
         let talk = &self.talks[place];
         let left = talk.standing().left;
         Some((left, talk.said.last()?.clone())).filter(|_| talk.holds && !left.is_empty())
+    }
+
+    /// Whether it is known from now on what stands in the key. An empty key is no proof by itself: what stood in it before the
+    /// trace began is in no line. But whoever gives back what it was seen to take has had it.
+    pub(super) fn learn(&mut self, place: usize, said: &Said, change: &Change) {
+        let is_given_back = self.talks[place].has_won && change.before.is_some() && change.after.is_none();
+        if self.here.is_known || !is_given_back && !self.is_beyond_doubt(said) {
+            return;
+        }
+        self.here.is_known = true;
+        // What everybody said was understood by answers that were guessed.
+        let home = self.here.home;
+        self.talks.iter_mut().filter(|talk| talk.home == home).for_each(Talk::forget_kinds);
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.
@@ -219,7 +238,8 @@ impl Lock {
             self.forget_a_talk();
         }
         self.places.insert((client.as_ptr().addr(), home), self.talks.len());
-        self.talks.push(Talk::new(client.clone(), home, grammar, said.at));
+        let is_whole = said.claims() || said.at.saturating_since(self.began_at) >= EARLY;
+        self.talks.push(Talk::new(client.clone(), home, grammar, said.at, is_whole));
         self.talks.len() - 1
     }
 

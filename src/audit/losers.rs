@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::finding::Finding;
+use super::finding::{Certainty, Finding};
 use super::findings::Place;
 use super::hold::Disturbed;
 use super::lock::{Ear, Lock};
@@ -46,7 +46,7 @@ impl Lock {
             at: said.at,
             clients: vec![hold.client.clone(), client.clone()],
             lines: vec![hold.line, said.line],
-            certainty: hold.certainty.min(self.certainty()),
+            certainty: hold.certainty.min(self.certainty()).min(talk.certainty()),
             says: format!(
                 "{client} lost the takeover to {} and left {} in the place of {}",
                 hold.client,
@@ -80,7 +80,7 @@ impl Lock {
             at: said.at,
             clients: vec![client.clone()],
             lines,
-            certainty: self.certainty(),
+            certainty: self.certainty().min(self.talk_with(client).map_or(Certainty::Certain, Talk::certainty)),
             says: format!(
                 "{client} takes itself for the loser and leaves {} in a lock that nobody holds: {why}",
                 Printable(said.writes().unwrap_or_default())

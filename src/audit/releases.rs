@@ -87,7 +87,7 @@ impl Lock {
             at: said.at,
             clients: vec![robbed.client.clone(), client.clone()],
             lines,
-            certainty: robbed.certainty,
+            certainty: robbed.certainty.min(self.talks[place].certainty()),
             says: format!("{client} deletes the lock that {} holds since line {}", robbed.client, robbed.line),
         });
     }

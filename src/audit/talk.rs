@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::finding::Certainty;
 use super::grammar::{Course, Grammar, Standing};
 use super::hold::Written;
 use super::kinds::Kinds;
@@ -31,6 +32,8 @@ pub(super) struct Talk {
     pub(super) holds: bool,
     /// Whether it has won in this conversation, and perhaps given back.
     pub(super) has_won: bool,
+    /// Whether it is known to have begun where it seems to begin: something may have been said before the trace began.
+    pub(super) is_whole: bool,
 }
 
 /// A value that a client has written over.
@@ -53,7 +56,7 @@ pub(super) enum Went {
 }
 
 impl Talk {
-    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime) -> Self {
+    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime, is_whole: bool) -> Self {
         let course = grammar.start();
         Self {
             client,
@@ -68,12 +71,23 @@ impl Talk {
             last_at: at,
             holds: false,
             has_won: false,
+            is_whole,
         }
     }
 
     /// It holds no longer.
     pub(super) fn leave(&mut self) {
         self.holds = false;
+    }
+
+    /// How sure a verdict is that rests on where it began.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.is_whole { Certainty::Certain } else { Certainty::Likely }
+    }
+
+    /// Anybody may be speaking, as far as the current try goes.
+    pub(super) fn forget_kinds(&mut self) {
+        self.kinds = self.course.standing.everybody();
     }
 
     /// How far it has come.
@@ -146,6 +160,7 @@ impl Talk {
     }
 
     fn begin(&mut self, grammar: &Grammar, said: Vec<Said>) {
+        self.is_whole = true;
         self.course = grammar.start();
         self.said = said;
         self.overwrote = None;
