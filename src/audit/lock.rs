@@ -141,7 +141,7 @@ impl Lock {
         if self.talks[place].has_won {
             self.here.winners.note(self.talks[place].kinds);
         }
-        self.learn(place, &said, &change);
+        self.learn(ear.grammar, place, &said, &change);
         if !beside.is_empty() {
             self.look_beside(ear, place, &said, beside);
         }
@@ -156,15 +156,18 @@ impl Lock {
 
     /// Whether it is known from now on what stands in the key. An empty key is no proof by itself: what stood in it before the
     /// trace began is in no line. But whoever gives back what it was seen to take has had it.
-    pub(super) fn learn(&mut self, place: usize, said: &Said, change: &Change) {
+    pub(super) fn learn(&mut self, grammar: &Grammar, place: usize, said: &Said, change: &Change) {
         let is_given_back = self.talks[place].has_won && change.before.is_some() && change.after.is_none();
         if self.here.is_known || !is_given_back && !self.is_beyond_doubt(said) {
             return;
         }
         self.here.is_known = true;
-        // What everybody said was understood by answers that were guessed.
         let home = self.here.home;
-        self.talks.iter_mut().filter(|talk| talk.home == home).for_each(Talk::forget_kinds);
+        for (other, talk) in self.talks.iter_mut().enumerate().filter(|(_, talk)| talk.home == home) {
+            if other != place || !is_given_back {
+                talk.was_guessed(grammar);
+            }
+        }
     }
 
     /// Whether it is known after this command what stands in the key, whatever was there before.

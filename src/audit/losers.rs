@@ -72,6 +72,9 @@ impl Lock {
             (_, _) => ("equality-loser-phantom", "the lock had been taken, and was over again, since its GET"),
         };
         let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
+        // Without a look it may have been at something else.
+        let of_talk = self.talk_with(client).filter(|_| looked.is_some()).map_or(Certainty::Possible, Talk::certainty);
+        let certainty = self.certainty().min(of_talk);
         ear.findings.push(Finding {
             more: 0,
             race,
@@ -80,7 +83,7 @@ impl Lock {
             at: said.at,
             clients: vec![client.clone()],
             lines,
-            certainty: self.certainty().min(self.talk_with(client).map_or(Certainty::Certain, Talk::certainty)),
+            certainty,
             says: format!(
                 "{client} takes itself for the loser and leaves {} in a lock that nobody holds: {why}",
                 Printable(said.writes().unwrap_or_default())

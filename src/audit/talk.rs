@@ -85,9 +85,10 @@ impl Talk {
         if self.is_whole { Certainty::Certain } else { Certainty::Likely }
     }
 
-    /// Anybody may be speaking, as far as the current try goes.
-    pub(super) fn forget_kinds(&mut self) {
-        self.kinds = self.course.standing.everybody();
+    /// What it was answered so far was guessed: who it may be is open again, and nothing is sure before it begins anew.
+    pub(super) fn was_guessed(&mut self, grammar: &Grammar) {
+        self.kinds = grammar.start().standing.everybody();
+        self.is_whole = false;
     }
 
     /// How far it has come.
@@ -160,7 +161,10 @@ impl Talk {
     }
 
     fn begin(&mut self, grammar: &Grammar, said: Vec<Said>) {
-        self.is_whole = true;
+        if !self.is_whole {
+            self.kinds = grammar.start().standing.everybody();
+            self.is_whole = true;
+        }
         self.course = grammar.start();
         self.said = said;
         self.overwrote = None;
