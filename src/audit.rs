@@ -6,6 +6,10 @@
 //! made of the answers, the protocols themselves say, each run over what the client has said: the clock is an input of
 //! theirs like any other. A client is taken for every protocol that would have said the same.
 //!
+//! A lock may have several keys. A bridge holds the old key and the new one by one script: it is counted at the old key,
+//! stands against old clients there and against new ones on the new key. Where owner and stamp are in two keys, both are
+//! one lock. Which keys belong together is read from the commands with which the protocols' own tries begin.
+//!
 //! Only keys on which a lock begins are followed, and each is forgotten when nobody has, wants or remembers it, so that
 //! memory is bound by the locks that are alive. Read/write locks are counted and not judged.
 //!

@@ -56,6 +56,7 @@ mod trial;
 mod unbridgeable;
 mod writing;
 
+#[cfg(feature = "sim")]
 pub(crate) use lock::Hand;
 pub use lock::{Bridge, new_key};
 pub use unbridgeable::{Taken, Unbridgeable};

@@ -25,6 +25,7 @@ mod memo;
 mod met;
 mod visited;
 
+mod doer;
 mod harm;
 mod judge;
 mod places;

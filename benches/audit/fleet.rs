@@ -13,7 +13,7 @@ use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Un
 const PROTOCOLS: [&str; 8] =
     ["token", "php-getset", "token", "setnx-page", "redis-py-2.8", "jedis-lock", "redis-distributed-lock", "token"];
 const KEYS: usize = 400;
-/// So often a key is acquired before nobody asks for it any more.
+/// So often a key is acquired before nobody asks for it any more, once it is free.
 const ROUNDS: u32 = 12;
 const LEASE: Duration = Duration::from_secs(4);
 
@@ -68,7 +68,7 @@ impl Fleet {
         }
         loop {
             let place = self.chance.usize(0..KEYS);
-            if self.keys[place].rounds >= ROUNDS {
+            if self.keys[place].rounds >= ROUNDS && self.keys[place].is_free(at) {
                 self.keys[place] = self.contended();
             }
             let contended = &mut self.keys[place];
@@ -103,6 +103,11 @@ impl Fleet {
 }
 
 impl Contended {
+    /// Whether nobody has it.
+    fn is_free(&self, at: UnixTime) -> bool {
+        !self.server.holds(self.locker.key(), at)
+    }
+
     /// One step of one who wants the key, and what it is told; nothing if the step sends nothing.
     fn turn(&mut self, who: usize, at: UnixTime, chance: &mut fastrand::Rng) -> Option<(Command, Reply)> {
         let Self { locker, server, workers, rounds } = self;

@@ -28,7 +28,7 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 #[derive(Debug)]
 pub struct Auditor {
     grammar: Grammar,
-    scripts: std::collections::HashMap<Vec<u8>, Script>,
+    scripts: &'static std::collections::HashMap<Vec<u8>, Script>,
     locks: HashMap<Name, Lock, FxBuildHasher>,
     /// Keys of a lock that has another name, and that.
     homes: HashMap<Name, Name, FxBuildHasher>,
@@ -68,7 +68,7 @@ impl Auditor {
     pub fn new() -> Self {
         let grammar = Grammar::new();
         Self {
-            scripts: scripts(grammar.kinds()),
+            scripts: scripts(),
             grammar,
             locks: HashMap::default(),
             homes: HashMap::default(),

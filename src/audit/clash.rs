@@ -149,6 +149,7 @@ enum Form {
 }
 
 fn form(value: &[u8]) -> Form {
+    let value = stamp::unmarked(value);
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match (value.len(), digits, stamp::moment(value)) {
         (8, ..8, Some(_)) => Form::Binary,

@@ -10,16 +10,27 @@ const SCRIPTS: [(&str, Reply); 3] = [
     ("dc5bfd546e24463524f2ed89cd7cb23c1cdbef34", Reply::Nil),
 ];
 
-/// What the server answers to this command, and does, if it runs one of these scripts on one key; `None`, and nothing done,
-/// if it does not.
-pub(super) fn run(server: &mut Server, session: Session, command: &Command, at: UnixTime) -> Option<Reply> {
-    let [sha1, count, key, value] = command.args() else { return None };
-    let is_called = |(name, _): &&(&str, Reply)| sha1.eq_ignore_ascii_case(name.as_bytes());
-    let (_, otherwise) = SCRIPTS.iter().find(is_called).filter(|_| command.is("EVALSHA") && count == b"1")?;
+/// What the script of this SHA-1 answers where it deletes nothing; `None` if it does more than to compare and delete.
+pub(super) fn refusal(sha1: &[u8]) -> Option<Reply> {
+    SCRIPTS.iter().find(|(name, _)| name.as_bytes() == sha1).map(|(_, refusal)| refusal.clone())
+}
+
+/// What the server answers to a run of such a script, and does. `None`, and nothing done, where Lua has to say it: with
+/// other than one key, or one that is no string.
+pub(super) fn run(
+    server: &mut Server,
+    session: Session,
+    run: &Command,
+    refusal: &Reply,
+    at: UnixTime,
+) -> Option<Reply> {
+    let [_, count, key, value] = run.args() else { return None };
+    if count != b"1" {
+        return None;
+    }
     match server.see(&Key::new(key.as_slice()), at).map(|seen| seen.value) {
         Some(Value::Text(stored)) if stored == value => Some(server.call(session, &Command::new("DEL").arg(key), at)),
-        Some(Value::Text(_)) | None => Some(otherwise.clone()),
-        // That is refused in words of Lua's.
+        Some(Value::Text(_)) | None => Some(refusal.clone()),
         Some(_) => None,
     }
 }
@@ -27,7 +38,6 @@ pub(super) fn run(server: &mut Server, session: Session, command: &Command, at: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::kinds::Kind;
     use crate::audit::scripts::scripts;
     use crate::sim::Flavour;
 
@@ -67,19 +77,18 @@ mod tests {
 
     #[test]
     fn they_are_those_of_the_catalogue_that_do_nothing_else() {
-        let known = scripts(&Kind::all())
-            .into_iter()
-            .map(|(sha1, script)| (String::from_utf8(sha1).unwrap(), String::from_utf8(script.text).unwrap()));
+        let known = scripts().iter().map(|(sha1, script)| {
+            (String::from_utf8(sha1.clone()).unwrap(), String::from_utf8(script.text.clone()).unwrap())
+        });
         for (sha1, text) in known {
-            let is_here = SCRIPTS.iter().any(|(name, _)| *name == sha1);
-            assert_eq!(compares_and_deletes(&text), is_here, "{sha1}\n{text}");
+            assert_eq!(compares_and_deletes(&text), refusal(sha1.as_bytes()).is_some(), "{sha1}\n{text}");
         }
     }
 
     #[test]
     fn the_same_is_answered_and_done_as_in_lua() {
-        let known = scripts(&Kind::all());
-        for (sha1, _) in SCRIPTS {
+        let known = scripts();
+        for (sha1, refusal) in SCRIPTS {
             let text = String::from_utf8(known[sha1.as_bytes()].text.clone()).unwrap();
             for before in BEFORE {
                 let mut by_lua = Server::new(Flavour::Redis70);
@@ -88,7 +97,7 @@ mod tests {
                 let mut at_once = by_lua.clone();
                 let release = command(&["EVALSHA", sha1, "1", "lock", "mine"]);
                 let reply = by_lua.call(ME, &release, NOON);
-                let own = run(&mut at_once, ME, &release, NOON);
+                let own = run(&mut at_once, ME, &release, &refusal, NOON);
                 assert_eq!(own.as_ref(), (before[0] != "HSET").then_some(&reply), "{text} after {before:?}");
                 assert!(own.is_none() || at_once == by_lua, "{text} after {before:?}");
             }

@@ -28,7 +28,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     context.clock(&mut hasher);
     // Some holders look at their own stamp before they give the lock back.
     if let Some(own) = before.iter().find_map(Said::writes).or(last.writes()) {
-        stamp::over(own, last.at).hash(&mut hasher);
+        stamp::beside(own, last.at).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -53,8 +53,12 @@ impl Context<'_> {
         let read = |said: &Said| said.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
+        if let Some(uuid) = stamp::uuid(word) {
+            let names = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(uuid));
+            self.before.iter().position(|said| names(said.writes()) || names(said.reads())).hash(hasher);
+        }
         stamp::shape(word, self.at, hasher);
-        stamp::over(word, self.at).hash(hasher);
+        stamp::beside(word, self.at).hash(hasher);
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
@@ -101,7 +105,7 @@ impl Context<'_> {
                 self.word(value, hasher);
                 // Some judge by the clock that they read at the beginning of the try.
                 let began = self.before.iter().rev().find(|said| said.writes().is_some()).or(self.before.first());
-                began.map(|began| stamp::over(value, began.at)).hash(hasher);
+                began.map(|began| stamp::beside(value, began.at)).hash(hasher);
                 self.last.writes().map(|own| stamp::order(value, own)).hash(hasher);
                 let own = self.before.iter().find_map(Said::writes).or(self.last.writes());
                 own.map(|own| (stamp::order(value, own), stamp::is_of_one_hand(value, own))).hash(hasher);

@@ -42,7 +42,7 @@ const MOST: u32 = 100_000;
 /// The grammar, as far as it was asked for.
 #[derive(Debug)]
 pub(super) struct Grammar {
-    kinds: Vec<Kind>,
+    kinds: &'static [Kind],
     /// Those among them who write when a lock ends.
     timed: Kinds,
     places: Vec<Standing>,
@@ -60,8 +60,8 @@ impl Grammar {
     }
 
     /// Everybody.
-    pub(super) fn kinds(&self) -> &[Kind] {
-        &self.kinds
+    pub(super) fn kinds(&self) -> &'static [Kind] {
+        self.kinds
     }
 
     /// Those who write when a lock ends.

@@ -1,7 +1,7 @@
 //! Everybody who may be speaking: each protocol of the catalogue, with each of its settings; and sets of them.
 
 use std::ops::BitAnd;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::bridge::{Bridge, Hand};
 use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
@@ -35,7 +35,12 @@ pub(super) struct Kinds([u64; WORDS]);
 
 impl Kind {
     /// All of them, the catalogue's order.
-    pub(super) fn all() -> Vec<Self> {
+    pub(super) fn all() -> &'static [Self] {
+        static ALL: LazyLock<Vec<Kind>> = LazyLock::new(Kind::of_the_catalogue);
+        &ALL
+    }
+
+    fn of_the_catalogue() -> Vec<Self> {
         let kinds = protocols::catalogue().flat_map(|protocol| match protocol.generation() {
             Generation::Legacy | Generation::Modern => Self::of(protocol),
             Generation::Bridge => Self::bridges(protocol),

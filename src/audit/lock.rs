@@ -121,7 +121,7 @@ impl Lock {
         let after = self.here.look(&self.server, sent.at);
         let change = Change { before, after, written };
         let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within, sent.asks_time);
-        let place = self.talk_of(ear.grammar, &said, sent.client);
+        let place = self.talk_of(ear.grammar, &said, sent);
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
@@ -164,7 +164,8 @@ impl Lock {
         self.here.is_known = true;
         let home = self.here.home;
         for (other, talk) in self.talks.iter_mut().enumerate().filter(|(_, talk)| talk.home == home) {
-            if other != place || !is_given_back {
+            // Who looks before it deletes may be taking over what it was taken to give back.
+            if other != place || !is_given_back || talk.looked().is_some() {
                 talk.was_guessed(grammar);
             }
         }
@@ -206,7 +207,9 @@ impl Lock {
         {
             return Reply::ok();
         }
-        if let Some(reply) = deletion::run(&mut self.server, SESSION, &sent.command, sent.at) {
+        let refusal = sent.script.and_then(|script| script.refusal.as_ref());
+        let run = |refusal| deletion::run(&mut self.server, SESSION, &sent.command, refusal, sent.at);
+        if let Some(reply) = refusal.and_then(run) {
             return reply;
         }
         self.speak_as(&sent.command);
@@ -227,13 +230,15 @@ impl Lock {
     }
 
     /// The conversation that this belongs to: by a holder's token, else by the connection.
-    fn talk_of(&mut self, grammar: &Grammar, said: &Said, client: &Arc<str>) -> usize {
-        let compares = ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| said.is(name));
+    fn talk_of(&mut self, grammar: &Grammar, said: &Said, sent: &Sent<'_>) -> usize {
+        // Whoever tries to acquire may name another's value, that it wants to take the place of.
+        let claims = sent.script.is_some_and(|script| script.claims);
+        let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| said.is(name));
         let home = self.here.home;
         let is_named = |word: &Vec<u8>| word.len() >= 8 && said.command.args().contains(word);
         let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| hold.client.clone());
-        let client = by_token.as_ref().unwrap_or(client);
+        let client = by_token.as_ref().unwrap_or(sent.client);
         if let Some(place) = self.places.get(&(client.as_ptr().addr(), home)) {
             return *place;
         }

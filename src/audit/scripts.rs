@@ -1,10 +1,12 @@
 //! The scripts that the protocols run, by their SHA-1.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use sha1_smol::Sha1;
 
+use super::deletion;
 use super::kinds::Kind;
 use super::said::keys_of_script;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
@@ -21,6 +23,8 @@ pub(super) struct Script {
     pub(super) before: usize,
     /// Which of those behind it the protocol also goes to by commands that do not name the lock.
     pub(super) parts: Vec<usize>,
+    /// What it answers where it deletes nothing, if all it does is compare and delete.
+    pub(super) refusal: Option<Reply>,
 }
 
 impl Script {
@@ -30,7 +34,7 @@ impl Script {
         let keys = keys_of(command);
         let before = keys.iter().position(|key| key == name.as_bytes()).unwrap_or(0);
         let parts = (before + 1..keys.len()).filter(|place| alone.contains(&keys[*place])).collect();
-        Some(Self { text: text.clone(), claims, before, parts })
+        Some(Self { text: text.clone(), claims, before, parts, refusal: deletion::refusal(&sha1(text)) })
     }
 }
 
@@ -43,8 +47,13 @@ fn keys_of(command: &Command) -> &[Vec<u8>] {
     }
 }
 
-/// The scripts of these kinds, by their SHA-1 in small hex digits.
-pub(super) fn scripts(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
+/// The scripts of all kinds, by their SHA-1 in small hex digits.
+pub(super) fn scripts() -> &'static HashMap<Vec<u8>, Script> {
+    static ALL: LazyLock<HashMap<Vec<u8>, Script>> = LazyLock::new(|| scripts_of(Kind::all()));
+    &ALL
+}
+
+fn scripts_of(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
     const NAME: &str = "lock";
     let mut scripts = HashMap::new();
     for kind in kinds {
@@ -112,7 +121,7 @@ fn refusal(command: &Command) -> Reply {
 
 #[test]
 fn the_scripts_of_the_catalogue() {
-    let scripts = scripts(&Kind::all());
+    let scripts = scripts();
     let claims = scripts.values().filter(|script| script.claims).count();
     assert!(claims >= 5 && scripts.len() > claims + 4, "{claims} of {}", scripts.len());
 }

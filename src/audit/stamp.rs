@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::time::Duration;
 
 use crate::wire::UnixTime;
 
-/// The moment that a value names, if it looks as if it named one: the first number in it that has ten digits or more, or
-/// eight bytes that are no text.
+/// The moment that a value names, if it looks as if it named one: the first number in it that has ten digits or more, seconds
+/// with their fraction, or eight bytes that are no text.
 pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
+    let value = unmarked(value);
     if value.len() == 8 && value[0] == 0 {
         return UnixTime::from_millis(i64::from_be_bytes(value.try_into().ok()?));
     }
@@ -19,7 +21,7 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
         let length = digits(&rest[begin..]);
         let is_word = begin > 0 && rest[begin - 1].is_ascii_alphabetic()
             || rest.get(begin + length).is_some_and(u8::is_ascii_alphabetic);
-        if !is_word && let Some(moment) = named_by(&rest[begin..begin + length]) {
+        if !is_word && let Some(moment) = named_by(&rest[begin..begin + length], &rest[begin + length..]) {
             return Some(moment);
         }
         rest = &rest[begin + length..];
@@ -27,11 +29,20 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
     None
 }
 
+/// The value without the zero by which a bridge marks a stamp as its own: before the digits of a number, behind its bytes.
+pub(super) fn unmarked(value: &[u8]) -> &[u8] {
+    match value {
+        [b'0', number @ ..] if digits(number) >= 10 => number,
+        [bytes @ .., b'0'] if bytes.len() == 8 && (bytes[0] == 0 || bytes[7] == 0) => bytes,
+        _ => value,
+    }
+}
+
 /// The moment that so many digits name: seconds, milliseconds, nanoseconds or ticks.
-fn named_by(digits: &[u8]) -> Option<UnixTime> {
+fn named_by(digits: &[u8], behind: &[u8]) -> Option<UnixTime> {
     let number = || std::str::from_utf8(digits).ok()?.parse::<i64>().ok();
     match digits.len() {
-        10 => UnixTime::from_secs(number()?),
+        10 => Some(UnixTime::from_secs(number()?)?.saturating_add(fraction(behind))),
         13 => UnixTime::from_millis(number()?),
         18 => Some(UnixTime::from_nanos(number()?.checked_sub(621_355_968_000_000_000)?.checked_mul(100)?)),
         19 => Some(UnixTime::from_nanos(number()?)),
@@ -39,18 +50,36 @@ fn named_by(digits: &[u8]) -> Option<UnixTime> {
     }
 }
 
+/// The fraction of a second that follows its digits.
+fn fraction(behind: &[u8]) -> Duration {
+    let behind = behind.strip_prefix(b".").unwrap_or_default();
+    let digits = behind.iter().map_while(|byte| char::from(*byte).to_digit(10));
+    let (nanos, _) = digits.fold((0, 100_000_000), |(nanos, unit), digit| (nanos + digit * unit, unit / 10));
+    Duration::from_nanos(u64::from(nanos))
+}
+
 /// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` is over.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
     let moment = moment(value)?;
-    let is_in_seconds = value.len() == 10;
-    Some(if is_in_seconds { moment.as_secs().cmp(&at.as_secs()) } else { moment.as_millis().cmp(&at.as_millis()) })
+    let value = unmarked(value);
+    Some(match value.len() {
+        10 => moment.as_secs().cmp(&at.as_secs()),
+        _ if value.get(10) == Some(&b'.') => moment.cmp(&at),
+        _ => moment.as_millis().cmp(&at.as_millis()),
+    })
 }
 
-/// Which of two values is the larger number, if both are numbers of one kind; else whether they are the same.
-pub(super) fn order(one: &[u8], other: &[u8]) -> Option<Ordering> {
+/// How the moment that a value names stands to this one, to those who count as it does and to those who count seconds.
+pub(super) fn beside(value: &[u8], at: UnixTime) -> Option<[Ordering; 2]> {
+    Some([over(value, at)?, moment(value)?.as_secs().cmp(&at.as_secs())])
+}
+
+/// Which of two values is the larger number, if both are numbers of one kind, and which is the larger in whole seconds; else
+/// whether they are the same.
+pub(super) fn order(one: &[u8], other: &[u8]) -> Option<[Ordering; 2]> {
     match (moment(one), moment(other)) {
-        (Some(one), Some(other)) => Some(one.cmp(&other)),
-        _ if one == other => Some(Ordering::Equal),
+        (Some(one), Some(other)) => Some([one.cmp(&other), one.as_secs().cmp(&other.as_secs())]),
+        _ if one == other => Some([Ordering::Equal; 2]),
         _ => None,
     }
 }
@@ -71,22 +100,43 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
         return (value[0] == 0).hash(hasher);
     }
     let mut rest = value;
+    if let Some(uuid) = uuid(value) {
+        let first = &uuid[..8];
+        // What follows an exponent that is cut off here begins with a minus.
+        (b'u', first.ends_with(b"e")).hash(hasher);
+        beginning(first, at, hasher);
+        rest = &value[uuid.len()..];
+    }
+    let mut is_fraction = false;
     while let Some(first) = rest.first() {
         let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         let (run, after) = rest.split_at(length.max(1));
         rest = after;
         if length == 0 {
             first.hash(hasher);
+            is_fraction &= *first == b'.';
         } else if run.iter().all(u8::is_ascii_digit) {
             // What a short number begins with can make it sort before or behind others.
-            (b'd', length, (length < 10).then_some(run)).hash(hasher);
+            (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
+            is_fraction = length >= 10;
         } else if length < 12 {
             capitals(run, hasher);
         } else {
-            (b'a', length, run.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))).hash(hasher);
+            (b'a', length, run.iter().all(is_hex)).hash(hasher);
             beginning(run, at, hasher);
         }
     }
+}
+
+/// The UUID that a value begins with.
+pub(super) fn uuid(value: &[u8]) -> Option<&[u8]> {
+    let is_part =
+        |(place, byte): (usize, &u8)| if matches!(place, 8 | 13 | 18 | 23) { *byte == b'-' } else { is_hex(byte) };
+    value.get(..36).filter(|uuid| uuid.iter().enumerate().all(is_part))
+}
+
+fn is_hex(byte: &u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 /// A word, in whatever case it was written.
@@ -138,7 +188,20 @@ fn digits(text: &[u8]) -> usize {
 }
 
 #[test]
-fn a_token_is_told_apart_by_what_it_is_as_a_number() {
+fn the_mark_of_a_bridge_changes_no_moment() {
+    let marked: [(&[u8], &[u8]); 4] = [
+        (b"01700000000", b"1700000000"),
+        (b"01700000000123:7", b"1700000000123:7"),
+        (b"\0\0\x01\x8b\xcf\xe5\x68\x000", b"\0\0\x01\x8b\xcf\xe5\x68\0"),
+        (b"0badc0de0badc0de", b"0badc0de0badc0de"),
+    ];
+    for (marked, plain) in marked {
+        assert_eq!(moment(marked), moment(plain), "{}", crate::wire::Printable(marked));
+    }
+}
+
+#[test]
+fn values_are_told_apart_by_what_they_are_as_numbers() {
     let shape_of = |value: &str| {
         let mut hasher = rustc_hash::FxHasher::default();
         shape(value.as_bytes(), UnixTime::from_nanos(1_700_000_000_000_000_000), &mut hasher);
@@ -149,6 +212,8 @@ fn a_token_is_told_apart_by_what_it_is_as_a_number() {
         ["2e7c6e8ce5b311f1bf8502fc00000001", "2abcdef0e5b311f1bf8502fc00000001"],
         ["46642246988a11f1bf8502fc00000001", "40000000001b11f1bf8502fc00000001"],
         ["18642246988a11f1bf8502fc00000001", "19999999999b11f1bf8502fc00000001"],
+        ["bb457df5-e3c8-4338-bfa3-f71e8bcfec79:7", "be3b9e12-c344-4318-9ca3-671e8bcfec70:7"],
+        ["1700000004.16496", "1700000004.23887"],
     ] {
         assert_eq!(shape_of(one), shape_of(other), "{one} {other}");
     }
@@ -159,7 +224,25 @@ fn a_token_is_told_apart_by_what_it_is_as_a_number() {
         ["2e30ad9ee5b311f1a04902fc00000001", "2e618496e5b311f1a04902fc00000001"],
         ["10000000e5b311f1bf8502fc00000001", "1f000000e5b311f1bf8502fc00000001"],
         ["1700000008a311f1bf8502fc00000001", "1700000009a311f1bf8502fc00000001"],
+        ["bb457df5-e3c8-4338-bfa3-f71e8bcfec79:7", "bb457df5-e3c8-4338-bfa3-f71e8bcfec79:8"],
+        ["bb457df5-e3c8-4338-bfa3-f71e8bcfec79", "12e457df-e3c8-4338-bfa3-f71e8bcfec79"],
+        ["1234567e-e3c8-4338-bfa3-f71e8bcfec79", "12345678-e3c8-4338-bfa3-f71e8bcfec79"],
+        ["1700000004.16496", "1700000004.1649"],
+        ["17.16496", "17.23887"],
     ] {
         assert_ne!(shape_of(one), shape_of(other), "{one} {other}");
     }
+}
+
+#[test]
+fn a_moment_has_its_fraction() {
+    let at = |nanos: i64| Some(UnixTime::from_nanos(1_700_000_004_000_000_000 + nanos));
+    assert_eq!(moment(b"1700000004"), at(0));
+    assert_eq!(moment(b"1700000004.16496"), at(164_960_000));
+    assert_eq!(moment(b"1700000004.1649601459503174"), at(164_960_145));
+    assert_eq!(moment(b"{\"expire\":1700000004.5,\"id\":7}"), at(500_000_000));
+    let noon = UnixTime::from_nanos(1_700_000_004_100_000_000);
+    assert_eq!(over(b"1700000004.16496", noon), Some(Ordering::Greater));
+    assert_eq!(over(b"1700000004.09999", noon), Some(Ordering::Less));
+    assert_eq!(over(b"1700000004", noon), Some(Ordering::Equal));
 }

@@ -7,7 +7,7 @@ use super::scripts::{self, Bid, Bidden, Found};
 use super::trial;
 use super::unbridgeable::{Taken, Unbridgeable};
 use super::writing::Writing;
-use crate::legacy::{Clock, Dialect, Form, Keys, Lock, Looks};
+use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Token, Why};
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
@@ -57,6 +57,7 @@ impl Bridge {
 
     /// A bridge that writes in this hand, for a fleet of its dialect and others, without a proof that this keeps anybody
     /// out: for whoever reads what another bridge has written.
+    #[cfg(feature = "sim")]
     pub(crate) fn unproven(hand: &Hand, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         let fleet = Fleet::new(&[&[hand.dialect()], others].concat(), &key, lease);
@@ -112,9 +113,11 @@ impl Bridge {
 }
 
 /// How a bridge to one dialect writes.
+#[cfg(feature = "sim")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hand(Writing);
 
+#[cfg(feature = "sim")]
 impl Hand {
     /// As a bridge to this dialect alone writes, if there is one.
     pub(crate) fn of(dialect: &'static Dialect) -> Self {
@@ -130,7 +133,7 @@ impl Hand {
     }
 
     /// What is written.
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> crate::legacy::Form {
         self.0.form
     }
 }
@@ -238,6 +241,7 @@ const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
     None => panic!("2027 is before 2262"),
 };
 /// And a lease.
+#[cfg(feature = "sim")]
 const TRIED_FOR: Duration = Duration::from_secs(60);
 const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 

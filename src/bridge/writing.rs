@@ -47,6 +47,7 @@ impl Writing {
     }
 
     /// In the form of this dialect, or the token where that does not say who wrote it.
+    #[cfg(feature = "sim")]
     pub(super) fn in_hand_of(of: &'static Dialect) -> Self {
         Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of, ahead: Duration::ZERO }
     }

@@ -1,6 +1,7 @@
 //! Who is to blame: which deed breaks a property in a step, and whom it harms.
 
-use super::deed::{DeedId, Doer};
+use super::deed::DeedId;
+use super::doer::Doer;
 use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;

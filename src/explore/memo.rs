@@ -14,7 +14,8 @@ use keys::{ask_key, at, pair, small, tell_key};
 use retimings::{Retimed, Retimings};
 
 use super::actor::Actor;
-use super::deed::{Deed, DeedId, Doer};
+use super::deed::{Deed, DeedId};
+use super::doer::Doer;
 use super::intern::{Interner, Part};
 use super::node::Node;
 use super::parts::{Asked, Glance, Look, Parts, Told};

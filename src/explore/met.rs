@@ -23,7 +23,7 @@ pub(super) struct AllMet(Vec<Met>);
 
 impl AllMet {
     /// Notes what a level at this depth has brought: whatever is farther than what was met before is left out.
-    pub(super) fn note(&mut self, violations: &[Hit], depth: u32) {
+    pub(super) fn note<'h>(&mut self, violations: impl IntoIterator<Item = &'h Hit>, depth: u32) {
         for hit in violations {
             let length = depth + u32::from(hit.by.is_some());
             match self.0.iter_mut().find(|met| (met.property, met.deed) == (hit.property, hit.deed)) {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::conduct::Ended;
-use super::deed::{Deed, Doer};
+use super::deed::Deed;
+use super::doer::Doer;
 use super::property::Property;
 use super::rules::apply;
 use super::scene::Scene;

@@ -1,14 +1,15 @@
 //! Breadth first through every world, exactly, on one thread or several with the same result.
 
+mod findings;
+
 use std::{panic, thread};
 
-use super::expand::{Expander, Hit, Outbox};
+use super::expand::{Expander, Outbox};
 use super::memo::Memo;
-use super::met::{AllMet, Met};
+use super::met::AllMet;
 use super::places::Places;
 use super::property::{Properties, Property};
-use super::route::Atlas;
-use super::search::{End, Findings, Progress, Search, Stop, Violation};
+use super::search::{End, Findings, Progress, Search, Stop};
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 
@@ -71,69 +72,6 @@ impl<'a> Run<'a> {
             steps: 0,
             met: AllMet::default(),
         }
-    }
-
-    /// Runs to the end.
-    pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        let end = self.go_on(watch);
-        let unjudged = self.judge_the_future(end);
-        Findings {
-            worlds: self.visited.len(),
-            steps: self.steps,
-            depth: self.levels.count() - 1,
-            bytes: self.visited.bytes(),
-            runs: self.memo.runs(),
-            end,
-            unjudged,
-            violations: self.violations(),
-        }
-    }
-
-    /// Notes what a level has brought, if it is the doing of those who are asked about.
-    fn note(&mut self, hits: &[Hit], depth: u32) {
-        let Self { search, memo, met, .. } = self;
-        match search.suspect {
-            None => met.note(hits, depth),
-            Some(suspect) => {
-                let is_suspect =
-                    |hit: &&Hit| hit.deed.is_some_and(|deed| memo.deed_of(deed).by.as_deref() == Some(suspect));
-                met.note(&hits.iter().copied().filter(|hit| is_suspect(&hit)).collect::<Vec<_>>(), depth);
-            }
-        }
-    }
-
-    fn violations(&self) -> Vec<Violation> {
-        let mut violations: Vec<Violation> = self.met.all().iter().map(|met| self.violation(met)).collect();
-        violations.sort_by(|one, other| one.order().cmp(&other.order()));
-        violations
-    }
-
-    /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
-    fn judge_the_future(&mut self, end: End) -> Vec<Property> {
-        let Search { scene, properties, .. } = self.search;
-        let unjudged = self.asked.iter().filter(|property| !properties.has(*property));
-        if end != End::Exhausted || !scene.has_a_future() {
-            return unjudged.chain(properties.iter().filter(|property| property.is_about_the_future())).collect();
-        }
-        let unjudged = unjudged.collect();
-        for (depth, hits) in self.atlas().lost_for_ever(properties) {
-            self.note(&hits, depth);
-        }
-        unjudged
-    }
-
-    fn atlas(&self) -> Atlas<'_> {
-        let Self { search, symmetry, memo, visited, levels, first, .. } = self;
-        Atlas { search, memo, symmetry, visited, levels, first: *first }
-    }
-
-    fn violation(&self, met: &Met) -> Violation {
-        let search = self.search;
-        let mut actions = self.atlas().route(&met.hits, met.length);
-        search.scene.in_order_of_appearance(&mut actions);
-        let deed = met.deed.map(|deed| self.memo.deed_of(deed).clone());
-        let trace = search.scene.narrate_blaming(met.property, deed.as_ref(), &actions);
-        Violation { property: met.property, deed, actions, trace }
     }
 
     fn go_on(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {

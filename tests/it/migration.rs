@@ -7,7 +7,11 @@
 
 mod table;
 
+use lockshift::wire::Key;
+
+use crate::audit::audit;
 use crate::examples;
+use crate::monitor::{Line, Monitor};
 use crate::server::Server;
 use table::{Row, is_as_in_the_guide, rows, total};
 
@@ -33,7 +37,9 @@ const PHASES: [(&str, [bool; 3]); 9] = [
 #[test]
 fn a_fleet_moves_and_moves_back_and_nobody_notices() {
     let server = Server::start();
+    let mut monitor = Monitor::on(&server);
     let output = examples::run("migration", &[], &server);
+    let lines = monitor.take();
     let told = String::from_utf8(output.stdout).expect("an example prints text");
     let log = format!("{told}\n{}", String::from_utf8_lossy(&output.stderr));
     let rows = rows(&told);
@@ -59,6 +65,34 @@ fn a_fleet_moves_and_moves_back_and_nobody_notices() {
         let (acquired, done) = total(&told, job);
         assert!(acquired >= in_phases, "{job}: what the last phase left unsaid comes at the end:\n{log}");
         assert!(acquired == done || rows.iter().any(|row| row.doubles > 0), "{job}: no acquisition is lost:\n{log}");
+    }
+    // Whoever is late is nobody's holder any more, whatever he believes: what follows from that is not the same each time.
+    if rows.iter().all(|row| row.late == 0 && row.intruded == 0) {
+        is_what_the_audit_sees(&lines, &told);
+    }
+}
+
+/// From outside, by nothing but what the workers said: every acquisition, at the key and by the name of its lock, and nothing
+/// wrong with any.
+fn is_what_the_audit_sees(lines: &[Line], told: &str) {
+    let audit = audit(&lines.iter().map(Line::listed).collect::<String>());
+    assert_eq!(audit.findings, [], "{told}");
+    for (job, dialect) in JOBS.into_iter().zip(["php-getset", "jedis-lock"]) {
+        let rows: Vec<_> = rows(told).into_iter().filter(|row| row.job == job).collect();
+        let by = |role: usize| rows.iter().map(|row| row.acquired[role]).sum::<u64>();
+        let (acquired, _) = total(told, job);
+        let at =
+            |key: String| audit.locks.iter().find(|lock| lock.key == Key::from(key.as_str())).expect("it is locked");
+        let (old, new) = (at(job.to_owned()), at(format!("{{{job}}}:token")));
+        // What the last phase left unsaid was said by those with the new lock.
+        assert_eq!(
+            (old.tally.acquisitions, new.tally.acquisitions),
+            (by(0) + by(1), acquired - by(0) - by(1)),
+            "{told}"
+        );
+        let names = [dialect.to_owned(), format!("bridge:{dialect}")];
+        assert!(names.iter().all(|name| old.dialects.contains(name)), "{:?}", old.dialects);
+        assert!(new.dialects.iter().any(|name| name == "token"), "{:?}", new.dialects);
     }
 }
 

@@ -6,8 +6,12 @@ use crate::cli::{done, lockshift};
 use crate::golden::golden;
 
 /// A trace, and the races in it.
-const TRACES: [(&str, &[&str]); 3] =
-    [("php-fleet", &["ttl-is-not-ownership"]), ("python-fleet", &[]), ("php-beside-token", &["token-read-as-stamp"])];
+const TRACES: [(&str, &[&str]); 4] = [
+    ("php-fleet", &["ttl-is-not-ownership"]),
+    ("python-fleet", &[]),
+    ("php-beside-token", &["token-read-as-stamp"]),
+    ("migration", &[]),
+];
 
 /// Where a trace is.
 pub(crate) fn path(name: &str) -> PathBuf {

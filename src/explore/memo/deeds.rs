@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::keys::pair;
-use crate::explore::deed::{Deed, DeedId, Doer};
+use crate::explore::deed::{Deed, DeedId};
+use crate::explore::doer::Doer;
 use crate::explore::intern::Interner;
 
 /// Deeds by number, and clients that remember one.

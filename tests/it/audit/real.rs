@@ -7,13 +7,12 @@ use lockshift::audit::Audit;
 use lockshift::driver::Attempt;
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::lock::Lease;
-use lockshift::monitor::{Source, Written};
 use lockshift::protocols::{Choice, Generation, Protocol, catalogue, find};
-use lockshift::wire::{Command, Key};
+use lockshift::wire::Key;
 use redis::Connection;
 
 use super::written::audit;
-use crate::monitor::{self, Monitor};
+use crate::monitor::{Line, Monitor};
 use crate::server::{Options, Server, fetched};
 
 /// A protocol as it may be named, and the newer server that it needs, if it does.
@@ -100,17 +99,6 @@ impl Truth {
     }
 }
 
-/// A line as MONITOR has it.
-fn listed(line: &monitor::Line) -> String {
-    let command = Command::from_words(line.words.clone()).unwrap();
-    let address = match line.source {
-        monitor::Source::Client(address) => address.to_string(),
-        monitor::Source::Script => String::new(),
-    };
-    let source = if address.is_empty() { Source::Script } else { Source::Client(address.as_bytes()) };
-    format!("{}\n", Written { at: line.at, database: line.database, source, command: &command })
-}
-
 /// Those who say what others say, word by word, and go by their names here.
 const ALSO: &[(&str, &str)] = &[("redlock", "token")];
 
@@ -157,7 +145,7 @@ fn each_protocol_is_known_by_what_it_says_to_a_real_server() {
         let mut monitor = Monitor::on(&server);
         let here = all.iter().filter(|spoken| spoken.needs == needs);
         let played: Vec<_> = here.flat_map(|it| LEASES.map(|lease| played(&server, it, lease))).collect();
-        let audit = audit(&monitor.take().iter().map(listed).collect::<String>());
+        let audit = audit(&monitor.take().iter().map(Line::listed).collect::<String>());
         complaints.extend(played.iter().filter_map(|truth| wrong(truth, &audit)));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));

@@ -10,7 +10,7 @@ use lockshift::sim::{Flavour, Server, Session};
 use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// Audits a text, keeping every acquisition.
-pub(super) fn audit(text: &str) -> Audit {
+pub(crate) fn audit(text: &str) -> Audit {
     let (mut auditor, mut parser) = (Auditor::new().keeping_episodes(), Parser::new());
     let mut lines = Lines::new(text.as_bytes());
     while let Some(Text::Line(number, line)) = lines.next_line().unwrap() {

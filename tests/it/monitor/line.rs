@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use lockshift::monitor;
 use lockshift::wire::{Command, UnixTime};
 
 /// One command that the server executed.
@@ -26,6 +27,22 @@ pub(crate) enum Source {
     Client(SocketAddr),
     /// The script of the line before.
     Script,
+}
+
+impl Line {
+    /// The line as MONITOR has it.
+    pub(crate) fn listed(&self) -> String {
+        let command = Command::from_words(self.words.clone()).expect("a line has a command");
+        let address = match self.source {
+            Source::Client(address) => address.to_string(),
+            Source::Script => String::new(),
+        };
+        let source = match self.source {
+            Source::Client(_) => monitor::Source::Client(address.as_bytes()),
+            Source::Script => monitor::Source::Script,
+        };
+        format!("{}\n", monitor::Written { at: self.at, database: self.database, source, command: &command })
+    }
 }
 
 impl fmt::Display for Line {

@@ -1,0 +1,67 @@
+//! What a search has found, once it is over.
+
+use super::Run;
+use crate::explore::expand::Hit;
+use crate::explore::met::Met;
+use crate::explore::property::Property;
+use crate::explore::route::Atlas;
+use crate::explore::search::{End, Findings, Progress, Search, Violation};
+
+impl Run<'_> {
+    /// Runs to the end.
+    pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
+        let end = self.go_on(watch);
+        let unjudged = self.judge_the_future(end);
+        Findings {
+            worlds: self.visited.len(),
+            steps: self.steps,
+            depth: self.levels.count() - 1,
+            bytes: self.visited.bytes(),
+            runs: self.memo.runs(),
+            end,
+            unjudged,
+            violations: self.violations(),
+        }
+    }
+
+    /// Notes what a level has brought, if it is the doing of those who are asked about.
+    pub(super) fn note(&mut self, hits: &[Hit], depth: u32) {
+        let Self { search, memo, met, .. } = self;
+        let whose = |hit: &Hit| memo.deed_of(hit.deed?).by.as_deref();
+        met.note(hits.iter().filter(|hit| search.suspect.is_none() || whose(hit) == search.suspect), depth);
+    }
+
+    fn violations(&self) -> Vec<Violation> {
+        let mut violations: Vec<Violation> = self.met.all().iter().map(|met| self.violation(met)).collect();
+        violations.sort_by(|one, other| one.order().cmp(&other.order()));
+        violations
+    }
+
+    /// Judges the properties that ask for a way into the future, and hands back those that cannot be judged.
+    fn judge_the_future(&mut self, end: End) -> Vec<Property> {
+        let Search { scene, properties, .. } = self.search;
+        let unjudged = self.asked.iter().filter(|property| !properties.has(*property));
+        if end != End::Exhausted || !scene.has_a_future() {
+            return unjudged.chain(properties.iter().filter(|property| property.is_about_the_future())).collect();
+        }
+        let unjudged = unjudged.collect();
+        for (depth, hits) in self.atlas().lost_for_ever(properties) {
+            self.note(&hits, depth);
+        }
+        unjudged
+    }
+
+    fn atlas(&self) -> Atlas<'_> {
+        let Self { search, symmetry, memo, visited, levels, first, .. } = self;
+        Atlas { search, memo, symmetry, visited, levels, first: *first }
+    }
+
+    fn violation(&self, met: &Met) -> Violation {
+        let search = self.search;
+        let mut actions = self.atlas().route(&met.hits, met.length);
+        search.scene.in_order_of_appearance(&mut actions);
+        let deed = met.deed.map(|deed| self.memo.deed_of(deed).clone());
+        let trace = search.scene.narrate_blaming(met.property, deed.as_ref(), &actions);
+        Violation { property: met.property, deed, actions, trace }
+    }
+}

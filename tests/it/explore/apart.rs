@@ -1,0 +1,98 @@
+//! Ways to break a rule, told apart by the deed that is to blame.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search, What};
+use lockshift::legacy;
+use lockshift::lock::Lease;
+
+const RULES: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+/// Three clients on a lock whose owner has died, two of them alike.
+fn scene(one: &str, other: &str) -> Scene {
+    let lease = Lease::new(std::time::Duration::from_secs(1)).expect("a second is a lease");
+    let client = |name: &str| {
+        let dialect = legacy::find(name).expect("a row of the catalogue");
+        Client::new(name, Arc::new(legacy::Lock::new(dialect, "k".into(), lease)))
+    };
+    let one = client(one);
+    let scene = Scene::new(Bounds::ticks(2)).grain(Grain::Coarse).after_death_of(&one, 9);
+    [one.clone(), one, client(other)].into_iter().fold(scene, Scene::client)
+}
+
+fn found(search: Search<'_>) -> Findings {
+    let found = search.properties(&RULES).run(&mut |_| {});
+    assert_eq!(found.end, End::Exhausted);
+    found
+}
+
+/// What is found: the rule, the deed, and the length of the shortest way.
+fn ways(found: &Findings) -> Vec<(Property, String, usize)> {
+    let deed = |deed: &Option<_>| deed.as_ref().map_or_else(String::new, ToString::to_string);
+    found.violations.iter().map(|it| (it.property, deed(&it.deed), it.actions.len())).collect()
+}
+
+#[test]
+fn the_shortest_of_all_ways_is_the_one_that_is_found_without() {
+    for (one, other) in [("jedis-lock", "jedis-lock"), ("setnx-page-del", "jedis-lock"), ("naive-setnx", "naive-setnx")]
+    {
+        let scene = scene(one, other);
+        let shortest: BTreeMap<Property, usize> =
+            ways(&found(Search::new(&scene))).into_iter().map(|(property, _, length)| (property, length)).collect();
+        let mut of_all: BTreeMap<Property, usize> = BTreeMap::new();
+        for (property, _, length) in ways(&found(Search::new(&scene).apart(true))) {
+            let least = of_all.entry(property).or_insert(length);
+            *least = length.min(*least);
+        }
+        assert_eq!(of_all, shortest, "{one}, {other}");
+    }
+}
+
+#[test]
+fn ways_do_not_depend_on_threads_or_on_who_is_who() {
+    let scene = scene("setnx-page-del", "jedis-lock");
+    let search = Search::new(&scene).apart(true);
+    let plain = ways(&found(search));
+    assert!(plain.len() > 4, "several ways for a rule: {plain:?}");
+    assert_eq!(ways(&found(search.symmetry(true))), plain);
+    assert_eq!(ways(&found(search.threads(NonZeroUsize::new(3).expect("not zero")))), plain);
+}
+
+/// Who takes over by deleting is to blame for that, beside others who are to blame for something else.
+#[test]
+fn each_is_blamed_for_what_it_does() {
+    let scene = scene("setnx-page-del", "jedis-lock");
+    let all = found(Search::new(&scene).apart(true).symmetry(true));
+    for name in ["setnx-page-del", "jedis-lock"] {
+        let theirs = found(Search::new(&scene).blaming(name).symmetry(true));
+        let expected =
+            ways(&all).into_iter().filter(|(_, deed, _)| deed.starts_with(&format!("{name}, "))).collect::<Vec<_>>();
+        assert_eq!(ways(&theirs), expected, "{name}");
+        for violation in &theirs.violations {
+            let deed = violation.deed.as_ref().expect("some step is to blame");
+            let What::Command(command, _) = &deed.what else { continue };
+            let step = &violation.trace.steps[violation.trace.blame.expect("it is known which")];
+            let exchange = step.exchange.as_ref().expect("the server ran it");
+            assert!(exchange.command.is(command), "{deed}: {}", exchange.command);
+            assert_eq!(violation.trace.actors[step.actor.expect("a client")].protocol, name);
+        }
+    }
+    let commands = |name: &str| -> Vec<String> {
+        let theirs =
+            all.violations.iter().filter_map(|it| it.deed.as_ref().filter(|deed| deed.by.as_deref() == Some(name)));
+        let mut commands: Vec<String> = theirs
+            .filter_map(|deed| match &deed.what {
+                What::Command(command, _) => Some(command.clone()),
+                _ => None,
+            })
+            .collect();
+        commands.sort();
+        commands.dedup();
+        commands
+    };
+    assert_eq!(commands("setnx-page-del"), ["DEL"]);
+    assert_eq!(commands("jedis-lock"), ["DEL", "GETSET"]);
+}
