@@ -44,8 +44,10 @@ mod play;
 
 mod episode;
 mod finding;
+mod findings;
 mod grammar;
 mod hold;
+mod spoken;
 mod spot;
 mod talk;
 
@@ -64,5 +66,5 @@ mod summary;
 pub use auditor::Auditor;
 pub use episode::Episode;
 pub use finding::{Certainty, Finding};
-pub use summary::{Audit, LockSummary};
+pub use summary::{Audit, LockSummary, SteppedBack};
 pub use tally::{Lengths, Tally};

@@ -15,6 +15,8 @@ pub(super) const SPEAKER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Alike {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The client's name, as it is part of its values, and the protocol's.
+    names: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Alike {
@@ -34,6 +36,7 @@ impl Alike {
                 return None;
             }
             if !is_number {
+                self.names = self.names.take().or_else(|| names(&actual, &expected));
                 self.pairs.push((actual, expected));
             }
         }
@@ -51,20 +54,44 @@ impl Alike {
     /// The reply with the protocol's words in it.
     pub(super) fn reply(&self, reply: &Reply) -> Reply {
         match reply {
-            Reply::Bulk(bytes) => Reply::Bulk(
-                self.pairs
-                    .iter()
-                    .find(|(own, _)| own == bytes)
-                    .map_or_else(|| bytes.clone(), |(_, protocols)| protocols.clone()),
-            ),
+            Reply::Bulk(bytes) => Reply::Bulk(self.value(bytes)),
             Reply::Array(items) => Reply::Array(items.iter().map(|item| self.reply(item)).collect()),
             Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => reply.clone(),
         }
     }
 
+    /// A value as the protocol would have it: its own, or an earlier one of this client's.
+    fn value(&self, bytes: &[u8]) -> Vec<u8> {
+        if let Some((_, protocols)) = self.pairs.iter().find(|(own, _)| own == bytes) {
+            return protocols.clone();
+        }
+        let named = self.names.as_ref().and_then(|(own, protocols)| {
+            let begin = find(bytes, own)?;
+            Some([&bytes[..begin], protocols, &bytes[begin + own.len()..]].concat())
+        });
+        named.unwrap_or_else(|| bytes.to_vec())
+    }
+
     fn is_same(&self, expected: &[u8], actual: &[u8]) -> bool {
         expected == actual || self.pairs.iter().any(|(own, protocols)| own == actual && protocols == expected)
     }
+}
+
+/// The client's name in its value, and the speaker's in the protocol's, if they have one that is part of a value.
+fn names(actual: &[u8], expected: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let token = SPEAKER.token;
+    let known = [token.uuid(), token.hex(), format!("{}-{}", SPEAKER.pid, SPEAKER.thread), SPEAKER.pid.to_string()];
+    let known = known.iter().map(String::as_bytes).filter(|name| name.len() < expected.len());
+    known.into_iter().find_map(|name| {
+        let begin = find(expected, name)?;
+        let behind = expected.len() - begin - name.len();
+        let own = actual.get(begin..actual.len().checked_sub(behind)?).filter(|own| !own.is_empty())?;
+        Some((own.to_vec(), name.to_vec()))
+    })
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
 }
 
 /// Whether both are values that this kind writes.

@@ -16,12 +16,12 @@ use rustc_hash::FxBuildHasher;
 use self::name::{Name, NameRef};
 use self::told::{Running, Told, Watched, is_conditional};
 use super::episode::Episode;
-use super::finding::Finding;
+use super::findings::Findings;
 use super::grammar::Grammar;
 use super::lock::{Ear, Lock, Sent};
 use super::recent::Recent;
 use super::scripts::{Script, scripts};
-use super::summary::{Audit, Summaries};
+use super::summary::{Audit, SteppedBack, Summaries};
 use super::verb::Verb;
 use crate::monitor::{Line, Source};
 use crate::wire::{Command, Key, Reply, UnixTime};
@@ -44,7 +44,7 @@ pub struct Auditor {
     running: Option<Running>,
     /// Which key the transactions of a connection are about.
     watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
-    findings: Vec<Finding>,
+    findings: Findings,
     /// Every acquisition, if they are to be kept.
     episodes: Option<Vec<Episode>>,
     summaries: Summaries,
@@ -53,6 +53,7 @@ pub struct Auditor {
     first_at: Option<UnixTime>,
     last_at: UnixTime,
     swept_at: u64,
+    stepped_back: Option<SteppedBack>,
 }
 
 /// How often it is looked whether something can be forgotten, in lines.
@@ -78,7 +79,7 @@ impl Auditor {
             recent: Recent::new(),
             running: None,
             watching: HashMap::default(),
-            findings: Vec::new(),
+            findings: Findings::default(),
             episodes: None,
             summaries: Summaries::default(),
             lines: 0,
@@ -86,6 +87,7 @@ impl Auditor {
             first_at: None,
             last_at: UnixTime::from_nanos(0),
             swept_at: 0,
+            stepped_back: None,
         }
     }
 
@@ -100,6 +102,7 @@ impl Auditor {
         self.lines = number;
         self.commands += 1;
         self.first_at.get_or_insert(line.at);
+        self.note_step_back(number, line.at);
         self.last_at = line.at;
         let Some(name) = line.word(0) else { return };
         match line.source {
@@ -113,6 +116,15 @@ impl Auditor {
         }
         if self.commands - self.swept_at >= SWEEP_EVERY {
             self.sweep();
+        }
+    }
+
+    /// A server whose clock is set back goes on with an earlier time.
+    fn note_step_back(&mut self, number: u64, at: UnixTime) {
+        if self.commands > 1 && at < self.last_at {
+            let by = self.last_at.saturating_since(at);
+            let step = self.stepped_back.get_or_insert(SteppedBack { line: number, by, times: 0 });
+            step.times += 1;
         }
     }
 
@@ -184,7 +196,7 @@ impl Auditor {
 
     fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
         if !self.is_lock(database, key) {
-            let mut lock = Lock::new(Key::new(key), database, at);
+            let mut lock = Lock::new(Key::new(key), database, at, self.first_at.unwrap_or(at));
             lock.here.is_known = self.summaries.knows(database, key);
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             self.locks.insert(Name { database, key: key.into() }, lock);
@@ -255,8 +267,9 @@ impl Auditor {
         let length = self.first_at.map_or(Duration::ZERO, |first_at| at.saturating_since(first_at));
         let mut episodes = self.episodes.unwrap_or_default();
         episodes.sort_by_key(|episode| episode.asked_at);
-        let audit = self.summaries.finish(&self.grammar, self.findings, self.lines, self.commands, length);
-        Audit { episodes, first_at: self.first_at, ..audit }
+        let findings = self.findings.finish();
+        let audit = self.summaries.finish(&self.grammar, findings, self.lines, self.commands, length);
+        Audit { episodes, first_at: self.first_at, stepped_back: self.stepped_back, ..audit }
     }
 }
 

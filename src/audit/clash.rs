@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::finding::Finding;
+use super::findings::Place;
 use super::hold::{Hold, Written};
 use super::kinds::Kinds;
 use super::lock::{Ear, Lock};
@@ -13,17 +14,29 @@ use crate::wire::Printable;
 impl Lock {
     /// The talk has won with this hold, which is not among the holds yet.
     /// Hands back the finding that tells so.
-    pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
-        let is_rival = |other: &Hold| other.is_live(hold.since) && other.spots.meet(hold.spots);
-        let rivals: Vec<usize> = (0..self.holds.len()).filter(|rival| is_rival(&self.holds[*rival])).collect();
+    pub(super) fn clash(&mut self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<Place> {
+        let is_together = |rival: &usize| {
+            let rival = &self.holds[*rival];
+            let (earlier, later) = if rival.line < hold.line { (rival, hold) } else { (hold, rival) };
+            earlier.is_live(later.since) && earlier.spots.meet(later.spots)
+        };
+        let rivals: Vec<usize> = (0..self.holds.len()).filter(is_together).collect();
         let mut told = None;
         for rival in rivals {
             let finding = match self.holds[rival].robbed {
                 Some(finding) => {
-                    ear.findings[finding].shown_by(hold.line);
+                    ear.shown_by(finding, hold.line);
                     finding
                 }
-                None => self.double_hold(ear, place, hold, rival),
+                None if self.holds[rival].line < hold.line => {
+                    self.double_hold(ear, &self.talks[place], hold, &self.holds[rival])
+                }
+                // That this one had won was seen later than that the other one had.
+                None => {
+                    let rival = &self.holds[rival];
+                    let talk = self.talk_with(&rival.client).unwrap_or(&self.talks[place]);
+                    self.double_hold(ear, talk, rival, hold)
+                }
             };
             self.holds[rival].robbed = Some(finding);
             told = Some(finding);
@@ -32,19 +45,21 @@ impl Lock {
     }
 
     /// Whether the winner has written a stamp that was over, as it had read it; the finding that tells so.
-    pub(super) fn written_back(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<usize> {
+    pub(super) fn written_back(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold) -> Option<Place> {
         let talk = &self.talks[place];
         let is_as_read = talk.looked().is_some_and(|looked| looked.reads() == Some(&hold.value));
         let by_setnx = talk.wrote().is_some_and(|wrote| wrote.is("SETNX"));
         if !is_as_read || !by_setnx || stamp::over(&hold.value, hold.since) != Some(Ordering::Less) {
             return None;
         }
-        let is_told = |finding: &usize| ear.findings[*finding].race == "stamp-written-back";
+        let is_told =
+            |finding: &Place| ear.findings.get(*finding).is_some_and(|told| told.race == "stamp-written-back");
         if let Some(finding) = self.holds.iter().filter_map(|other| other.robbed).find(is_told) {
-            ear.findings[finding].shown_by(hold.line);
+            ear.shown_by(finding, hold.line);
             return Some(finding);
         }
-        ear.findings.push(Finding {
+        let finding = Finding {
+            more: 0,
             race: "stamp-written-back",
             key: self.here.key.clone(),
             database: self.database,
@@ -57,8 +72,8 @@ impl Lock {
                 hold.client,
                 Printable(&hold.value)
             ),
-        });
-        Some(ear.findings.len() - 1)
+        };
+        Some(ear.findings.push(finding))
     }
 
     /// Whether these are sides of read/write locks, whose holders are not judged here.
@@ -66,8 +81,8 @@ impl Lock {
         kinds.places().all(|kind| ear.grammar.kinds()[kind].is_read_write())
     }
 
-    fn double_hold(&self, ear: &mut Ear<'_>, place: usize, hold: &Hold, rival: usize) -> usize {
-        let (talk, rival) = (&self.talks[place], &self.holds[rival]);
+    /// The first of these has won, as its talk tells, while the other one held.
+    fn double_hold(&self, ear: &mut Ear<'_>, talk: &Talk, hold: &Hold, rival: &Hold) -> Place {
         let before = talk.overwrote.as_ref().and_then(|overwrote| overwrote.before.clone());
         let by_loser = before.as_ref().is_some_and(|before| before.by_loser);
         let race = race_of(talk, before.as_deref(), hold);
@@ -80,7 +95,7 @@ impl Lock {
             reason(race, rival, &hold.client)
         );
         if let (true, Some(disturbed)) = (by_loser, rival.disturbed) {
-            ear.findings[disturbed.finding].becomes(race, Some(hold.line), says);
+            ear.becomes(disturbed.finding, race, Some(hold.line), says);
             return disturbed.finding;
         }
         let looked = talk.looked().map(|said| said.line);
@@ -88,6 +103,7 @@ impl Lock {
         lines.sort_unstable();
         lines.dedup();
         ear.findings.push(Finding {
+            more: 0,
             race,
             key: self.here.key.clone(),
             database: self.database,
@@ -96,8 +112,7 @@ impl Lock {
             lines,
             certainty: hold.certainty.min(rival.certainty),
             says,
-        });
-        ear.findings.len() - 1
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::wire::{Key, Reply, UnixTime};
 pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     let mut hasher = FxHasher::default();
     let Some((last, before)) = said.split_last() else { return hasher.finish() };
-    let context = Context { key, before, at: last.at };
+    let context = Context { key, last, before, at: last.at };
     (last.within.is_some(), last.asks_time).hash(&mut hasher);
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
@@ -28,6 +28,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     }
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);
+    context.clock(&mut hasher);
     // Some holders look at their own stamp before they give the lock back.
     if let Some(own) = before.iter().find_map(Said::writes).or(last.writes()) {
         stamp::beside(own, last.at).hash(&mut hasher);
@@ -35,8 +36,12 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     hasher.finish()
 }
 
+/// By so much two moments may differ and be the same to somebody who counts in seconds.
+const ROUNDING_NS: i64 = 1_001_000_000;
+
 struct Context<'a> {
     key: &'a Key,
+    last: &'a Said,
     before: &'a [Said],
     at: UnixTime,
 }
@@ -84,6 +89,22 @@ impl Context<'_> {
             .hash(hasher);
     }
 
+    /// What the client has read until now, judged by the time that it is now and by the one that it was before; and whether
+    /// one and the same clock can have shown the one stamp to be over and the other not.
+    fn clock(&self, hasher: &mut FxHasher) {
+        let Some(previous) = self.before.last() else { return };
+        let mut read = self.before.iter().rev().filter_map(|said| Some((said.reads()?, said.at)));
+        let Some((value, at)) = read.next() else { return };
+        stamp::over(value, self.at).hash(hasher);
+        stamp::over(value, previous.at).hash(hasher);
+        let ahead = |value: &[u8], at: UnixTime| Some(stamp::moment(value)?.as_nanos().saturating_sub(at.as_nanos()));
+        let now = ahead(value, self.at);
+        for (value, at) in [(value, at)].into_iter().chain(read).take(3) {
+            let apart = now.zip(ahead(value, at)).map(|(now, then)| now.saturating_sub(then));
+            apart.map(|apart| (apart > 2 * ROUNDING_NS, apart < -2 * ROUNDING_NS)).hash(hasher);
+        }
+    }
+
     fn reply(&self, reply: &Reply, hasher: &mut FxHasher) {
         std::mem::discriminant(reply).hash(hasher);
         match reply {
@@ -97,8 +118,9 @@ impl Context<'_> {
                 // Some judge by the clock that they read at the beginning of the try.
                 let began = self.before.iter().rev().find(|said| said.writes().is_some()).or(self.before.first());
                 began.map(|began| stamp::beside(value, began.at)).hash(hasher);
-                let own = self.before.iter().find_map(Said::writes);
-                own.map(|own| stamp::order(value, own)).hash(hasher);
+                self.last.writes().map(|own| stamp::order(value, own)).hash(hasher);
+                let own = self.before.iter().find_map(Said::writes).or(self.last.writes());
+                own.map(|own| (stamp::order(value, own), stamp::is_of_one_hand(value, own))).hash(hasher);
                 let read = self.before.iter().rev().find_map(Said::reads);
                 read.map(|read| stamp::order(value, read)).hash(hasher);
             }

@@ -24,14 +24,22 @@ pub struct Finding {
     pub certainty: Certainty,
     /// What happened, in a sentence.
     pub says: String,
+    /// How many of this race there were before it that are not told: on this key, or, if there are too many keys, on any.
+    pub more: u64,
 }
 
 /// How sure something is. A trace has no replies, and begins in the middle of things.
+///
+/// What stood in a key before the trace began is in no line. The first claim of a key is taken to have succeeded, and that
+/// acquisition is *likely*; so is the next one, until a command leaves no doubt what stands in the key (it was written over
+/// or deleted, or whoever was seen to take it gives it back). From then on acquisitions are *certain*, but for those of a
+/// client that is first heard of at the trace's beginning, and in the middle of something. A race is certain if all that it
+/// rests on is, and else no more than *possible*: wherever a trace of a sound fleet is cut, what is certain in it is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
     /// There are other explanations.
     Possible,
-    /// It follows if nothing was in the key before the trace began.
+    /// It follows if nothing was in the key before the trace began, or if nothing is to be heard of somebody any more.
     Likely,
     /// It follows from the trace.
     Certain,
@@ -47,6 +55,9 @@ impl Certainty {
         }
     }
 }
+
+/// So many lines show it at most; beyond that, the first ones and the last.
+const MOST_LINES: usize = 16;
 
 impl fmt::Display for Certainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,6 +75,9 @@ impl Finding {
 
     /// It is shown by this line, too.
     pub(super) fn shown_by(&mut self, line: u64) {
+        if self.lines.len() >= MOST_LINES {
+            self.lines.pop();
+        }
         if let Err(place) = self.lines.binary_search(&line) {
             self.lines.insert(place, line);
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::feature::feature;
 use super::kinds::{Kind, Kinds};
-use super::play::{Stage, play};
+use super::play::{Come, Stage, play};
 use super::said::Said;
 use crate::lock::Released;
 use crate::wire::Key;
@@ -32,6 +32,8 @@ pub(super) struct Standing {
     pub(super) left: Kinds,
     /// Those among them who know that they had lost it.
     pub(super) lost: Kinds,
+    /// Those who have begun a try since the conversation began: what they had before is over.
+    pub(super) anew: Kinds,
 }
 
 /// Above so many places, further ones are not kept: somebody's values look different every time.
@@ -106,7 +108,10 @@ impl Grammar {
         let who = course.standing.everybody();
         let mut standing = Standing::default();
         for place in who.places() {
-            let Some(stage) = play(&self.kinds[place], key, said) else { continue };
+            let Some(Come { stage, since }) = play(&self.kinds[place], key, said) else { continue };
+            if since > 0 {
+                standing.anew = standing.anew.with(place);
+            }
             let set = match stage {
                 Stage::Asking => &mut standing.asking,
                 Stage::Won => &mut standing.won,
@@ -138,6 +143,7 @@ impl Standing {
             leaving: self.leaving & kinds,
             left: self.left & kinds,
             lost: self.lost & kinds,
+            anew: self.anew & kinds,
         }
     }
 

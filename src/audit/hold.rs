@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::finding::Certainty;
+use super::findings::Place;
 use super::kinds::Kinds;
 use super::spots::Spots;
 use crate::wire::UnixTime;
@@ -30,7 +31,7 @@ pub(super) struct Hold {
     /// The line by which a loser has taken away the key's time to live.
     pub(super) ttl_cleared: Option<u64>,
     /// The finding that tells how it came to be not alone: what goes wrong after that follows from it.
-    pub(super) robbed: Option<usize>,
+    pub(super) robbed: Option<Place>,
     /// Who has won the lock since its lease was over.
     pub(super) followed_by: Option<(Arc<str>, u64)>,
     /// Whether its lease was seen to be over.
@@ -43,7 +44,7 @@ pub(super) struct Hold {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disturbed {
     /// The finding that tells of it.
-    pub(super) finding: usize,
+    pub(super) finding: Place,
 }
 
 impl Hold {

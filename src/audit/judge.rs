@@ -70,7 +70,7 @@ impl Lock {
         let standing = talk.standing();
         let has_won = [standing.leaving, standing.left].into_iter().fold(standing.won, Kinds::or);
         let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
-        if went != Went::Astray && !talk.holds && !talk.has_left && !has_won.is_empty() && !is_open {
+        if went != Went::Astray && !talk.has_won && !has_won.is_empty() && !is_open {
             self.win(ear, place, has_won, said);
         }
     }
@@ -87,7 +87,7 @@ impl Lock {
         let asked_at = talk.asked_at.unwrap_or(since);
         let ends_at = self.ends_at(ear, kinds, &value, said.at);
         let spots = self.names(&wrote.command).with(self.here.number);
-        let certainty = self.certainty_of(spots);
+        let certainty = self.certainty_of(spots).min(talk.certainty());
         let hold = Hold {
             client: talk.client.clone(),
             kinds,
@@ -119,21 +119,24 @@ impl Lock {
         self.here.tally.acquisitions += 1;
         self.here.tally.certain += u64::from(certainty == Certainty::Certain);
         self.here.tally.waited.add(since.saturating_since(asked_at));
-        self.here.winners = self.here.winners.or(kinds);
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;
+        talk.has_won = true;
         talk.asked_at = None;
     }
 
     /// When a lock of this value is over: by its stamp, in whichever of its keys that stands, else by the time to live of
-    /// the key. Whoever writes no moment at which the lock ends goes by the time to live.
+    /// the key. Whoever writes no moment at which the lock ends goes by the time to live; and of a stamp that says when the
+    /// lock was taken nobody can say how long it counts, so that it counts for nothing.
     fn ends_at(&self, ear: &Ear<'_>, kinds: Kinds, value: &[u8], at: UnixTime) -> Option<UnixTime> {
         let parts = || self.beside.iter().filter(|spot| spot.home == self.here.home);
         let stamp = || stamp::moment(value).or_else(|| parts().find_map(|part| self.moment_in(part, at)));
         let reads_stamps = !(kinds & ear.grammar.timed()).is_empty();
-        let stamp = if reads_stamps { stamp() } else { None };
-        stamp.or_else(|| self.stored(at)?.expires_at)
+        let named = if reads_stamps { stamp() } else { None };
+        let names_beginning = |kind: usize| ear.grammar.kinds()[kind].names_beginning();
+        let named = named.or_else(|| self.stored(at)?.expires_at);
+        named.or_else(|| stamp().filter(|_| kinds.places().any(names_beginning)))
     }
 
     fn moment_in(&self, part: &Spot, at: UnixTime) -> Option<UnixTime> {
@@ -162,7 +165,7 @@ impl Lock {
     }
 
     /// The talk has given back what it held, or has found that it cannot.
-    fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
+    pub(super) fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
         let client = self.talks[place].client.clone();
         if let Some(index) = self.hold_of(&client) {
             self.stays_behind(ear, index, said);

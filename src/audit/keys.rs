@@ -76,7 +76,7 @@ impl Lock {
                 let change = Change { before, after, written: self.here.written.clone() };
                 self.remember_write(place, said, &change);
                 self.changed(ear, place, said, &change);
-                self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(said);
+                self.learn(ear.grammar, place, said, &change);
             }
         }
         self.turn_to(home);

@@ -116,6 +116,12 @@ impl Kind {
         })
     }
 
+    /// Whether its value names the moment at which the lock was taken.
+    pub(super) fn names_beginning(&self) -> bool {
+        let begins = |form: &Form| form.is_stamped() && form.stamp.moment == Moment::Acquisition;
+        self.dialect().is_some_and(|dialect| begins(&dialect.form))
+    }
+
     /// Whether it is one side of a read/write lock.
     pub(super) fn is_read_write(&self) -> bool {
         self.protocol().settings().iter().any(|setting| setting.name == "side")

@@ -49,9 +49,9 @@ impl Lock {
         let Some(victim) = victim.map(|victim| &mut self.holds[victim]) else { return };
         if victim.ends_at.is_none_or(|ends_at| deadline < ends_at) {
             let says = format!("{client} cuts the lease that {} holds since line {}", victim.client, victim.line);
-            victim.robbed = Some(ear.findings.len());
+            victim.robbed = Some(ear.findings.next());
             let own = self.holds.iter_mut().find(|hold| hold.client == client);
-            own.into_iter().for_each(|own| own.robbed = Some(ear.findings.len()));
+            own.into_iter().for_each(|own| own.robbed = Some(ear.findings.next()));
             self.tell_of_lifetime(ear, "late-expire", said, says);
         }
     }
@@ -68,7 +68,7 @@ impl Lock {
         }
         let Some(hold) = self.hold_of(&talk.client).map(|own| &self.holds[own]) else { return };
         if let Some(finding) = hold.robbed {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
         } else if let Some((next, line)) = &hold.followed_by {
             let says = format!("{} renews at line {} what {next} has held since line {line}", hold.client, said.line);
             self.tell_of_lifetime(ear, "renewal-too-late", said, says);
@@ -133,7 +133,7 @@ impl Lock {
         let Some((hold, line)) = cleared else { return false };
         let says = "a loser has removed the time to live, and whoever reads no stamps waits for ever".to_owned();
         match hold.disturbed {
-            Some(disturbed) => ear.findings[disturbed.finding].becomes("loser-clears-ttl", Some(said.line), says),
+            Some(disturbed) => ear.becomes(disturbed.finding, "loser-clears-ttl", Some(said.line), says),
             None => {
                 self.tell_of_lifetime(ear, "loser-clears-ttl", said, says);
                 if let Some(finding) = ear.findings.last_mut() {
@@ -152,7 +152,7 @@ impl Lock {
 
     /// Whether those who win this lock give it a time to live by a command of its own.
     fn why_for_ever(&self, ear: &Ear<'_>) -> &'static str {
-        let kinds: Vec<usize> = self.here.winners.places().collect();
+        let kinds: Vec<usize> = self.here.winners.kinds().places().collect();
         let expires = |kind: &usize| {
             ear.grammar.kinds()[*kind].dialect().is_some_and(|dialect| dialect.ttl.claimed != Lifetime::None)
         };
@@ -177,6 +177,7 @@ impl Lock {
         let sender = self.talks.iter().find(|talk| talk.said.last().is_some_and(|last| last.line == said.line));
         let clients = sender.map(|talk| talk.client.clone()).into_iter().collect();
         ear.findings.push(Finding {
+            more: 0,
             race,
             key: self.here.key.clone(),
             database: self.database,

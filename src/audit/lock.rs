@@ -1,15 +1,18 @@
 //! One key that is a lock: what stands in it, who talks with it, who holds it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::deletion;
 use super::episode::Episode;
-use super::finding::{Certainty, Finding};
+use super::finding::Certainty;
+use super::findings::{Findings, Place};
 use super::grammar::Grammar;
 use super::hold::{Hold, Written};
+use super::kinds::Kinds;
 use super::said::Said;
 use super::scripts::Script;
 use super::spot::Spot;
@@ -30,6 +33,8 @@ pub(super) struct Lock {
     pub(super) places: HashMap<(usize, u8), usize, FxBuildHasher>,
     pub(super) holds: Vec<Hold>,
     pub(super) last_at: UnixTime,
+    /// When the trace began.
+    began_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
 }
@@ -37,7 +42,21 @@ pub(super) struct Lock {
 /// What is heard of a lock, and where that goes.
 pub(super) struct Ear<'a> {
     pub(super) grammar: &'a mut Grammar,
-    pub(super) findings: &'a mut Vec<Finding>,
+    pub(super) findings: &'a mut Findings,
+}
+
+impl Ear<'_> {
+    /// A finding is shown by this line, too, if that can still be said of it.
+    pub(super) fn shown_by(&mut self, finding: Place, line: u64) {
+        self.findings.get_mut(finding).into_iter().for_each(|finding| finding.shown_by(line));
+    }
+
+    /// A finding turns out to be another race, if that can still be said of it.
+    pub(super) fn becomes(&mut self, finding: Place, race: &'static str, line: Option<u64>, says: String) {
+        if let Some(finding) = self.findings.get_mut(finding) {
+            finding.becomes(race, line, says);
+        }
+    }
 }
 
 /// A command that somebody has sent to a lock.
@@ -65,6 +84,8 @@ pub(super) struct Change {
     pub(super) written: Option<Arc<Written>>,
 }
 
+/// For so long after the trace began, whoever is heard for the first time may be in the middle of something.
+const EARLY: Duration = Duration::from_secs(60);
 /// With so many clients a lock talks at a time; connections come and go.
 const MOST_TALKS: usize = 256;
 
@@ -73,7 +94,7 @@ const SESSION: Session = Session(1);
 
 impl Lock {
     /// A key of which nothing is known yet.
-    pub(super) fn new(key: Key, database: u32, at: UnixTime) -> Self {
+    pub(super) fn new(key: Key, database: u32, at: UnixTime, began_at: UnixTime) -> Self {
         Self {
             here: Spot::new(key),
             beside: Vec::new(),
@@ -83,6 +104,7 @@ impl Lock {
             places: HashMap::default(),
             holds: Vec::new(),
             last_at: at,
+            began_at,
             episodes: None,
         }
     }
@@ -103,16 +125,49 @@ impl Lock {
         self.remember_write(place, &said, &change);
         let was_leaving = self.is_leaving(place);
         let was_undecided = self.is_undecided(place);
+        let could_have_left = self.could_have_left(place);
         let went = self.talks[place].hear(ear.grammar, &self.here.key, said.clone());
+        if let Some((left, last)) = could_have_left.filter(|_| went == Went::Anew)
+            && !(self.talks[place].kinds & left).is_empty()
+        {
+            self.leave(ear, place, &last);
+        }
         if was_leaving && went != Went::On {
             self.not_deleted(ear, place);
         }
         self.here.tally.undecided += u64::from(was_undecided && went != Went::On);
         self.note_overwriting(place, &said, &change);
         self.judge(ear, place, went, &said, &change);
-        self.here.is_known |= change.after.is_none() || self.is_beyond_doubt(&said);
+        if self.talks[place].has_won {
+            self.here.winners.note(self.talks[place].kinds);
+        }
+        self.learn(ear.grammar, place, &said, &change);
         if !beside.is_empty() {
             self.look_beside(ear, place, &said, beside);
+        }
+    }
+
+    /// Which of those whom a holder may be had given back by what was said last.
+    fn could_have_left(&self, place: usize) -> Option<(Kinds, Said)> {
+        let talk = &self.talks[place];
+        let left = talk.standing().left;
+        Some((left, talk.said.last()?.clone())).filter(|_| talk.holds && !left.is_empty())
+    }
+
+    /// Whether it is known from now on what stands in the key. An empty key is no proof by itself: what stood in it before the
+    /// trace began is in no line. But whoever gives back what it was seen to take has had it.
+    pub(super) fn learn(&mut self, grammar: &Grammar, place: usize, said: &Said, change: &Change) {
+        let is_given_back = self.talks[place].has_won && change.before.is_some() && change.after.is_none();
+        if self.here.is_known || !is_given_back && !self.is_beyond_doubt(said) {
+            return;
+        }
+        self.here.is_known = true;
+        let home = self.here.home;
+        for (other, talk) in self.talks.iter_mut().enumerate().filter(|(_, talk)| talk.home == home) {
+            // Who looks before it deletes may be taking over what it was taken to give back.
+            if other != place || !is_given_back || talk.looked().is_some() {
+                talk.was_guessed(grammar);
+            }
         }
     }
 
@@ -191,7 +246,8 @@ impl Lock {
             self.forget_a_talk();
         }
         self.places.insert((client.as_ptr().addr(), home), self.talks.len());
-        self.talks.push(Talk::new(client.clone(), home, grammar, said.at));
+        let is_whole = said.claims() || said.at.saturating_since(self.began_at) >= EARLY;
+        self.talks.push(Talk::new(client.clone(), home, grammar, said.at, is_whole));
         self.talks.len() - 1
     }
 

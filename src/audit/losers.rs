@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::finding::Finding;
+use super::finding::{Certainty, Finding};
+use super::findings::Place;
 use super::hold::Disturbed;
 use super::lock::{Ear, Lock};
 use super::said::Said;
@@ -38,13 +39,14 @@ impl Lock {
         }
         let old = overwrote.before.as_ref().map(|before| before.value.clone()).unwrap_or_default();
         let finding = Finding {
+            more: 0,
             race: "loser-moves-lease",
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![hold.client.clone(), client.clone()],
             lines: vec![hold.line, said.line],
-            certainty: hold.certainty.min(self.certainty()),
+            certainty: hold.certainty.min(self.certainty()).min(talk.certainty()),
             says: format!(
                 "{client} lost the takeover to {} and left {} in the place of {}",
                 hold.client,
@@ -52,8 +54,7 @@ impl Lock {
                 Printable(&old)
             ),
         };
-        ear.findings.push(finding);
-        let disturbed = Disturbed { finding: ear.findings.len() - 1 };
+        let disturbed = Disturbed { finding: ear.findings.push(finding) };
         self.holds[winner].disturbed = Some(disturbed);
     }
 
@@ -71,14 +72,18 @@ impl Lock {
             (_, _) => ("equality-loser-phantom", "the lock had been taken, and was over again, since its GET"),
         };
         let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
+        // Without a look it may have been at something else.
+        let of_talk = self.talk_with(client).filter(|_| looked.is_some()).map_or(Certainty::Possible, Talk::certainty);
+        let certainty = self.certainty().min(of_talk);
         ear.findings.push(Finding {
+            more: 0,
             race,
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![client.clone()],
             lines,
-            certainty: self.certainty(),
+            certainty,
             says: format!(
                 "{client} takes itself for the loser and leaves {} in a lock that nobody holds: {why}",
                 Printable(said.writes().unwrap_or_default())
@@ -90,7 +95,7 @@ impl Lock {
     pub(super) fn outlived(
         &self,
         ear: &mut Ear<'_>,
-        finding: usize,
+        finding: Place,
         home: u8,
         ends_at: UnixTime,
         at: UnixTime,
@@ -100,13 +105,14 @@ impl Lock {
         let Some(written) = spot.written.as_ref().filter(|written| written.by_loser) else { return };
         let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
         let stands = self.server.holds(&spot.key, at);
-        if is_later && stands && ear.findings[finding].race == "loser-moves-lease" {
+        let told = ear.findings.get_mut(finding).filter(|told| told.race == "loser-moves-lease");
+        if let (true, true, Some(told)) = (is_later, stands, told) {
             let says = format!(
                 "the winner's lease is over, and {} of the loser {} keeps everybody out beyond it",
                 Printable(&written.value),
                 written.client
             );
-            ear.findings[finding].becomes("loser-outlives-winner", line, says);
+            told.becomes("loser-outlives-winner", line, says);
         }
     }
 }

@@ -5,11 +5,17 @@
 //! protocol with its own words in the place of the client's. Only the clocks of the clients are not known. The protocol is
 //! handed the server's, and another one where only that explains what the client did next.
 
+mod clock;
+mod operation;
+
 use std::time::Duration;
 
+use self::clock::Span;
+use self::operation::Operation;
 use super::alike::{Alike, SPEAKER};
 use super::kinds::Kind;
 use super::said::Said;
+use crate::legacy::{Clock, Moment};
 use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Released, Why};
 use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -28,8 +34,15 @@ pub(super) enum Stage {
     Left(Released),
 }
 
+/// How far a client has come, and since which line it is at this try.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Come {
+    pub(super) stage: Stage,
+    pub(super) since: usize,
+}
+
 /// How far a client of this kind has come who has said this; `None` if no such client says this.
-pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Stage> {
+pub(super) fn play(kind: &Kind, key: &Key, said: &[Said]) -> Option<Come> {
     let met = said.iter().find(|said| said.is_script()).and_then(Said::reads);
     leases(kind, said).into_iter().find_map(|lease| {
         let locker = kind.locker(key.clone(), lease, met);
@@ -43,17 +56,30 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
     let told = said.iter().find(|said| said.is_script()).into_iter().flat_map(Said::told_lengths);
     let stamped = kind.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
+        if stamp.moment == Moment::Acquisition {
+            return None;
+        }
         said.iter().find_map(|said| {
             let ends = stamp.moment_of(dialect.form.read(said.writes()?)?);
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found = given.into_iter().chain(told).chain(stamped).filter_map(|length| Lease::new(length).ok());
+    let found = given.into_iter().chain(told).chain(stamped).chain(outlasted(kind, said));
+    let found = found.filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
     }
     leases
+}
+
+/// For how long a lock was held at most, by whoever took it: where the stamp says when it was taken, nothing else says more.
+fn outlasted(kind: &Kind, said: &[Said]) -> Option<Duration> {
+    let dialect = kind.dialect().filter(|dialect| dialect.form.stamp.moment == Moment::Acquisition)?;
+    let takes = |pair: &&[Said]| pair[0].is("GET") && pair[1].writes().is_some() && !pair[1].is("SETNX");
+    let taken = said.windows(2).find(takes)?;
+    let since = dialect.form.stamp.moment_of(dialect.form.read(taken[0].reads()?)?);
+    Some(Duration::from_secs(taken[1].at.saturating_since(since).as_secs()))
 }
 
 struct Play<'a> {
@@ -70,19 +96,28 @@ enum Went<T> {
     Waits(Command),
 }
 
+/// A hold, since the line with which its try began.
+struct Held<'a> {
+    hold: &'a Hold,
+    since: usize,
+}
+
 impl Play<'_> {
     /// A try that begins at this line, and whatever follows it.
-    fn tries(&self, from: usize, alike: Alike) -> Option<Stage> {
+    fn tries(&self, from: usize, alike: Alike) -> Option<Come> {
         let acquire = |redis: &mut Transcript| self.locker.acquire(&SPEAKER, redis);
-        self.go(&acquire, Talk::at(from, alike), &mut |went| match went {
-            Went::Waits(command) => Some(self.stage_if_answered(&command)),
-            Went::Through(Acquired::Won(hold), next, alike) => self.holds(&hold, next, alike),
+        let come = |stage| Some(Come { stage, since: from });
+        self.go(&acquire, Operation::at(from, alike), &mut |went| match went {
+            Went::Waits(command) => come(self.stage_if_answered(&command)),
+            Went::Through(Acquired::Won(hold), next, alike) => {
+                self.holds(&Held { hold: &hold, since: from }, next, alike)
+            }
             Went::Through(Acquired::Held(held), next, alike) => {
                 // No pool of connections remembers a command that changes nothing: an operation without one said nothing.
                 if next == from {
                     None
                 } else if next == self.said.len() {
-                    Some(Stage::Refused(held.why))
+                    come(Stage::Refused(held.why))
                 } else {
                     self.tries(next, alike.clone()).or_else(|| self.withdraws(held.why, next, alike))
                 }
@@ -91,44 +126,60 @@ impl Play<'_> {
     }
 
     /// What somebody says from this line on who was refused for this reason and stops waiting, and whatever follows it.
-    fn withdraws(&self, why: Why, from: usize, alike: Alike) -> Option<Stage> {
+    fn withdraws(&self, why: Why, from: usize, alike: Alike) -> Option<Come> {
+        let refused = || Some(Come { stage: Stage::Refused(why), since: from });
         let withdraw = |redis: &mut Transcript| self.locker.withdraw(&SPEAKER, redis);
-        self.go(&withdraw, Talk::at(from, alike), &mut |went| match went {
-            Went::Waits(_) => Some(Stage::Refused(why)),
+        self.go(&withdraw, Operation::at(from, alike), &mut |went| match went {
+            Went::Waits(_) => refused(),
             Went::Through((), next, _) if next == from => None,
-            Went::Through((), next, _) if next == self.said.len() => Some(Stage::Refused(why)),
+            Went::Through((), next, _) if next == self.said.len() => refused(),
             Went::Through((), next, alike) => self.tries(next, alike),
         })
     }
 
     /// What a holder says from this line on.
-    fn holds(&self, hold: &Hold, from: usize, alike: Alike) -> Option<Stage> {
+    fn holds(&self, held: &Held<'_>, from: usize, alike: Alike) -> Option<Come> {
+        let Held { hold, since } = *held;
+        let come = |stage| Some(Come { stage, since });
         if from == self.said.len() {
-            return Some(Stage::Won);
+            return come(Stage::Won);
         }
         let extended = self.go(
             &|redis: &mut Transcript| self.locker.extend(hold, redis),
-            Talk::at(from, alike.clone()),
+            self.by_holder(hold, from, alike.clone()),
             &mut |went| match went {
-                Went::Waits(_) => Some(Stage::Won),
+                Went::Waits(_) => come(Stage::Won),
                 Went::Through(_, next, _) if next == from => None,
                 Went::Through(Extended::Until(hold) | Extended::Intruded(hold), next, alike) => {
-                    self.holds(&hold, next, alike)
+                    self.holds(&Held { hold: &hold, since }, next, alike)
                 }
-                Went::Through(Extended::Lost | Extended::NotSpoken, next, alike) => self.holds(hold, next, alike),
+                Went::Through(Extended::Lost | Extended::NotSpoken, next, alike) => self.holds(held, next, alike),
             },
         );
         let released = || {
             let release = |redis: &mut Transcript| self.locker.release(hold, redis);
-            self.go(&release, Talk::at(from, alike), &mut |went| match went {
-                Went::Waits(_) => Some(Stage::Leaving),
-                Went::Through(_, next, _) if next == from => None,
-                Went::Through(released, next, _) if next == self.said.len() => Some(Stage::Left(released)),
+            self.go(&release, self.by_holder(hold, from, alike), &mut |went| match went {
+                Went::Waits(_) => come(Stage::Leaving),
+                Went::Through(released, next, _) if next == self.said.len() => come(Stage::Left(released)),
+                // Some give back without a word once their lease is over.
                 Went::Through(_, next, alike) => self.tries(next, alike),
             })
         };
         // What begins like both is the end of the work rather than its middle.
         released().or(extended)
+    }
+
+    /// An operation of a holder that begins at this line.
+    fn by_holder(&self, hold: &Hold, from: usize, alike: Alike) -> Operation {
+        let mut along = Operation::at(from, alike);
+        along.own = self.moment(&hold.value);
+        along
+    }
+
+    /// When a lock of this value is over.
+    fn moment(&self, value: &[u8]) -> Option<UnixTime> {
+        let form = self.kind.form()?;
+        Some(form.stamp.moment_of(form.read(value)?))
     }
 
     /// A try that waits for the reply to a TTL command has won already, unless it is one that those send who are refused;
@@ -144,61 +195,65 @@ impl Play<'_> {
     fn go<T>(
         &self,
         operation: &dyn Fn(&mut Transcript) -> Turn<T>,
-        mut talk: Talk,
-        then: &mut dyn FnMut(Went<T>) -> Option<Stage>,
-    ) -> Option<Stage> {
+        mut along: Operation,
+        then: &mut dyn FnMut(Went<T>) -> Option<Come>,
+    ) -> Option<Come> {
         loop {
-            match operation(talk.transcript.rewind()) {
-                Ok(outcome) => return then(Went::Through(outcome, talk.next, talk.alike)),
+            match operation(along.transcript.rewind()) {
+                Ok(outcome) => return then(Went::Through(outcome, along.next, along.alike)),
                 // A trace is of one server: a round to several is in several traces.
                 Err(Pending::Fault(_) | Pending::Round(_)) => return None,
                 Err(Pending::Clock) => {
-                    for skew in self.skews(&talk) {
-                        let told = talk.told(self.reading(talk.next, skew), skew);
-                        if let Some(stage) = self.go(operation, told, then) {
-                            return Some(stage);
-                        }
-                    }
-                    return None;
+                    let stamp = along.judged(self.said).and_then(|read| self.moment(read)).or(along.own);
+                    let shown = along.ahead.shown(self.span(along.next), stamp, self.stamped(along.next));
+                    return shown.into_iter().find_map(|shown| {
+                        let told = along.told(shown, self.reading(along.next, shown.wall));
+                        self.go(operation, told, then)
+                    });
                 }
                 // It names no key, so that no lock has heard it.
                 Err(Pending::Send(command)) if command.is("TIME") && self.said.iter().any(|said| said.asks_time) => {
-                    let reply = server_time(self.reading(talk.next, 0).wall);
-                    talk.transcript.record_reply(reply);
+                    along.transcript.record_reply(server_time(self.span(along.next).until));
                 }
-                Err(Pending::Send(command)) => match self.said.get(talk.next) {
+                Err(Pending::Send(command)) => match self.said.get(along.next) {
                     None => return then(Went::Waits(command)),
-                    Some(_) => talk.hear(self.kind, &command, self.said)?,
+                    Some(_) => along.hear(self.kind, &command, self.said)?,
                 },
             }
         }
     }
 
-    /// The clocks at this line, if the client's wall clock is ahead by this.
-    fn reading(&self, next: usize, skew_ns: i64) -> Reading {
-        let at = self.said.get(next).or(self.said.last()).map_or(UnixTime::from_nanos(0), |said| said.at);
-        let wall = UnixTime::from_nanos(at.as_nanos().saturating_add(skew_ns));
-        let since = Duration::from_nanos(u64::try_from(wall.as_nanos()).unwrap_or(0));
+    /// What the clock showed of which the stamp in this line was made, for this lease.
+    fn stamped(&self, next: usize) -> Option<UnixTime> {
+        let stamp = &self.kind.dialect()?.form.stamp;
+        let length = self.locker.lease().length() + stamp.margin;
+        let length = i64::try_from(length.as_nanos()).ok().filter(|_| stamp.moment == Moment::Expiry)?;
+        let made = self.moment(self.said.get(next)?.writes()?)?;
+        Some(UnixTime::from_nanos(made.as_nanos().saturating_sub(length)))
+    }
+
+    /// The time between the line before this one and this one.
+    fn span(&self, next: usize) -> Span {
+        let before = next.checked_sub(1).map(|last| self.said[last].at);
+        let until = self.said.get(next).map(|said| said.at).or(before).unwrap_or(UnixTime::from_nanos(0));
+        Span { from: before.unwrap_or(until), until }
+    }
+
+    /// The clocks at this line, if the client's wall clock shows this.
+    fn reading(&self, next: usize, wall: UnixTime) -> Reading {
+        let at = self.span(next).until;
+        let since = self.start_of_machine().map_or(at.as_nanos(), |start_ns| at.as_nanos().saturating_sub(start_ns));
+        let since = Duration::from_nanos(u64::try_from(since).unwrap_or(0));
         Reading { wall, mono: MonoTime::since_origin(since) }
     }
 
-    /// By how much the client's clock may be ahead: as it was before; else not at all, or so far that the stamp that it
-    /// has read is over, or ahead.
-    fn skews(&self, talk: &Talk) -> Vec<i64> {
-        const BEYOND: i64 = 1_001_000_000;
-        if let Some(skew) = talk.skew_ns {
-            return vec![skew];
-        }
-        let read =
-            talk.next.checked_sub(1).and_then(|last| self.said[last].reads().map(|read| (read, self.said[last].at)));
-        let stamp = read.and_then(|(read, at)| {
-            let form = self.kind.form()?;
-            Some(form.stamp.moment_of(form.read(read)?).as_nanos().saturating_sub(at.as_nanos()))
-        });
-        match stamp {
-            Some(ahead) => vec![0, ahead.saturating_add(BEYOND), ahead.saturating_sub(BEYOND)],
-            None => vec![0],
-        }
+    /// When the client's machine was started, for those who write how long ago that was: by the first that it wrote.
+    fn start_of_machine(&self) -> Option<i64> {
+        self.kind.dialect().filter(|dialect| dialect.clock == Clock::Uptime)?;
+        let (wrote, value) = self.said.iter().find_map(|said| Some((said.at, said.writes()?)))?;
+        let lease_ns = i64::try_from(self.locker.lease().length().as_nanos()).ok()?;
+        let uptime_ns = self.moment(value)?.as_nanos().saturating_sub(lease_ns);
+        Some(wrote.as_nanos().saturating_sub(uptime_ns))
     }
 }
 
@@ -206,74 +261,4 @@ impl Play<'_> {
 fn server_time(at: UnixTime) -> Reply {
     let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
     Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
-}
-
-/// An operation under way.
-#[derive(Clone, Default)]
-struct Talk {
-    transcript: Transcript,
-    /// The line that comes next.
-    next: usize,
-    /// Which of the client's words stand for which of the protocol's.
-    alike: Alike,
-    /// By how much the client's clock was taken to be ahead where that made a difference.
-    skew_ns: Option<i64>,
-    /// The replies to what was queued between MULTI and EXEC; `None` outside.
-    queue: Option<Vec<Reply>>,
-}
-
-impl Talk {
-    fn at(next: usize, alike: Alike) -> Self {
-        Self { next, alike, ..Self::default() }
-    }
-
-    fn told(&self, reading: Reading, skew_ns: i64) -> Self {
-        let mut talk = self.clone();
-        talk.transcript.record_clock(reading);
-        talk.skew_ns = talk.skew_ns.or((skew_ns != 0).then_some(skew_ns));
-        talk
-    }
-
-    /// Takes the next line for this command, if it can be it, and hands the protocol its reply.
-    fn hear(&mut self, kind: &Kind, expected: &Command, said: &[Said]) -> Option<()> {
-        let line = &said[self.next];
-        let (reply, length) = match line.within {
-            Some(script)
-                if expected.is("EVAL") || expected.is("EVALSHA") || expected.is("DELIFEQ") || expected.is("DELEX") =>
-            {
-                self.alike.in_script(expected, line)?;
-                let calls = said[self.next..].iter().take_while(|said| said.within == Some(script));
-                let calls: Vec<&Said> = calls.collect();
-                let has_done = calls.iter().any(|call| !call.command.only_reads() && call.reply != Reply::Int(0));
-                (Reply::Int(i64::from(has_done)), calls.len())
-            }
-            Some(_) | None => {
-                self.alike.take(kind, expected, &line.command)?;
-                (self.alike.reply(&line.reply), 1)
-            }
-        };
-        self.next += length;
-        let reply = self.answer(expected, reply);
-        self.transcript.record_reply(reply);
-        Some(())
-    }
-
-    /// The reply as the client got it: between MULTI and EXEC that is QUEUED, and EXEC hands out the rest. MONITOR lists
-    /// what was queued only when it runs.
-    fn answer(&mut self, command: &Command, reply: Reply) -> Reply {
-        if command.is("MULTI") {
-            self.queue = Some(Vec::new());
-            return Reply::ok();
-        }
-        match (self.queue.take(), command.is("EXEC")) {
-            (Some(replies), true) if replies.is_empty() => Reply::Nil,
-            (Some(replies), true) => Reply::Array(replies),
-            (Some(mut replies), false) => {
-                replies.push(reply);
-                self.queue = Some(replies);
-                Reply::Status("QUEUED".to_owned())
-            }
-            (None, _) => reply,
-        }
-    }
 }

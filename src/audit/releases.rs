@@ -65,7 +65,7 @@ impl Lock {
         let client = &self.talks[place].client;
         let own = self.hold_of(client).map(|own| &self.holds[own]);
         if let Some(finding) = own.and_then(|own| own.robbed).or(self.holds[victim].robbed) {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
             self.holds[victim].robbed = Some(finding);
             return;
         }
@@ -75,18 +75,19 @@ impl Lock {
         let own = own.map(|hold| hold.line);
         let looked = self.talks[place].looked().filter(|_| race == "double-takeover").map(|said| said.line);
         let robbed = &mut self.holds[victim];
-        robbed.robbed = Some(ear.findings.len());
+        robbed.robbed = Some(ear.findings.next());
         let mut lines: Vec<u64> = own.into_iter().chain(looked).chain([robbed.line, said.line]).collect();
         lines.sort_unstable();
         lines.dedup();
         ear.findings.push(Finding {
+            more: 0,
             race,
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
             clients: vec![robbed.client.clone(), client.clone()],
             lines,
-            certainty: robbed.certainty,
+            certainty: robbed.certainty.min(self.talks[place].certainty()),
             says: format!("{client} deletes the lock that {} holds since line {}", robbed.client, robbed.line),
         });
     }
@@ -96,6 +97,7 @@ impl Lock {
         let hold = &self.holds[index];
         let mut tell = |race, lines, says| {
             ear.findings.push(Finding {
+                more: 0,
                 race,
                 key: self.here.key.clone(),
                 database: self.database,
@@ -117,7 +119,7 @@ impl Lock {
                     written.client,
                     Printable(&written.value)
                 );
-                ear.findings[disturbed.finding].becomes("loser-blocks-release", Some(said.line), says);
+                ear.becomes(disturbed.finding, "loser-blocks-release", Some(said.line), says);
             }
             (Some(written), _) if written.client == hold.client && deletes_another => {
                 let says = format!("{} deletes another key than the one it has locked", hold.client);
@@ -156,6 +158,7 @@ impl Lock {
         let look = last.filter(|said| said.is("GET")).find(|said| said.reads() == Some(&hold.value)).cloned();
         if let Some(look) = look.filter(|look| hold.is_live(look.at) && hold.kinds.places().any(rounds)) {
             let finding = Finding {
+                more: 0,
                 race: "rounded-stamp-misses-release",
                 key: self.here.key.clone(),
                 database: self.database,
@@ -179,11 +182,12 @@ impl Lock {
             format!("{client} has held it since line {line}")
         });
         if let Some(finding) = hold.robbed {
-            ear.findings[finding].shown_by(said.line);
+            ear.shown_by(finding, said.line);
             return;
         }
         let lines = [Some(hold.line), next.map(|(_, line)| *line), Some(said.line)].into_iter().flatten().collect();
         ear.findings.push(Finding {
+            more: 0,
             race: "overrun",
             key: self.here.key.clone(),
             database: self.database,

@@ -81,6 +81,11 @@ impl Said {
         numbers.flat_map(|number| [Duration::from_millis(number), Duration::from_secs(number)])
     }
 
+    /// Whether it is a first command of a try, whatever may have been said before it.
+    pub(super) fn claims(&self) -> bool {
+        ["SETNX", "MSETNX", "SET", "EVAL", "EVALSHA"].iter().any(|name| self.is(name))
+    }
+
     /// Whether this is the command `name`.
     pub(super) fn is(&self, name: &str) -> bool {
         self.command.is(name)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::hold::Written;
-use super::kinds::Kinds;
+use super::spoken::Spoken;
 use super::tally::Tally;
 use crate::sim::{Server, Stored};
 use crate::wire::{Key, UnixTime};
@@ -25,7 +25,7 @@ pub(super) struct Spot {
     /// What stood in the key when somebody last looked.
     pub(super) seen: Option<Arc<Stored>>,
     /// The kinds of those who have won it.
-    pub(super) winners: Kinds,
+    pub(super) winners: Spoken,
     pub(super) tally: Tally,
     /// The line of the value that somebody was found to wait for in vain.
     pub(super) starved_by: Option<u64>,
@@ -41,7 +41,7 @@ impl Spot {
             is_known: false,
             written: None,
             seen: None,
-            winners: Kinds::default(),
+            winners: Spoken::default(),
             tally: Tally::default(),
             starved_by: None,
         }

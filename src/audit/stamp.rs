@@ -84,6 +84,16 @@ pub(super) fn order(one: &[u8], other: &[u8]) -> Option<[Ordering; 2]> {
     }
 }
 
+/// Whether nothing but the moments that they name tells two values apart: one client has written both.
+pub(super) fn is_of_one_hand(one: &[u8], other: &[u8]) -> bool {
+    let is_long = |run: &&[u8]| run.len() >= 10 && run.iter().all(u8::is_ascii_digit);
+    let rest = |value: &'_ [u8]| -> Vec<Vec<u8>> {
+        let runs = value.split(|byte| !byte.is_ascii_alphanumeric());
+        runs.filter(|run| !is_long(run)).map(<[u8]>::to_vec).collect()
+    };
+    one.len() == other.len() && rest(one) == rest(other)
+}
+
 /// What a value looks like at this moment: how many digits, how many letters, which signs between them.
 pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     if value.len() == 8 && (value[0] == 0 || value[7] == 0) {

@@ -8,6 +8,7 @@ use super::finding::Finding;
 use super::grammar::Grammar;
 use super::kinds::Kinds;
 use super::lock::Lock;
+use super::spoken::Spoken;
 use super::spot::Spot;
 use super::tally::Tally;
 use crate::wire::{Key, UnixTime};
@@ -30,10 +31,23 @@ pub struct Audit {
     pub locks: Vec<LockSummary>,
     /// How many locks there are that are not told one by one, and what happened there.
     pub others: (u64, Tally),
-    /// The races that happened, in the order of their lines.
+    /// The races that happened, in the order of their lines: of one race on one key the first few and the last.
     pub findings: Vec<Finding>,
+    /// Where the clock of the trace goes back, if it does.
+    pub stepped_back: Option<SteppedBack>,
     /// Every acquisition, in the order in which they were asked for, if they were to be kept.
     pub episodes: Vec<Episode>,
+}
+
+/// The clock of a trace goes back: somebody has set that of the server. Lengths of time across it are wrong by as much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteppedBack {
+    /// The number of the first line that is earlier than the one before it.
+    pub line: u64,
+    /// By how much it is earlier.
+    pub by: Duration,
+    /// How often that happens.
+    pub times: u64,
 }
 
 /// One lock.
@@ -62,7 +76,7 @@ pub(super) struct Summaries {
 
 #[derive(Debug, Default)]
 struct Left {
-    kinds: Kinds,
+    spoken: Spoken,
     clients: usize,
     tally: Tally,
 }
@@ -89,7 +103,7 @@ impl Summaries {
             self.forget_the_quiet();
         }
         let left = self.known.entry(name).or_default();
-        left.kinds = if left.kinds.is_empty() { spot.winners } else { left.kinds.or(spot.winners) };
+        left.spoken.merge(&spot.winners);
         left.clients = left.clients.max(clients);
         left.tally.merge(&spot.tally);
     }
@@ -115,24 +129,35 @@ impl Summaries {
     pub(super) fn finish(
         self,
         grammar: &Grammar,
-        mut findings: Vec<Finding>,
+        findings: Vec<Finding>,
         lines: u64,
         commands: u64,
         length: Duration,
     ) -> Audit {
-        findings.sort_by_key(|finding| finding.lines.last().copied());
-        let summary = |((database, key), left): ((u32, Key), Left)| LockSummary {
-            key,
-            database,
-            dialects: names(grammar, left.kinds),
-            is_read_write: !left.kinds.is_empty()
-                && left.kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
-            clients: left.clients,
-            tally: left.tally,
+        let summary = |((database, key), left): ((u32, Key), Left)| {
+            let kinds = left.spoken.kinds();
+            LockSummary {
+                key,
+                database,
+                dialects: names(grammar, kinds),
+                is_read_write: !kinds.is_empty() && kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
+                clients: left.clients,
+                tally: left.tally,
+            }
         };
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.tally.acquisitions));
-        Audit { lines, commands, first_at: None, length, locks, others: self.others, findings, episodes: Vec::new() }
+        Audit {
+            lines,
+            commands,
+            first_at: None,
+            length,
+            locks,
+            others: self.others,
+            findings,
+            stepped_back: None,
+            episodes: Vec::new(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::finding::Certainty;
 use super::grammar::{Course, Grammar, Standing};
 use super::hold::Written;
 use super::kinds::Kinds;
@@ -29,8 +30,10 @@ pub(super) struct Talk {
     pub(super) last_at: UnixTime,
     /// Whether it holds, by this conversation.
     pub(super) holds: bool,
-    /// Whether what it held by this conversation is gone, whatever it still says of that.
-    pub(super) has_left: bool,
+    /// Whether it has won in this conversation, and perhaps given back.
+    pub(super) has_won: bool,
+    /// Whether it is known to have begun where it seems to begin: something may have been said before the trace began.
+    pub(super) is_whole: bool,
 }
 
 /// A value that a client has written over.
@@ -53,7 +56,7 @@ pub(super) enum Went {
 }
 
 impl Talk {
-    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime) -> Self {
+    pub(super) fn new(client: Arc<str>, home: u8, grammar: &Grammar, at: UnixTime, is_whole: bool) -> Self {
         let course = grammar.start();
         Self {
             client,
@@ -67,14 +70,25 @@ impl Talk {
             asked_at: None,
             last_at: at,
             holds: false,
-            has_left: false,
+            has_won: false,
+            is_whole,
         }
     }
 
     /// It holds no longer.
     pub(super) fn leave(&mut self) {
-        self.has_left |= self.holds;
         self.holds = false;
+    }
+
+    /// How sure a verdict is that rests on where it began.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.is_whole { Certainty::Certain } else { Certainty::Likely }
+    }
+
+    /// What it was answered so far was guessed: who it may be is open again, and nothing is sure before it begins anew.
+    pub(super) fn was_guessed(&mut self, grammar: &Grammar) {
+        self.kinds = grammar.start().standing.everybody();
+        self.is_whole = false;
     }
 
     /// How far it has come.
@@ -96,9 +110,37 @@ impl Talk {
         if goes_on && !self.could_be_new(grammar, key, &next) {
             self.course = next;
             self.narrow();
+            if self.is_all_anew() {
+                self.begin_at_latest_try(grammar, key);
+                return Went::Anew;
+            }
             return if was_empty { Went::Anew } else { Went::On };
         }
         self.begin_with_last(grammar, key)
+    }
+
+    /// Whether everybody whom it may be has begun another try since this conversation began.
+    fn is_all_anew(&self) -> bool {
+        let standing = self.standing();
+        !standing.is_nobody() && standing.anew == standing.everybody()
+    }
+
+    /// Begins anew with the fewest last lines that are a try of all whom it may be.
+    fn begin_at_latest_try(&mut self, grammar: &mut Grammar, key: &Key) {
+        let said = std::mem::take(&mut self.said);
+        for from in (1..said.len()).rev() {
+            let mut course = grammar.start();
+            for until in from + 1..=said.len() {
+                course = grammar.follow(&course, key, &said[from..until]);
+            }
+            let standing = course.standing.among(self.kinds);
+            if standing.everybody() == self.kinds && standing.anew.is_empty() {
+                self.begin(grammar, said[from..].to_vec());
+                self.course = course;
+                return;
+            }
+        }
+        self.said = said;
     }
 
     /// Begins anew with what was said last: those it was known to be, else anybody.
@@ -119,11 +161,15 @@ impl Talk {
     }
 
     fn begin(&mut self, grammar: &Grammar, said: Vec<Said>) {
+        if !self.is_whole {
+            self.kinds = grammar.start().standing.everybody();
+            self.is_whole = true;
+        }
         self.course = grammar.start();
         self.said = said;
         self.overwrote = None;
         self.holds = false;
-        self.has_left = false;
+        self.has_won = false;
     }
 
     /// Whether nobody who it may be is in the middle of anything.

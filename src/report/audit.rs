@@ -6,9 +6,10 @@ use std::time::Duration;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 
+use super::exploration::grouped;
 use super::moment::iso8601;
 use super::{Report, table};
-use crate::audit::{Audit, Finding, Lengths, LockSummary};
+use crate::audit::{Audit, Finding, Lengths, LockSummary, SteppedBack};
 use crate::protocols::{Generation, Protocol, find};
 use crate::wire::Printable;
 
@@ -19,14 +20,32 @@ pub struct AuditReport {
     commands: u64,
     keys: usize,
     seconds: f64,
+    races: u64,
     locks: Vec<Locked>,
+    others: Others,
     findings: Vec<Found>,
+    notes: Vec<Note>,
     #[serde(skip)]
     took: Duration,
     #[serde(skip)]
     all: bool,
-    #[serde(skip)]
-    others: u64,
+}
+
+/// The locks that are too many to be told one by one.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Others {
+    keys: u64,
+    acquisitions: u64,
+    refusals: u64,
+}
+
+/// What makes what was found less sure.
+#[derive(Clone, Debug, Serialize)]
+struct Note {
+    note: &'static str,
+    line: u64,
+    by_ms: f64,
+    times: u64,
 }
 
 /// One lock.
@@ -57,6 +76,7 @@ struct Found {
     lines: Vec<u64>,
     certainty: &'static str,
     says: String,
+    more: u64,
 }
 
 /// So many locks are shown unless all are asked for.
@@ -72,11 +92,17 @@ impl AuditReport {
             commands: audit.commands,
             keys: audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0),
             seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
+            races: audit.findings.iter().map(|finding| 1 + finding.more).sum(),
             locks: audit.locks.iter().map(Locked::of).collect(),
+            others: Others {
+                keys: audit.others.0,
+                acquisitions: audit.others.1.acquisitions,
+                refusals: audit.others.1.refusals,
+            },
             findings: audit.findings.into_iter().map(Found::of).collect(),
+            notes: audit.stepped_back.iter().map(Note::of).collect(),
             took,
             all,
-            others: audit.others.0,
         }
     }
 
@@ -84,7 +110,10 @@ impl AuditReport {
         let mut text = String::new();
         for found in &self.findings {
             let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
-            let Found { race, key, at, certainty, says, .. } = found;
+            let Found { race, key, at, certainty, says, more, .. } = found;
+            if *more > 0 {
+                let _ = writeln!(text, "… and {} more {race}", commas(*more));
+            }
             let noun = if lines.len() == 1 { "line" } else { "lines" };
             let _ = writeln!(text, "\x1b[1;31m{race}\x1b[0m  {key}  {at}  {certainty}, {noun} {}", lines.join(", "));
             let _ = writeln!(text, "  {says}");
@@ -113,9 +142,31 @@ impl AuditReport {
                 Cell::new(spoken(&lock.dialects, self.all)),
             ]);
         }
-        let more = self.locks.len().saturating_sub(shown) as u64 + self.others;
-        let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
-        table::text(table) + &more
+        table::text(table) + &self.unshown(shown)
+    }
+
+    /// The locks that the table does not name.
+    fn unshown(&self, shown: usize) -> String {
+        let rest = self.locks.iter().skip(shown);
+        let (keys, acquired) = rest.fold((0, 0), |(keys, acquired), lock| (keys + 1, acquired + lock.acquisitions));
+        match (keys + self.others.keys, acquired + self.others.acquisitions) {
+            (0, _) => String::new(),
+            (1, acquired) => format!("and 1 other key, {} acquisitions\n", commas(acquired)),
+            (keys, acquired) => format!("and {} other keys, {} acquisitions\n", commas(keys), commas(acquired)),
+        }
+    }
+}
+
+impl Note {
+    fn of(step: &SteppedBack) -> Self {
+        Self { note: "clock-steps-back", line: step.line, by_ms: step.by.as_secs_f64() * 1e3, times: step.times }
+    }
+
+    fn text(&self) -> String {
+        let Self { line, times, .. } = self;
+        let by = shown_ms(Some(self.by_ms));
+        let times = if *times == 1 { String::new() } else { format!(", the first of {} times", commas(*times)) };
+        format!("the clock goes back by {by} at line {line}{times}: lengths of time across that are wrong by as much\n")
     }
 }
 
@@ -150,21 +201,23 @@ impl Found {
             lines: finding.lines,
             certainty: finding.certainty.name(),
             says: finding.says,
+            more: finding.more,
         }
     }
 }
 
 impl Report for AuditReport {
     fn text(&self, width: Option<u16>) -> String {
-        let races = match self.findings.len() {
+        let races = match self.races {
             0 => "no race".to_owned(),
             1 => "1 race".to_owned(),
-            count => format!("{count} races"),
+            count => format!("{} races", commas(count)),
         };
+        let notes: String = self.notes.iter().map(Note::text).collect();
         let rate = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
         let locks = if self.locks.is_empty() { "no lock was acquired\n".to_owned() } else { self.locks(width) };
         format!(
-            "{}{locks}\n{races} in {} lines over {:.1} s ({:.1} million lines a second)\n",
+            "{}{locks}\n{notes}{races} in {} lines over {:.1} s ({:.1} million lines a second)\n",
             self.findings(),
             self.lines,
             self.seconds,
@@ -197,6 +250,11 @@ fn alternatives(dialects: &[&str], all: bool) -> String {
 fn millis(lengths: &Lengths, share: f64) -> Option<f64> {
     let length = lengths.quantile(share)?;
     Some((length.as_secs_f64() * 1e6).round() / 1e3)
+}
+
+/// A number with commas between its thousands.
+fn commas(number: u64) -> String {
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// A length of time, as short as can be read.

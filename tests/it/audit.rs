@@ -1,6 +1,9 @@
 //! The audit: what it finds in traces of which the truth is known.
 
+mod beliefs;
 mod bridges;
+mod fleet;
+mod long;
 mod races;
 mod real;
 mod truth;

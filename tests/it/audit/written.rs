@@ -9,9 +9,9 @@ use lockshift::monitor::{Lines, Parser, Source, Text, Written};
 use lockshift::sim::{Flavour, Server, Session};
 use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// Audits a text.
+/// Audits a text, keeping every acquisition.
 pub(crate) fn audit(text: &str) -> Audit {
-    let (mut auditor, mut parser) = (Auditor::new(), Parser::new());
+    let (mut auditor, mut parser) = (Auditor::new().keeping_episodes(), Parser::new());
     let mut lines = Lines::new(text.as_bytes());
     while let Some(Text::Line(number, line)) = lines.next_line().unwrap() {
         auditor.read(number, &parser.parse(line).unwrap_or_else(|error| panic!("{number}: {error}")));

@@ -52,6 +52,36 @@ fn without_a_race_all_is_well_and_without_a_file_it_says_where() {
 }
 
 #[test]
+fn what_is_not_told_is_counted_and_a_clock_that_was_set_back_is_named() {
+    let mut trace = String::new();
+    for round in 0..1_300 {
+        let at = 1_700_000_000 + 100 * round;
+        let lines = TRACE.lines().skip(1).take(5);
+        lines.for_each(|line| trace += &(line.replace("17000000", &(at / 100).to_string()) + "\n"));
+    }
+    trace += "1700000000.000000 [0 10.0.0.1:50000] \"PING\"\n";
+    let (code, json, _) = audited(&trace);
+    assert_eq!((code, json["races"].as_u64()), (Some(1), Some(1_300)));
+    assert_eq!(json["findings"].as_array().unwrap().len(), 9);
+    assert_eq!(json["findings"][8]["more"].as_u64(), Some(1_291));
+    assert_eq!(json["others"]["keys"].as_u64(), Some(0));
+    let note = &json["notes"][0];
+    assert_eq!(
+        (note["note"].as_str(), note["line"].as_u64(), note["times"].as_u64()),
+        (Some("clock-steps-back"), Some(6_501), Some(1))
+    );
+
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(trace.as_bytes()).unwrap();
+    let mut command = lockshift();
+    command.arg("audit").arg(file.path());
+    let text = done(command, [""; 0]).stdout;
+    assert!(text.contains("\n… and 1,291 more token-read-as-stamp\n"), "{text}");
+    assert!(text.contains("\nthe clock goes back by 129900.1 s at line 6501: "), "{text}");
+    assert!(text.contains("\n1,300 races in 6501 lines"), "{text}");
+}
+
+#[test]
 fn a_recording_is_whole_and_can_be_audited_from_a_pipe() {
     let server = Server::start();
     let folder = tempfile::tempdir().unwrap();
