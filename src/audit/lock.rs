@@ -164,8 +164,7 @@ impl Lock {
         self.here.is_known = true;
         let home = self.here.home;
         for (other, talk) in self.talks.iter_mut().enumerate().filter(|(_, talk)| talk.home == home) {
-            // Who looks before it deletes may be taking over what it was taken to give back.
-            if other != place || !is_given_back || talk.looked().is_some() {
+            if other != place || !is_given_back {
                 talk.was_guessed(grammar);
             }
         }

@@ -34,7 +34,8 @@ impl Lock {
         if let Some(own) = self.hold_of(&client)
             && !takes_over
         {
-            if victim.is_none() {
+            // Whoever is at something else by now has not given this back: it takes it over.
+            if victim.is_none() && self.talks[place].holds {
                 self.overran(ear, &self.holds[own], said);
             }
             self.end(own, said.at);

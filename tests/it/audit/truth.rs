@@ -1,7 +1,7 @@
 //! Fleets at random, of which the truth is known: what their clients believed, and what the audit makes of the trace.
 
 use lockshift::audit::{Audit, Certainty, Episode};
-use lockshift::legacy::Keys;
+use lockshift::legacy::{Clock, Keys};
 use lockshift::protocols;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -168,7 +168,12 @@ fn old_fleets() {
 // Which row stands beside which does not matter, as long as each meets several others.
 #[test]
 fn mixed_fleets() {
-    let names: Vec<&'static str> = TOKENS.into_iter().chain(old()).collect();
+    // Those who ask the server for the time do so by a command that names no key; among others they are not always known.
+    let by_own_clock = |name: &&str| {
+        let row = protocols::find(name).ok().and_then(protocols::Protocol::dialect);
+        row.is_none_or(|row| row.clock != Clock::Server)
+    };
+    let names: Vec<&'static str> = TOKENS.into_iter().chain(old()).filter(by_own_clock).collect();
     let pairs = [1, 7, 31].into_iter().flat_map(|apart| {
         let names = &names;
         (0..names.len()).map(move |place| [names[place], names[(place + apart) % names.len()]])
