@@ -64,7 +64,9 @@ fn leases(kind: &Kind, said: &[Said]) -> Vec<Lease> {
             Some(ends.saturating_since(said.at.saturating_add(stamp.margin)))
         })
     });
-    let found = given.into_iter().chain(told).chain(stamped).chain(outlasted(kind, said));
+    // The line comes a little later than the clock was read of which its stamp was made, and most leases are whole seconds.
+    let whole = stamped.map(|length| Duration::from_secs(length.as_secs() + u64::from(length.subsec_nanos() > 0)));
+    let found = given.into_iter().chain(told).chain(stamped).chain(whole).chain(outlasted(kind, said));
     let found = found.filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = found.collect();
     if leases.is_empty() {
