@@ -6,6 +6,7 @@ mod fleet;
 mod long;
 mod races;
 mod real;
+mod several;
 mod truth;
 mod written;
 
