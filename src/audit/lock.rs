@@ -90,7 +90,7 @@ const EARLY: Duration = Duration::from_secs(60);
 const MOST_TALKS: usize = 256;
 
 /// All commands reach the key in the order of the trace: one connection is enough.
-const SESSION: Session = Session(1);
+pub(super) const SESSION: Session = Session(1);
 
 impl Lock {
     /// A key of which nothing is known yet.

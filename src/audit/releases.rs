@@ -96,19 +96,6 @@ impl Lock {
     /// The holder at this place has done what it does to give back, and perhaps the key stands.
     pub(super) fn stays_behind(&self, ear: &mut Ear<'_>, index: usize, said: &Said) {
         let hold = &self.holds[index];
-        let mut tell = |race, lines, says| {
-            ear.findings.push(Finding {
-                more: 0,
-                race,
-                key: self.here.key.clone(),
-                database: self.database,
-                at: said.at,
-                clients: vec![hold.client.clone()],
-                lines,
-                certainty: hold.certainty,
-                says,
-            });
-        };
         let written = self.here.written.as_ref().filter(|_| self.stored(said.at).is_some());
         let deletes_another =
             said.is("DEL") && said.command.args().first().map(Vec::as_slice) != Some(self.here.key.as_bytes());
@@ -122,14 +109,29 @@ impl Lock {
                 );
                 ear.becomes(disturbed.finding, "loser-blocks-release", Some(said.line), says);
             }
-            (Some(written), _) if written.client == hold.client && deletes_another => {
-                let says = format!("{} deletes another key than the one it has locked", hold.client);
-                tell("release-misses-key", vec![hold.line, said.line], says);
+            (Some(written), _) if written.client == hold.client && deletes_another && self.misses_keys(ear, hold) => {
+                ear.findings.push(Finding {
+                    more: 0,
+                    race: "release-misses-key",
+                    key: self.here.key.clone(),
+                    database: self.database,
+                    at: said.at,
+                    clients: vec![hold.client.clone()],
+                    lines: vec![hold.line, said.line],
+                    certainty: hold.certainty,
+                    says: format!("{} deletes another key than the one it has locked", hold.client),
+                });
             }
             _ => {
                 self.overran(ear, hold, said);
             }
         }
+    }
+
+    /// Whether whoever this may be deletes another key than its own.
+    fn misses_keys(&self, ear: &Ear<'_>, hold: &Hold) -> bool {
+        let dialect = |kind: usize| ear.grammar.kinds()[kind].dialect();
+        hold.kinds.places().filter_map(dialect).any(|dialect| dialect.release == Release::DelSerializedKey)
     }
 
     /// Whether some of those whom the talk may be have won, and others have not.

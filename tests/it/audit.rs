@@ -1,5 +1,6 @@
 //! The audit: what it finds in traces of which the truth is known.
 
+mod begun;
 mod beliefs;
 mod bridges;
 mod fleet;

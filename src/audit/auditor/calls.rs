@@ -1,9 +1,9 @@
 //! Scripts: MONITOR lists EVAL first, and the calls that it makes behind it.
 
-use super::Auditor;
 use super::joins::Joined;
-use super::name::Name;
+use super::name::{Name, NameRef};
 use super::told::{Running, Told, is_conditional};
+use super::{Auditor, lock_of};
 use crate::audit::scripts::sha1;
 use crate::audit::verb::Verb;
 use crate::monitor::Line;
@@ -54,7 +54,20 @@ impl Auditor {
             (Some(_), _) => {}
             (None, _) => self.foreign_call(&running, number, line, verb),
         }
+        if running.known.is_some() && verb == Verb::Touches {
+            self.deleted(line);
+        }
         self.running = Some(running);
+    }
+
+    /// What a script deletes in the trace is gone, even if it was not there by what is known from before the trace began.
+    fn deleted(&mut self, line: &Line<'_>) {
+        let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
+        let Some(key) = line.word(1).filter(|_| is(b"del") || is(b"unlink")).map(|key| key.bytes()) else { return };
+        let name = NameRef { database: line.database, key: &key };
+        if let Some(lock) = lock_of(&mut self.locks, &self.homes, name) {
+            lock.was_deleted(&self.grammar, &key, line.at);
+        }
     }
 
     /// A call of a script that is nobody's: as if the client itself had sent it.
