@@ -55,6 +55,7 @@ mod clash;
 mod judge;
 mod keys;
 mod lifetimes;
+mod listed;
 mod lock;
 mod losers;
 mod releases;

@@ -108,9 +108,7 @@ impl Auditor {
         match line.source {
             Source::Script => self.call(number, line, Verb::of(name.quoted())),
             Source::Client(address) => {
-                if self.running.is_some() {
-                    self.running = None;
-                }
+                self.conclude();
                 self.command(number, line, address, Verb::of(name.quoted()));
             }
         }
@@ -186,11 +184,12 @@ impl Auditor {
         self.open(database, key, told.at);
         let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
         let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
-        let Told { command, at, line, within, script, answer } = told;
+        let Told { command, at, line, within, script, has_written, answer } = told;
         let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
         let script = script.and_then(|sha1| self.scripts.get(sha1));
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        lock.hear(&mut ear, key, &Sent { client: &client, command, at, line, within, asks_time, script, answer });
+        let sent = Sent { client: &client, command, at, line, within, asks_time, script, has_written, answer };
+        lock.hear(&mut ear, key, &sent);
         collect(&mut self.episodes, lock);
     }
 
@@ -257,6 +256,7 @@ impl Auditor {
 
     /// The trace is over.
     pub fn finish(mut self) -> Audit {
+        self.conclude();
         let at = self.last_at;
         let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
         for lock in self.locks.values_mut() {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::finding::Certainty;
-use super::grammar::Grammar;
-use super::lock::{Change, Ear, Lock, SESSION};
+use super::lock::{Change, Ear, Lock};
 use super::said::Said;
 use super::spot::Spot;
 use super::spots::Spots;
@@ -81,25 +80,6 @@ impl Lock {
             }
         }
         self.turn_to(home);
-    }
-
-    /// A script has deleted this key. Whoever was taken to hold it then had not got it: what stood there was somebody's who
-    /// had it before the trace began. With it goes what stands beside it, which nobody knows either.
-    pub(super) fn was_deleted(&mut self, grammar: &Grammar, key: &[u8], at: UnixTime) {
-        let Some(spot) = self.spots().find(|spot| spot.key.as_bytes() == key) else { return };
-        if !self.server.holds(&spot.key, at) {
-            return;
-        }
-        let (home, number) = (spot.home, spot.number);
-        for spot in [&mut self.here].into_iter().chain(&mut self.beside).filter(|spot| spot.home == home) {
-            self.server.call(SESSION, &Command::new("DEL").arg(&spot.key), at);
-            (spot.is_known, spot.written) = (true, None);
-        }
-        self.holds.retain(|hold| !hold.spots.has(number));
-        for talk in self.talks.iter_mut().filter(|talk| talk.home == home) {
-            talk.leave();
-            talk.was_guessed(grammar);
-        }
     }
 
     /// One more key, which is a lock by itself or, if it `belongs` here, a part of the one that is being talked of; with all

@@ -71,6 +71,8 @@ pub(super) struct Sent<'a> {
     pub(super) asks_time: bool,
     /// The script that it runs, if it is a known one.
     pub(super) script: Option<&'a Script>,
+    /// Whether that is listed to have written what the lock is held by, where that can be told.
+    pub(super) has_written: Option<bool>,
     /// What it was answered, where that is told rather than found out.
     pub(super) answer: Option<Reply>,
 }
@@ -114,6 +116,7 @@ impl Lock {
         self.last_at = sent.at;
         self.turn_to_home_of(key);
         self.lapse(ear, sent.at, Some(sent.line));
+        self.believe(ear.grammar, sent);
         let beside = self.look_at_others(sent.at);
         let written = self.here.written.clone();
         let before = self.here.look(&self.server, sent.at);
@@ -198,7 +201,7 @@ impl Lock {
         self.holds.iter().position(|hold| *hold.client == *client && hold.spots.has(here))
     }
 
-    fn run(&mut self, sent: &Sent<'_>) -> Reply {
+    pub(super) fn run(&mut self, sent: &Sent<'_>) -> Reply {
         if let Some(answer) = &sent.answer {
             return answer.clone();
         }

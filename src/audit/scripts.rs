@@ -10,7 +10,7 @@ use super::deletion;
 use super::kinds::Kind;
 use super::said::keys_of_script;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
-use crate::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// A script of a protocol.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Script {
     pub(super) text: Vec<u8>,
     /// Whether a try begins with it.
     pub(super) claims: bool,
+    /// Whether whoever it gives the lock has it alone, so that the key of one who gets it is another one afterwards.
+    pub(super) excludes: bool,
     /// How many keys it names before that of the lock. Each of them is a lock of somebody else's, too.
     pub(super) before: usize,
     /// Which of those behind it the protocol also goes to by commands that do not name the lock.
@@ -34,7 +36,14 @@ impl Script {
         let keys = keys_of(command);
         let before = keys.iter().position(|key| key == name.as_bytes()).unwrap_or(0);
         let parts = (before + 1..keys.len()).filter(|place| alone.contains(&keys[*place])).collect();
-        Some(Self { text: text.clone(), claims, before, parts, refusal: deletion::refusal(&sha1(text)) })
+        Some(Self {
+            text: text.clone(),
+            claims,
+            excludes: claims,
+            before,
+            parts,
+            refusal: deletion::refusal(&sha1(text)),
+        })
     }
 }
 
@@ -74,7 +83,8 @@ fn scripts_of(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
             scripts.entry(sha1(&script.text)).or_insert(script);
         }
         for script in claimed.iter().filter_map(|command| Script::of(command, NAME, &alone, true)) {
-            scripts.insert(sha1(&script.text), script);
+            let excludes = !kind.is_read_write();
+            scripts.insert(sha1(&script.text), Script { excludes, ..script });
         }
     }
     scripts
@@ -91,24 +101,14 @@ const NOON: Reading =
 
 /// What an operation sends to a server that knows no script and refuses everything.
 fn commands(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Command> {
-    let mut said = Transcript::new();
-    let mut sent = Vec::new();
-    for _ in 0..32 {
-        match operation(said.rewind()) {
-            Ok(()) | Err(Pending::Fault(_)) => break,
-            Err(Pending::Clock) => said.record_clock(NOON),
-            Err(Pending::Send(command)) => {
-                said.record_reply(refusal(&command));
-                sent.push(command);
-            }
-            Err(Pending::Round(commands)) => {
-                for command in commands {
-                    said.record_heard(command.node(), Heard::Reply(refusal(&command)));
-                    sent.push(command);
-                }
-            }
-        }
-    }
+    let (mut sent, mut questions) = (Vec::new(), 0..32);
+    let answer = |command: &Command| {
+        questions.next()?;
+        sent.push(command.clone());
+        Some(refusal(command))
+    };
+    // Whatever comes of it.
+    let _outcome = (&operation).run_at(NOON, answer);
     sent
 }
 

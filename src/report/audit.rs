@@ -216,10 +216,10 @@ impl Report for AuditReport {
         let notes: String = self.notes.iter().map(Note::text).collect();
         let rate = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
         let locks = if self.locks.is_empty() { "no lock was acquired\n".to_owned() } else { self.locks(width) };
+        let lines = if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };
         format!(
-            "{}{locks}\n{notes}{races} in {} lines over {:.1} s ({:.1} million lines a second)\n",
+            "{}{locks}\n{notes}{races} in {lines} over {:.1} s ({:.1} million lines a second)\n",
             self.findings(),
-            self.lines,
             self.seconds,
             rate / 1e6
         )

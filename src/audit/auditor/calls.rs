@@ -27,46 +27,43 @@ impl Auditor {
             name,
             known,
             has_called: false,
+            written: Some(Vec::new()),
+            deleted: Vec::new(),
         });
     }
 
     /// A call of the script that runs.
     pub(super) fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
         let Some(mut running) = self.running.take() else { return };
-        let begins = !running.has_called;
+        match running.known {
+            Some(_) => running.note(line),
+            None => self.foreign_call(&running, number, line, verb),
+        }
         running.has_called = true;
-        match (&running.known, &running.name) {
-            (Some(sha1), Some(name)) if begins => {
-                let script = self.scripts.get(sha1);
-                let claims = script.is_some_and(|script| script.claims);
-                if claims || self.is_lock(name.database, &name.key) {
-                    if let Some((before, parts)) = script.map(|script| (script.before, script.parts.clone())) {
-                        let keys = running.command.args().get(2..).unwrap_or_default();
-                        self.join(name, keys.iter().take(before), Joined::ByItself, running.at);
-                        let parts = parts.iter().filter_map(|place| keys.get(*place));
-                        self.join(name, parts, Joined::AsPart, running.at);
-                    }
-                    let told = Told::new(running.line, running.at, running.command.clone());
-                    let told = Told { script: Some(sha1), ..told };
-                    self.tell(name.database, &name.key, running.client.as_bytes(), told);
-                }
-            }
-            (Some(_), _) => {}
-            (None, _) => self.foreign_call(&running, number, line, verb),
-        }
-        if running.known.is_some() && verb == Verb::Touches {
-            self.deleted(line);
-        }
         self.running = Some(running);
     }
 
-    /// What a script deletes in the trace is gone, even if it was not there by what is known from before the trace began.
-    fn deleted(&mut self, line: &Line<'_>) {
-        let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
-        let Some(key) = line.word(1).filter(|_| is(b"del") || is(b"unlink")).map(|key| key.bytes()) else { return };
-        let name = NameRef { database: line.database, key: &key };
-        if let Some(lock) = lock_of(&mut self.locks, &self.homes, name) {
-            lock.was_deleted(&self.grammar, &key, line.at);
+    /// The script that ran has come to its end, and all its calls were listed.
+    pub(super) fn conclude(&mut self) {
+        let Some(running) = self.running.take().filter(|running| running.has_called) else { return };
+        let (Some(sha1), Some(name)) = (&running.known, &running.name) else { return };
+        let Some(script) = self.scripts.get(sha1) else { return };
+        if script.claims || self.is_lock(name.database, &name.key) {
+            let (before, parts) = (script.before, &script.parts);
+            let keys = running.command.args().get(2..).unwrap_or_default();
+            self.join(name, keys.iter().take(before), Joined::ByItself, running.at);
+            let parts = parts.iter().filter_map(|place| keys.get(*place));
+            self.join(name, parts, Joined::AsPart, running.at);
+            let told = Told::new(running.line, running.at, running.command.clone());
+            let has_written = if script.excludes { running.has_written(&name.key) } else { None };
+            let told = Told { script: Some(sha1), has_written, ..told };
+            self.tell(name.database, &name.key, running.client.as_bytes(), told);
+        }
+        for key in &running.deleted {
+            let name = NameRef { database: name.database, key };
+            if let Some(lock) = lock_of(&mut self.locks, &self.homes, name) {
+                lock.was_deleted(&self.grammar, key, running.at);
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use lockshift::audit::{Audit, Auditor};
 use lockshift::explore::{Action, Scene, Trace};
 use lockshift::lock::{Acquired, Owner, Token};
 use lockshift::monitor::{Lines, Parser, Source, Text, Written};
-use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift::sim::{Flavour, Server, Session, Value};
+use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// Audits a text, keeping every acquisition.
 pub(crate) fn audit(text: &str) -> Audit {
@@ -152,11 +152,21 @@ pub(super) struct Listing {
     text: String,
     lines: i64,
     queued: Vec<(String, Command)>,
+    /// What the scripts do is done here once more: their calls are listed, too.
+    server: Server,
+    clients: Vec<String>,
 }
 
 impl Listing {
     /// What a client has sent, as MONITOR lists it.
     pub(super) fn list(&mut self, at_ns: i64, client: &str, command: &Command, reply: &Reply) {
+        let stood = self.server.clone();
+        let session = self.clients.iter().position(|other| other == client).unwrap_or(self.clients.len());
+        if session == self.clients.len() {
+            self.clients.push(client.to_owned());
+        }
+        let at = UnixTime::from_nanos(at_ns);
+        self.server.call(Session(u32::try_from(session).unwrap()), command, at);
         if *reply == Reply::Status("QUEUED".to_owned()) {
             self.queued.push((client.to_owned(), command.clone()));
             return;
@@ -174,6 +184,16 @@ impl Listing {
         if runs && reply.error_code() != Some("NOSCRIPT") {
             let look = Command::new("GET").arg(command.args().get(2).cloned().unwrap_or_default());
             self.line(at_ns, Source::Script, &look);
+            for key in command.args().iter().skip(2).take(2).map(|key| Key::new(key.as_slice())) {
+                let content = |server: &Server| server.peek(&key, at).map(|stored| stored.value);
+                let did = match (content(&stood), content(&self.server)) {
+                    (before, after) if before == after => continue,
+                    (_, Some(Value::Hash(_))) => Command::new("HSET").arg(&key).arg("field").arg("1"),
+                    (_, Some(_)) => Command::new("SET").arg(&key).arg("value"),
+                    (_, None) => Command::new("DEL").arg(&key),
+                };
+                self.line(at_ns, Source::Script, &did);
+            }
         }
     }
 
