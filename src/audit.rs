@@ -62,10 +62,12 @@ mod releases;
 
 mod auditor;
 mod recent;
+mod speakers;
 mod summary;
 
 pub use auditor::Auditor;
 pub use episode::Episode;
 pub use finding::{Certainty, Finding};
+pub use speakers::Speaker;
 pub use summary::{Audit, LockSummary, SteppedBack};
 pub use tally::{Lengths, Tally};

@@ -122,6 +122,7 @@ impl Lock {
         self.holds.push(hold);
         let talk = &mut self.talks[place];
         talk.holds = true;
+        talk.won += 1;
         talk.has_won = true;
         talk.asked_at = None;
     }

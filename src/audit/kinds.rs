@@ -178,6 +178,12 @@ impl Kinds {
         self
     }
 
+    /// Those of them that are among the others, too; or the others, if none is.
+    pub(super) fn narrowed_to(self, others: Self) -> Self {
+        let both = self & others;
+        if both.is_empty() { others } else { both }
+    }
+
     /// The places of all.
     pub(super) fn places(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {

@@ -143,6 +143,7 @@ impl Lock {
         self.judge(ear, place, went, &said, &change);
         if self.talks[place].has_won {
             self.here.winners.note(self.talks[place].kinds);
+            self.talks[place].note_spoken();
         }
         self.learn(ear.grammar, place, &said, &change);
         if !beside.is_empty() {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::episode::Episode;
 use super::finding::Finding;
 use super::grammar::Grammar;
-use super::kinds::Kinds;
 use super::lock::Lock;
+use super::speakers::{Speaker, Speakers, names};
 use super::spoken::Spoken;
 use super::spot::Spot;
+use super::talk::Talk;
 use super::tally::Tally;
 use crate::wire::{Key, UnixTime};
 
@@ -63,6 +64,8 @@ pub struct LockSummary {
     pub is_read_write: bool,
     /// How many clients talked with it at one time, at most.
     pub clients: usize,
+    /// Who has acquired it most often, the busiest first.
+    pub speakers: Vec<Speaker>,
     /// What happened there.
     pub tally: Tally,
 }
@@ -78,6 +81,7 @@ pub(super) struct Summaries {
 struct Left {
     spoken: Spoken,
     clients: usize,
+    speakers: Speakers,
     tally: Tally,
 }
 
@@ -91,20 +95,21 @@ impl Summaries {
     pub(super) fn add(&mut self, lock: &Lock) {
         for spot in lock.spots() {
             if spot.tally.acquisitions > 0 || spot.tally.refusals > 0 {
-                let clients = lock.talks.iter().filter(|talk| talk.home == spot.number).count();
-                self.add_spot(lock.database, spot, clients);
+                let talks: Vec<&Talk> = lock.talks.iter().filter(|talk| talk.home == spot.number).collect();
+                self.add_spot(lock.database, spot, &talks);
             }
         }
     }
 
-    fn add_spot(&mut self, database: u32, spot: &Spot, clients: usize) {
+    fn add_spot(&mut self, database: u32, spot: &Spot, talks: &[&Talk]) {
         let name = (database, spot.key.clone());
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
         let left = self.known.entry(name).or_default();
         left.spoken.merge(&spot.winners);
-        left.clients = left.clients.max(clients);
+        left.clients = left.clients.max(talks.len());
+        talks.iter().for_each(|talk| left.speakers.note(talk));
         left.tally.merge(&spot.tally);
     }
 
@@ -142,6 +147,7 @@ impl Summaries {
                 dialects: names(grammar, kinds),
                 is_read_write: !kinds.is_empty() && kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
                 clients: left.clients,
+                speakers: left.speakers.told(grammar, kinds),
                 tally: left.tally,
             }
         };
@@ -159,16 +165,4 @@ impl Summaries {
             episodes: Vec::new(),
         }
     }
-}
-
-/// The names of these protocols, each once.
-fn names(grammar: &Grammar, kinds: Kinds) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for place in kinds.places() {
-        let name = grammar.kinds()[place].name();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

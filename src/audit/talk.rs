@@ -30,6 +30,10 @@ pub(super) struct Talk {
     pub(super) last_at: UnixTime,
     /// Whether it holds, by this conversation.
     pub(super) holds: bool,
+    /// Who it may have been by what it said when it won.
+    pub(super) spoken: Kinds,
+    /// How often it has won.
+    pub(super) won: u64,
     /// Whether it has won in this conversation, and perhaps given back.
     pub(super) has_won: bool,
     /// Whether it is known to have begun where it seems to begin: something may have been said before the trace began.
@@ -70,9 +74,16 @@ impl Talk {
             asked_at: None,
             last_at: at,
             holds: false,
+            spoken: Kinds::default(),
+            won: 0,
             has_won: false,
             is_whole,
         }
+    }
+
+    /// It has won as one of those who it may be now.
+    pub(super) fn note_spoken(&mut self) {
+        self.spoken = self.spoken.narrowed_to(self.kinds);
     }
 
     /// It holds no longer.

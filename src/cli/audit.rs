@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The trace: files, or - for standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Name every lock, not only the busiest
+    /// Name every lock, not only the busiest, and who has acquired it in which protocol
     #[arg(long, short)]
     all: bool,
 }

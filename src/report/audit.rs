@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::exploration::grouped;
 use super::moment::iso8601;
 use super::{Report, table};
-use crate::audit::{Audit, Finding, Lengths, LockSummary, SteppedBack};
+use crate::audit::{Audit, Finding, Lengths, LockSummary, Speaker, SteppedBack};
 use crate::protocols::{Generation, Protocol, find};
 use crate::wire::Printable;
 
@@ -55,6 +55,7 @@ struct Locked {
     database: u32,
     dialects: Vec<String>,
     clients: usize,
+    speakers: Vec<Spoke>,
     acquisitions: u64,
     refusals: u64,
     releases: u64,
@@ -63,6 +64,21 @@ struct Locked {
     held_p99_ms: Option<f64>,
     waited_p50_ms: Option<f64>,
     waited_p99_ms: Option<f64>,
+}
+
+/// A client that has acquired it.
+#[derive(Clone, Debug, Serialize)]
+struct Spoke {
+    client: String,
+    dialects: Vec<String>,
+    acquisitions: u64,
+}
+
+impl Spoke {
+    fn of(speaker: &Speaker) -> Self {
+        let Speaker { client, dialects, acquisitions } = speaker.clone();
+        Self { client, dialects, acquisitions }
+    }
 }
 
 /// One race that happened.
@@ -142,7 +158,25 @@ impl AuditReport {
                 Cell::new(spoken(&lock.dialects, self.all)),
             ]);
         }
-        table::text(table) + &self.unshown(shown)
+        let speakers = if self.all { self.speakers(width) } else { String::new() };
+        table::text(table) + &self.unshown(shown) + &speakers
+    }
+
+    /// Who has acquired each lock, and in which protocol.
+    fn speakers(&self, width: Option<u16>) -> String {
+        let mut table = table::table(&["LOCK", "CLIENT", "ACQUIRED", "SPOKEN"], width);
+        table::flush_right(&mut table, 2..3);
+        for lock in &self.locks {
+            for speaker in &lock.speakers {
+                table.add_row([
+                    Cell::new(&lock.key).add_attribute(Attribute::Bold),
+                    Cell::new(&speaker.client),
+                    Cell::new(speaker.acquisitions),
+                    Cell::new(spoken(&speaker.dialects, false)),
+                ]);
+            }
+        }
+        format!("\n{}", table::text(table))
     }
 
     /// The locks that the table does not name.
@@ -178,6 +212,7 @@ impl Locked {
             database: lock.database,
             dialects: lock.dialects.clone(),
             clients: lock.clients,
+            speakers: lock.speakers.iter().map(Spoke::of).collect(),
             acquisitions: lock.tally.acquisitions,
             refusals: lock.tally.refusals,
             releases: lock.tally.releases,

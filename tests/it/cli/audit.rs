@@ -40,6 +40,24 @@ fn a_race_is_named_with_the_lines_that_show_it_and_a_bad_line_is_passed_over() {
 }
 
 #[test]
+fn each_client_is_named_with_what_it_speaks() {
+    let (_, json, _) = audited(TRACE);
+    let speakers = json["locks"][0]["speakers"].as_array().unwrap();
+    let told: Vec<_> = speakers.iter().map(|it| (it["client"].as_str(), it["acquisitions"].as_u64())).collect();
+    assert_eq!(told, [(Some("10.0.0.1:50000"), Some(1)), (Some("10.0.0.2:50000"), Some(1))]);
+    let speaks = |place: usize, name| speakers[place]["dialects"].as_array().unwrap().contains(&Value::from(name));
+    assert!(speaks(0, "token") && !speaks(0, "php7-getset"), "{json}");
+    assert!(speaks(1, "php7-getset") && !speaks(1, "token"), "{json}");
+
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(TRACE.as_bytes()).unwrap();
+    let mut command = lockshift();
+    command.arg("audit").arg(file.path());
+    let text = done(command, ["--all"]).stdout;
+    assert!(text.contains("lock  10.0.0.1:50000         1  token\n"), "{text}");
+}
+
+#[test]
 fn without_a_race_all_is_well_and_without_a_file_it_says_where() {
     let calm: String = TRACE.lines().take(2).map(|line| line.to_owned() + "\n").collect();
     let (code, json, stderr) = audited(&calm);
