@@ -59,6 +59,7 @@ mod listed;
 mod lock;
 mod losers;
 mod releases;
+mod talks;
 
 mod auditor;
 mod recent;

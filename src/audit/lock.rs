@@ -1,7 +1,6 @@
 //! One key that is a lock: what stands in it, who talks with it, who holds it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -34,7 +33,7 @@ pub(super) struct Lock {
     pub(super) holds: Vec<Hold>,
     pub(super) last_at: UnixTime,
     /// When the trace began.
-    began_at: UnixTime,
+    pub(super) began_at: UnixTime,
     /// What has ended and was not asked for yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
 }
@@ -85,11 +84,6 @@ pub(super) struct Change {
     /// Who had written what stood there before.
     pub(super) written: Option<Arc<Written>>,
 }
-
-/// For so long after the trace began, whoever is heard for the first time may be in the middle of something.
-const EARLY: Duration = Duration::from_secs(60);
-/// With so many clients a lock talks at a time; connections come and go.
-const MOST_TALKS: usize = 256;
 
 /// All commands reach the key in the order of the trace: one connection is enough.
 pub(super) const SESSION: Session = Session(1);
@@ -191,11 +185,6 @@ impl Lock {
         self.holds.iter().all(|hold| hold.is_over) && !self.spots().any(|spot| self.server.holds(&spot.key, at))
     }
 
-    /// The talk of this client with the key that is being talked of.
-    pub(super) fn talk_with(&self, client: &Arc<str>) -> Option<&Talk> {
-        self.places.get(&(client.as_ptr().addr(), self.here.home)).map(|place| &self.talks[*place])
-    }
-
     /// What this client holds of the key that is being talked of.
     pub(super) fn hold_of(&self, client: &str) -> Option<usize> {
         let here = self.here.number;
@@ -229,41 +218,6 @@ impl Lock {
     fn speak_as(&mut self, command: &Command) {
         if command.is("DELIFEQ") {
             self.server.become_a(Flavour::Valkey9);
-        }
-    }
-
-    /// The conversation that this belongs to: by a holder's token, else by the connection.
-    fn talk_of(&mut self, grammar: &Grammar, said: &Said, sent: &Sent<'_>) -> usize {
-        // Whoever tries to acquire may name another's value, that it wants to take the place of.
-        let claims = sent.script.is_some_and(|script| script.claims);
-        let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| said.is(name));
-        let home = self.here.home;
-        let is_named = |word: &Vec<u8>| word.len() >= 8 && said.command.args().contains(word);
-        let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
-        let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| hold.client.clone());
-        let client = by_token.as_ref().unwrap_or(sent.client);
-        if let Some(place) = self.places.get(&(client.as_ptr().addr(), home)) {
-            return *place;
-        }
-        if self.talks.len() >= MOST_TALKS {
-            self.forget_a_talk();
-        }
-        self.places.insert((client.as_ptr().addr(), home), self.talks.len());
-        let is_whole = said.claims() || said.at.saturating_since(self.began_at) >= EARLY;
-        self.talks.push(Talk::new(client.clone(), home, grammar, said.at, is_whole));
-        self.talks.len() - 1
-    }
-
-    /// Forgets the conversation of whoever has been silent for longest and holds nothing.
-    fn forget_a_talk(&mut self) {
-        let holds = |talk: &Talk| self.holds.iter().any(|hold| hold.client == talk.client && hold.home == talk.home);
-        let silent = self.talks.iter().enumerate().filter(|(_, talk)| !holds(talk));
-        if let Some((place, _)) = silent.min_by_key(|(_, talk)| talk.last_at) {
-            let silent = self.talks.swap_remove(place);
-            self.places.remove(&(silent.client.as_ptr().addr(), silent.home));
-            if let Some(moved) = self.talks.get(place) {
-                self.places.insert((moved.client.as_ptr().addr(), moved.home), place);
-            }
         }
     }
 

@@ -1,17 +1,19 @@
 //! What a trace has shown: the races first.
 
+mod spoken;
+mod told;
+
 use std::fmt::Write;
 use std::time::Duration;
 
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 
+use self::spoken::spoken;
+use self::told::{Found, Locked, Note, Others};
 use super::exploration::grouped;
-use super::moment::iso8601;
 use super::{Report, table};
-use crate::audit::{Audit, Finding, Lengths, LockSummary, Speaker, SteppedBack};
-use crate::protocols::{Generation, Protocol, find};
-use crate::wire::Printable;
+use crate::audit::Audit;
 
 /// What a trace has shown.
 #[derive(Clone, Debug, Serialize)]
@@ -31,74 +33,8 @@ pub struct AuditReport {
     all: bool,
 }
 
-/// The locks that are too many to be told one by one.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Others {
-    keys: u64,
-    acquisitions: u64,
-    refusals: u64,
-}
-
-/// What makes what was found less sure.
-#[derive(Clone, Debug, Serialize)]
-struct Note {
-    note: &'static str,
-    line: u64,
-    by_ms: f64,
-    times: u64,
-}
-
-/// One lock.
-#[derive(Clone, Debug, Serialize)]
-struct Locked {
-    key: String,
-    database: u32,
-    dialects: Vec<String>,
-    clients: usize,
-    speakers: Vec<Spoke>,
-    acquisitions: u64,
-    refusals: u64,
-    releases: u64,
-    overruns: u64,
-    held_p50_ms: Option<f64>,
-    held_p99_ms: Option<f64>,
-    waited_p50_ms: Option<f64>,
-    waited_p99_ms: Option<f64>,
-}
-
-/// A client that has acquired it.
-#[derive(Clone, Debug, Serialize)]
-struct Spoke {
-    client: String,
-    dialects: Vec<String>,
-    acquisitions: u64,
-}
-
-impl Spoke {
-    fn of(speaker: &Speaker) -> Self {
-        let Speaker { client, dialects, acquisitions } = speaker.clone();
-        Self { client, dialects, acquisitions }
-    }
-}
-
-/// One race that happened.
-#[derive(Clone, Debug, Serialize)]
-struct Found {
-    race: &'static str,
-    key: String,
-    database: u32,
-    at: String,
-    clients: Vec<String>,
-    lines: Vec<u64>,
-    certainty: &'static str,
-    says: String,
-    more: u64,
-}
-
 /// So many locks are shown unless all are asked for.
 const SHOWN: usize = 20;
-/// So many protocols are named in a line.
-const NAMED: usize = 3;
 
 impl AuditReport {
     /// The report of an audit that took so long.
@@ -110,11 +46,7 @@ impl AuditReport {
             seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
             races: audit.findings.iter().map(|finding| 1 + finding.more).sum(),
             locks: audit.locks.iter().map(Locked::of).collect(),
-            others: Others {
-                keys: audit.others.0,
-                acquisitions: audit.others.1.acquisitions,
-                refusals: audit.others.1.refusals,
-            },
+            others: Others::of(&audit.others),
             findings: audit.findings.into_iter().map(Found::of).collect(),
             notes: audit.stepped_back.iter().map(Note::of).collect(),
             took,
@@ -126,7 +58,8 @@ impl AuditReport {
         let mut text = String::new();
         for found in &self.findings {
             let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
-            let Found { race, key, at, certainty, says, more, .. } = found;
+            let Found { race, at, certainty, says, more, .. } = found;
+            let key = place(&found.key, found.database);
             if *more > 0 {
                 let _ = writeln!(text, "… and {} more {race}", commas(*more));
             }
@@ -147,7 +80,7 @@ impl AuditReport {
         let shown = if self.all { self.locks.len() } else { SHOWN };
         for lock in self.locks.iter().take(shown) {
             table.add_row([
-                Cell::new(&lock.key).add_attribute(Attribute::Bold),
+                Cell::new(place(&lock.key, lock.database)).add_attribute(Attribute::Bold),
                 Cell::new(lock.acquisitions),
                 Cell::new(lock.refusals),
                 Cell::new(lock.overruns),
@@ -169,7 +102,7 @@ impl AuditReport {
         for lock in &self.locks {
             for speaker in &lock.speakers {
                 table.add_row([
-                    Cell::new(&lock.key).add_attribute(Attribute::Bold),
+                    Cell::new(place(&lock.key, lock.database)).add_attribute(Attribute::Bold),
                     Cell::new(&speaker.client),
                     Cell::new(speaker.acquisitions),
                     Cell::new(spoken(&speaker.dialects, false)),
@@ -192,52 +125,11 @@ impl AuditReport {
 }
 
 impl Note {
-    fn of(step: &SteppedBack) -> Self {
-        Self { note: "clock-steps-back", line: step.line, by_ms: step.by.as_secs_f64() * 1e3, times: step.times }
-    }
-
     fn text(&self) -> String {
         let Self { line, times, .. } = self;
         let by = shown_ms(Some(self.by_ms));
         let times = if *times == 1 { String::new() } else { format!(", the first of {} times", commas(*times)) };
         format!("the clock goes back by {by} at line {line}{times}: lengths of time across that are wrong by as much\n")
-    }
-}
-
-impl Locked {
-    fn of(lock: &LockSummary) -> Self {
-        let (held, waited) = (&lock.tally.held, &lock.tally.waited);
-        Self {
-            key: Printable(lock.key.as_bytes()).to_string(),
-            database: lock.database,
-            dialects: lock.dialects.clone(),
-            clients: lock.clients,
-            speakers: lock.speakers.iter().map(Spoke::of).collect(),
-            acquisitions: lock.tally.acquisitions,
-            refusals: lock.tally.refusals,
-            releases: lock.tally.releases,
-            overruns: lock.tally.overruns,
-            held_p50_ms: millis(held, 0.5),
-            held_p99_ms: millis(held, 0.99),
-            waited_p50_ms: millis(waited, 0.5),
-            waited_p99_ms: millis(waited, 0.99),
-        }
-    }
-}
-
-impl Found {
-    fn of(finding: Finding) -> Self {
-        Self {
-            race: finding.race,
-            key: finding.key.to_string(),
-            database: finding.database,
-            at: iso8601(finding.at),
-            clients: finding.clients.iter().map(ToString::to_string).collect(),
-            lines: finding.lines,
-            certainty: finding.certainty.name(),
-            says: finding.says,
-            more: finding.more,
-        }
     }
 }
 
@@ -261,30 +153,9 @@ impl Report for AuditReport {
     }
 }
 
-/// The protocols, those of each generation by themselves: what they have in common is that nobody can tell them apart.
-fn spoken(dialects: &[String], all: bool) -> String {
-    let mut groups: Vec<(Option<Generation>, Vec<&str>)> = Vec::new();
-    for dialect in dialects {
-        let generation = find(dialect).ok().map(Protocol::generation);
-        match groups.iter_mut().find(|(other, _)| *other == generation) {
-            Some((_, group)) => group.push(dialect),
-            None => groups.push((generation, vec![dialect])),
-        }
-    }
-    let groups: Vec<String> = groups.into_iter().map(|(_, group)| alternatives(&group, all)).collect();
-    groups.join("; ")
-}
-
-fn alternatives(dialects: &[&str], all: bool) -> String {
-    let named = if all { dialects.len() } else { NAMED };
-    let more = dialects.len().saturating_sub(named);
-    let more = if more > 0 { format!(", or {more} more") } else { String::new() };
-    dialects[..named.min(dialects.len())].join(", ") + &more
-}
-
-fn millis(lengths: &Lengths, share: f64) -> Option<f64> {
-    let length = lengths.quantile(share)?;
-    Some((length.as_secs_f64() * 1e6).round() / 1e3)
+/// A key, and its database where that is not the usual one.
+fn place(key: &str, database: u32) -> String {
+    if database == 0 { key.to_owned() } else { format!("{key} (database {database})") }
 }
 
 /// A number with commas between its thousands.

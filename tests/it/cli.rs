@@ -16,6 +16,7 @@ mod redlock;
 mod rotation;
 mod run;
 mod scan;
+mod traces;
 mod troubles;
 mod usage;
 

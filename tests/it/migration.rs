@@ -67,16 +67,15 @@ fn a_fleet_moves_and_moves_back_and_nobody_notices() {
         assert!(acquired == done || rows.iter().any(|row| row.doubles > 0), "{job}: no acquisition is lost:\n{log}");
     }
     // Whoever is late is nobody's holder any more, whatever he believes: what follows from that is not the same each time.
-    if rows.iter().all(|row| row.late == 0 && row.intruded == 0) {
-        is_what_the_audit_sees(&lines, &told);
-    }
+    let is_well = rows.iter().all(|row| row.late == 0 && row.intruded == 0);
+    is_what_the_audit_sees(&lines, &told, is_well);
 }
 
 /// From outside, by nothing but what the workers said: every acquisition, at the key and by the name of its lock, and nothing
-/// wrong with any.
-fn is_what_the_audit_sees(lines: &[Line], told: &str) {
+/// wrong with any. Where not all was well, the names.
+fn is_what_the_audit_sees(lines: &[Line], told: &str, is_well: bool) {
     let audit = audit(&lines.iter().map(Line::listed).collect::<String>());
-    assert_eq!(audit.findings, [], "{told}");
+    assert!(audit.findings.is_empty() || !is_well, "{:#?}\n{told}", audit.findings);
     for (job, dialect) in JOBS.into_iter().zip(["php-getset", "jedis-lock"]) {
         let rows: Vec<_> = rows(told).into_iter().filter(|row| row.job == job).collect();
         let by = |role: usize| rows.iter().map(|row| row.acquired[role]).sum::<u64>();
@@ -85,11 +84,8 @@ fn is_what_the_audit_sees(lines: &[Line], told: &str) {
             |key: String| audit.locks.iter().find(|lock| lock.key == Key::from(key.as_str())).expect("it is locked");
         let (old, new) = (at(job.to_owned()), at(format!("{{{job}}}:token")));
         // What the last phase left unsaid was said by those with the new lock.
-        assert_eq!(
-            (old.tally.acquisitions, new.tally.acquisitions),
-            (by(0) + by(1), acquired - by(0) - by(1)),
-            "{told}"
-        );
+        let seen = (old.tally.acquisitions, new.tally.acquisitions);
+        assert!(seen == (by(0) + by(1), acquired - by(0) - by(1)) || !is_well, "{seen:?}\n{told}");
         let names = [dialect.to_owned(), format!("bridge:{dialect}")];
         assert!(names.iter().all(|name| old.dialects.contains(name)), "{:?}", old.dialects);
         assert!(new.dialects.iter().any(|name| name == "token"), "{:?}", new.dialects);

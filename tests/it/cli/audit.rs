@@ -1,26 +1,15 @@
 //! `lockshift audit` and `lockshift record`.
 
-use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::Value;
 
 use super::command::{done, lockshift, lockshift_at};
+use super::traces::{BESIDE, file};
 use crate::server::Server;
 
-/// A PHP client takes the lock of a token client, which gives it back too late to know.
-const TRACE: &str = r#"OK
-1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
-1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"
-1700000000.100200 [0 10.0.0.2:50000] "GET" "lock"
-1700000000.100400 [0 10.0.0.2:50000] "GETSET" "lock" "1700000010"
-1700000000.100600 [0 10.0.0.2:50000] "EXPIRE" "lock" "10"
-17000000
-"#;
-
 fn audited(trace: &str) -> (Option<i32>, Value, String) {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(trace.as_bytes()).unwrap();
+    let file = file(trace);
     let mut command = lockshift();
     command.arg("audit").arg(file.path());
     let ended = done(command, ["--json"]);
@@ -29,7 +18,8 @@ fn audited(trace: &str) -> (Option<i32>, Value, String) {
 
 #[test]
 fn a_race_is_named_with_the_lines_that_show_it_and_a_bad_line_is_passed_over() {
-    let (code, json, stderr) = audited(TRACE);
+    // The last line is cut.
+    let (code, json, stderr) = audited(&(BESIDE.to_owned() + "17000000\n"));
     assert_eq!(code, Some(1));
     let finding = &json["findings"][0];
     assert_eq!((finding["race"].as_str(), finding["key"].as_str()), (Some("token-read-as-stamp"), Some("lock")));
@@ -41,7 +31,7 @@ fn a_race_is_named_with_the_lines_that_show_it_and_a_bad_line_is_passed_over() {
 
 #[test]
 fn each_client_is_named_with_what_it_speaks() {
-    let (_, json, _) = audited(TRACE);
+    let (_, json, _) = audited(BESIDE);
     let speakers = json["locks"][0]["speakers"].as_array().unwrap();
     let told: Vec<_> = speakers.iter().map(|it| (it["client"].as_str(), it["acquisitions"].as_u64())).collect();
     assert_eq!(told, [(Some("10.0.0.1:50000"), Some(1)), (Some("10.0.0.2:50000"), Some(1))]);
@@ -49,8 +39,7 @@ fn each_client_is_named_with_what_it_speaks() {
     assert!(speaks(0, "token") && !speaks(0, "php7-getset"), "{json}");
     assert!(speaks(1, "php7-getset") && !speaks(1, "token"), "{json}");
 
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(TRACE.as_bytes()).unwrap();
+    let file = file(BESIDE);
     let mut command = lockshift();
     command.arg("audit").arg(file.path());
     let text = done(command, ["--all"]).stdout;
@@ -58,8 +47,20 @@ fn each_client_is_named_with_what_it_speaks() {
 }
 
 #[test]
+fn keys_of_one_name_are_told_apart_by_their_databases() {
+    let file = file(&(BESIDE.to_owned() + &BESIDE.replace("[0 ", "[7 ")));
+    let mut command = lockshift();
+    command.arg("audit").arg(file.path());
+    let text = done(command, [""; 0]).stdout;
+    for expected in ["token-read-as-stamp  lock  ", "token-read-as-stamp  lock (database 7)  ", "\nlock (database 7) "]
+    {
+        assert!(text.contains(expected), "{expected} not in\n{text}");
+    }
+}
+
+#[test]
 fn without_a_race_all_is_well_and_without_a_file_it_says_where() {
-    let calm: String = TRACE.lines().take(2).map(|line| line.to_owned() + "\n").collect();
+    let calm: String = BESIDE.lines().take(2).map(|line| line.to_owned() + "\n").collect();
     let (code, json, stderr) = audited(&calm);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert_eq!(json["findings"], serde_json::json!([]));
@@ -74,7 +75,7 @@ fn what_is_not_told_is_counted_and_a_clock_that_was_set_back_is_named() {
     let mut trace = String::new();
     for round in 0..1_300 {
         let at = 1_700_000_000 + 100 * round;
-        let lines = TRACE.lines().skip(1).take(5);
+        let lines = BESIDE.lines().skip(1).take(5);
         lines.for_each(|line| trace += &(line.replace("17000000", &(at / 100).to_string()) + "\n"));
     }
     trace += "1700000000.000000 [0 10.0.0.1:50000] \"PING\"\n";
@@ -89,8 +90,7 @@ fn what_is_not_told_is_counted_and_a_clock_that_was_set_back_is_named() {
         (Some("clock-steps-back"), Some(6_501), Some(1))
     );
 
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(trace.as_bytes()).unwrap();
+    let file = file(&trace);
     let mut command = lockshift();
     command.arg("audit").arg(file.path());
     let text = done(command, [""; 0]).stdout;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use tempfile::NamedTempFile;
 
 use super::command::{Done, done, lockshift};
+use super::traces::{BESIDE, file};
 
 /// A works for 2.9 s on a lease of two; B comes in after 2.5 s, and A deletes B's lock. C holds when the trace ends, and
 /// D has asked in vain.
@@ -26,18 +26,8 @@ const OVERRUN: &str = r#"OK
 1700000004.200000 [0 10.0.0.5:50000] "PING"
 "#;
 
-/// A PHP client takes the lock of a token client. Neither gives back.
-const BESIDE: &str = r#"OK
-1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
-1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"
-1700000000.100200 [0 10.0.0.2:50000] "GET" "lock"
-1700000000.100400 [0 10.0.0.2:50000] "GETSET" "lock" "1700000010"
-1700000000.100600 [0 10.0.0.2:50000] "EXPIRE" "lock" "10"
-"#;
-
 fn played(trace: &str, args: &[&str]) -> Done {
-    let mut file = NamedTempFile::new().unwrap();
-    file.write_all(trace.as_bytes()).unwrap();
+    let file = file(trace);
     let mut command = lockshift();
     command.arg("dry-run").arg(file.path());
     done(command, args)

@@ -5,15 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::command::{Done, done, lockshift};
-
-/// A PHP client takes the lock of a token client.
-const TRACE: &str = r#"OK
-1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
-1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"
-1700000000.100200 [0 10.0.0.2:50000] "GET" "lock"
-1700000000.100400 [0 10.0.0.2:50000] "GETSET" "lock" "1700000010"
-1700000000.100600 [0 10.0.0.2:50000] "EXPIRE" "lock" "10"
-"#;
+use super::traces::BESIDE;
 
 fn audited(parts: &[&str]) -> Done {
     let folder = tempfile::tempdir().unwrap();
@@ -33,13 +25,13 @@ fn findings(done: &Done) -> Value {
 
 #[test]
 fn wherever_a_trace_is_cut_in_two_it_says_the_same() {
-    let whole = audited(&[TRACE]);
+    let whole = audited(&[BESIDE]);
     assert_eq!(findings(&whole)[0]["lines"], serde_json::json!([2, 4, 5]));
     // Around every end of a line, and in the midst of words and of a time.
-    let ends: Vec<_> = TRACE.match_indices('\n').map(|(at, _)| at).collect();
-    let cuts = ends.iter().flat_map(|end| end.saturating_sub(3)..=end + 12).filter(|cut| TRACE.is_char_boundary(*cut));
+    let ends: Vec<_> = BESIDE.match_indices('\n').map(|(at, _)| at).collect();
+    let cuts = ends.iter().flat_map(|end| end.saturating_sub(3)..=end + 12).filter(|cut| BESIDE.is_char_boundary(*cut));
     for cut in cuts {
-        let (before, after) = TRACE.split_at(cut);
+        let (before, after) = BESIDE.split_at(cut);
         let halves = audited(&[before, after]);
         assert_eq!(
             (halves.code, halves.stderr.as_str()),
@@ -54,7 +46,7 @@ fn wherever_a_trace_is_cut_in_two_it_says_the_same() {
 
 #[test]
 fn parts_that_have_nothing_to_do_with_each_other_are_not_joined() {
-    let lines: Vec<_> = TRACE.lines().collect();
+    let lines: Vec<_> = BESIDE.lines().collect();
     // Without a line feed at the end; with what `redis-cli monitor` says first; with nothing in between.
     let parts = [&lines[..3].join("\n"), "OK", "", &lines[3..].join("\n")];
     let joined = audited(&parts);
@@ -62,7 +54,7 @@ fn parts_that_have_nothing_to_do_with_each_other_are_not_joined() {
     assert_eq!(joined.json()["commands"], 5);
     assert_eq!(findings(&joined)[0]["lines"], serde_json::json!([2, 5, 6]), "the OK in between is a line");
 
-    let half = audited(&[&TRACE[..TRACE.len() - 4], TRACE]);
+    let half = audited(&[&BESIDE[..BESIDE.len() - 4], BESIDE]);
     assert!(half.stderr.starts_with("lockshift: 0.log:6: passed over: "), "{}", half.stderr);
     assert_eq!(half.stderr.lines().count(), 1, "{}", half.stderr);
 }
