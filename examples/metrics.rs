@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use lockshift::driver::blocking::{Bells, Lock};
+use lockshift::driver::blocking::{Lock, ReleaseListener};
 use lockshift::driver::{Attempt, Counted, Counters, Wait};
 use lockshift::lock::Lease;
 use lockshift::modern::FairLock;
@@ -17,7 +17,7 @@ use lockshift::modern::FairLock;
 fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1/".into());
     let client = redis::Client::open(url)?;
-    let bells = Bells::new(client.clone())?;
+    let bells = ReleaseListener::new(client.clone())?;
     let counters = Arc::new(Counters::default());
 
     let lease = Lease::new(Duration::from_secs(10))?;

@@ -63,32 +63,32 @@ pub mod blocking;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
-mod bells;
 mod connection;
 mod counters;
-mod debt;
 mod error;
+mod error_kind;
 mod events;
+mod hold_metrics;
 pub mod host;
 mod interrupted;
+mod late_replies;
+mod lease_state;
 mod outcome;
 mod pubsub;
 mod refusal;
 mod renewal;
 mod shadow;
-mod stay;
-mod term;
-mod trouble;
 mod wait;
+mod waiters;
 
 pub use counters::{Counted, Counters};
 pub use error::Error;
+pub use error_kind::ErrorKind;
 pub use interrupted::{Cause, Interrupted, Unanswered};
+pub use lease_state::Loss;
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
 pub use shadow::Tally;
-pub use term::Loss;
-pub use trouble::Trouble;
 #[cfg(feature = "sim")]
 pub(crate) use wait::Patience;
 pub use wait::Wait;

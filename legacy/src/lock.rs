@@ -8,7 +8,7 @@ mod release;
 mod takeover;
 mod two_keys;
 
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
 use lockshift_wire::{Key, Transcript, Turn};
 
 use crate::{Dialect, Keys};
@@ -75,7 +75,7 @@ impl Locker for Lock {
         }
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         self.look_up(hold, redis)
     }
 

@@ -8,18 +8,18 @@
 
 extern crate alloc;
 
-mod bell;
 mod hold;
 mod lease;
 mod locker;
 mod outcome;
 mod owner;
+mod release_channel;
 mod votes;
 
-pub use bell::Bell;
 pub use hold::Hold;
 pub use lease::{Lease, LeaseError};
 pub use locker::{Locker, Mode};
-pub use outcome::{Acquired, Extended, Held, Released, Standing, Why};
+pub use outcome::{Acquired, Extended, Held, Ownership, Refusal, Released};
 pub use owner::{Owner, Token};
+pub use release_channel::ReleaseChannel;
 pub use votes::{Vote, Votes};

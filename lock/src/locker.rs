@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use lockshift_wire::{Key, Transcript, Turn};
 
-use crate::{Acquired, Bell, Extended, Hold, Lease, Owner, Released, Standing};
+use crate::{Acquired, Extended, Hold, Lease, Owner, Ownership, ReleaseChannel, Released};
 
 /// With whom a holder shares the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub trait Locker: Send + Sync {
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended>;
 
     /// Asks the server whose the lock is now.
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing>;
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership>;
 
     /// Makes sure that a try whose reply was lost leaves no lock behind, if that can be done without hurting another
     /// holder. Protocols whose values name no owner can do nothing: their own lease has to end it.
@@ -52,7 +52,7 @@ pub trait Locker: Send + Sync {
     }
 
     /// Where a release of this lock is announced to `owner` while it waits; `None` for protocols that announce nothing.
-    fn bell(&self, owner: &Owner) -> Option<Bell> {
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         let _ = owner;
         None
     }
@@ -96,16 +96,16 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
         (**self).extend(hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        (**self).standing(hold, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        (**self).ownership(hold, redis)
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         (**self).disclaim(owner, redis)
     }
 
-    fn bell(&self, owner: &Owner) -> Option<Bell> {
-        (**self).bell(owner)
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
+        (**self).release_channel(owner)
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

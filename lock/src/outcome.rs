@@ -18,7 +18,7 @@ pub enum Acquired {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Held {
     /// Why.
-    pub why: Why,
+    pub reason: Refusal,
     /// The value that was found, where the protocol looked.
     pub seen: Option<Vec<u8>>,
     /// How long the present holder's lease still runs, where the protocol can tell.
@@ -29,14 +29,14 @@ pub struct Held {
 
 impl Held {
     /// Refused for this reason, nothing more known.
-    pub const fn because(why: Why) -> Self {
-        Self { why, seen: None, retry_in: None, votes: Votes::NONE }
+    pub const fn because(reason: Refusal) -> Self {
+        Self { reason, seen: None, retry_in: None, votes: Votes::NONE }
     }
 }
 
 /// Why a try did not win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum Refusal {
     /// Somebody's lease is running.
     Live,
     /// The lease was over, but somebody else was faster to take it: we are the *loser* of a takeover.
@@ -77,12 +77,12 @@ pub enum Extended {
     /// No longer ours.
     Lost,
     /// This protocol cannot tell its own lock from another's and so has no safe extension.
-    NotSpoken,
+    Unsupported,
 }
 
 /// What the server says about a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum Ownership {
     /// Ours; the key's TTL, where it has one.
     Ours {
         /// How long the key still lives.

@@ -12,7 +12,9 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use crate::{Publish, TokenLock};
@@ -107,7 +109,7 @@ impl Locker for FairLock {
         Ok(match u64::try_from(wait_ms) {
             Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence: None }),
             Ok(wait_ms) => {
-                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Refusal::Live) })
             }
         })
     }
@@ -122,8 +124,8 @@ impl Locker for FairLock {
         self.lock.extend(hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.lock.standing(hold, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.lock.ownership(hold, redis)
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
@@ -131,8 +133,8 @@ impl Locker for FairLock {
     }
 
     /// All programs that wait have a channel of their own: who is called hears it alone.
-    fn bell(&self, owner: &Owner) -> Option<Bell> {
-        Some(self.announce.bell(&self.channels.with_suffix(&owner.instance.hex())))
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
+        Some(self.announce.release_channel(&self.channels.with_suffix(&owner.instance.hex())))
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

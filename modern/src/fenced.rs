@@ -7,7 +7,7 @@
 
 use alloc::string::ToString;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use crate::{TokenLock, fence};
@@ -44,7 +44,7 @@ impl Locker for FencedTokenLock {
         let lease_ms = self.lease().length().as_millis().to_string();
         let args = [token.as_slice(), lease_ms.as_bytes()];
         Ok(match fence::count(&ACQUIRE, &[self.key(), &self.counter], &args, redis)? {
-            None => Acquired::Held(Held::because(Why::Live)),
+            None => Acquired::Held(Held::because(Refusal::Live)),
             fence @ Some(_) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence }),
         })
     }
@@ -57,8 +57,8 @@ impl Locker for FencedTokenLock {
         self.lock.extend(hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.lock.standing(hold, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.lock.ownership(hold, redis)
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

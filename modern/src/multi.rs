@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 use thiserror::Error;
 
@@ -99,7 +99,7 @@ impl Locker for MultiKeyLock {
         Ok(match u64::try_from(wait_ms) {
             Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }),
             Ok(wait_ms) => {
-                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Refusal::Live) })
             }
         })
     }
@@ -117,17 +117,17 @@ impl Locker for MultiKeyLock {
     }
 
     /// The worst that holds for one of the keys: somebody has it, nobody has it, ours ends first.
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let (mut left, mut one_is_free) = (None, false);
         for key in &self.keys {
             let ttl = redis.pttl(key)?.left_of_millis();
             match redis.get(key)? {
-                Some(token) if token != hold.value => return Ok(Standing::Theirs),
+                Some(token) if token != hold.value => return Ok(Ownership::Theirs),
                 Some(_) => left = [left, ttl].into_iter().flatten().min(),
                 None => one_is_free = true,
             }
         }
-        Ok(if one_is_free { Standing::Free } else { Standing::Ours { left } })
+        Ok(if one_is_free { Ownership::Free } else { Ownership::Ours { left } })
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -1,6 +1,6 @@
 //! By which command a release is announced.
 
-use lockshift_lock::Bell;
+use lockshift_lock::ReleaseChannel;
 use lockshift_wire::Key;
 
 /// By which command a release is announced, and so how one has to listen. Clients that do not agree on it do not wake
@@ -24,7 +24,7 @@ impl Publish {
     }
 
     /// What rings when it is announced on this channel.
-    pub(crate) fn bell(self, channel: &Key) -> Bell {
-        Bell { channel: channel.as_bytes().to_vec(), sharded: self == Self::InSlot }
+    pub(crate) fn release_channel(self, channel: &Key) -> ReleaseChannel {
+        ReleaseChannel { channel: channel.as_bytes().to_vec(), sharded: self == Self::InSlot }
     }
 }

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU8;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Vote, Votes, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released, Vote, Votes};
 use lockshift_wire::{
     Command, Expiry, Fault, Heard, Key, Node, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
 };
@@ -77,7 +77,7 @@ impl Locker for Redlock {
             return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
         }
         self.delete_everywhere(&token, redis)?;
-        Ok(Acquired::Held(Held { votes, ..Held::because(Why::NoMajority) }))
+        Ok(Acquired::Held(Held { votes, ..Held::because(Refusal::NoMajority) }))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -103,7 +103,7 @@ impl Locker for Redlock {
     }
 
     /// First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttls = self.ask_all(&Command::new("PTTL").arg(&self.key), redis)?;
         let get = Command::new("GET").arg(&self.key);
         let values = self.ask_all(&get, redis)?;
@@ -113,13 +113,13 @@ impl Locker for Redlock {
         let ours = values.iter().filter(|value| is_ours(value)).count();
         if ours >= self.majority() {
             let ttls = values.iter().zip(&ttls).filter(|(value, _)| is_ours(value)).map(|(_, ttl)| left(ttl)).collect();
-            return Ok(Standing::Ours { left: self.left_to_a_majority(ttls) });
+            return Ok(Ownership::Ours { left: self.left_to_a_majority(ttls) });
         }
         if !self.can_be_no_majority(answered - ours) {
             return self.too_few_answers(get, values);
         }
         let theirs = answered - ours > values.iter().filter(|value| is_free(value)).count();
-        Ok(if theirs { Standing::Theirs } else { Standing::Free })
+        Ok(if theirs { Ownership::Theirs } else { Ownership::Free })
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

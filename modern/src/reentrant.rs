@@ -10,7 +10,7 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
 
 use crate::{fence, field};
@@ -77,7 +77,7 @@ impl Locker for ReentrantLock {
         Ok(if entered {
             Acquired::Won(Hold { value, since, lease: self.lease, fence })
         } else {
-            Acquired::Held(Held::because(Why::Live))
+            Acquired::Held(Held::because(Refusal::Live))
         })
     }
 
@@ -97,7 +97,7 @@ impl Locker for ReentrantLock {
         Ok(if renewed { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        field::standing(&self.key, &hold.value, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        field::ownership(&self.key, &hold.value, redis)
     }
 }

@@ -7,7 +7,7 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw/read.lua"));
@@ -58,7 +58,7 @@ impl Locker for ReadWriteLock {
         Ok(match u64::try_from(wait_ms) {
             Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }),
             Ok(wait_ms) => {
-                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Why::Live) })
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Refusal::Live) })
             }
         })
     }
@@ -77,10 +77,10 @@ impl Locker for ReadWriteLock {
         Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         match self.mode {
-            Mode::Exclusive => self.standing_of_writer(hold, redis),
-            Mode::Shared => self.standing_of_reader(hold, redis),
+            Mode::Exclusive => self.ownership_of_writer(hold, redis),
+            Mode::Shared => self.ownership_of_reader(hold, redis),
         }
     }
 
@@ -92,19 +92,19 @@ impl Locker for ReadWriteLock {
 
 impl ReadWriteLock {
     /// First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
-    fn standing_of_writer(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership_of_writer(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttl = redis.pttl(&self.writer)?;
         Ok(match redis.get(&self.writer)? {
-            None => Standing::Free,
-            Some(token) if token != hold.value => Standing::Theirs,
-            Some(_) => Standing::Ours { left: ttl.left_of_millis() },
+            None => Ownership::Free,
+            Some(token) if token != hold.value => Ownership::Theirs,
+            Some(_) => Ownership::Ours { left: ttl.left_of_millis() },
         })
     }
 
-    fn standing_of_reader(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership_of_reader(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let command = Command::new("ZSCORE").arg(&self.readers).arg(&hold.value);
         let score = match redis.send(command.clone())? {
-            Reply::Nil => return Ok(Standing::Free),
+            Reply::Nil => return Ok(Ownership::Free),
             Reply::Bulk(score) => score,
             reply => return Transcript::fault(command, reply),
         };
@@ -112,6 +112,6 @@ impl ReadWriteLock {
             return Transcript::fault(command, Reply::Bulk(score));
         };
         let left_ms = u64::try_from(ends_ms - redis.time()?.as_millis()).unwrap_or(0);
-        Ok(if left_ms > 0 { Standing::Ours { left: Some(Duration::from_millis(left_ms)) } } else { Standing::Free })
+        Ok(if left_ms > 0 { Ownership::Ours { left: Some(Duration::from_millis(left_ms)) } } else { Ownership::Free })
     }
 }

@@ -9,7 +9,7 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw_hash/read.lua"));
@@ -73,7 +73,7 @@ impl Locker for StampHashLock {
         if redis.script_flag(&script, &[&self.key], &args)? {
             return Ok(Acquired::Won(Hold { value: stamp.into_bytes(), since, lease: self.lease(), fence: None }));
         }
-        Ok(Acquired::Held(Held::because(Why::Live)))
+        Ok(Acquired::Held(Held::because(Refusal::Live)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -82,15 +82,15 @@ impl Locker for StampHashLock {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let command = Command::new("HGET").arg(&self.key).arg(self.field());
         match redis.send(command.clone())? {
-            Reply::Nil => Ok(Standing::Free),
-            Reply::Bulk(stamp) if stamp == hold.value => Ok(Standing::Indistinct { left: None }),
-            Reply::Bulk(_) => Ok(Standing::Theirs),
+            Reply::Nil => Ok(Ownership::Free),
+            Reply::Bulk(stamp) if stamp == hold.value => Ok(Ownership::Indistinct { left: None }),
+            Reply::Bulk(_) => Ok(Ownership::Theirs),
             reply => Transcript::fault(command, reply),
         }
     }

@@ -8,7 +8,7 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw_pair/read.lua"));
@@ -56,7 +56,7 @@ impl Locker for PairLock {
         if redis.script_flag(&script, &[&self.readers, &self.writer], &[lease_s.as_bytes()])? {
             return Ok(Acquired::Won(Hold { value: b"1".to_vec(), since, lease: self.lease, fence: None }));
         }
-        Ok(Acquired::Held(Held::because(Why::Live)))
+        Ok(Acquired::Held(Held::because(Refusal::Live)))
     }
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -64,15 +64,15 @@ impl Locker for PairLock {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, _: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, _: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let left = redis.pttl(self.key())?;
         Ok(if left == lockshift_wire::Ttl::NO_KEY {
-            Standing::Free
+            Ownership::Free
         } else {
-            Standing::Indistinct { left: left.left_of_millis() }
+            Ownership::Indistinct { left: left.left_of_millis() }
         })
     }
 }

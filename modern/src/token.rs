@@ -5,7 +5,9 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Bell, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+};
 use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime};
 
 use crate::{CompareDelete, Native, Publish, Timing};
@@ -109,12 +111,12 @@ impl Locker for TokenLock {
 
     /// First for how long, then whose: the token is written once, so what is ours at the end was ours all the time. The
     /// other way round the time might be that of whoever came in between.
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttl = redis.pttl(&self.key)?;
         Ok(match redis.get(&self.key)? {
-            None => Standing::Free,
-            Some(value) if value != hold.value => Standing::Theirs,
-            Some(_) => Standing::Ours { left: ttl.left_of_millis() },
+            None => Ownership::Free,
+            Some(value) if value != hold.value => Ownership::Theirs,
+            Some(_) => Ownership::Ours { left: ttl.left_of_millis() },
         })
     }
 
@@ -123,8 +125,8 @@ impl Locker for TokenLock {
     }
 
     /// One channel for all who wait: a release wakes one of each program.
-    fn bell(&self, _: &Owner) -> Option<Bell> {
-        self.announced.as_ref().map(|(announce, channel)| announce.bell(channel))
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 }
 
@@ -138,7 +140,7 @@ impl TokenLock {
                 ttl => ttl.left_of_millis(),
             },
         };
-        Ok(Acquired::Held(Held { retry_in, ..Held::because(Why::Live) }))
+        Ok(Acquired::Held(Held { retry_in, ..Held::because(Refusal::Live) }))
     }
 
     /// Deletes the key if it holds exactly `token`; whether it did.
@@ -180,7 +182,7 @@ impl TokenLock {
             return Ok(Ok(hold));
         }
         let asked = redis.clock()?;
-        let Standing::Ours { left } = self.standing(&hold, redis)? else { return Ok(Err(hold)) };
+        let Ownership::Ours { left } = self.ownership(&hold, redis)? else { return Ok(Err(hold)) };
         let left = left.map_or(hold.lease.length(), |left| left.min(hold.lease.length()));
         let Ok(lease) = Lease::new(left) else { return Ok(Err(hold)) };
         let counted = Hold { since: asked, lease, ..hold.clone() };

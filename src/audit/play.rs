@@ -16,7 +16,7 @@ use super::alike::{Alike, SPEAKER};
 use super::kinds::Kind;
 use super::said::Said;
 use crate::legacy::{Clock, Moment};
-use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Released, Why};
+use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Refusal, Released};
 use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// How far a client has come, if it speaks a protocol.
@@ -27,7 +27,7 @@ pub(super) enum Stage {
     /// It holds.
     Won,
     /// Its try was in vain.
-    Refused(Why),
+    Refused(Refusal),
     /// It is giving back what it holds.
     Leaving,
     /// It has given it back, or found that it cannot.
@@ -119,17 +119,17 @@ impl Play<'_> {
                 if next == from {
                     None
                 } else if next == self.said.len() {
-                    come(Stage::Refused(held.why))
+                    come(Stage::Refused(held.reason))
                 } else {
-                    self.tries(next, alike.clone()).or_else(|| self.withdraws(held.why, next, alike))
+                    self.tries(next, alike.clone()).or_else(|| self.withdraws(held.reason, next, alike))
                 }
             }
         })
     }
 
     /// What somebody says from this line on who was refused for this reason and stops waiting, and whatever follows it.
-    fn withdraws(&self, why: Why, from: usize, alike: Alike) -> Option<Come> {
-        let refused = || Some(Come { stage: Stage::Refused(why), since: from });
+    fn withdraws(&self, reason: Refusal, from: usize, alike: Alike) -> Option<Come> {
+        let refused = || Some(Come { stage: Stage::Refused(reason), since: from });
         let withdraw = |redis: &mut Transcript| self.locker.withdraw(&SPEAKER, redis);
         self.go(&withdraw, Operation::at(from, alike), &mut |went| match went {
             Went::Waits(_) => refused(),
@@ -155,7 +155,7 @@ impl Play<'_> {
                 Went::Through(Extended::Until(hold) | Extended::Intruded(hold), next, alike) => {
                     self.holds(&Held { hold: &hold, since }, next, alike)
                 }
-                Went::Through(Extended::Lost | Extended::NotSpoken, next, alike) => self.holds(held, next, alike),
+                Went::Through(Extended::Lost | Extended::Unsupported, next, alike) => self.holds(held, next, alike),
             },
         );
         let released = || {

@@ -8,7 +8,7 @@ use super::trial;
 use super::unbridgeable::{Taken, Unbridgeable};
 use super::writing::Writing;
 use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Token, Why};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released, Token};
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
 /// The new key beside an old one, in the same hash slot: `{invoices}:token` for `invoices`. Whoever speaks nothing but the
@@ -155,18 +155,18 @@ impl Locker for Bridge {
             Err(refused) => refused,
         };
         let Bidden::OldHolds(value) = refused else {
-            return Ok(Acquired::Held(self.held(Why::Live, refused, &clocks)));
+            return Ok(Acquired::Held(self.held(Refusal::Live, refused, &clocks)));
         };
         let clocks = self.fleet.clocks(redis)?;
-        let why = match self.fleet.looks(&value, &clocks) {
+        let reason = match self.fleet.looks(&value, &clocks) {
             Looks::Expired => match self.bid(owner, &clocks, Some(&value), redis)? {
                 Ok(hold) => return Ok(Acquired::Won(hold)),
-                Err(refused) => return Ok(Acquired::Held(self.held(Why::LostTakeover, refused, &clocks))),
+                Err(refused) => return Ok(Acquired::Held(self.held(Refusal::LostTakeover, refused, &clocks))),
             },
-            Looks::Live => Why::Live,
-            Looks::Raised => Why::Unreadable,
+            Looks::Live => Refusal::Live,
+            Looks::Raised => Refusal::Unreadable,
         };
-        Ok(Acquired::Held(self.held(why, Bidden::OldHolds(value), &clocks)))
+        Ok(Acquired::Held(self.held(reason, Bidden::OldHolds(value), &clocks)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -194,18 +194,18 @@ impl Locker for Bridge {
     }
 
     /// First for how long, then whose, as the token lock does; the old key last.
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let left = redis.pttl(&self.new)?.left_of_millis();
         let held = redis.get(&self.new)?;
         let found = self.old_value(redis)?;
         let (token, _) = parts(&hold.value);
         Ok(match held {
-            None if found.is_none() => Standing::Free,
+            None if found.is_none() => Ownership::Free,
             Some(held) if parts(&held).0 == token => match found {
-                Some(found) if parts(&held).1 == found => Standing::Ours { left },
-                Some(_) | None => Standing::Intruded { left },
+                Some(found) if parts(&held).1 == found => Ownership::Ours { left },
+                Some(_) | None => Ownership::Intruded { left },
             },
-            Some(_) | None => Standing::Theirs,
+            Some(_) | None => Ownership::Theirs,
         })
     }
 
@@ -216,14 +216,14 @@ impl Locker for Bridge {
 }
 
 impl Bridge {
-    fn held(&self, why: Why, refused: Bidden, clocks: &Clocks) -> Held {
+    fn held(&self, reason: Refusal, refused: Bidden, clocks: &Clocks) -> Held {
         match refused {
-            Bidden::Won(_) | Bidden::OldIsOdd => Held::because(Why::Unreadable),
+            Bidden::Won(_) | Bidden::OldIsOdd => Held::because(Refusal::Unreadable),
             Bidden::NewHeld(left_ms) => {
-                Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(why) }
+                Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(reason) }
             }
             Bidden::OldHolds(value) => {
-                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(why) }
+                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(reason) }
             }
         }
     }

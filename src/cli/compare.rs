@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::signals::{self, Caught, Request};
 use super::{failure, page, words};
 use crate::compare::{Course, Percent, Stop, Trouble, Workload};
-use crate::driver::blocking::Bells;
+use crate::driver::blocking::ReleaseListener;
 use crate::driver::{Error, Wait};
 use crate::lock::Lease;
 use crate::protocols::Choice;
@@ -94,7 +94,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
     let client = server.any_client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
-    let bells = Bells::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
+    let bells = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();
     let mut has_races = false;

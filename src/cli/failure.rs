@@ -5,16 +5,16 @@ use redis::RedisError;
 use super::exit::{Exit, Failure};
 use super::server::Server;
 use crate::compare;
-use crate::driver::{Error, Interrupted, Trouble, Unknown};
+use crate::driver::{Error, ErrorKind, Interrupted, Unknown};
 use crate::wire::Key;
 
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Failure {
     let words = error.to_string();
     let error = Error::connection(key, error);
-    match error.trouble() {
+    match error.kind() {
         // There was none that could break: the name is unknown, the handshake failed, somebody hung up at once.
-        Trouble::Disconnected | Trouble::Unusable => {
+        ErrorKind::Disconnected | ErrorKind::Unusable => {
             let remedy = match server.is_encrypted() {
                 false => "correct the address",
                 true => "correct the address, or name the certificates to trust in SSL_CERT_FILE",
@@ -38,7 +38,7 @@ pub(super) fn of_procedure(server: &impl std::fmt::Display, broken: Interrupted)
 
 /// The lock cannot be used.
 pub(super) fn of_lock(server: &Server, error: &Error) -> Failure {
-    let sentence = format_args!("lock key `{}` at {server}: {}{}", error.key(), error.trouble(), own_words(error));
+    let sentence = format_args!("lock key `{}` at {server}: {}{}", error.key(), error.kind(), own_words(error));
     Failure::new(Exit::Unusable, sentence)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure 
     use compare::Trouble as T;
     match trouble {
         T::Server(error) => {
-            Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.trouble(), own_words(&error)))
+            Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.kind(), own_words(&error)))
         }
         T::Unknown(unknown) => of_unknown(server, &unknown),
         trouble @ T::NoThread(_) => {
@@ -65,8 +65,8 @@ pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure 
 /// What the server or the system itself said, where the trouble is none of those that have a name.
 fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
-    match error.trouble() {
-        Trouble::Refused | Trouble::NotRedis | Trouble::TooFewServers | Trouble::Unusable => {
+    match error.kind() {
+        ErrorKind::Refused | ErrorKind::NotRedis | ErrorKind::TooFewServers | ErrorKind::Unusable => {
             source.map_or_else(String::new, |source| format!(" ({source})"))
         }
         _ => String::new(),

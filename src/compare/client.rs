@@ -13,7 +13,7 @@ use super::witness::Witness;
 use super::workload::Ending;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Answer, Attempt, host};
-use crate::lock::{Locker, Mode, Why};
+use crate::lock::{Locker, Mode, Refusal};
 use crate::wire::MonoTime;
 
 /// How far a holder that overruns goes past its lease, where nobody takes the lock from it: longer than any dialect's
@@ -126,7 +126,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
 }
 
 fn is_unreadable<G>(attempt: &Attempt<G>) -> bool {
-    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
+    matches!(attempt, Attempt::Held(held) if held.reason == Refusal::Unreadable)
 }
 
 /// How it ended is the client's opinion: the ledger has what Redis said.

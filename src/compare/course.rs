@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::stop::Stop;
 use super::workload::{Endings, Workload};
-use crate::driver::blocking::Bells;
+use crate::driver::blocking::ReleaseListener;
 use crate::driver::host;
 use crate::wire::MonoTime;
 
@@ -16,7 +16,7 @@ pub struct Course<'a> {
     /// Ends it early.
     pub stop: &'a Stop,
     /// What all clients hear releases with, as in one program that has them all.
-    pub bells: Option<&'a Bells>,
+    pub bells: Option<&'a ReleaseListener>,
     /// Is told, ten times a second, how long the run has lasted and how often the lock was acquired.
     pub progress: &'a dyn Fn(Duration, u64),
 }
@@ -25,7 +25,7 @@ pub struct Course<'a> {
 pub(super) struct Track<'a> {
     stop: &'a Stop,
     pub(super) workload: &'a Workload,
-    pub(super) bells: Option<&'a Bells>,
+    pub(super) bells: Option<&'a ReleaseListener>,
     pub(super) endings: Endings,
     began: MonoTime,
     acquisitions: AtomicU64,

@@ -12,7 +12,7 @@ use super::figures::{Figures, Tally};
 use super::ledger::{Entered, Ledger};
 use super::trouble::Trouble;
 use super::witness::Witness;
-use crate::driver::blocking::Bells;
+use crate::driver::blocking::ReleaseListener;
 use crate::driver::{Error, host};
 use crate::lock::{Lease, Locker, Token};
 use crate::wire::Key;
@@ -49,7 +49,7 @@ where
         let locker = protocol(key.clone(), course.workload.lease);
         Client::new(&track, Entered::new(own, Arc::clone(&ledger)), locker, witness(other))
     };
-    let heard = || course.bells.map_or(0, Bells::commands);
+    let heard = || course.bells.map_or(0, ReleaseListener::commands);
     let before = heard();
     let outcome = compete(course, &track, pairs.into_iter().map(client).collect());
     let cleaned = witness(cleaner).clean_up(&ledger.keys());

@@ -1,31 +1,31 @@
 //! Locks for threads, on any blocking connection of the `redis` crate.
 //!
-//! [`Lock`] tries and waits, [`Bells`] hear the releases that it waits for, [`Guard`] holds and gives back, [`Watch`]
+//! [`Lock`] tries and waits, [`ReleaseListener`] hear the releases that it waits for, [`Guard`] holds and gives back, [`LossWatch`]
 //! tells when a lock is lost, and [`run`] is the loop below them all. There is no async runtime underneath.
 
+mod acquisition;
 mod alarm;
-mod asking;
-mod bells;
-mod beside;
 mod carrier;
 mod guard;
-mod line;
-mod listening;
+mod held_lock;
+mod listener_task;
 mod lock;
+mod loss_watch;
 mod masters;
+mod release_listener;
 mod renewing;
+mod rounds;
 mod run;
+mod session;
 mod shadow;
-mod tenancy;
-mod together;
-mod watch;
+mod shadow_hold;
 
-pub use bells::Bells;
-pub use beside::Shadow;
 pub use carrier::Carrier;
 pub use guard::Guard;
 pub use lock::Lock;
+pub use loss_watch::LossWatch;
 pub use masters::Masters;
+pub use release_listener::ReleaseListener;
+pub use rounds::run_together;
 pub use run::run;
-pub use together::run_together;
-pub use watch::Watch;
+pub use shadow_hold::Shadow;

@@ -6,19 +6,19 @@ use std::io;
 
 use lockshift_lock::Votes;
 use lockshift_wire::{Fault, Key};
-use redis::{ErrorKind, RedisError};
+use redis::RedisError;
 use thiserror::Error as Telling;
 
 use super::connection::refusal_text;
+use super::error_kind::ErrorKind;
 use super::interrupted::Cause;
 use super::refusal;
-use super::trouble::Trouble;
 
 /// A lock could not be asked for, held or given back. Whose the lock is does not belong here: see the outcomes.
 #[derive(Debug)]
 pub struct Error {
     key: Key,
-    trouble: Trouble,
+    kind: ErrorKind,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -30,15 +30,15 @@ struct TooFew(Votes);
 impl Error {
     /// The error that connecting to the server, for the sake of the lock on `key`, ended with.
     pub fn connection(key: &Key, source: RedisError) -> Self {
-        let trouble = match refusal_text(&source) {
-            Some(text) => refusal::trouble(&text),
-            None if source.kind() == ErrorKind::AuthenticationFailed => Trouble::NotAuthenticated,
-            None if source.is_connection_refusal() => Trouble::ConnectionRefused,
-            None if source.is_timeout() => Trouble::TimedOut,
-            None if source.is_io_error() => Trouble::Disconnected,
-            None => Trouble::Unusable,
+        let kind = match refusal_text(&source) {
+            Some(text) => refusal::kind(&text),
+            None if source.kind() == redis::ErrorKind::AuthenticationFailed => ErrorKind::NotAuthenticated,
+            None if source.is_connection_refusal() => ErrorKind::ConnectionRefused,
+            None if source.is_timeout() => ErrorKind::TimedOut,
+            None if source.is_io_error() => ErrorKind::Disconnected,
+            None => ErrorKind::Unusable,
         };
-        Self::new(key, trouble, Some(source.into()))
+        Self::new(key, kind, Some(source.into()))
     }
 
     /// The error that a procedure on `key` broke off for.
@@ -51,42 +51,42 @@ impl Error {
 
     /// Redis' refusal.
     fn refused(key: &Key, fault: Fault) -> Self {
-        let trouble = match &fault {
-            Fault::Refused { text, .. } => refusal::trouble(text),
-            Fault::Unexpected { .. } => Trouble::NotRedis,
-            Fault::TooFewAnswers { .. } => Trouble::TooFewServers,
+        let kind = match &fault {
+            Fault::Refused { text, .. } => refusal::kind(text),
+            Fault::Unexpected { .. } => ErrorKind::NotRedis,
+            Fault::TooFewAnswers { .. } => ErrorKind::TooFewServers,
         };
-        Self::new(key, trouble, Some(fault.into()))
+        Self::new(key, kind, Some(fault.into()))
     }
 
     /// Of several servers so few can be used that nobody can have the lock.
     pub(super) fn too_few_servers(key: &Key, votes: Votes) -> Self {
-        Self::new(key, Trouble::TooFewServers, Some(TooFew(votes).into()))
+        Self::new(key, ErrorKind::TooFewServers, Some(TooFew(votes).into()))
     }
 
     /// The connection is shared, and the protocol cannot share.
     pub(super) fn shared_connection(key: &Key) -> Self {
-        Self::new(key, Trouble::SharedConnection, None)
+        Self::new(key, ErrorKind::SharedConnection, None)
     }
 
     /// The system gives no random bits.
     pub(super) fn no_randomness(key: &Key, source: getrandom::Error) -> Self {
-        Self::new(key, Trouble::NoRandomness, Some(source.into()))
+        Self::new(key, ErrorKind::NoRandomness, Some(source.into()))
     }
 
     /// The system gives no thread.
     pub(super) fn no_thread(key: &Key, source: io::Error) -> Self {
-        Self::new(key, Trouble::NoThread, Some(source.into()))
+        Self::new(key, ErrorKind::NoThread, Some(source.into()))
     }
 
     /// There is no runtime.
     #[cfg(feature = "tokio")]
     pub(super) fn no_runtime(key: &Key, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::new(key, Trouble::NoRuntime, Some(source.into()))
+        Self::new(key, ErrorKind::NoRuntime, Some(source.into()))
     }
 
-    fn new(key: &Key, trouble: Trouble, source: Option<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { key: key.clone(), trouble, source }
+    fn new(key: &Key, kind: ErrorKind, source: Option<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { key: key.clone(), kind, source }
     }
 
     /// The lock's key.
@@ -95,14 +95,14 @@ impl Error {
     }
 
     /// What went wrong.
-    pub fn trouble(&self) -> Trouble {
-        self.trouble
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "lock key `{}`: {}", self.key, self.trouble)
+        write!(f, "lock key `{}`: {}", self.key, self.kind)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a try, and any other question to the server, can end. None of these is an error.
 
-use lockshift_lock::{Held, Released, Why};
+use lockshift_lock::{Held, Refusal, Released};
 use lockshift_wire::{Command, Key, Printable};
 use redis::RedisError;
 use thiserror::Error;
@@ -27,7 +27,7 @@ pub enum Attempt<G> {
 impl<G> Attempt<G> {
     /// Somebody has it; unless so few of several servers can be used that nobody could, which is the servers' fault.
     pub(super) fn refused(key: &Key, held: Held) -> Result<Self, Error> {
-        if held.why == Why::NoMajority && held.votes.usable() < held.votes.needed() {
+        if held.reason == Refusal::NoMajority && held.votes.usable() < held.votes.needed() {
             return Err(Error::too_few_servers(key, held.votes));
         }
         Ok(Self::Held(held))

@@ -1,16 +1,16 @@
 //! What goes over a connection that is subscribed: what is asked, and what comes in, in RESP2 as arrays, in RESP3 as
 //! pushes.
 
-use lockshift_lock::Bell;
+use lockshift_lock::ReleaseChannel;
 use redis::{Cmd, PushKind, Value, cmd};
 
-use super::bells::Change;
+use super::waiters::Change;
 
 /// Something that came in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// A message on a channel.
-    Message(Bell, Vec<u8>),
+    Message(ReleaseChannel, Vec<u8>),
     /// The oldest command that was not answered is done.
     Done,
     /// The oldest command that was not answered is refused.
@@ -65,7 +65,7 @@ pub(super) fn command(change: &Change) -> Cmd {
 fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
     match (rest.next(), rest.next()) {
         (Some(Value::BulkString(channel)), Some(Value::BulkString(text))) => {
-            Heard::Message(Bell { channel, sharded }, text)
+            Heard::Message(ReleaseChannel { channel, sharded }, text)
         }
         _ => Heard::Nothing,
     }
@@ -74,7 +74,7 @@ fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
 #[test]
 fn both_protocols_say_the_same() {
     let bulk = |text: &str| Value::BulkString(text.into());
-    let bell = |sharded| Bell { channel: b"c".to_vec(), sharded };
+    let bell = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };
     let array = |kind: &str| Heard::in_value(Value::Array(vec![bulk(kind), bulk("c"), bulk("0")]));
     let push = |kind| Heard::in_value(Value::Push { kind, data: vec![bulk("c"), bulk("0")] });
     let message = |sharded| Heard::Message(bell(sharded), b"0".to_vec());

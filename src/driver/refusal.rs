@@ -1,39 +1,39 @@
-//! Redis' refusals: which code means which trouble.
+//! Redis' refusals: which code means which kind.
 
-use super::trouble::Trouble;
+use super::error_kind::ErrorKind;
 
-/// Error codes, each with its trouble. Those with several words are the beginning of a text.
-const CODES: [(&str, Trouble); 19] = [
-    ("WRONGTYPE", Trouble::WrongType),
-    ("READONLY", Trouble::ReadOnly),
-    ("OOM", Trouble::OutOfMemory),
-    ("NOAUTH", Trouble::NotAuthenticated),
-    ("WRONGPASS", Trouble::NotAuthenticated),
+/// Error codes, each with its kind. Those with several words are the beginning of a text.
+const CODES: [(&str, ErrorKind); 19] = [
+    ("WRONGTYPE", ErrorKind::WrongType),
+    ("READONLY", ErrorKind::ReadOnly),
+    ("OOM", ErrorKind::OutOfMemory),
+    ("NOAUTH", ErrorKind::NotAuthenticated),
+    ("WRONGPASS", ErrorKind::NotAuthenticated),
     // Who is not logged in may not even send a command of more than ten words.
-    ("ERR Protocol error: unauthenticated", Trouble::NotAuthenticated),
-    ("NOPERM", Trouble::NoPermission),
-    ("LOADING", Trouble::Loading),
-    ("BUSY", Trouble::Busy),
-    ("MISCONF", Trouble::CannotSave),
-    ("NOREPLICAS", Trouble::TooFewReplicas),
-    ("MASTERDOWN", Trouble::MasterDown),
-    ("CLUSTERDOWN", Trouble::ClusterDown),
-    ("TRYAGAIN", Trouble::ClusterDown),
-    ("MOVED", Trouble::OtherNode),
-    ("ASK", Trouble::OtherNode),
-    ("CROSSSLOT", Trouble::CrossSlot),
-    ("ERR unknown command", Trouble::UnknownCommand),
-    ("ERR This Redis command is not allowed", Trouble::NoPermission),
+    ("ERR Protocol error: unauthenticated", ErrorKind::NotAuthenticated),
+    ("NOPERM", ErrorKind::NoPermission),
+    ("LOADING", ErrorKind::Loading),
+    ("BUSY", ErrorKind::Busy),
+    ("MISCONF", ErrorKind::CannotSave),
+    ("NOREPLICAS", ErrorKind::TooFewReplicas),
+    ("MASTERDOWN", ErrorKind::MasterDown),
+    ("CLUSTERDOWN", ErrorKind::ClusterDown),
+    ("TRYAGAIN", ErrorKind::ClusterDown),
+    ("MOVED", ErrorKind::OtherNode),
+    ("ASK", ErrorKind::OtherNode),
+    ("CROSSSLOT", ErrorKind::CrossSlot),
+    ("ERR unknown command", ErrorKind::UnknownCommand),
+    ("ERR This Redis command is not allowed", ErrorKind::NoPermission),
 ];
 
-/// The trouble behind this error text.
+/// The kind behind this error text.
 ///
 /// Before Redis 7 a script that met an error answered `ERR Error running script ...: WRONGTYPE Operation ...`: the
 /// code that matters is the last one in the text.
-pub(super) fn trouble(text: &str) -> Trouble {
-    let begins = |text: &str| CODES.iter().find(|(code, _)| starts_with_words(text, code)).map(|(_, trouble)| *trouble);
+pub(super) fn kind(text: &str) -> ErrorKind {
+    let begins = |text: &str| CODES.iter().find(|(code, _)| starts_with_words(text, code)).map(|(_, kind)| *kind);
     let inner = || text.split(": ").skip(1).filter_map(begins).last();
-    begins(text).or_else(inner).unwrap_or(Trouble::Refused)
+    begins(text).or_else(inner).unwrap_or(ErrorKind::Refused)
 }
 
 fn starts_with_words(text: &str, words: &str) -> bool {
@@ -47,30 +47,30 @@ mod tests {
     #[test]
     fn texts_of_redis_5_to_7() {
         let table = [
-            ("WRONGTYPE Operation against a key holding the wrong kind of value", Trouble::WrongType),
+            ("WRONGTYPE Operation against a key holding the wrong kind of value", ErrorKind::WrongType),
             (
                 "WRONGTYPE Operation against a key holding the wrong kind of value script: 5e, on @user_script:1.",
-                Trouble::WrongType,
+                ErrorKind::WrongType,
             ),
             (
                 "ERR Error running script (call to f_5e): @user_script:1: WRONGTYPE Operation against a key",
-                Trouble::WrongType,
+                ErrorKind::WrongType,
             ),
             (
                 "ERR Error running script (call to f_5e): @user_script:1: @user_script: 1: -OOM command not allowed",
-                Trouble::OutOfMemory,
+                ErrorKind::OutOfMemory,
             ),
-            ("READONLY You can't write against a read only replica.", Trouble::ReadOnly),
-            ("OOM command not allowed when used memory > 'maxmemory'.", Trouble::OutOfMemory),
-            ("NOPERM this user has no permissions to run the 'set' command", Trouble::NoPermission),
-            ("ERR unknown command 'DELEX', with args beginning with: 'k' ", Trouble::UnknownCommand),
-            ("ERR Protocol error: unauthenticated multibulk length", Trouble::NotAuthenticated),
-            ("ERR Protocol error: unauthenticated bulk length", Trouble::NotAuthenticated),
-            ("ERR value is not an integer or out of range", Trouble::Refused),
-            ("BUSYKEY Target key name already exists.", Trouble::Refused),
+            ("READONLY You can't write against a read only replica.", ErrorKind::ReadOnly),
+            ("OOM command not allowed when used memory > 'maxmemory'.", ErrorKind::OutOfMemory),
+            ("NOPERM this user has no permissions to run the 'set' command", ErrorKind::NoPermission),
+            ("ERR unknown command 'DELEX', with args beginning with: 'k' ", ErrorKind::UnknownCommand),
+            ("ERR Protocol error: unauthenticated multibulk length", ErrorKind::NotAuthenticated),
+            ("ERR Protocol error: unauthenticated bulk length", ErrorKind::NotAuthenticated),
+            ("ERR value is not an integer or out of range", ErrorKind::Refused),
+            ("BUSYKEY Target key name already exists.", ErrorKind::Refused),
         ];
         for (text, expected) in table {
-            assert_eq!(trouble(text), expected, "{text}");
+            assert_eq!(kind(text), expected, "{text}");
         }
     }
 }

@@ -139,7 +139,7 @@ impl Course<'_> {
                 self.is_over = true;
                 log::warn!(target: RENEW, "lock key `{key}`: somebody else has written into it, so it is no longer renewed");
             }
-            Ok(Answer::Known(Extended::NotSpoken)) => {
+            Ok(Answer::Known(Extended::Unsupported)) => {
                 self.is_over = true;
                 log::warn!(target: RENEW, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
             }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_or_cannot_be_extended_is_not_renewed_again() {
-        for ended in [Extended::Lost, Extended::NotSpoken] {
+        for ended in [Extended::Lost, Extended::Unsupported] {
             let renewal = Renewal::every_third();
             let mut course = renewal.begin(at(0));
             course.note(&Key::from("k"), &Ok(Answer::Known(ended)));

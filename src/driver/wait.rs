@@ -59,7 +59,7 @@ impl Wait {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
     }
 
-    /// Until the release is announced, or the present lease is over. The lock must have been given the `Bells` of its
+    /// Until the release is announced, or the present lease is over. The lock must have been given the `ReleaseListener` of its
     /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     pub const fn notified() -> Self {

@@ -6,7 +6,7 @@ use super::actor::{Actor, Doing, Talk, Work};
 use super::client::Times;
 use super::parts::{Look, Next, Servers, Stage, Told, Verdict};
 use super::scene::Scene;
-use crate::lock::{Acquired, Extended, Hold, Released, Why};
+use crate::lock::{Acquired, Extended, Hold, Refusal, Released};
 use crate::wire::{Command, Entry, Fault, Heard, Node, Pending, Reply, Silence, Transcript};
 
 /// How an operation ended.
@@ -24,17 +24,17 @@ impl Ended {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Acquired(Acquired::Won(_)) => "holds",
-            Self::Acquired(Acquired::Held(held)) => match held.why {
-                Why::Live => "is refused: the lock is held",
-                Why::LostTakeover => "loses the takeover",
-                Why::Vanished => "is refused: the key has vanished",
-                Why::Unreadable => "is refused: the value is unreadable",
-                Why::NoMajority => "is refused",
+            Self::Acquired(Acquired::Held(held)) => match held.reason {
+                Refusal::Live => "is refused: the lock is held",
+                Refusal::LostTakeover => "loses the takeover",
+                Refusal::Vanished => "is refused: the key has vanished",
+                Refusal::Unreadable => "is refused: the value is unreadable",
+                Refusal::NoMajority => "is refused",
             },
             Self::Extended(Extended::Until(_)) => "extends",
             Self::Extended(Extended::Intruded(_)) => "learns of an intrusion, and stops",
             Self::Extended(Extended::Lost) => "learns that the lock is lost",
-            Self::Extended(Extended::NotSpoken) => "cannot extend",
+            Self::Extended(Extended::Unsupported) => "cannot extend",
             Self::Released(Released::Freed) => "has freed the lock",
             Self::Released(Released::Lost) => "had lost the lock",
             Self::Released(Released::Intruded) => "has freed what was its own, and learns of an intrusion",

@@ -12,7 +12,7 @@ use super::scribe::{Heard, Scribe, Write};
 use super::trace::{Belief, Content, Exchange, Millis, Opening, Role, Shot, Step, Trace};
 use super::whole::Whole;
 use super::world::{Action, World};
-use crate::lock::{Acquired, Extended, Hold, Mode, Why};
+use crate::lock::{Acquired, Extended, Hold, Mode, Refusal};
 use crate::sim::Stored;
 use crate::wire::{Key, MonoTime};
 
@@ -105,7 +105,9 @@ impl Scene {
             Ended::Acquired(Acquired::Won(hold)) | Ended::Extended(Extended::Until(hold)) => {
                 format!("{name} until {}", Millis(self.end_ms(hold)))
             }
-            Ended::Acquired(Acquired::Held(held)) if held.why == Why::NoMajority => format!("{name}: {}", held.votes),
+            Ended::Acquired(Acquired::Held(held)) if held.reason == Refusal::NoMajority => {
+                format!("{name}: {}", held.votes)
+            }
             Ended::Failed(fault) => format!("{name}: {fault}"),
             Ended::Acquired(_) | Ended::Extended(_) | Ended::Released(_) | Ended::Disclaimed => name.to_owned(),
         }

@@ -11,7 +11,7 @@ use super::property::Properties;
 use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::world::{Action, World};
-use crate::lock::{Acquired, Owner, Standing, Token};
+use crate::lock::{Acquired, Owner, Ownership, Token};
 use crate::sim::Session;
 use crate::wire::{Command, Procedure, Reading, Reply, Transcript, Turn};
 
@@ -68,8 +68,8 @@ impl Parts for Whole<'_> {
         let scene = self.0;
         let Some(hold) = scene.has(who, actor).or_else(|| actor.giving_back().cloned()) else { return Ok(false) };
         let mut probe = Probe { node: node.clone(), at: scene.reading(who, tick), scene, tick };
-        let standing = probe.run(|said| scene.clients[who].locker.standing(&hold, said));
-        Ok(matches!(standing, Some(Standing::Ours { .. } | Standing::Indistinct { .. })))
+        let standing = probe.run(|said| scene.clients[who].locker.ownership(&hold, said));
+        Ok(matches!(standing, Some(Ownership::Ours { .. } | Ownership::Indistinct { .. })))
     }
 
     fn touches(&self, who: usize, before: &Node, after: &Node, tick: u16) -> Result<bool, Infallible> {

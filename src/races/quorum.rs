@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU8;
 
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcript, Turn};
 
 /// The article's compare-and-delete.
@@ -59,7 +59,7 @@ impl Locker for Quorum {
         if won >= MAJORITY && redis.clock()?.mono.saturating_since(since.mono) < self.lease.validity() {
             return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
         }
-        Ok(Acquired::Held(Held::because(Why::Live)))
+        Ok(Acquired::Held(Held::because(Refusal::Live)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -68,15 +68,15 @@ impl Locker for Quorum {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let mut ours = 0;
         for node in (0..SERVERS.get()).map(Node) {
             let value = redis.send(Command::new("GET").arg(&self.key).on(node))?;
             ours += usize::from(value == Reply::bulk(&hold.value));
         }
-        Ok(if ours >= MAJORITY { Standing::Ours { left: None } } else { Standing::Theirs })
+        Ok(if ours >= MAJORITY { Ownership::Ours { left: None } } else { Ownership::Theirs })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift::driver::blocking::{Bells, Guard, Lock};
+use lockshift::driver::blocking::{Guard, Lock, ReleaseListener};
 use lockshift::driver::{Attempt, Error, Wait};
 use redis::Connection;
 
@@ -19,7 +19,7 @@ impl Ours {
 
     /// The same, with ears of its own.
     pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        let bells = Bells::new(stand.server().client()).expect("the system gives random bits");
+        let bells = ReleaseListener::new(stand.server().client()).expect("the system gives random bits");
         Self(Self::new(stand, spoken, key, lease).0.hearing(&bells))
     }
 

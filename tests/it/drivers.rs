@@ -7,7 +7,7 @@ mod tokio;
 use std::fmt::Debug;
 
 use lockshift::driver::{Answer, Attempt, Error};
-use lockshift::lock::{Extended, Locker, Released, Standing};
+use lockshift::lock::{Extended, Locker, Ownership, Released};
 use redis::Client;
 
 /// Over one connection, which stays broken once it is.
@@ -34,5 +34,5 @@ pub(crate) trait Driver: Default {
     /// Lets go without a word to the server.
     fn abandon(&self, guard: Self::Guard);
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error>;
 }

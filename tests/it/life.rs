@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Error, Trouble, blocking};
+use lockshift::driver::{Answer, Attempt, Error, ErrorKind, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Mode, Released};
 use lockshift::wire::Key;
 
@@ -42,7 +42,7 @@ pub(crate) fn lives<L: Locks + Sync>(locks: &L, prefix: &str, refused: impl Fn(&
 
 fn told_off<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
     match locks.try_acquire(&locks.lock(Arc::clone(locker))) {
-        Err(error) if error.trouble() == Trouble::SharedConnection => {
+        Err(error) if error.kind() == ErrorKind::SharedConnection => {
             assert!(error.to_string().contains("WATCH and MULTI: give it a connection of its own, to one server"));
             Ok(())
         }
@@ -56,7 +56,7 @@ fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: boo
     // On the thread of the first one, a re-entrant lock would let it in.
     std::thread::scope(|scope| scope.spawn(|| meets_a_holder(locks, locker)).join().expect("it tells how it fares"))?;
     match locks.extend(&guard) {
-        Ok(Answer::Known(Extended::Until(_) | Extended::NotSpoken)) => {}
+        Ok(Answer::Known(Extended::Until(_) | Extended::Unsupported)) => {}
         Ok(Answer::Known(other)) if locker.mode() == Mode::Exclusive => return Err(format!("not extended: {other:?}")),
         Ok(_) => {}
         Err(error) => return Err(format!("extending fails: {}", told(&error))),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockshift::driver::blocking::run;
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing, Token};
+use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released, Token};
 use lockshift::modern::{CompareDelete, Native, Timing, TokenLock};
 use lockshift::wire::{Key, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
 use redis::{Connection, FromRedisValue};
@@ -116,8 +116,8 @@ impl Scene {
         self.play(|lock, redis| lock.release(hold, redis))
     }
 
-    fn look(&mut self, hold: &Hold) -> Result<Standing, String> {
-        self.play(|lock, redis| lock.standing(hold, redis))
+    fn look(&mut self, hold: &Hold) -> Result<Ownership, String> {
+        self.play(|lock, redis| lock.ownership(hold, redis))
     }
 
     fn redis<T: FromRedisValue>(&mut self, words: &str) -> T {
@@ -166,7 +166,7 @@ fn every_timing_is_won_extended_and_released(server: &Server, native: Native) {
         let names: Vec<_> = said.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
         assert_eq!(names.join(" "), format!("FLUSHALL SET{look} {extend}{look} {delete}"), "{timing:?}");
 
-        assert_eq!(scene.look(&hold), Ok(Standing::Free), "{timing:?}");
+        assert_eq!(scene.look(&hold), Ok(Ownership::Free), "{timing:?}");
     }
 }
 
@@ -180,7 +180,7 @@ fn what_is_not_ours_is_left_alone(server: &Server, native: Native) {
     );
     assert_eq!(scene.extend(&hold), Ok(Extended::Lost));
     assert_eq!(scene.release(&hold), Ok(Released::Lost));
-    assert_eq!(scene.look(&hold), Ok(Standing::Theirs));
+    assert_eq!(scene.look(&hold), Ok(Ownership::Theirs));
     assert_eq!(scene.redis::<String>("GET k"), "theirs");
     assert!((1..=5_000).contains(&scene.redis::<i64>("PTTL k")), "nobody gave it another expiry");
 
@@ -226,6 +226,6 @@ fn a_moment_that_is_over_is_no_lock(server: &Server, native: Native) {
 
         let hold = scene.held();
         assert_eq!(hold.valid_until(), now.mono, "{timing:?}: won, and over at once");
-        assert_eq!(scene.look(&hold), Ok(Standing::Free), "{timing:?}: the server answers OK, and there is no key");
+        assert_eq!(scene.look(&hold), Ok(Ownership::Free), "{timing:?}: the server answers OK, and there is no key");
     }
 }

@@ -3,8 +3,8 @@
 mod fleet;
 mod sides;
 
-use lockshift::driver::{Answer, Loss, Trouble};
-use lockshift::lock::{Extended, Held, Released, Standing, Vote, Why};
+use lockshift::driver::{Answer, ErrorKind, Loss};
+use lockshift::lock::{Extended, Held, Ownership, Refusal, Released, Vote};
 
 use crate::patience::now;
 pub(crate) use fleet::Fleet;
@@ -28,7 +28,7 @@ fn a_minority_is_killed<S: Side>() {
     let side = S::over(&fleet, 5);
     let guard = side.win();
     assert_eq!(fleet.holders(&[0, 2, 4]), [1, 1, 1]);
-    assert!(matches!(side.standing(&guard), Ok(Standing::Ours { left: Some(_) })));
+    assert!(matches!(side.ownership(&guard), Ok(Ownership::Ours { left: Some(_) })));
     assert!(matches!(side.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Freed))));
     assert_eq!(fleet.holders(&[0, 2, 4]), [0, 0, 0]);
@@ -38,7 +38,7 @@ fn a_majority_is_killed<S: Side>() {
     let mut fleet = Fleet::of(5);
     fleet.kill(&[0, 2, 3]);
     let error = S::over(&fleet, 5).try_acquire().expect_err("nobody can have it");
-    assert_eq!(error.trouble(), Trouble::TooFewServers);
+    assert_eq!(error.kind(), ErrorKind::TooFewServers);
     let each =
         "2 of 5 servers granted it, 3 needed (#1 unreachable, #2 granted, #3 unreachable, #4 unreachable, #5 granted)";
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), each);
@@ -49,8 +49,8 @@ fn whoever_is_late_is_told_who_has_it<S: Side>() {
     let fleet = Fleet::of(5);
     let (first, second) = (S::over(&fleet, 5), S::over(&fleet, 5));
     let guard = first.win();
-    let Held { why, votes, .. } = second.refused();
-    assert_eq!((why, votes), (Why::NoMajority, (0..5).map(|_| Vote::Held).collect()));
+    let Held { reason, votes, .. } = second.refused();
+    assert_eq!((reason, votes), (Refusal::NoMajority, (0..5).map(|_| Vote::Held).collect()));
     assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "and takes nothing from the holder");
     assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
     let guard = second.win();
@@ -96,7 +96,7 @@ fn one_forgets<S: Side>() {
     let votes = [Vote::Held, Vote::Held, Vote::Held, Vote::Held, Vote::Granted];
     assert_eq!(second.refused().votes, votes.into_iter().collect());
     assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1, 1, 1, 1, 0], "the one that forgot is free again");
-    assert!(matches!(first.standing(&guard), Ok(Standing::Ours { left: Some(_) })));
+    assert!(matches!(first.ownership(&guard), Ok(Ownership::Ours { left: Some(_) })));
     assert!(matches!(first.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
 
@@ -110,7 +110,7 @@ fn most_of_them_forget<S: Side>() {
     let side = S::over(&fleet, 5);
     let guard = side.win();
     fleet.forget(&[0, 1, 2]);
-    assert!(matches!(side.standing(&guard), Ok(Standing::Free)));
+    assert!(matches!(side.ownership(&guard), Ok(Ownership::Free)));
     assert!(matches!(side.extend(&guard), Ok(Answer::Known(Extended::Lost))));
     assert_eq!(S::lost(&guard), Some(Loss::Taken));
     assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Lost))));
@@ -124,12 +124,12 @@ fn most_of_them_die_on_a_holder<S: Side>() {
     let guard = side.win();
     fleet.kill(&[0, 1, 2]);
     let error = side.extend(&guard).unwrap_err();
-    assert_eq!(error.trouble(), Trouble::TooFewServers);
+    assert_eq!(error.kind(), ErrorKind::TooFewServers);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     let each = "3 of 5 servers must answer: #1: unreachable, #2: unreachable, #3: unreachable, #4: 1, #5: 1";
     assert!(cause.ends_with(each), "{cause}");
     assert_eq!(S::lost(&guard), None);
-    assert_eq!(side.release(guard).unwrap_err().trouble(), Trouble::TooFewServers);
+    assert_eq!(side.release(guard).unwrap_err().kind(), ErrorKind::TooFewServers);
     assert_eq!(fleet.holders(&[3, 4]), [0, 0]);
 }
 
@@ -139,7 +139,7 @@ fn a_lock_on_more_servers_than_there_are<S: Side>() {
         Err(error) => error,
         Ok(attempt) => panic!("there is no third server, but: {attempt:?}"),
     };
-    assert_eq!(error.trouble(), Trouble::Refused);
+    assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(fleet.holders(&[0, 1]), [0, 0]);
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Loss, blocking};
-use lockshift::lock::{Extended, Lease, Released, Standing};
+use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::{InfoDict, Value, cmd};
@@ -104,7 +104,7 @@ fn whoever_was_replicated_still_holds_after_a_failover() {
     watched.replicate();
     watched.fail_over();
 
-    assert!(matches!(guard.standing(), Ok(Standing::Ours { left: Some(_) })));
+    assert!(matches!(guard.ownership(), Ok(Ownership::Ours { left: Some(_) })));
     assert!(matches!(watched.lock().try_acquire(), Ok(Attempt::Held(_))), "it is held on the new master");
     assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
@@ -123,7 +123,7 @@ fn whoever_was_not_replicated_learns_that_the_lock_is_lost() {
     watched.fail_over();
 
     let other = won(&watched.lock());
-    assert!(matches!(guard.standing(), Ok(Standing::Theirs)));
+    assert!(matches!(guard.ownership(), Ok(Ownership::Theirs)));
     assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Lost))));
     assert_eq!(guard.lost(), Some(Loss::Taken));
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Lost))));

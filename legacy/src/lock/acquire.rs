@@ -1,6 +1,6 @@
 //! One try, from first command to verdict.
 
-use lockshift_lock::{Acquired, Held, Owner, Why};
+use lockshift_lock::{Acquired, Held, Owner, Refusal};
 use lockshift_wire::{Expiry, Only, Set, Transcript, Turn};
 
 use super::Lock;
@@ -30,7 +30,7 @@ impl Lock {
                 Sight::Gone => bid = self.candidate(bid, None, owner, redis)?,
             }
         }
-        Ok(Acquired::Held(Held::because(Why::Vanished)))
+        Ok(Acquired::Held(Held::because(Refusal::Vanished)))
     }
 
     /// The lock was free and is ours, as soon as it has its TTL.
@@ -70,5 +70,5 @@ impl Words {
 
 /// The try ends with an error of the client's.
 pub(super) fn raised() -> Held {
-    Held::because(Why::Unreadable)
+    Held::because(Refusal::Unreadable)
 }

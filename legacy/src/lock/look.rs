@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Held, Owner, Why};
+use lockshift_lock::{Held, Owner, Refusal};
 use lockshift_wire::{Pending, Reading, Transcript, Turn};
 
 use super::Lock;
@@ -45,7 +45,7 @@ impl Lock {
             Answer::Value(Some(value)) if !look.is_absent(&value) => value,
             Answer::Value(value) => return self.missing(look, value, redis),
             Answer::Raised => return self.refused(raised(), redis),
-            Answer::Later => return self.refused(Held::because(Why::Live), redis),
+            Answer::Later => return self.refused(Held::because(Refusal::Live), redis),
         };
         let at = self.clock_after(before, redis)?;
         if look.mine_is_free && self.dialect.form.is_by(owner, &seen) {
@@ -56,7 +56,7 @@ impl Lock {
             Looks::Raised => self.refused(Held { seen: Some(seen), ..raised() }, redis),
             Looks::Live => {
                 let retry_in = self.left_of(&seen, at);
-                let live = Held { seen: Some(seen), retry_in, ..Held::because(Why::Live) };
+                let live = Held { seen: Some(seen), retry_in, ..Held::because(Refusal::Live) };
                 match look.live {
                     Live::GiveUp => self.refused(live, redis),
                     Live::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(live)),
@@ -68,7 +68,7 @@ impl Lock {
     /// Without a look, the claim's refusal stands, unless this client overwrites what it has not seen.
     fn unseen(&self) -> Sight {
         match self.dialect.takeover {
-            Takeover::Never => Sight::Refused(Held::because(Why::Live)),
+            Takeover::Never => Sight::Refused(Held::because(Refusal::Live)),
             Takeover::Getset(_)
             | Takeover::WatchedSet
             | Takeover::DelThenSetnx
@@ -82,7 +82,7 @@ impl Lock {
 
     /// There is no value: the lock was freed after the claim had failed.
     fn missing(&self, look: &Look, value: Option<Vec<u8>>, redis: &mut Transcript) -> Turn<Sight> {
-        let vanished = Held { seen: value.clone(), ..Held::because(Why::Vanished) };
+        let vanished = Held { seen: value.clone(), ..Held::because(Refusal::Vanished) };
         match look.missing {
             Missing::ClaimAgain => Ok(Sight::Gone),
             Missing::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(vanished)),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use lockshift_lock::{Extended, Hold, Owner, Standing};
+use lockshift_lock::{Extended, Hold, Owner, Ownership};
 use lockshift_wire::{Pending, Transcript, Turn};
 
 use super::Lock;
@@ -14,7 +14,7 @@ impl Lock {
     pub(super) fn extend_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let form = &self.dialect.form;
         if !form.tells_apart() {
-            return Ok(Extended::NotSpoken);
+            return Ok(Extended::Unsupported);
         }
         let since = self.clock(redis)?;
         let stamp = form.stamp.at(self.now(since), self.lease.length());
@@ -27,20 +27,20 @@ impl Lock {
     }
 
     /// GET, and PTTL if the value is ours.
-    pub(super) fn look_up(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    pub(super) fn look_up(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let value = match redis.get(&self.key) {
-            Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => return Ok(Standing::Theirs),
+            Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => return Ok(Ownership::Theirs),
             turn => turn?,
         };
         match value {
-            None => Ok(Standing::Free),
-            Some(value) if value != hold.value => Ok(Standing::Theirs),
+            None => Ok(Ownership::Free),
+            Some(value) if value != hold.value => Ok(Ownership::Theirs),
             Some(_) => {
                 let left = redis.pttl(&self.key)?.left_of_millis();
                 Ok(if self.dialect.form.tells_apart() {
-                    Standing::Ours { left }
+                    Ownership::Ours { left }
                 } else {
-                    Standing::Indistinct { left }
+                    Ownership::Indistinct { left }
                 })
             }
         }

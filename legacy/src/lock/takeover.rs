@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use lockshift_lock::{Acquired, Held, Owner, Why};
+use lockshift_lock::{Acquired, Held, Owner, Refusal};
 use lockshift_wire::{Expiry, Set, Transcript, Turn};
 
 use super::Lock;
@@ -37,7 +37,7 @@ impl Lock {
             }
             Outcome::Lost(old) => {
                 self.write_back(old.as_deref(), redis)?;
-                Ok(Acquired::Held(Held { seen: old, ..Held::because(Why::LostTakeover) }))
+                Ok(Acquired::Held(Held { seen: old, ..Held::because(Refusal::LostTakeover) }))
             }
             Outcome::Raised => Ok(Acquired::Held(raised())),
         }

@@ -3,7 +3,7 @@
 //! Source: mlanett/redis-lock, `lib/redis-lock.rb`. Its WATCH covers both keys, so a stale lock can be cleared away
 //! without the races of GETSET; UNWATCH follows every WATCH, also one that an EXEC has ended.
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Owner, Released, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Owner, Refusal, Released};
 use lockshift_wire::{Command, Key, Set, Transcript, Turn};
 
 use super::Lock;
@@ -36,7 +36,7 @@ impl Lock {
         if self.msetnx(&bid, redis)? {
             return Ok(bid.won());
         }
-        Ok(Acquired::Held(Held::because(Why::LostTakeover)))
+        Ok(Acquired::Held(Held::because(Refusal::LostTakeover)))
     }
 
     fn msetnx(&self, bid: &Bid, redis: &mut Transcript) -> Turn<bool> {
@@ -60,9 +60,9 @@ impl Lock {
         let cleared = stale && redis.transaction(&[del(&self.key), del(&expire_key)])?.is_some();
         redis.unwatch()?;
         let why = match (stale, owner.is_some()) {
-            (true, _) => Why::LostTakeover,
-            (false, true) => Why::Live,
-            (false, false) => Why::Vanished,
+            (true, _) => Refusal::LostTakeover,
+            (false, true) => Refusal::Live,
+            (false, false) => Refusal::Vanished,
         };
         Ok((!cleared).then_some(Held { seen: owner, ..Held::because(why) }))
     }

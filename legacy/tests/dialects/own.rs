@@ -1,6 +1,6 @@
 //! Extension, standing, and a try whose reply was lost.
 
-use crate::walk::{disclaim, extend, standing};
+use crate::walk::{disclaim, extend, ownership};
 
 #[test]
 fn an_extension_writes_a_new_stamp_over_exactly_the_old_one() {
@@ -80,13 +80,13 @@ fn the_owner_stays_in_an_extended_value() {
 #[test]
 fn a_constant_names_nobody_and_is_not_extended() {
     for (name, value) in [("java-setnx-expire", "1"), ("redis-objects-1.4.3", ""), ("resque-lock-1.0", "true")] {
-        extend(name, 10_000, (value, "1700000000"), "NotSpoken");
+        extend(name, 10_000, (value, "1700000000"), "Unsupported");
     }
 }
 
 #[test]
 fn the_server_is_asked_whose_the_lock_is() {
-    standing(
+    ownership(
         "php-getset",
         "1700000010",
         r#"
@@ -95,7 +95,7 @@ fn the_server_is_asked_whose_the_lock_is() {
         Ours { left: Some(7s) }
     "#,
     );
-    standing(
+    ownership(
         "php-getset",
         "1700000010",
         r#"
@@ -103,7 +103,7 @@ fn the_server_is_asked_whose_the_lock_is() {
         Theirs
     "#,
     );
-    standing(
+    ownership(
         "php-getset",
         "1700000010",
         "
@@ -111,7 +111,7 @@ fn the_server_is_asked_whose_the_lock_is() {
         Free
     ",
     );
-    standing(
+    ownership(
         "php-getset",
         "1700000010",
         "
@@ -119,7 +119,7 @@ fn the_server_is_asked_whose_the_lock_is() {
         Theirs
     ",
     );
-    standing(
+    ownership(
         "java-setnx-expire",
         "1",
         r#"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lockshift_legacy::catalogue::catalogue;
 use lockshift_legacy::{Dialect, Keys, Lock, Reader, Takeover};
-use lockshift_lock::{Acquired, Lease, Locker, Owner, Token, Why};
+use lockshift_lock::{Acquired, Lease, Locker, Owner, Refusal, Token};
 use lockshift_wire::{Command, Key, MonoTime, Procedure, Reading, Reply, Transcript, Unfinished, UnixTime};
 use proptest::prelude::*;
 
@@ -79,7 +79,7 @@ proptest! {
             let lease = lock.lease().length();
             let value = row.form.write(row.form.stamp.at(now, lease), &holder);
             let live = try_at(&lock, &other, now, &value);
-            prop_assert!(matches!(&live, Some(Acquired::Held(held)) if held.why == Why::Live), "{}: {live:?}", row.name);
+            prop_assert!(matches!(&live, Some(Acquired::Held(held)) if held.reason == Refusal::Live), "{}: {live:?}", row.name);
             // A second for each rounding: of the stamp, and of the clock that it is compared with.
             let over = now.saturating_add(lease + row.form.stamp.margin + Duration::from_secs(2));
             let later = try_at(&lock, &other, over, &value);

@@ -1,6 +1,6 @@
 //! The dialect of two keys.
 
-use crate::walk::{acquire, extend, release, standing};
+use crate::walk::{acquire, extend, ownership, release};
 
 const ME: &str = "11111111-1111-4111-9111-111111111111";
 
@@ -138,7 +138,7 @@ fn only_the_owner_releases_and_extends() {
         "#
         ),
     );
-    standing(
+    ownership(
         "mlanett-redis-lock",
         ME,
         &format!(

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use lockshift_legacy::{Lock, catalogue};
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Released, Standing};
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Ownership, Released};
 use lockshift_wire::{Key, MonoTime, Pending, Printable, Reading, Reply, Script, Transcript, Turn, UnixTime};
 
 use crate::ME;
@@ -43,17 +43,17 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
             Extended::Until(hold) => format!("until {} {:?}", Printable(&hold.value), hold.lease.length()),
             Extended::Intruded(_) => "Intruded".to_string(),
             Extended::Lost => "Lost".to_string(),
-            Extended::NotSpoken => "NotSpoken".to_string(),
+            Extended::Unsupported => "Unsupported".to_string(),
         },
     );
 }
 
 /// A look at `k` by a holder that wrote `value`.
 #[track_caller]
-pub(crate) fn standing(dialect: &str, value: &str, lines: &str) {
+pub(crate) fn ownership(dialect: &str, value: &str, lines: &str) {
     let lock = lock(dialect, 10_000);
     let hold = hold(&lock, value, "1700000000");
-    walk(dialect, lines, |redis| lock.standing(&hold, redis), |standing: &Standing| format!("{standing:?}"));
+    walk(dialect, lines, |redis| lock.ownership(&hold, redis), |standing: &Ownership| format!("{standing:?}"));
 }
 
 /// The end of a try for `k` whose reply was lost.
@@ -123,7 +123,7 @@ fn told_acquired(acquired: &Acquired) -> String {
         Acquired::Won(hold) => format!("won {}", Printable(&hold.value)),
         Acquired::Held(held) => {
             let left = held.retry_in.map_or(String::new(), |left| format!(" for {left:?}"));
-            format!("held {:?}{left}", held.why)
+            format!("held {:?}{left}", held.reason)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use lockshift_lock::{Extended, Held, Hold, Why};
+use lockshift_lock::{Extended, Held, Hold, Refusal};
 use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
 
 /// Runs a script that enters: `None` if it has entered, else for how long the lock is still held.
@@ -52,5 +52,5 @@ pub(super) fn renew(
 
 /// Somebody else's, for so many milliseconds as PTTL says it: where that is no time, it is not known.
 fn held_for(left_ms: i64) -> Held {
-    Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(Why::Live) }
+    Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(Refusal::Live) }
 }

@@ -7,7 +7,7 @@
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, ReleaseChannel, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -124,8 +124,8 @@ impl Locker for Fair {
         answers::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), Mark::of(hold).field], hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        field::standing(&self.name, Mark::of(hold).field, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        field::ownership(&self.name, Mark::of(hold).field, redis)
     }
 
     /// Takes back the place in the queue, which hurts nobody; whether the owner has entered, nobody can tell.
@@ -133,8 +133,8 @@ impl Locker for Fair {
         self.withdraw(owner, redis)
     }
 
-    fn bell(&self, owner: &Owner) -> Option<Bell> {
-        Some(self.publish.bell(&of_waiter(&self.channel(), &owner.thread_name())))
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
+        Some(self.publish.release_channel(&of_waiter(&self.channel(), &owner.thread_name())))
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, ReleaseChannel, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -34,7 +34,7 @@ pub(super) const ONE_MAY_TRY: &[u8] = b"0";
 ///
 /// let lease = Lease::new(Duration::from_secs(30))?;
 /// let lock = Mutex::new("orders".into(), lease).kind(Kind::Fenced).publish(Publish::InSlot);
-/// let bell = lock.bell(&Owner::new(Token::new([7; 16]), 1, 1)).unwrap();
+/// let bell = lock.release_channel(&Owner::new(Token::new([7; 16]), 1, 1)).unwrap();
 /// assert_eq!((bell.channel.as_slice(), bell.sharded), (&b"redisson_lock__channel:{orders}"[..], true));
 /// # Ok::<(), lockshift_lock::LeaseError>(())
 /// ```
@@ -138,14 +138,14 @@ impl Locker for Mutex {
         answers::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), Mark::of(hold).field], hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        field::standing(&self.name, Mark::of(hold).field, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        field::ownership(&self.name, Mark::of(hold).field, redis)
     }
 
-    fn bell(&self, _: &Owner) -> Option<Bell> {
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         match self.kind {
             Kind::Spin => None,
-            Kind::Reentrant | Kind::Fenced | Kind::NonReentrant => Some(self.publish.bell(&self.channel())),
+            Kind::Reentrant | Kind::Fenced | Kind::NonReentrant => Some(self.publish.release_channel(&self.channel())),
         }
     }
 }

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
+use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -125,11 +125,11 @@ impl Locker for ReadWrite {
     }
 
     /// The time is that of the whole lock, which may outlive a reader's own lease.
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        field::standing(&self.name, Mark::of(hold).field, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        field::ownership(&self.name, Mark::of(hold).field, redis)
     }
 
-    fn bell(&self, _: &Owner) -> Option<Bell> {
-        Some(self.publish.bell(&self.channel()))
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        Some(self.publish.release_channel(&self.channel()))
     }
 }

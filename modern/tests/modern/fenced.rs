@@ -1,6 +1,6 @@
 //! The token lock with a fence: the count that it hands out, and the token lock that it is in all else.
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Released, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Refusal, Released};
 use lockshift_modern::FencedTokenLock;
 
 use crate::dialogue::{hold, lease, owner, play};
@@ -17,7 +17,7 @@ fn a_winner_is_told_the_count() {
     assert_eq!(acquire("1"), Ok(Acquired::Won(Hold { fence: Some(1), ..hold(5, 10_000) })));
     let most = i64::MAX.unsigned_abs();
     assert_eq!(acquire(&most.to_string()), Ok(Acquired::Won(Hold { fence: Some(most), ..hold(5, 10_000) })));
-    assert_eq!(acquire("0"), Ok(Acquired::Held(Held::because(Why::Live))));
+    assert_eq!(acquire("0"), Ok(Acquired::Held(Held::because(Refusal::Live))));
     assert!(acquire("(nil)").is_err_and(|fault| fault.ends_with("unexpected reply (nil)")));
     assert!(acquire("-3").is_err_and(|fault| fault.ends_with("unexpected reply -3")), "it may have been taken");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Locker, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Locker, Ownership, Refusal, Released};
 use lockshift_modern::{MultiKeyLock, NotTogether};
 use lockshift_wire::Key;
 
@@ -31,7 +31,7 @@ fn all_or_none_are_won() {
         let dialogue = format!("clock -> 5\nEVALSHA <multi/acquire> 2 {{k}}a {{k}}b <token> 10000 -> {answer}");
         play(&dialogue, |redis| lock().acquire(&owner(), redis))
     };
-    let later = Held { retry_in: Some(Duration::from_millis(70)), ..Held::because(Why::Live) };
+    let later = Held { retry_in: Some(Duration::from_millis(70)), ..Held::because(Refusal::Live) };
     assert_eq!(ended("-1"), Ok(Acquired::Won(hold(5, 10_000))));
     assert_eq!(ended("70"), Ok(Acquired::Held(later)));
 }
@@ -51,19 +51,19 @@ fn what_is_lost_on_one_key_is_lost() {
 #[test]
 fn a_look_tells_the_worst() {
     let (mine, theirs, none) = ("\"<token>\"", "\"theirs\"", "(nil)");
-    let ours = Standing::Ours { left: Some(Duration::from_millis(50)) };
+    let ours = Ownership::Ours { left: Some(Duration::from_millis(50)) };
     let table = [
         ((50, mine), Some((90, mine)), ours),
         ((90, mine), Some((50, mine)), ours),
-        ((50, mine), Some((90, theirs)), Standing::Theirs),
-        ((50, theirs), None, Standing::Theirs),
-        ((-2, none), Some((90, mine)), Standing::Free),
-        ((-2, none), Some((90, theirs)), Standing::Theirs),
+        ((50, mine), Some((90, theirs)), Ownership::Theirs),
+        ((50, theirs), None, Ownership::Theirs),
+        ((-2, none), Some((90, mine)), Ownership::Free),
+        ((-2, none), Some((90, theirs)), Ownership::Theirs),
     ];
     for (first, second, expected) in table {
         let look = |key, (ttl, value)| format!("PTTL {key} -> {ttl}\nGET {key} -> {value}\n");
         let dialogue = look("{k}a", first) + &second.map(|second| look("{k}b", second)).unwrap_or_default();
-        assert_eq!(play(&dialogue, |redis| lock().standing(&hold(0, 10_000), redis)), Ok(expected), "{dialogue}");
+        assert_eq!(play(&dialogue, |redis| lock().ownership(&hold(0, 10_000), redis)), Ok(expected), "{dialogue}");
     }
 }
 

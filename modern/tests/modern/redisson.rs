@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Released, Token, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Refusal, Released, Token};
 use lockshift_modern::Publish;
 use lockshift_modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift_wire::{Procedure, Reply, Transcript};
@@ -28,7 +28,7 @@ fn hold(since_ms: u64, suffix: &str) -> Hold {
 }
 
 fn held(left_ms: Option<u64>) -> Acquired {
-    Acquired::Held(Held { retry_in: left_ms.map(Duration::from_millis), ..Held::because(Why::Live) })
+    Acquired::Held(Held { retry_in: left_ms.map(Duration::from_millis), ..Held::because(Refusal::Live) })
 }
 
 /// Each lock, and how it asks to enter.
@@ -157,7 +157,7 @@ fn names_that_hold_a_brace() {
     let table = [("k", "{k}"), ("a{b}c", "a{b}c"), ("a{", "a{"), ("a}", "{a}}")];
     for (name, tagged) in table {
         let lock = Mutex::new(name.into(), lease(10_000));
-        let channel = lock.bell(&owner()).map(|bell| bell.channel);
+        let channel = lock.release_channel(&owner()).map(|bell| bell.channel);
         assert_eq!(channel, Some(format!("redisson_lock__channel:{tagged}").into_bytes()));
         let reader = ReadWrite::new(name.into(), Mode::Shared, lease(10_000));
         let said = format!("clock -> 7\nEVALSHA <redisson/read/renew> 2 {name} {tagged} 10000 1 <me> -> [1]");
@@ -169,7 +169,7 @@ fn names_that_hold_a_brace() {
 #[test]
 fn who_rings_for_whom() {
     let heard = |lock: &dyn Locker| {
-        lock.bell(&owner()).map_or("nobody".to_owned(), |bell| {
+        lock.release_channel(&owner()).map_or("nobody".to_owned(), |bell| {
             let channel = String::from_utf8(bell.channel).unwrap().replace(&owner().thread_name(), "<me>");
             format!("{}SUBSCRIBE {channel}", if bell.sharded { "S" } else { "" })
         })

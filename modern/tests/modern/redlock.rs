@@ -3,7 +3,7 @@
 use std::num::NonZeroU8;
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Locker, Released, Standing, Vote, Votes, Why};
+use lockshift_lock::{Acquired, Extended, Held, Locker, Ownership, Refusal, Released, Vote, Votes};
 use lockshift_modern::Redlock;
 
 use crate::dialogue::{hold, lease, owner, play};
@@ -19,7 +19,7 @@ fn round(command: &str, answers: &[&str]) -> String {
 }
 
 fn no_majority(votes: impl IntoIterator<Item = Vote>) -> Acquired {
-    Acquired::Held(Held { votes: votes.into_iter().collect(), ..Held::because(Why::NoMajority) })
+    Acquired::Held(Held { votes: votes.into_iter().collect(), ..Held::because(Refusal::NoMajority) })
 }
 
 const SET: &str = "SET k <token> NX PX 10000";
@@ -92,19 +92,19 @@ fn too_few_answers_are_a_fault_that_says_what_came_from_where() {
 
 #[test]
 fn a_look_counts_for_how_long_a_majority_has_it() {
-    let ours = |left| Some(Standing::Ours { left });
+    let ours = |left| Some(Ownership::Ours { left });
     let (mine, theirs) = ("\"<token>\"", "\"theirs\"");
     let table = [
         (["9500", "9000", "9900"], [mine, mine, mine], ours(Some(Duration::from_millis(9_500)))),
         (["9500", "9000", "-2"], [mine, mine, "(nil)"], ours(Some(Duration::from_millis(9_000)))),
         (["-1", "9000", "-1"], [mine, theirs, mine], ours(None)),
-        (["9500", "-2", "-2"], [mine, "(nil)", "(nil)"], Some(Standing::Free)),
-        (["9500", "9000", "-2"], [mine, theirs, "(nil)"], Some(Standing::Theirs)),
+        (["9500", "-2", "-2"], [mine, "(nil)", "(nil)"], Some(Ownership::Free)),
+        (["9500", "9000", "-2"], [mine, theirs, "(nil)"], Some(Ownership::Theirs)),
         (["9500", "-2", "too slow"], [mine, "(nil)", "too slow"], None),
     ];
     for (ttls, values, standing) in table {
         let dialogue = round("PTTL k", &ttls) + &round("GET k", &values);
-        let looked = play(&dialogue, |redis| redlock(3).standing(&hold(0, 10_000), redis));
+        let looked = play(&dialogue, |redis| redlock(3).ownership(&hold(0, 10_000), redis));
         assert_eq!(looked.ok(), standing, "{ttls:?} {values:?}");
     }
 }

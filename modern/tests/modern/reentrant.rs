@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Released, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Ownership, Refusal, Released};
 use lockshift_modern::ReentrantLock;
 
 use crate::dialogue::{self, lease, owner, play};
@@ -24,7 +24,7 @@ fn an_owner_enters_for_whole_seconds() {
         play(&dialogue, |redis| lock().acquire(&owner(), redis))
     };
     assert_eq!(ended("1"), Ok(Acquired::Won(hold(5))));
-    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Why::Live))));
+    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Refusal::Live))));
     assert!(ended("2").is_err());
 }
 
@@ -35,7 +35,7 @@ fn every_entry_has_a_fence_if_asked_for() {
         play(&dialogue, |redis| lock().fenced().acquire(&owner(), redis))
     };
     assert_eq!(ended("7"), Ok(Acquired::Won(Hold { fence: Some(7), ..hold(5) })));
-    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Why::Live))));
+    assert_eq!(ended("0"), Ok(Acquired::Held(Held::because(Refusal::Live))));
     assert!(ended("-1").is_err() && ended("(error) NOFENCE the counter").is_err());
 }
 
@@ -58,14 +58,14 @@ fn a_renewal_is_for_who_is_in() {
 
 #[test]
 fn a_look_asks_for_the_field() {
-    let ours = Standing::Ours { left: Some(Duration::from_millis(9_000)) };
+    let ours = Ownership::Ours { left: Some(Duration::from_millis(9_000)) };
     let table = [
         ("PTTL k -> 9000\nHEXISTS k <me> -> 1", ours),
-        ("PTTL k -> 9000\nHEXISTS k <me> -> 0\nEXISTS k -> 1", Standing::Theirs),
-        ("PTTL k -> -2\nHEXISTS k <me> -> 0\nEXISTS k -> 0", Standing::Free),
+        ("PTTL k -> 9000\nHEXISTS k <me> -> 0\nEXISTS k -> 1", Ownership::Theirs),
+        ("PTTL k -> -2\nHEXISTS k <me> -> 0\nEXISTS k -> 0", Ownership::Free),
     ];
     for (dialogue, meaning) in table {
-        assert_eq!(play(dialogue, |redis| lock().standing(&hold(0), redis)), Ok(meaning));
+        assert_eq!(play(dialogue, |redis| lock().ownership(&hold(0), redis)), Ok(meaning));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Standing, Why};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Ownership, Refusal};
 use lockshift_modern::{Native, Timing, TokenLock};
 use lockshift_wire::MonoTime;
 
@@ -37,7 +37,7 @@ fn a_held_key_is_left_alone() {
         SET k <token> NX PX 10000 -> (nil)
         ",
     );
-    assert_eq!(ended, Ok(Acquired::Held(Held::because(Why::Live))));
+    assert_eq!(ended, Ok(Acquired::Held(Held::because(Refusal::Live))));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_absolute_end_is_reckoned_from_the_wall_clock_and_rounded_up() {
     for (now_ms, lease_ms, timing, option) in table {
         let lock = TokenLock::new("k".into(), lease(lease_ms)).timed(timing);
         let dialogue = format!("clock -> {now_ms}\nSET k <token> NX {option} -> (nil)");
-        assert_eq!(acquire(&lock, &dialogue), Ok(Acquired::Held(Held::because(Why::Live))), "{option}");
+        assert_eq!(acquire(&lock, &dialogue), Ok(Acquired::Held(Held::because(Refusal::Live))), "{option}");
         assert_eq!(lock.lease(), lease(lease_ms));
     }
 }
@@ -131,20 +131,20 @@ fn over_at_once() -> Hold {
 
 #[test]
 fn a_look_asks_for_how_long_before_it_asks_whose() {
-    let ours = |left| Standing::Ours { left };
+    let ours = |left| Ownership::Ours { left };
     let table = [
         ("9500", "\"<token>\"", ours(Some(Duration::from_millis(9_500)))),
         ("-1", "\"<token>\"", ours(None)),
-        ("9500", "\"theirs\"", Standing::Theirs),
-        ("12", "(nil)", Standing::Free),
-        ("-2", "(nil)", Standing::Free),
+        ("9500", "\"theirs\"", Ownership::Theirs),
+        ("12", "(nil)", Ownership::Free),
+        ("-2", "(nil)", Ownership::Free),
     ];
     for (pttl, value, expected) in table {
         let dialogue = format!("PTTL k -> {pttl}\nGET k -> {value}");
-        let looked = play(&dialogue, |redis| token_lock().standing(&hold(0, 10_000), redis));
+        let looked = play(&dialogue, |redis| token_lock().ownership(&hold(0, 10_000), redis));
         assert_eq!(looked, Ok(expected), "{dialogue}");
     }
     let hash = "PTTL k -> 9500\nGET k -> (error) WRONGTYPE Operation against a key";
-    let looked = play(hash, |redis| token_lock().standing(&hold(0, 10_000), redis));
+    let looked = play(hash, |redis| token_lock().ownership(&hold(0, 10_000), redis));
     assert_eq!(looked, Err("GET k: WRONGTYPE Operation against a key".to_owned()));
 }

@@ -10,7 +10,7 @@ use crate::cli::signals::{Caught, Request};
 use crate::cli::wires::Wires;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Wait, host};
-use crate::lock::{Held, Why};
+use crate::lock::{Held, Refusal};
 use crate::report::{Ran, whole_millis};
 
 /// How to come by the lock.
@@ -69,7 +69,7 @@ impl Acquiring<'_> {
 
     fn held(&self, lock: &Lock<Wires>, held: &Held) -> Result<Ended, Failure> {
         let (key, server) = (lock.key(), self.server);
-        if held.why == Why::Unreadable {
+        if held.reason == Refusal::Unreadable {
             return Err(Failure::new(
                 Exit::Unusable,
                 format_args!(
@@ -78,7 +78,7 @@ impl Acquiring<'_> {
                 ),
             ));
         }
-        if held.why == Why::NoMajority {
+        if held.reason == Refusal::NoMajority {
             warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
             return Ok(Ended::Held);
         }
@@ -113,5 +113,5 @@ fn request_within(news: &News, length: Duration) -> Option<Request> {
 
 /// Whether waiting will not help: nobody's release changes it.
 fn is_hopeless<G>(attempt: &Attempt<G>) -> bool {
-    matches!(attempt, Attempt::Held(held) if held.why == Why::Unreadable)
+    matches!(attempt, Attempt::Held(held) if held.reason == Refusal::Unreadable)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cli::exit::Failure;
 use crate::cli::signals::{self, Caught};
 use crate::driver::Loss;
-use crate::driver::blocking::Watch;
+use crate::driver::blocking::LossWatch;
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl News {
     }
 
     /// Listens to the loss of a lock as well, until it is given back.
-    pub(super) fn watch(&self, watch: Watch) -> std::io::Result<()> {
+    pub(super) fn watch(&self, watch: LossWatch) -> std::io::Result<()> {
         let send = self.send.clone();
         let tell = move || {
             if let Some(loss) = watch.wait() {

@@ -3,8 +3,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::driver::bells;
 use crate::driver::host;
+use crate::driver::waiters;
 
 /// What wakes a thread that waits for a release.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Alarm {
     }
 }
 
-impl bells::Alarm for std::sync::Arc<Alarm> {
+impl waiters::Alarm for std::sync::Arc<Alarm> {
     fn ring(&self) {
         *self.rung() = true;
         self.changed.notify_one();

@@ -4,32 +4,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Extended, Hold, Released, Standing};
+use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 
-use super::beside::HeldBeside;
 use super::carrier::Carrier;
-use super::line::Line;
+use super::held_lock::HeldLock;
+use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
-use super::tenancy::Tenancy;
-use super::watch::Watch;
+use super::session::Session;
+use super::shadow_hold::ShadowHold;
 use crate::driver::error::Error;
+use crate::driver::lease_state::Loss;
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
-use crate::driver::term::Loss;
 
 /// A lock that is held. Give it back with [`release`](Self::release), which says how that went; a guard that is dropped
 /// gives its lock back too, and logs how that went.
 #[must_use = "a guard that is dropped gives its lock back"]
 pub struct Guard<C: Carrier + 'static> {
-    tenancy: Arc<Tenancy<C>>,
+    tenancy: Arc<HeldLock<C>>,
     renewing: Option<Renewing>,
     given_back: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), renewing: None, given_back: false }
+    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>) -> Self {
+        Self { tenancy: Arc::new(HeldLock::new(session, hold, beside)), renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -54,7 +54,7 @@ impl<C: Carrier + 'static> Guard<C> {
     }
 
     /// The means to learn elsewhere that the lock is lost: for another thread, or to wait for it.
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> LossWatch {
         self.tenancy.watch().clone()
     }
 
@@ -62,8 +62,8 @@ impl<C: Carrier + 'static> Guard<C> {
     ///
     /// # Errors
     /// The server cannot be used.
-    pub fn standing(&self) -> Result<Standing, Error> {
-        self.tenancy.standing()
+    pub fn ownership(&self) -> Result<Ownership, Error> {
+        self.tenancy.ownership()
     }
 
     /// Holds on for another lease from now. A lock that is lost by our own clock is not asked for again.

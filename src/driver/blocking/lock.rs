@@ -4,15 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Hold, Lease, Locker, Standing};
+use lockshift_lock::{Hold, Lease, Locker, Ownership, ReleaseChannel};
 use lockshift_wire::Key;
 
-use super::asking::Asking;
-use super::bells::{Bells, Place};
-use super::beside::Shadow;
+use super::acquisition::Acquisition;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::line::Line;
+use super::release_listener::{Place, ReleaseListener};
+use super::session::Session;
+use super::shadow_hold::Shadow;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
@@ -26,23 +26,23 @@ const SLICE: Duration = Duration::from_millis(50);
 ///
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
-    line: Line<C>,
-    bells: Option<Bells>,
+    session: Session<C>,
+    bells: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
 
 impl<C> Clone for Lock<C> {
     fn clone(&self) -> Self {
-        Self { line: self.line.clone(), bells: self.bells.clone(), shadow: self.shadow.clone() }
+        Self { session: self.session.clone(), bells: self.bells.clone(), shadow: self.shadow.clone() }
     }
 }
 
 impl<C: Carrier + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`: a `redis::Connection`, one from a pool, a
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
-    /// WATCH and MULTI; trying to acquire ends with [`Trouble::SharedConnection`](crate::driver::Trouble) then.
+    /// WATCH and MULTI; trying to acquire ends with [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { line: Line::new(connection, locker), bells: None, shadow: None }
+        Self { session: Session::new(connection, locker), bells: None, shadow: None }
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -54,25 +54,25 @@ impl<C: Carrier + 'static> Lock<C> {
 
     /// The key that contenders share.
     pub fn key(&self) -> &Key {
-        self.line.locker.key()
+        self.session.locker.key()
     }
 
     /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
     #[must_use]
-    pub fn hearing(self, bells: &Bells) -> Self {
+    pub fn hearing(self, bells: &ReleaseListener) -> Self {
         Self { bells: Some(bells.clone()), ..self }
     }
 
     /// Counts into these counters, which other locks may share, instead of its own.
     #[must_use]
     pub fn counting(mut self, counters: &Arc<Counters>) -> Self {
-        self.line.counters = Arc::clone(counters);
+        self.session.counters = Arc::clone(counters);
         self
     }
 
     /// What has become of this lock and its clones, or of all that share its counters.
     pub fn counters(&self) -> &Arc<Counters> {
-        &self.line.counters
+        &self.session.counters
     }
 
     /// Tries once.
@@ -80,19 +80,19 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell.
     pub fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        Asking::new(self.line.clone(), self.shadow.clone())?.attempt()
+        Acquisition::new(self.session.clone(), self.shadow.clone())?.attempt()
     }
 
     /// Asks the server about a hold that may be nobody's.
-    pub(super) fn standing_of(&self, hold: &Hold) -> Result<Standing, Error> {
-        let mut connection = self.line.connection();
-        let standing = self.line.ask(&mut connection, |locker, redis| locker.standing(hold, redis));
+    pub(super) fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
+        let mut connection = self.session.connection();
+        let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis));
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
     }
 
     /// For how long a winner holds.
     pub(super) fn lease(&self) -> Lease {
-        self.line.locker.lease()
+        self.session.locker.lease()
     }
 
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
@@ -146,9 +146,10 @@ impl<C: Carrier + 'static> Lock<C> {
         wait: &Wait,
         mut pass: impl FnMut(&Attempt<Guard<C>>, Duration, Option<&Place>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Asking::new(self.line.clone(), self.shadow.clone())?;
-        let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
-        let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), asking.owner().token);
+        let mut asking = Acquisition::new(self.session.clone(), self.shadow.clone())?;
+        let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
+        let enter =
+            |(bells, bell): &(&ReleaseListener, ReleaseChannel)| bells.enter(bell.clone(), asking.owner().token);
         // Where others listen already a place is taken before the first try, which then misses nothing.
         let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
         let mut patience = wait.begin(host::mono());
@@ -159,7 +160,9 @@ impl<C: Carrier + 'static> Lock<C> {
             let hears = place.as_ref().is_some_and(Place::hears);
             let Some(length) = patience.after(&attempt, hears, host::mono(), host::jitter) else { return Ok(attempt) };
             if place.is_none() {
-                let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), asking.owner().token);
+                let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| {
+                    bells.enter(bell.clone(), asking.owner().token)
+                };
                 place = ears.as_ref().map(enter);
             }
             if !pass(&attempt, length, place.as_ref()) {
@@ -171,6 +174,6 @@ impl<C: Carrier + 'static> Lock<C> {
 
 impl<C> fmt::Debug for Lock<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").field("key", self.line.locker.key()).finish_non_exhaustive()
+        f.debug_struct("Lock").field("key", self.session.locker.key()).finish_non_exhaustive()
     }
 }

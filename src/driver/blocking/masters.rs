@@ -8,10 +8,10 @@ use redis::{Client, Connection, RedisResult};
 
 use super::carrier::Carrier;
 use crate::driver::connection::reply;
-use crate::driver::debt::Debt;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
 use crate::driver::interrupted::Unanswered;
+use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
 /// and made anew after it broke.
@@ -50,7 +50,7 @@ struct Master {
 
 struct Open {
     connection: Connection,
-    debt: Debt,
+    debt: LateReplies,
 }
 
 impl std::fmt::Debug for Open {
@@ -133,7 +133,7 @@ impl Master {
             Ok(connection)
         };
         match connected() {
-            Ok(connection) => self.open = Some(Open { connection, debt: Debt::default() }),
+            Ok(connection) => self.open = Some(Open { connection, debt: LateReplies::default() }),
             Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
     }

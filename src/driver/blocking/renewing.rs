@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::carrier::Carrier;
-use super::tenancy::Tenancy;
+use super::held_lock::HeldLock;
 use crate::driver::host;
 use crate::driver::renewal::Renewal;
 
@@ -17,7 +17,7 @@ pub(super) struct Renewing {
 }
 
 impl Renewing {
-    pub(super) fn start<C>(tenancy: Arc<Tenancy<C>>, renewal: Renewal) -> io::Result<Self>
+    pub(super) fn start<C>(tenancy: Arc<HeldLock<C>>, renewal: Renewal) -> io::Result<Self>
     where
         C: Carrier + Send + 'static,
     {
@@ -35,7 +35,7 @@ impl Renewing {
     }
 }
 
-fn renew<C: Carrier + 'static>(tenancy: &Tenancy<C>, renewal: &Renewal, stopped: &Receiver<()>) {
+fn renew<C: Carrier + 'static>(tenancy: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
     while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {
         if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {

@@ -7,10 +7,10 @@ use std::thread;
 
 use lockshift_lock::{Hold, Locker};
 
-use super::beside::{Order, Shadow};
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::lock::Lock;
+use super::shadow_hold::{Order, Shadow};
 use crate::driver::events::SHADOW;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
@@ -58,7 +58,7 @@ impl<C: Carrier + Send + 'static> Keeper<C> {
                 Order::Look(question) => {
                     let nobodys =
                         Hold { value: Vec::new(), since: host::reading(), lease: self.lock.lease(), fence: None };
-                    let comparison = Comparison::of_look(&self.lock.standing_of(&nobodys));
+                    let comparison = Comparison::of_look(&self.lock.ownership_of(&nobodys));
                     question.answer(Some(comparison), host::mono());
                 }
                 Order::Extend(number, question) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use lockshift_lock::{Extended, Released, Standing};
+use lockshift_lock::{Extended, Ownership, Released};
 
 use crate::driver::error::Error;
 use crate::driver::events::SHADOW;
@@ -30,9 +30,9 @@ impl Comparison {
     }
 
     /// The lock was refused: what looking at its shadow says.
-    pub(in crate::driver) fn of_look(standing: &Result<Standing, Error>) -> Self {
+    pub(in crate::driver) fn of_look(standing: &Result<Ownership, Error>) -> Self {
         match standing {
-            Ok(Standing::Free) => Self::Unmatched,
+            Ok(Ownership::Free) => Self::Unmatched,
             Ok(_) => Self::Agreed,
             Err(error) => Self::failed_by(error),
         }
@@ -41,7 +41,7 @@ impl Comparison {
     /// The lock was extended: what extending its shadow says. That they still agree is not counted again.
     pub(in crate::driver) fn of_extension(extended: &Result<Answer<Extended>, Error>) -> Option<Self> {
         match extended {
-            Ok(Answer::Known(Extended::Until(_) | Extended::NotSpoken)) => None,
+            Ok(Answer::Known(Extended::Until(_) | Extended::Unsupported)) => None,
             Ok(Answer::Known(Extended::Lost | Extended::Intruded(_))) => Some(Self::Doubled),
             Ok(Answer::Unknown(unknown)) => Some(Self::failed_by(unknown)),
             Err(error) => Some(Self::failed_by(error)),

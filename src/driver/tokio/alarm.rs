@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::select;
 use tokio::sync::Notify;
 
-use crate::driver::bells;
 use crate::driver::host;
+use crate::driver::waiters;
 
 /// What wakes a task that waits for a release.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Alarm {
     }
 }
 
-impl bells::Alarm for Arc<Alarm> {
+impl waiters::Alarm for Arc<Alarm> {
     fn ring(&self) {
         self.is_rung.store(true, Ordering::SeqCst);
         // Kept for the next who waits, if nobody does just now.

@@ -4,21 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Extended, Hold, Released, Standing};
+use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
 
-use super::beside::HeldBeside;
 use super::carrier::Carrier;
-use super::line::Line;
+use super::held_lock::HeldLock;
+use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
-use super::tenancy::Tenancy;
+use super::session::Session;
+use super::shadow_hold::ShadowHold;
 use super::unattended::{alone, to_the_end};
-use super::watch::Watch;
 use crate::driver::error::Error;
+use crate::driver::lease_state::Loss;
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
-use crate::driver::term::Loss;
 
 /// A lock that is held. Give it back with [`release`](Self::release), which says how that went.
 ///
@@ -26,15 +26,15 @@ use crate::driver::term::Loss;
 /// logs how it went. If that runtime is shut down before, the lease ends the lock.
 #[must_use = "a guard that is dropped gives its lock back"]
 pub struct Guard<C: Carrier + 'static> {
-    tenancy: Arc<Tenancy<C>>,
+    tenancy: Arc<HeldLock<C>>,
     runtime: Handle,
     renewing: Option<Renewing>,
     given_back: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>, runtime: Handle) -> Self {
-        Self { tenancy: Arc::new(Tenancy::new(line, hold, beside)), runtime, renewing: None, given_back: false }
+    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>, runtime: Handle) -> Self {
+        Self { tenancy: Arc::new(HeldLock::new(session, hold, beside)), runtime, renewing: None, given_back: false }
     }
 
     /// The key that contenders share.
@@ -59,7 +59,7 @@ impl<C: Carrier + 'static> Guard<C> {
     }
 
     /// The means to learn elsewhere that the lock is lost: for another task, or to wait for it.
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> LossWatch {
         self.tenancy.watch().clone()
     }
 
@@ -67,9 +67,9 @@ impl<C: Carrier + 'static> Guard<C> {
     ///
     /// # Errors
     /// The server cannot be used.
-    pub async fn standing(&self) -> Result<Standing, Error> {
+    pub async fn ownership(&self) -> Result<Ownership, Error> {
         let tenancy = Arc::clone(&self.tenancy);
-        to_the_end(&self.runtime, self.key(), async move { tenancy.standing().await }).await
+        to_the_end(&self.runtime, self.key(), async move { tenancy.ownership().await }).await
     }
 
     /// Holds on for another lease from now. A lock that is lost by our own clock is not asked for again.

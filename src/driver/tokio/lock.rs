@@ -3,16 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lockshift_lock::{Bell, Hold, Lease, Locker, Standing};
+use lockshift_lock::{Hold, Lease, Locker, Ownership, ReleaseChannel};
 use lockshift_wire::Key;
 use tokio::sync::Mutex;
 
-use super::asking::Asking;
-use super::bells::{Bells, Place};
-use super::beside::Shadow;
+use super::acquisition::Acquisition;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::line::Line;
+use super::release_listener::{Place, ReleaseListener};
+use super::session::Session;
+use super::shadow_hold::Shadow;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
@@ -25,7 +25,7 @@ pub struct Lock<C> {
     connection: Share<C>,
     locker: Arc<dyn Locker>,
     counters: Arc<Counters>,
-    bells: Option<Bells>,
+    bells: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
 
@@ -43,7 +43,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// `MultiplexedConnection` (out of a pool: a clone of it), a `ConnectionManager`, an async `ClusterConnection`.
     ///
     /// Protocols with WATCH and MULTI cannot share a connection; trying to acquire ends with
-    /// [`Trouble::SharedConnection`](crate::driver::Trouble) then. Use [`on_own_connection`](Self::on_own_connection).
+    /// [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then. Use [`on_own_connection`](Self::on_own_connection).
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
         Self::on(Share::Clones(connection), locker)
     }
@@ -68,7 +68,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
 
     /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
     #[must_use]
-    pub fn hearing(self, bells: &Bells) -> Self {
+    pub fn hearing(self, bells: &ReleaseListener) -> Self {
         Self { bells: Some(bells.clone()), ..self }
     }
 
@@ -89,7 +89,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (asking, attempt) = Asking::new(self.line()?, self.shadow.clone())?.attempt().await?;
+        let (asking, attempt) = Acquisition::new(self.session()?, self.shadow.clone())?.attempt().await?;
         asking.give_up().await;
         Ok(attempt)
     }
@@ -100,10 +100,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Asking::new(self.line()?, self.shadow.clone())?;
+        let mut asking = Acquisition::new(self.session()?, self.shadow.clone())?;
         let token = asking.owner().token;
-        let ears = if wait.listens() { self.bells.as_ref().zip(asking.bell()) } else { None };
-        let enter = |(bells, bell): &(&Bells, Bell)| bells.enter(bell.clone(), token);
+        let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
+        let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| bells.enter(bell.clone(), token);
         // Where others listen already a place is taken before the first try, which then misses nothing.
         let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
         let mut patience = wait.begin(host::mono());
@@ -128,10 +128,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     }
 
     /// Asks the server about a hold that may be nobody's.
-    pub(super) async fn standing_of(&self, hold: &Hold) -> Result<Standing, Error> {
-        let line = self.line()?;
-        let mut connection = line.connection().await;
-        let standing = line.ask(&mut connection, |locker, redis| locker.standing(hold, redis)).await;
+    pub(super) async fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
+        let session = self.session()?;
+        let mut connection = session.connection().await;
+        let standing = session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis)).await;
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
     }
 
@@ -150,7 +150,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         }
     }
 
-    fn line(&self) -> Result<Line<C>, Error> {
+    fn session(&self) -> Result<Session<C>, Error> {
         let connection = match &self.connection {
             Share::Clones(_) if self.locker.needs_own_connection() => {
                 return Err(Error::shared_connection(self.key()));
@@ -158,7 +158,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             Share::Clones(connection) => Arc::new(Mutex::new(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
-        Ok(Line::new(connection, Arc::clone(&self.locker), Arc::clone(&self.counters)))
+        Ok(Session::new(connection, Arc::clone(&self.locker), Arc::clone(&self.counters)))
     }
 }
 

@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 
 use super::carrier::{Carrier, cmd};
 use crate::driver::connection::reply;
-use crate::driver::debt::Debt;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
 use crate::driver::interrupted::Unanswered;
+use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
 /// and made anew after it broke. Clones share the connections.
@@ -32,20 +32,20 @@ pub struct Masters {
 #[derive(Debug)]
 struct Master {
     client: Client,
-    line: Mutex<Line>,
+    session: Mutex<Session>,
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct Session {
     open: Option<MultiplexedConnection>,
-    debt: Debt,
+    debt: LateReplies,
 }
 
 impl Masters {
     /// The masters that these clients lead to, each of which may take this long to answer: much less than the lease,
     /// and more than a round trip. Nothing is connected yet.
     pub fn new(clients: impl IntoIterator<Item = Client>, patience: Duration) -> Self {
-        let master = |client| Arc::new(Master { client, line: Mutex::default() });
+        let master = |client| Arc::new(Master { client, session: Mutex::default() });
         Self { masters: clients.into_iter().map(master).collect(), patience }
     }
 }
@@ -84,17 +84,17 @@ impl Master {
     async fn ask(&self, cmd: Cmd, patience: Duration) -> Heard {
         match host::within(patience, self.exchange(&cmd)).await {
             None => {
-                self.line.lock().await.debt.owe(host::mono());
+                self.session.lock().await.debt.owe(host::mono());
                 Heard::Silence(Silence::TooSlow)
             }
             Some(answer) => match reply(answer) {
                 Ok(reply) => {
-                    self.line.lock().await.debt.pay();
+                    self.session.lock().await.debt.pay();
                     Heard::Reply(reply)
                 }
                 Err(error) => {
                     log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
-                    *self.line.lock().await = Line::default();
+                    *self.session.lock().await = Session::default();
                     Heard::Silence(Silence::Unreachable)
                 }
             },
@@ -109,17 +109,17 @@ impl Master {
     }
 
     async fn connection(&self) -> RedisResult<MultiplexedConnection> {
-        let mut line = self.line.lock().await;
-        if line.debt.is_hopeless(host::mono()) {
-            *line = Line::default();
+        let mut session = self.session.lock().await;
+        if session.debt.is_hopeless(host::mono()) {
+            *session = Session::default();
         }
-        if let Some(open) = &line.open {
+        if let Some(open) = &session.open {
             return Ok(open.clone());
         }
         // How long this may take is up to whoever waits for it.
         let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let open = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        *line = Line { open: Some(open.clone()), debt: Debt::default() };
+        *session = Session { open: Some(open.clone()), debt: LateReplies::default() };
         Ok(open)
     }
 }

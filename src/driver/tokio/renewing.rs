@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
-use super::tenancy::Tenancy;
+use super::held_lock::HeldLock;
 use crate::driver::host;
 use crate::driver::renewal::Renewal;
 
@@ -19,7 +19,7 @@ pub(super) struct Renewing {
 }
 
 impl Renewing {
-    pub(super) fn start<C>(runtime: &Handle, tenancy: Arc<Tenancy<C>>, renewal: Renewal) -> Self
+    pub(super) fn start<C>(runtime: &Handle, tenancy: Arc<HeldLock<C>>, renewal: Renewal) -> Self
     where
         C: Carrier + 'static,
     {
@@ -35,7 +35,7 @@ impl Renewing {
     }
 }
 
-async fn renew<C>(tenancy: Arc<Tenancy<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
+async fn renew<C>(tenancy: Arc<HeldLock<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
 where
     C: Carrier + 'static,
 {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use lockshift_lock::{Hold, Locker};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::beside::{Beside, Order, Shadow, Work};
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::lock::Lock;
+use super::shadow_hold::{Beside, Order, Shadow, Work};
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::shadow::{Book, Comparison, PATIENCE, Question};
@@ -51,7 +51,7 @@ impl<C: Carrier + Clone + Sync + 'static> Beside for Lock<C> {
         let lock = self.clone();
         Box::pin(async move {
             let nobodys = Hold { value: Vec::new(), since: host::reading(), lease: lock.lease(), fence: None };
-            let standing = lock.standing_of(&nobodys).await;
+            let standing = lock.ownership_of(&nobodys).await;
             question.answer(Some(Comparison::of_look(&standing)), host::mono());
         })
     }

@@ -19,7 +19,7 @@ impl Scene {
             }
             // As a driver has it: whoever learns of an intrusion stops, and gives back what is its own.
             (Ended::Extended(Extended::Intruded(hold)), _) => actor.now(Doing::Releasing(hold, Talk::default())),
-            (Ended::Extended(Extended::NotSpoken) | Ended::Failed(_), Doing::Extending(hold, work, _)) => {
+            (Ended::Extended(Extended::Unsupported) | Ended::Failed(_), Doing::Extending(hold, work, _)) => {
                 actor.now(Doing::Holding(hold.clone(), Work { renews: false, ..*work }))
             }
             (Ended::Extended(_) | Ended::Released(_), _) | (_, Doing::Releasing(..)) => self.round_over(who, actor),

@@ -1,7 +1,7 @@
 //! A caller that passes `2.5` for a lease in whole seconds.
 
 use crate::legacy::Lock;
-use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
 use crate::wire::{Command, Key, Pending, Transcript, Turn};
 
 /// A lock whose caller appends half a second to whatever number of seconds it passes. Redis refuses such an EXPIRE.
@@ -64,7 +64,7 @@ impl Locker for FractionalLease {
         self.lock.extend(hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.lock.standing(hold, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.lock.ownership(hold, redis)
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::legacy::Lock;
 use crate::legacy::clients::{Polling, Step};
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use crate::wire::{Key, Transcript, Turn};
 
 /// A lock inside the article's polling: one try here is all that the polling comes to. Its sleeps are left out.
@@ -31,7 +31,7 @@ impl Locker for Polled {
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        let mut last = Acquired::Held(Held::because(Why::Live));
+        let mut last = Acquired::Held(Held::because(Refusal::Live));
         for step in Polling::new(Duration::ZERO, self.tries) {
             if step == Step::Try {
                 last = self.lock.acquire(owner, redis)?;
@@ -51,7 +51,7 @@ impl Locker for Polled {
         self.lock.extend(hold, redis)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.lock.standing(hold, redis)
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.lock.ownership(hold, redis)
     }
 }

@@ -22,7 +22,7 @@ const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// Whether a release is announced.
 pub(super) fn is_announced(spoken: Spoken) -> bool {
-    spoken.locker("k", LONG).bell(&Owner::new(Token::new([0; 16]), 1, 1)).is_some()
+    spoken.locker("k", LONG).release_channel(&Owner::new(Token::new([0; 16]), 1, 1)).is_some()
 }
 
 pub(super) fn woken_by_the_release(part: &Part<'_>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockshift::compare::{Course, Figures, Percent, Stop, Workload, run};
 use lockshift::driver::Wait;
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Released, Standing};
+use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
 use lockshift::wire::{Expiry, Key, Set, Transcript, Turn};
 use redis::cmd;
 use rustix::process::Signal;
@@ -163,11 +163,11 @@ impl Locker for NoExclusion {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, _: &Hold, _: &mut Transcript) -> Turn<Standing> {
-        Ok(Standing::Indistinct { left: None })
+    fn ownership(&self, _: &Hold, _: &mut Transcript) -> Turn<Ownership> {
+        Ok(Ownership::Indistinct { left: None })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Bell, Extended, Hold, Lease, Locker, Mode, Owner, Released, Standing};
+use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// When Alice comes, in October 2096: a TTL that is given as a moment must not be over. The digits tell one rounding
@@ -129,20 +129,20 @@ impl Locker for Elsewhen {
         Ok(match extended {
             Extended::Until(hold) => Extended::Until(outside(hold, began)),
             Extended::Intruded(hold) => Extended::Intruded(outside(hold, began)),
-            other @ (Extended::Lost | Extended::NotSpoken) => other,
+            other @ (Extended::Lost | Extended::Unsupported) => other,
         })
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        self.run(redis, |inner| self.lock.standing(&inside(hold), inner))
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.run(redis, |inner| self.lock.ownership(&inside(hold), inner))
     }
 
     fn disclaim(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.run(redis, |inner| self.lock.disclaim(&self.owner, inner))
     }
 
-    fn bell(&self, _: &Owner) -> Option<Bell> {
-        self.lock.bell(&self.owner)
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.lock.release_channel(&self.owner)
     }
 
     fn withdraw(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -104,7 +104,7 @@ fn two_ways_to_announce_do_not_meet() {
     let mut town = Town::open();
     let mut alice = Client::of(mutex(Kind::Reentrant).publish(Publish::InSlot), ALICE);
     assert!(town.enters(&mut alice));
-    let bell = alice.lock.bell(&ALICE).expect("it is announced");
+    let bell = alice.lock.release_channel(&ALICE).expect("it is announced");
     assert!(bell.sharded);
     let subscribe = cmd("SSUBSCRIBE").arg(&bell.channel).get_packed_command();
     town.messages.send_packed_command(&subscribe).expect("the server listens");

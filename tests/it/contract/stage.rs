@@ -172,7 +172,7 @@ impl<D: Driver> Stage<D> {
             Action::BobAcquires => telling::attempt(self.driver.try_acquire(bob), bobs),
             Action::AliceReleases => telling::released(self.driver.release(alices.take().expect(HAS_WON))),
             Action::AliceExtends => telling::extended(self.driver.extend(alices.as_ref().expect(HAS_WON))),
-            Action::AliceLooks => telling::standing(self.driver.standing(alices.as_ref().expect(HAS_WON))),
+            Action::AliceLooks => telling::ownership(self.driver.ownership(alices.as_ref().expect(HAS_WON))),
         }
     }
 

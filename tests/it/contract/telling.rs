@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Error};
-use lockshift::lock::{Extended, Released, Standing, Why};
+use lockshift::lock::{Extended, Ownership, Refusal, Released};
 use lockshift::wire::Command;
 
 use super::stage::{ALICE, BOB};
@@ -63,12 +63,12 @@ pub(super) fn attempt<G>(ended: Result<Attempt<G>, Error>, won: &mut Option<G>) 
             *won = Some(guard);
             "won".to_owned()
         }
-        Ok(Attempt::Held(held)) => match held.why {
-            Why::Live => "held",
-            Why::LostTakeover => "lost the takeover",
-            Why::Vanished => "vanished",
-            Why::Unreadable => "unreadable",
-            Why::NoMajority => "no majority",
+        Ok(Attempt::Held(held)) => match held.reason {
+            Refusal::Live => "held",
+            Refusal::LostTakeover => "lost the takeover",
+            Refusal::Vanished => "vanished",
+            Refusal::Unreadable => "unreadable",
+            Refusal::NoMajority => "no majority",
         }
         .to_owned(),
         Ok(Attempt::TooLate) => "too late".to_owned(),
@@ -92,17 +92,17 @@ pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
         Extended::Until(_) => "extended",
         Extended::Intruded(_) => "extended, intruded",
         Extended::Lost => "lost",
-        Extended::NotSpoken => "not spoken",
+        Extended::Unsupported => "not spoken",
     })
 }
 
-pub(super) fn standing(ended: Result<Standing, Error>) -> String {
+pub(super) fn ownership(ended: Result<Ownership, Error>) -> String {
     match ended {
-        Ok(Standing::Ours { left }) => format!("ours{}", for_seconds(left)),
-        Ok(Standing::Intruded { left }) => format!("intruded{}", for_seconds(left)),
-        Ok(Standing::Theirs) => "theirs".to_owned(),
-        Ok(Standing::Free) => "free".to_owned(),
-        Ok(Standing::Indistinct { left }) => format!("indistinct{}", for_seconds(left)),
+        Ok(Ownership::Ours { left }) => format!("ours{}", for_seconds(left)),
+        Ok(Ownership::Intruded { left }) => format!("intruded{}", for_seconds(left)),
+        Ok(Ownership::Theirs) => "theirs".to_owned(),
+        Ok(Ownership::Free) => "free".to_owned(),
+        Ok(Ownership::Indistinct { left }) => format!("indistinct{}", for_seconds(left)),
         Err(error) => error.to_string(),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockshift::bridge::{Bridge, new_key};
 use lockshift::driver::{Answer, Attempt, Loss, Renewal, blocking};
 use lockshift::legacy;
-use lockshift::lock::{Extended, Lease, Released, Standing, Why};
+use lockshift::lock::{Extended, Lease, Ownership, Refusal, Released};
 use lockshift::modern::{FencedTokenLock, TokenLock};
 use lockshift::wire::Key;
 use redis::{Connection, cmd};
@@ -61,7 +61,7 @@ fn a_holder_learns_of_an_intrusion_and_leaves_the_intruders_lock_to_its_end<W: W
     let guard = world.win();
     cmd("GETSET").arg(OLD).arg(SOMEBODYS).exec(&mut operator).unwrap();
 
-    assert!(matches!(world.standing(&guard), Ok(Standing::Intruded { left: Some(_) })));
+    assert!(matches!(world.ownership(&guard), Ok(Ownership::Intruded { left: Some(_) })));
     assert!(matches!(world.extend(&guard), Ok(Answer::Known(Extended::Intruded(_)))));
 
     assert_eq!(W::lost(&guard), Some(Loss::Intruded));
@@ -153,7 +153,7 @@ fn a_key_of_another_type_is_left_alone<W: World>() {
     let mut operator = server.connect();
     cmd("RPUSH").arg(OLD).arg("x").exec(&mut operator).unwrap();
     let Ok(Attempt::Held(held)) = W::open(&server, bridge()).try_acquire() else { panic!("it is no lock") };
-    assert_eq!(held.why, Why::Unreadable);
+    assert_eq!(held.reason, Refusal::Unreadable);
     assert_eq!(cmd("DBSIZE").query(&mut operator), Ok(1), "only the list");
 }
 
@@ -164,7 +164,7 @@ fn whoever_speaks_the_token_lock_alone_is_kept_out_and_keeps_out<W: World>() {
     for [one, other] in [[&bridge, &token], [&token, &bridge]] {
         let guard = one.win();
         let Ok(Attempt::Held(held)) = other.try_acquire() else { panic!("it is held") };
-        assert_eq!(held.why, Why::Live);
+        assert_eq!(held.reason, Refusal::Live);
         assert!(matches!(one.release(guard), Ok(Answer::Known(Released::Freed))));
     }
 }

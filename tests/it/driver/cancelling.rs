@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lockshift::driver::tokio::{Bells, Lock, Shadow};
+use lockshift::driver::tokio::{Lock, ReleaseListener, Shadow};
 use lockshift::driver::{Answer, Attempt, Tally, Wait};
 use lockshift::lock::{Lease, Locker, Released};
 use lockshift::modern::FairLock;
@@ -215,7 +215,7 @@ async fn who_is_dropped_while_it_waits_leaves_no_place_in_the_queue() {
     let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("nobody has it") };
     for wait in [Wait::every(AN_HOUR), Wait::notified()] {
         let waiting = tokio::spawn({
-            let lock = lock.clone().hearing(&Bells::new(server.client()));
+            let lock = lock.clone().hearing(&ReleaseListener::new(server.client()));
             async move { lock.acquire(&wait).await }
         });
         until_places(&server, 1);

@@ -6,8 +6,8 @@ mod tasks;
 use std::thread;
 
 use lockshift::driver::blocking::Lock;
-use lockshift::driver::{Answer, Attempt, Renewal, Trouble};
-use lockshift::lock::{Extended, Lease, Released, Standing};
+use lockshift::driver::{Answer, Attempt, ErrorKind, Renewal};
+use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::ConnectionLike;
@@ -23,7 +23,7 @@ fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
     let round = move || {
         let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
         assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))));
-        assert!(matches!(guard.standing(), Ok(Standing::Ours { left: Some(_) })));
+        assert!(matches!(guard.ownership(), Ok(Ownership::Ours { left: Some(_) })));
         assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
         guard.renew(Renewal::every(ms(1))).unwrap();
         assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
@@ -35,7 +35,7 @@ fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
 
 fn refuses_watch<C: ConnectionLike + 'static>(connection: C) {
     let lock = Lock::new(connection, Watched(Key::from("k")));
-    assert_eq!(lock.try_acquire().unwrap_err().trouble(), Trouble::SharedConnection);
+    assert_eq!(lock.try_acquire().unwrap_err().kind(), ErrorKind::SharedConnection);
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn a_cluster_spoken_to_as_one_server() {
         cluster.masters().each_ref().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
             Ok(Attempt::Won(_)) => None,
             Ok(other) => panic!("nobody has it, but: {other:?}"),
-            Err(error) => Some(error.trouble()),
+            Err(error) => Some(error.kind()),
         });
     // `k` is in slot 7629, which the second of the three serves.
-    assert_eq!(troubles, [Some(Trouble::OtherNode), None, Some(Trouble::OtherNode)]);
+    assert_eq!(troubles, [Some(ErrorKind::OtherNode), None, Some(ErrorKind::OtherNode)]);
 }

@@ -95,7 +95,7 @@ mod without_a_runtime {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    use lockshift::driver::{Attempt, Trouble, tokio::Lock};
+    use lockshift::driver::{Attempt, ErrorKind, tokio::Lock};
     use tokio::runtime::Builder;
 
     use super::*;
@@ -139,7 +139,7 @@ mod without_a_runtime {
         });
         drop(runtime);
         let other = Builder::new_current_thread().build().unwrap();
-        assert_eq!(other.block_on(guard.release()).unwrap_err().trouble(), Trouble::NoRuntime);
+        assert_eq!(other.block_on(guard.release()).unwrap_err().kind(), ErrorKind::NoRuntime);
     }
 
     #[test]
@@ -150,6 +150,6 @@ mod without_a_runtime {
         let lock = Lock::new(connection, token(AN_HOUR));
         let attempt = pin!(lock.try_acquire()).poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(Err(error)) = attempt else { panic!("there is nothing to wait for: {attempt:?}") };
-        assert_eq!(error.trouble(), Trouble::NoRuntime);
+        assert_eq!(error.kind(), ErrorKind::NoRuntime);
     }
 }

@@ -162,7 +162,7 @@ fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
     });
 }
 
-fn wins_by_polling<W: World>(server: &Server, bells: Option<&W::Bells>, locker: TokenLock) {
+fn wins_by_polling<W: World>(server: &Server, bells: Option<&W::ReleaseListener>, locker: TokenLock) {
     cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
     let world = W::open(server, locker);
     let world = match bells {

@@ -1,7 +1,7 @@
 //! Winning, holding, looking, extending and giving back.
 
-use lockshift::driver::{Answer, Attempt, Loss, Trouble};
-use lockshift::lock::{Extended, Held, Released, Standing, Why};
+use lockshift::driver::{Answer, Attempt, ErrorKind, Loss};
+use lockshift::lock::{Extended, Held, Ownership, Refusal, Released};
 use lockshift::wire::Key;
 use redis::cmd;
 
@@ -30,7 +30,7 @@ fn one_holds_the_other_is_told_so_and_then_it_is_free<W: World>() {
     let (alice, bob) = (W::open(&server, token(AN_HOUR)), W::open(&server, token(AN_HOUR)));
 
     let guard = alice.win();
-    let live = Held::because(Why::Live);
+    let live = Held::because(Refusal::Live);
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(held)) if held == live));
     assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(held)) if held == live), "not even to herself");
 
@@ -62,12 +62,12 @@ fn the_server_says_whose_it_is<W: World>() {
     let mut operator = server.connect();
     let guard = world.win();
 
-    let Ok(Standing::Ours { left: Some(left) }) = world.standing(&guard) else { panic!("it is ours") };
+    let Ok(Ownership::Ours { left: Some(left) }) = world.ownership(&guard) else { panic!("it is ours") };
     assert!(left <= AN_HOUR && left > AN_HOUR / 2, "{left:?}");
     cmd("SET").arg("k").arg("stolen").exec(&mut operator).unwrap();
-    assert_eq!(world.standing(&guard).unwrap(), Standing::Theirs);
+    assert_eq!(world.ownership(&guard).unwrap(), Ownership::Theirs);
     cmd("DEL").arg("k").exec(&mut operator).unwrap();
-    assert_eq!(world.standing(&guard).unwrap(), Standing::Free);
+    assert_eq!(world.ownership(&guard).unwrap(), Ownership::Free);
 }
 
 fn a_late_release_leaves_the_next_holder_alone<W: World>() {
@@ -160,7 +160,7 @@ fn a_transaction_that_was_refused_leaves_the_connection_usable<W: World>() {
     let server = Server::with(&Options::new().max_memory(1));
     let world = W::open(&server, Watched(Key::from("k")));
 
-    assert_eq!(world.try_acquire().unwrap_err().trouble(), Trouble::OutOfMemory);
+    assert_eq!(world.try_acquire().unwrap_err().kind(), ErrorKind::OutOfMemory);
 
     cmd("CONFIG").arg(&["SET", "maxmemory", "0"]).exec(&mut server.connect()).unwrap();
     world.win();

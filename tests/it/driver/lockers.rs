@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift::wire::{Command, Expiry, Key, Only, Set, Transcript, Turn};
 
 /// Two steps where others need one: SETNX, then EXPIRE. It cannot be extended.
@@ -28,7 +28,7 @@ impl Locker for SetnxExpire {
         let since = redis.clock()?;
         let value = owner.token.hex().into_bytes();
         if !redis.setnx(&self.0, &value)? {
-            return Ok(Acquired::Held(Held::because(Why::Live)));
+            return Ok(Acquired::Held(Held::because(Refusal::Live)));
         }
         redis.expire(&self.0, 3600)?;
         Ok(Acquired::Won(Hold { value, since, lease: self.lease(), fence: None }))
@@ -39,14 +39,14 @@ impl Locker for SetnxExpire {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         Ok(match redis.get(&self.0)? {
-            None => Standing::Free,
-            Some(value) if value == hold.value => Standing::Ours { left: None },
-            Some(_) => Standing::Theirs,
+            None => Ownership::Free,
+            Some(value) if value == hold.value => Ownership::Ours { left: None },
+            Some(_) => Ownership::Theirs,
         })
     }
 
@@ -77,12 +77,12 @@ impl Locker for Watched {
         redis.watch(&self.0)?;
         if redis.get(&self.0)?.is_some() {
             redis.unwatch()?;
-            return Ok(Acquired::Held(Held::because(Why::Live)));
+            return Ok(Acquired::Held(Held::because(Refusal::Live)));
         }
         let set = Set::new(&self.0, &value).expiry(Expiry::Px(self.lease().length()));
         Ok(match redis.transaction(&[set.command()])? {
             Some(_) => Acquired::Won(Hold { value, since, lease: self.lease(), fence: None }),
-            None => Acquired::Held(Held::because(Why::LostTakeover)),
+            None => Acquired::Held(Held::because(Refusal::LostTakeover)),
         })
     }
 
@@ -97,11 +97,11 @@ impl Locker for Watched {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, _: &Hold, redis: &mut Transcript) -> Turn<Standing> {
-        Ok(if redis.exists(&self.0)? { Standing::Indistinct { left: None } } else { Standing::Free })
+    fn ownership(&self, _: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        Ok(if redis.exists(&self.0)? { Ownership::Indistinct { left: None } } else { Ownership::Free })
     }
 
     fn needs_own_connection(&self) -> bool {
@@ -134,7 +134,7 @@ impl Locker for Restamped {
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let written = self.written(owner.token.hex().into_bytes(), Only::IfMissing, redis)?;
-        Ok(written.map_or(Acquired::Held(Held::because(Why::Live)), Acquired::Won))
+        Ok(written.map_or(Acquired::Held(Held::because(Refusal::Live)), Acquired::Won))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -149,11 +149,11 @@ impl Locker for Restamped {
         Ok(written.map_or(Extended::Lost, Extended::Until))
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         Ok(match redis.get(&self.0)? {
-            None => Standing::Free,
-            Some(value) if value == hold.value => Standing::Ours { left: None },
-            Some(_) => Standing::Theirs,
+            None => Ownership::Free,
+            Some(value) if value == hold.value => Ownership::Ours { left: None },
+            Some(_) => Ownership::Theirs,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use lockshift::driver::{Answer, Attempt, Trouble};
+use lockshift::driver::{Answer, Attempt, ErrorKind};
 use lockshift::lock::Released;
 use lockshift::wire::Key;
 use redis::{ConnectionLike, RedisResult, Value};
@@ -157,7 +157,7 @@ fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {
     plan.set(Break::Command("SET"));
     let error = world.try_acquire().unwrap_err();
 
-    assert_eq!(error.trouble(), Trouble::ConnectionRefused);
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     assert_eq!(monitor.take(), []);
 }
 
@@ -167,11 +167,11 @@ fn a_lost_reply_to_a_question_is_an_error<W: World>() {
     let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
     let guard = world.win();
     plan.set(Break::Reply("GET"));
-    assert_eq!(world.standing(&guard).unwrap_err().trouble(), Trouble::Disconnected);
+    assert_eq!(world.ownership(&guard).unwrap_err().kind(), ErrorKind::Disconnected);
 
     let world = W::open_lossy(&server, Watched(Key::from("other")), plan.clone());
     plan.set(Break::Reply("GET"));
-    assert_eq!(world.try_acquire().unwrap_err().trouble(), Trouble::Disconnected, "nothing was written yet");
+    assert_eq!(world.try_acquire().unwrap_err().kind(), ErrorKind::Disconnected, "nothing was written yet");
     world.win();
 }
 
@@ -213,7 +213,7 @@ fn a_refusal_after_the_first_step_of_two_is_an_error<W: World>() {
 
     let error = world.try_acquire().unwrap_err();
 
-    assert_eq!(error.trouble(), Trouble::NoPermission);
+    assert_eq!(error.kind(), ErrorKind::NoPermission);
     until("what SETNX had won is disclaimed", || {
         let exists: bool = redis::cmd("EXISTS").arg("k").query(&mut operator).unwrap();
         (!exists).then_some(())

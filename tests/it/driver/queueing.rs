@@ -1,4 +1,4 @@
-//! Standing in a queue: first come, first served, and whoever goes leaves no place behind.
+//! Ownership in a queue: first come, first served, and whoever goes leaves no place behind.
 
 use std::sync::mpsc::channel;
 use std::thread::scope;

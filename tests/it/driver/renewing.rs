@@ -1,7 +1,7 @@
 //! Renewing in the background, and being told when that fails.
 
 use lockshift::driver::{Answer, Loss, Renewal};
-use lockshift::lock::{Released, Standing};
+use lockshift::lock::{Ownership, Released};
 use redis::cmd;
 
 use super::lockers::SetnxExpire;
@@ -43,7 +43,7 @@ fn a_renewed_lock_outlives_its_lease<W: World>() {
     });
 
     assert_eq!(W::lost(&guard), None);
-    assert!(matches!(world.standing(&guard), Ok(Standing::Ours { .. })));
+    assert!(matches!(world.ownership(&guard), Ok(Ownership::Ours { .. })));
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
 }
 

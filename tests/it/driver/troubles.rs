@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use lockshift::driver::{Attempt, Error, Trouble, blocking};
+use lockshift::driver::{Attempt, Error, ErrorKind, blocking};
 use redis::cmd;
 
 use super::gate::Gate;
@@ -18,10 +18,10 @@ in_both_worlds! {
     every_refusal_has_its_trouble,
 }
 
-fn trouble_of<W: World>(server: &Server) -> Trouble {
+fn trouble_of<W: World>(server: &Server) -> ErrorKind {
     let error = W::open(server, token(AN_HOUR)).try_acquire().unwrap_err();
     assert_one_sentence(&error);
-    error.trouble()
+    error.kind()
 }
 
 fn assert_one_sentence(error: &Error) {
@@ -65,9 +65,9 @@ fn a_key_of_another_type_is_an_error_where_it_matters<W: World>() {
 
     assert!(matches!(world.try_acquire(), Ok(Attempt::Held(_))), "SET NX only sees that there is a key");
     for error in
-        [world.standing(&guard).unwrap_err(), world.extend(&guard).unwrap_err(), world.release(guard).unwrap_err()]
+        [world.ownership(&guard).unwrap_err(), world.extend(&guard).unwrap_err(), world.release(guard).unwrap_err()]
     {
-        assert_eq!(error.trouble(), Trouble::WrongType);
+        assert_eq!(error.kind(), ErrorKind::WrongType);
         assert_one_sentence(&error);
     }
     assert_eq!(cmd("TYPE").arg("k").query(&mut server.connect()), Ok("hash".to_owned()));
@@ -78,11 +78,11 @@ fn every_refusal_has_its_trouble<W: World>() {
     let no_right = Server::start();
     cmd("ACL").arg(&["SETUSER", "default", "-set"]).exec(&mut no_right.connect()).unwrap();
     let table = [
-        (Server::with(&Options::new().replica_of(&master)), Trouble::ReadOnly),
-        (Server::with(&Options::new().max_memory(1)), Trouble::OutOfMemory),
-        (Server::with(&Options::new().line("min-replicas-to-write 1")), Trouble::TooFewReplicas),
-        (Server::with(&Options::new().line("rename-command SET \"\"")), Trouble::UnknownCommand),
-        (no_right, Trouble::NoPermission),
+        (Server::with(&Options::new().replica_of(&master)), ErrorKind::ReadOnly),
+        (Server::with(&Options::new().max_memory(1)), ErrorKind::OutOfMemory),
+        (Server::with(&Options::new().line("min-replicas-to-write 1")), ErrorKind::TooFewReplicas),
+        (Server::with(&Options::new().line("rename-command SET \"\"")), ErrorKind::UnknownCommand),
+        (no_right, ErrorKind::NoPermission),
     ];
     for (server, expected) in table {
         assert_eq!(trouble_of::<W>(&server), expected);
@@ -99,7 +99,7 @@ fn a_script_that_never_ends_keeps_the_server_busy() {
         scope.spawn(move || cmd("EVAL").arg("while true do end").arg(0).exec(&mut endless));
         until("the server says that it is busy", || {
             let error = lock.try_acquire().err()?;
-            assert_eq!(error.trouble(), Trouble::Busy);
+            assert_eq!(error.kind(), ErrorKind::Busy);
             Some(())
         });
         cmd("SCRIPT").arg("KILL").exec(&mut operator).unwrap();
@@ -112,7 +112,7 @@ fn no_login_or_a_wrong_one() {
     for login in ["", ":simsim@", "ali:sesame@"] {
         let client = redis::Client::open(format!("redis://{login}{}/", server.address())).unwrap();
         let error = blocking::Lock::new(client, token(AN_HOUR)).try_acquire().unwrap_err();
-        assert_eq!(error.trouble(), Trouble::NotAuthenticated, "{login}");
+        assert_eq!(error.kind(), ErrorKind::NotAuthenticated, "{login}");
         assert_one_sentence(&error);
     }
 }
@@ -123,7 +123,7 @@ fn nobody_at_the_address() {
     let client = server.client();
     server.kill();
     let error = blocking::Lock::new(client, token(AN_HOUR)).try_acquire().unwrap_err();
-    assert_eq!(error.trouble(), Trouble::ConnectionRefused);
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     assert_one_sentence(&error);
 }
 
@@ -136,12 +136,12 @@ fn a_server_that_hangs_is_not_waited_for_longer_than_the_connection_says() {
     let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("nobody has it") };
 
     server.pause();
-    let standing = guard.standing().unwrap_err();
-    assert_eq!(standing.trouble(), Trouble::TimedOut, "a question that was not answered changes nothing");
+    let standing = guard.ownership().unwrap_err();
+    assert_eq!(standing.kind(), ErrorKind::TimedOut, "a question that was not answered changes nothing");
     assert!(matches!(lock.try_acquire(), Ok(Attempt::Unknown(_))), "a try may have won");
     server.resume();
 
-    until("the late replies are passed over, and the lock is ours still", || guard.standing().ok());
+    until("the late replies are passed over, and the lock is ours still", || guard.ownership().ok());
     drop(guard);
     assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
 }

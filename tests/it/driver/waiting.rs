@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Trouble, Wait};
+use lockshift::driver::{Answer, Attempt, ErrorKind, Wait};
 use lockshift::lock::Released;
 use redis::cmd;
 
@@ -107,5 +107,5 @@ fn an_error_ends_the_waiting<W: World>() {
     cmd("HSET").arg(&["k", "field", "value"]).exec(&mut server.connect()).unwrap();
     cmd("ACL").arg(&["SETUSER", "default", "-set"]).exec(&mut server.connect()).unwrap();
     let world = W::open(&server, token(AN_HOUR));
-    assert_eq!(world.acquire(&Wait::backoff()).unwrap_err().trouble(), Trouble::NoPermission);
+    assert_eq!(world.acquire(&Wait::backoff()).unwrap_err().kind(), ErrorKind::NoPermission);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Tally, Wait, blocking};
-use lockshift::lock::{Extended, Lease, Locker, Released, Standing};
+use lockshift::lock::{Extended, Lease, Locker, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 
@@ -17,7 +17,7 @@ pub(super) trait World: Send + Sized {
     /// A lock that is held.
     type Guard: Debug + Send + 'static;
     /// What hears releases.
-    type Bells: Clone + Send + Sync;
+    type ReleaseListener: Clone + Send + Sync;
     /// What is taken beside a lock.
     type Shadow: Send;
 
@@ -26,9 +26,9 @@ pub(super) trait World: Send + Sized {
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self;
 
     /// Ears on `server`.
-    fn bells(server: &Server) -> Self::Bells;
+    fn bells(server: &Server) -> Self::ReleaseListener;
     /// The same lock, with these ears.
-    fn hearing(self, bells: &Self::Bells) -> Self;
+    fn hearing(self, bells: &Self::ReleaseListener) -> Self;
     /// The same lock, with these counters.
     fn counting(self, counters: &Arc<Counters>) -> Self;
 
@@ -42,7 +42,7 @@ pub(super) trait World: Send + Sized {
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error>;
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
     fn renew(&self, guard: &mut Self::Guard, renewal: Renewal);
     fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
@@ -88,18 +88,18 @@ pub(super) struct Threads(blocking::Lock<Lossy<redis::Connection>>);
 
 impl World for Threads {
     type Guard = blocking::Guard<Lossy<redis::Connection>>;
-    type Bells = blocking::Bells;
+    type ReleaseListener = blocking::ReleaseListener;
     type Shadow = blocking::Shadow;
 
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
         Self(blocking::Lock::new(Lossy::new(server.connect(), plan), locker))
     }
 
-    fn bells(server: &Server) -> Self::Bells {
-        blocking::Bells::new(server.client()).unwrap()
+    fn bells(server: &Server) -> Self::ReleaseListener {
+        blocking::ReleaseListener::new(server.client()).unwrap()
     }
 
-    fn hearing(self, bells: &Self::Bells) -> Self {
+    fn hearing(self, bells: &Self::ReleaseListener) -> Self {
         Self(self.0.hearing(bells))
     }
 
@@ -131,8 +131,8 @@ impl World for Threads {
         self.0.acquire(wait)
     }
 
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-        guard.standing()
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+        guard.ownership()
     }
 
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
@@ -190,7 +190,7 @@ mod tasks {
 
     impl World for Tasks {
         type Guard = tokio::Guard<Lossy<MultiplexedConnection>>;
-        type Bells = tokio::Bells;
+        type ReleaseListener = tokio::ReleaseListener;
         type Shadow = OnRuntime;
 
         fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
@@ -201,11 +201,11 @@ mod tasks {
             Self { lock: tokio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
         }
 
-        fn bells(server: &Server) -> Self::Bells {
-            tokio::Bells::new(server.client())
+        fn bells(server: &Server) -> Self::ReleaseListener {
+            tokio::ReleaseListener::new(server.client())
         }
 
-        fn hearing(self, bells: &Self::Bells) -> Self {
+        fn hearing(self, bells: &Self::ReleaseListener) -> Self {
             Self { lock: self.lock.hearing(bells), ..self }
         }
 
@@ -248,8 +248,8 @@ mod tasks {
             self.runtime.block_on(self.lock.acquire(wait))
         }
 
-        fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-            self.runtime.block_on(guard.standing())
+        fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+            self.runtime.block_on(guard.ownership())
         }
 
         fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::driver::{Answer, Attempt, Error};
-use lockshift::lock::{Extended, Locker, Released, Standing};
+use lockshift::lock::{Extended, Locker, Ownership, Released};
 use redis::{Client, Connection, ConnectionLike};
 
 use super::Driver;
@@ -67,7 +67,7 @@ impl<C: Connect> Driver for Threads<C> {
         guard.extend()
     }
 
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-        guard.standing()
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+        guard.ownership()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockshift::driver::tokio::{Guard, Lock};
 use lockshift::driver::{Answer, Attempt, Error};
-use lockshift::lock::{Extended, Locker, Released, Standing};
+use lockshift::lock::{Extended, Locker, Ownership, Released};
 use redis::Client;
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use tokio::runtime::{Builder, Runtime};
@@ -80,7 +80,7 @@ impl<C: Connect> Driver for Tasks<C> {
         self.runtime.block_on(guard.extend())
     }
 
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-        self.runtime.block_on(guard.standing())
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+        self.runtime.block_on(guard.ownership())
     }
 }

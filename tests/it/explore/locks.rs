@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Released, Standing, Why};
+use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::{Command, Expiry, Key, Only, Reply, Set, Transcript, Turn, UnixTime};
 
@@ -56,11 +56,11 @@ impl Locker for GetSet {
         let seen = redis.get(&self.key)?;
         let now = redis.now()?;
         if !Self::is_over(seen.as_deref(), now) {
-            return Ok(Acquired::Held(Held::because(Why::Live)));
+            return Ok(Acquired::Held(Held::because(Refusal::Live)));
         }
         let old = redis.getset(&self.key, &stamp)?;
         let lost = self.judges && !Self::is_over(old.as_deref(), now);
-        Ok(if lost { Acquired::Held(Held::because(Why::LostTakeover)) } else { won })
+        Ok(if lost { Acquired::Held(Held::because(Refusal::LostTakeover)) } else { won })
     }
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -68,14 +68,14 @@ impl Locker for GetSet {
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::NotSpoken)
+        Ok(Extended::Unsupported)
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         Ok(match redis.get(&self.key)? {
-            None => Standing::Free,
-            Some(value) if value == hold.value => Standing::Ours { left: None },
-            Some(_) => Standing::Theirs,
+            None => Ownership::Free,
+            Some(value) if value == hold.value => Ownership::Ours { left: None },
+            Some(_) => Ownership::Theirs,
         })
     }
 }
@@ -143,7 +143,7 @@ impl Locker for Mistaken {
         if won {
             return Ok(Acquired::Won(Hold { value, since, lease: self.lease, fence: None }));
         }
-        Ok(Acquired::Held(Held::because(Why::Live)))
+        Ok(Acquired::Held(Held::because(Refusal::Live)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -165,11 +165,11 @@ impl Locker for Mistaken {
         Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
     }
 
-    fn standing(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Standing> {
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         Ok(match redis.get(&self.key)? {
-            None => Standing::Free,
-            Some(value) if value == hold.value => Standing::Ours { left: None },
-            Some(_) => Standing::Theirs,
+            None => Ownership::Free,
+            Some(value) if value == hold.value => Ownership::Ours { left: None },
+            Some(_) => Ownership::Theirs,
         })
     }
 

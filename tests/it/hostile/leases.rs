@@ -46,7 +46,7 @@ fn the_longest_lease_overflows_nothing<D: Driver>() {
             Ok(Attempt::Won(guard)) => guard,
             other => panic!("{name}: nobody has it, but: {other:?}"),
         };
-        driver.standing(&guard).unwrap_or_else(|error| panic!("{name}: {error}"));
+        driver.ownership(&guard).unwrap_or_else(|error| panic!("{name}: {error}"));
         driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockshift::driver::{Attempt, Error, Trouble};
+use lockshift::driver::{Attempt, Error, ErrorKind};
 use redis::{Client, Connection, cmd};
 
 use super::{assert_helps, assert_names, key, lease, through_every_driver};
@@ -36,8 +36,8 @@ const BLIND: [&str; 10] = [
 ];
 
 /// What this protocol says where a server refuses for that reason: one on several servers says it of each of them.
-fn said_of(name: &str, trouble: Trouble) -> Trouble {
-    if name == "redlock" { Trouble::TooFewServers } else { trouble }
+fn said_of(name: &str, trouble: ErrorKind) -> ErrorKind {
+    if name == "redlock" { ErrorKind::TooFewServers } else { trouble }
 }
 
 fn a_key_of_another_type<D: Driver>() {
@@ -60,7 +60,7 @@ fn a_key_of_another_type<D: Driver>() {
             Ok(Attempt::Held(_)) => {}
             Ok(other) => panic!("{name}: it holds a list, but: {other:?}"),
             Err(error) => {
-                assert_eq!(error.trouble(), Trouble::WrongType, "{name}: {error}");
+                assert_eq!(error.kind(), ErrorKind::WrongType, "{name}: {error}");
                 assert_helps(&protocol, &error);
             }
         }
@@ -76,23 +76,23 @@ fn a_replica<D: Driver>() {
         let info: redis::InfoDict = cmd("INFO").arg("replication").query(&mut operator).unwrap();
         info.get::<String>("master_link_status").filter(|status| status == "up")
     });
-    nobody_wins::<D>(&mut operator, &replica.client(), Trouble::ReadOnly);
+    nobody_wins::<D>(&mut operator, &replica.client(), ErrorKind::ReadOnly);
 }
 
 fn a_server_out_of_memory<D: Driver>() {
     let server = Server::with(&Options::new().max_memory(1));
-    nobody_wins::<D>(&mut server.connect(), &server.client(), Trouble::OutOfMemory);
+    nobody_wins::<D>(&mut server.connect(), &server.client(), ErrorKind::OutOfMemory);
 }
 
 fn a_server_that_wants_a_password<D: Driver>() {
     let server = Server::with(&Options::new().password("sesame"));
     let without = Client::open(format!("redis://{}/", server.address())).unwrap();
-    nobody_wins::<D>(&mut server.connect(), &without, Trouble::NotAuthenticated);
+    nobody_wins::<D>(&mut server.connect(), &without, ErrorKind::NotAuthenticated);
 
     let wrong = Client::open(format!("redis://:parsley@{}/", server.address())).unwrap();
     let refusal = wrong.get_connection().err().expect("the password is wrong");
     let error = Error::connection(&key(), refusal);
-    assert_eq!(error.trouble(), Trouble::NotAuthenticated);
+    assert_eq!(error.kind(), ErrorKind::NotAuthenticated);
     assert_helps(&every(&key(), lease())[0], &error);
 }
 
@@ -117,7 +117,7 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
             }
         };
         if let Some(error) = error {
-            assert_eq!(error.trouble(), said_of(name, Trouble::NoPermission), "{name}: {error}");
+            assert_eq!(error.kind(), said_of(name, ErrorKind::NoPermission), "{name}: {error}");
             assert_helps(&protocol, &error);
             failed += 1;
         }
@@ -143,20 +143,20 @@ fn a_server_that_died<D: Driver>() {
 
 /// Every protocol tries; none wins, and each failure is `trouble` and leaves everything as it was. Some find the lock
 /// held instead, because their command does not look at what is there.
-fn nobody_wins<D: Driver>(operator: &mut Connection, client: &Client, trouble: Trouble) {
+fn nobody_wins<D: Driver>(operator: &mut Connection, client: &Client, trouble: ErrorKind) {
     let driver = D::default();
     let before = contents(operator);
     for protocol in every(&key(), lease()) {
         let (name, locker) = &protocol;
         match driver.try_acquire(&driver.lock(client, Arc::clone(locker))) {
             // A script that has begun to write may go on, so these two win in the last bytes; their lock is real.
-            Ok(Attempt::Won(guard)) if trouble == Trouble::OutOfMemory && name.starts_with("read-write") => {
+            Ok(Attempt::Won(guard)) if trouble == ErrorKind::OutOfMemory && name.starts_with("read-write") => {
                 assert_ne!(contents(operator), before, "{name} has written its lock");
                 driver.release(guard).map(drop).expect("a release needs no memory");
             }
             Ok(other) => panic!("{name}: {trouble:?}, but: {other:?}"),
             Err(error) => {
-                assert_eq!(error.trouble(), said_of(name, trouble), "{name}: {error}");
+                assert_eq!(error.kind(), said_of(name, trouble), "{name}: {error}");
                 assert_helps(&protocol, &error);
             }
         }

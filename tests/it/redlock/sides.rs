@@ -5,7 +5,7 @@ use std::num::NonZeroU8;
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, blocking};
-use lockshift::lock::{Extended, Held, Lease, Released, Standing};
+use lockshift::lock::{Extended, Held, Lease, Ownership, Released};
 use lockshift::modern::Redlock;
 use lockshift::wire::{Key, MonoTime};
 
@@ -20,7 +20,7 @@ pub(super) trait Side: Sized {
 
     fn over(fleet: &Fleet, servers: u8) -> Self;
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error>;
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error>;
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
     fn renew_often(&self, guard: &mut Self::Guard);
     fn release(&self, guard: Self::Guard) -> Result<Answer<Released>, Error>;
@@ -68,8 +68,8 @@ impl Side for Threads {
         self.0.try_acquire()
     }
 
-    fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-        guard.standing()
+    fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+        guard.ownership()
     }
 
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {
@@ -121,8 +121,8 @@ mod tasks {
             self.runtime.block_on(self.lock.try_acquire())
         }
 
-        fn standing(&self, guard: &Self::Guard) -> Result<Standing, Error> {
-            self.runtime.block_on(guard.standing())
+        fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error> {
+            self.runtime.block_on(guard.ownership())
         }
 
         fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error> {

@@ -1,8 +1,8 @@
 //! Every kind of async connection.
 
 use lockshift::driver::tokio::Lock;
-use lockshift::driver::{Answer, Attempt, Renewal, Trouble};
-use lockshift::lock::{Extended, Released, Standing};
+use lockshift::driver::{Answer, Attempt, ErrorKind, Renewal};
+use lockshift::lock::{Extended, Ownership, Released};
 use lockshift::wire::Key;
 use redis::aio::ConnectionLike;
 
@@ -17,7 +17,7 @@ async fn carries_a_lock<C: ConnectionLike + Clone + Send + Sync + 'static>(conne
     for _ in 0..2 {
         let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
         assert!(matches!(lock.try_acquire().await, Ok(Attempt::Held(_))));
-        assert!(matches!(guard.standing().await, Ok(Standing::Ours { left: Some(_) })));
+        assert!(matches!(guard.ownership().await, Ok(Ownership::Ours { left: Some(_) })));
         assert!(matches!(guard.extend().await, Ok(Answer::Known(Extended::Until(_)))));
         guard.renew(Renewal::every(ms(1))).await;
         assert!(matches!(guard.release().await, Ok(Answer::Known(Released::Freed))));
@@ -27,7 +27,7 @@ async fn carries_a_lock<C: ConnectionLike + Clone + Send + Sync + 'static>(conne
 /// On a shared connection the others would end up inside of our transaction.
 async fn refuses_watch<C: ConnectionLike + Clone + Send + Sync + 'static>(connection: C) {
     let lock = Lock::new(connection, Watched(Key::from("k")));
-    assert_eq!(lock.try_acquire().await.unwrap_err().trouble(), Trouble::SharedConnection);
+    assert_eq!(lock.try_acquire().await.unwrap_err().kind(), ErrorKind::SharedConnection);
 }
 
 #[tokio::test]

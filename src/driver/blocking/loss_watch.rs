@@ -6,7 +6,7 @@ use std::time::Duration;
 use lockshift_lock::Hold;
 
 use crate::driver::host;
-use crate::driver::term::{Loss, Over, Term};
+use crate::driver::lease_state::{LeaseState, Loss, Over};
 
 /// Tells when a lock is lost. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other threads and
 /// outlive the guard.
@@ -22,7 +22,7 @@ use crate::driver::term::{Loss, Over, Term};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Watch(Arc<Shared>);
+pub struct LossWatch(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -32,14 +32,14 @@ struct Shared {
 
 #[derive(Debug)]
 struct Watched {
-    term: Term,
+    term: LeaseState,
     /// How many threads wait. Most locks are given back without any, and waking nobody would still be a system call.
     waiting: usize,
 }
 
-impl Watch {
+impl LossWatch {
     pub(super) fn new(hold: Hold) -> Self {
-        let watched = Mutex::new(Watched { term: Term::new(hold), waiting: 0 });
+        let watched = Mutex::new(Watched { term: LeaseState::new(hold), waiting: 0 });
         Self(Arc::new(Shared { watched, changed: Condvar::new() }))
     }
 
@@ -82,7 +82,7 @@ impl Watch {
     }
 
     /// Changes the term, and wakes those who wait.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Term) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
         let mut watched = self.watched();
         let outcome = change(&mut watched.term);
         if watched.waiting > 0 {

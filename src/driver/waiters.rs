@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Token};
+use lockshift_lock::{ReleaseChannel, Token};
 use lockshift_wire::MonoTime;
 
 /// For how long a channel is still listened to when nobody waits there any more: the next one may come soon.
@@ -24,7 +24,7 @@ pub(super) trait Alarm {
 /// Who waits for which release.
 #[derive(Debug)]
 pub(super) struct Book<A> {
-    channels: BTreeMap<Bell, Channel<A>>,
+    channels: BTreeMap<ReleaseChannel, Channel<A>>,
     next: u64,
 }
 
@@ -55,9 +55,9 @@ enum Subscription {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Subscribe to this.
-    Listen(Bell),
+    Listen(ReleaseChannel),
     /// Unsubscribe from this.
-    Leave(Bell),
+    Leave(ReleaseChannel),
 }
 
 impl<A> Book<A> {
@@ -72,12 +72,12 @@ impl<A> Book<A> {
     }
 
     /// Whether whoever comes now would miss nothing.
-    pub(super) fn is_confirmed(&self, bell: &Bell) -> bool {
+    pub(super) fn is_confirmed(&self, bell: &ReleaseChannel) -> bool {
         self.subscription(bell) == Some(Subscription::Confirmed)
     }
 
     /// Whether somebody has to tell the server.
-    pub(super) fn is_wanted(&self, bell: &Bell) -> bool {
+    pub(super) fn is_wanted(&self, bell: &ReleaseChannel) -> bool {
         self.subscription(bell) == Some(Subscription::Wanted)
     }
 
@@ -104,13 +104,13 @@ impl<A> Book<A> {
     }
 
     /// The server has refused the subscription. Those who wait are not woken: they go on as if there were no bell.
-    pub(super) fn refused(&mut self, bell: &Bell) {
+    pub(super) fn refused(&mut self, bell: &ReleaseChannel) {
         if let Some(channel) = self.channels.get_mut(bell) {
             channel.subscription = Subscription::Refused;
         }
     }
 
-    fn subscription(&self, bell: &Bell) -> Option<Subscription> {
+    fn subscription(&self, bell: &ReleaseChannel) -> Option<Subscription> {
         self.channels.get(bell).map(|channel| channel.subscription)
     }
 }
@@ -118,7 +118,7 @@ impl<A> Book<A> {
 impl<A: Alarm> Book<A> {
     /// Somebody begins to wait, the last in line. Where the subscription is confirmed already it is woken at once: the
     /// lock may have been released since its last try.
-    pub(super) fn enter(&mut self, bell: &Bell, name: Token, alarm: A) -> u64 {
+    pub(super) fn enter(&mut self, bell: &ReleaseChannel, name: Token, alarm: A) -> u64 {
         let number = self.next;
         self.next += 1;
         let channel = self.channels.entry(bell.clone()).or_insert_with(Channel::wanted);
@@ -131,7 +131,7 @@ impl<A: Alarm> Book<A> {
     }
 
     /// Somebody stops waiting. If it was woken and has `not_tried`, the next one is woken in its place.
-    pub(super) fn leave(&mut self, bell: &Bell, number: u64, not_tried: bool, now: MonoTime) {
+    pub(super) fn leave(&mut self, bell: &ReleaseChannel, number: u64, not_tried: bool, now: MonoTime) {
         let Some(channel) = self.channels.get_mut(bell) else { return };
         let Some(index) = channel.waiting.iter().position(|waiter| waiter.number == number) else { return };
         let gone = channel.waiting.remove(index).expect("it was just found there");
@@ -147,7 +147,7 @@ impl<A: Alarm> Book<A> {
     }
 
     /// The server has confirmed the subscription: all who wait have to try once more.
-    pub(super) fn confirmed(&mut self, bell: &Bell) {
+    pub(super) fn confirmed(&mut self, bell: &ReleaseChannel) {
         if let Some(channel) = self.channels.get_mut(bell) {
             channel.subscription = Subscription::Confirmed;
             channel.wake_all();
@@ -155,7 +155,7 @@ impl<A: Alarm> Book<A> {
     }
 
     /// A message came.
-    pub(super) fn heard(&mut self, bell: &Bell, message: &[u8]) {
+    pub(super) fn heard(&mut self, bell: &ReleaseChannel, message: &[u8]) {
         let Some(channel) = self.channels.get(bell) else { return };
         match message {
             b"0" => channel.wake_one(),

@@ -29,12 +29,12 @@ pub(super) enum Over {
 
 /// One holder's term.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
+pub(super) struct LeaseState {
     hold: Hold,
     over: Option<Over>,
 }
 
-impl Term {
+impl LeaseState {
     /// The term that begins with this hold.
     pub(super) fn new(hold: Hold) -> Self {
         Self { hold, over: None }
@@ -81,7 +81,7 @@ impl Term {
                 self.over = Some(Over::Lost(Loss::Taken));
                 Extended::Lost
             }
-            (_, Extended::NotSpoken) => Extended::NotSpoken,
+            (_, Extended::Unsupported) => Extended::Unsupported,
             (over @ Some(_), Extended::Until(_) | Extended::Intruded(_) | Extended::Lost) => {
                 self.over = over;
                 Extended::Lost
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_term_is_overrun_at_the_end_of_its_validity() {
-        let term = Term::new(hold_since(100));
+        let term = LeaseState::new(hold_since(100));
         assert_eq!(term.left(at(1087)), Duration::from_millis(1));
         assert_eq!(term.over(at(1087)), None);
         assert_eq!(term.over(at(1088)), Some(Over::Lost(Loss::Overrun)));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_confirmed_extension_moves_the_end() {
-        let mut term = Term::new(hold_since(0));
+        let mut term = LeaseState::new(hold_since(0));
         assert_eq!(term.note(Extended::Until(hold_since(300)), at(310)), Extended::Until(hold_since(300)));
         assert_eq!(term.over(at(1287)), None);
         assert_eq!(term.over(at(1288)), Some(Over::Lost(Loss::Overrun)));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn an_extension_confirmed_after_the_end_brings_nothing_back() {
-        let mut term = Term::new(hold_since(0));
+        let mut term = LeaseState::new(hold_since(0));
         assert_eq!(term.note(Extended::Until(hold_since(900)), at(988)), Extended::Lost);
         assert_eq!(term.over(at(988)), Some(Over::Lost(Loss::Overrun)));
         assert_eq!(*term.hold(), hold_since(0));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_stays_lost() {
-        let mut term = Term::new(hold_since(0));
+        let mut term = LeaseState::new(hold_since(0));
         assert_eq!(term.note(Extended::Lost, at(5)), Extended::Lost);
         assert_eq!(term.note(Extended::Until(hold_since(6)), at(7)), Extended::Lost);
         term.end(at(8));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_intrusion_is_a_loss_that_leaves_something_to_give_back() {
-        let mut term = Term::new(hold_since(0));
+        let mut term = LeaseState::new(hold_since(0));
         assert_eq!(term.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
         assert_eq!(term.over(at(311)), Some(Over::Lost(Loss::Intruded)));
         assert_eq!(term.left(at(311)), Duration::ZERO);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_was_given_back_in_time_is_never_lost() {
-        let mut term = Term::new(hold_since(0));
+        let mut term = LeaseState::new(hold_since(0));
         term.end(at(5));
         assert_eq!(term.over(at(5000)), Some(Over::Ended));
     }

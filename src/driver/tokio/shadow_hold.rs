@@ -74,7 +74,7 @@ pub(super) enum Order {
 }
 
 /// What is held beside a lock that was won.
-pub(super) struct HeldBeside {
+pub(super) struct ShadowHold {
     shadow: Shadow,
     orders: UnboundedSender<Order>,
 }
@@ -93,11 +93,11 @@ impl Shadow {
     }
 
     /// The lock was won.
-    pub(super) fn take(&self, runtime: &Handle) -> Option<HeldBeside> {
+    pub(super) fn take(&self, runtime: &Handle) -> Option<ShadowHold> {
         let question = self.begin()?;
         let (orders, received) = unbounded_channel();
         runtime.spawn(self.beside.keep(question, received));
-        Some(HeldBeside { shadow: self.clone(), orders })
+        Some(ShadowHold { shadow: self.clone(), orders })
     }
 
     /// The lock was refused.
@@ -113,7 +113,7 @@ impl Shadow {
 }
 
 // Where nobody takes the orders, nothing was taken, and that has been counted.
-impl HeldBeside {
+impl ShadowHold {
     /// The lock was extended.
     pub(super) fn extend(&self) {
         if !self.orders.is_closed()

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Token};
+use lockshift_lock::{ReleaseChannel, Token};
 use redis::Client;
 
 use super::alarm::Alarm;
-use super::listening::Hall;
+use super::listener_task::ListenerShared;
 
 /// One connection on which all locks of a program, on one server, hear that others were released.
 ///
@@ -21,13 +21,13 @@ use super::listening::Hall;
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use lockshift::driver::{Wait, blocking::{Bells, Lock}};
+/// use lockshift::driver::{Wait, blocking::{ReleaseListener, Lock}};
 /// use lockshift::lock::Lease;
 /// use lockshift::modern::{Publish, TokenLock};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
-/// let bells = Bells::new(client.clone())?;
+/// let bells = ReleaseListener::new(client.clone())?;
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
 /// let lock = Lock::new(client.get_connection()?, locker).hearing(&bells);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
@@ -35,10 +35,10 @@ use super::listening::Hall;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Bells(Arc<Handle>);
+pub struct ReleaseListener(Arc<Handle>);
 
 /// Ends the thread with the last clone.
-struct Handle(Arc<Hall>);
+struct Handle(Arc<ListenerShared>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
@@ -46,13 +46,13 @@ impl Drop for Handle {
     }
 }
 
-impl Bells {
+impl ReleaseListener {
     /// Ears on this server; nothing is connected yet.
     ///
     /// # Errors
     /// The system gives no random bits to name the door after.
     pub fn new(client: Client) -> Result<Self, getrandom::Error> {
-        Ok(Self(Arc::new(Handle(Arc::new(Hall::new(client)?)))))
+        Ok(Self(Arc::new(Handle(Arc::new(ListenerShared::new(client)?)))))
     }
 
     /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE and the knocks on the own door.
@@ -61,28 +61,28 @@ impl Bells {
     }
 
     /// Whether who begins to wait now misses nothing.
-    pub(super) fn hears(&self, bell: &Bell) -> bool {
+    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
         self.0.0.hears(bell)
     }
 
     /// Begins to wait.
-    pub(super) fn enter(&self, bell: Bell, name: Token) -> Place {
+    pub(super) fn enter(&self, bell: ReleaseChannel, name: Token) -> Place {
         let alarm = Arc::new(Alarm::default());
         let number = self.0.0.enter(&bell, name, Arc::clone(&alarm));
         Place { bells: self.clone(), bell, number, alarm, is_called: false }
     }
 }
 
-impl fmt::Debug for Bells {
+impl fmt::Debug for ReleaseListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bells").field("commands", &self.commands()).finish_non_exhaustive()
+        f.debug_struct("ReleaseListener").field("commands", &self.commands()).finish_non_exhaustive()
     }
 }
 
 /// The place of somebody who waits. Whoever drops it without having tried leaves the release to the next.
 pub(super) struct Place {
-    bells: Bells,
-    bell: Bell,
+    bells: ReleaseListener,
+    bell: ReleaseChannel,
     number: u64,
     alarm: Arc<Alarm>,
     is_called: bool,

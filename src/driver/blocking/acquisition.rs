@@ -1,20 +1,20 @@
 //! One acquisition under way: all its tries are those of one owner.
 
-use lockshift_lock::{Acquired, Bell, Owner};
+use lockshift_lock::{Acquired, Owner, ReleaseChannel};
 use lockshift_wire::{MonoTime, Transcript};
 
-use super::beside::Shadow;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::line::Line;
+use super::session::Session;
+use super::shadow_hold::Shadow;
 use crate::driver::error::Error;
 use crate::driver::events::ACQUIRE;
 use crate::driver::host;
 use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 
 /// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
-pub(super) struct Asking<C: Carrier + 'static> {
-    line: Line<C>,
+pub(super) struct Acquisition<C: Carrier + 'static> {
+    session: Session<C>,
     shadow: Option<Shadow>,
     owner: Owner,
     began: MonoTime,
@@ -22,11 +22,11 @@ pub(super) struct Asking<C: Carrier + 'static> {
     is_refused: bool,
 }
 
-impl<C: Carrier + 'static> Asking<C> {
-    pub(super) fn new(line: Line<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
+impl<C: Carrier + 'static> Acquisition<C> {
+    pub(super) fn new(session: Session<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
         let owner =
-            host::owner(host::thread_number()).map_err(|error| Error::no_randomness(line.locker.key(), error))?;
-        Ok(Self { line, shadow, owner, began: host::mono(), is_refused: false })
+            host::owner(host::thread_number()).map_err(|error| Error::no_randomness(session.locker.key(), error))?;
+        Ok(Self { session, shadow, owner, began: host::mono(), is_refused: false })
     }
 
     /// Who asks.
@@ -35,26 +35,26 @@ impl<C: Carrier + 'static> Asking<C> {
     }
 
     /// Where a release would be announced.
-    pub(super) fn bell(&self) -> Option<Bell> {
-        self.line.locker.bell(&self.owner)
+    pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
+        self.session.locker.release_channel(&self.owner)
     }
 
     /// Tries once.
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
-        let mut connection = self.line.connection();
-        if !self.line.fits(&connection) {
-            return Err(Error::shared_connection(self.line.locker.key()));
+        let mut connection = self.session.connection();
+        if !self.session.fits(&connection) {
+            return Err(Error::shared_connection(self.session.locker.key()));
         }
-        let interrupted = match self.line.ask(&mut connection, |locker, redis| locker.acquire(&self.owner, redis)) {
+        let interrupted = match self.session.ask(&mut connection, |locker, redis| locker.acquire(&self.owner, redis)) {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
                 let beside = self.shadow.as_ref().and_then(Shadow::take);
-                return Ok(self.won(Guard::new(self.line.clone(), hold, beside)));
+                return Ok(self.won(Guard::new(self.session.clone(), hold, beside)));
             }
             Ok(Acquired::Held(held)) => {
                 drop(connection);
                 self.shadow.iter().for_each(Shadow::look);
-                let attempt = Attempt::refused(self.line.locker.key(), held);
+                let attempt = Attempt::refused(self.session.locker.key(), held);
                 self.is_refused = attempt.is_ok();
                 return attempt;
             }
@@ -62,9 +62,9 @@ impl<C: Carrier + 'static> Asking<C> {
         };
         if interrupted.may_have_acted {
             self.is_refused = false;
-            self.line.disclaim(&mut connection, &self.owner);
+            self.session.disclaim(&mut connection, &self.owner);
         }
-        Unknown::or_error(self.line.locker.key(), interrupted).map(Attempt::Unknown)
+        Unknown::or_error(self.session.locker.key(), interrupted).map(Attempt::Unknown)
     }
 
     fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
@@ -75,26 +75,26 @@ impl<C: Carrier + 'static> Asking<C> {
             return Attempt::TooLate;
         }
         self.is_refused = false;
-        self.line.counters.note_acquired(host::mono().saturating_since(self.began));
+        self.session.counters.note_acquired(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
         Attempt::Won(guard)
     }
 }
 
-impl<C: Carrier + 'static> Drop for Asking<C> {
+impl<C: Carrier + 'static> Drop for Acquisition<C> {
     fn drop(&mut self) {
         if !self.is_refused {
             return;
         }
-        let key = self.line.locker.key();
-        self.line.counters.note_refused(host::mono().saturating_since(self.began));
+        let key = self.session.locker.key();
+        self.session.counters.note_refused(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{key}`: not acquired");
-        if self.line.locker.withdraw(&self.owner, &mut Transcript::new()).is_ok() {
+        if self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_ok() {
             // A protocol that says nothing has left nothing.
             return;
         }
-        let mut connection = self.line.connection();
-        if let Err(error) = self.line.ask(&mut connection, |locker, redis| locker.withdraw(&self.owner, redis)) {
+        let mut connection = self.session.connection();
+        if let Err(error) = self.session.ask(&mut connection, |locker, redis| locker.withdraw(&self.owner, redis)) {
             log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
         }
     }

@@ -10,14 +10,14 @@ use super::counters::Counters;
 
 /// One holder's stay.
 #[derive(Debug)]
-pub(super) struct Stay {
+pub(super) struct HoldMetrics {
     counters: Arc<Counters>,
     since: MonoTime,
     is_lost: AtomicBool,
     is_over: AtomicBool,
 }
 
-impl Stay {
+impl HoldMetrics {
     /// It begins now.
     pub(super) fn new(counters: Arc<Counters>, now: MonoTime) -> Self {
         Self { counters, since: now, is_lost: AtomicBool::new(false), is_over: AtomicBool::new(false) }
@@ -38,7 +38,7 @@ impl Stay {
                 self.counters.note_intrusion();
                 self.note_lost();
             }
-            Ok(Extended::Until(_) | Extended::NotSpoken) | Err(_) => {}
+            Ok(Extended::Until(_) | Extended::Unsupported) | Err(_) => {}
         }
     }
 
@@ -68,7 +68,7 @@ fn a_stay_is_counted_once() {
 
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
     let counters = Arc::new(Counters::default());
-    let stay = Stay::new(Arc::clone(&counters), at(5));
+    let stay = HoldMetrics::new(Arc::clone(&counters), at(5));
     stay.end(at(7));
     stay.note_lost();
     stay.note_lost();

@@ -7,11 +7,11 @@ use lockshift_wire::MonoTime;
 
 /// Since when a connection has owed a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Debt {
+pub(super) struct LateReplies {
     since: Option<MonoTime>,
 }
 
-impl Debt {
+impl LateReplies {
     /// After this long no reply will come: the way there is cut, and nobody has told us.
     const HOPELESS_AFTER: Duration = Duration::from_secs(30);
 
@@ -34,7 +34,7 @@ impl Debt {
 #[test]
 fn a_debt_is_as_old_as_the_first_reply_that_did_not_come() {
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
-    let mut debt = Debt::default();
+    let mut debt = LateReplies::default();
     assert!(!debt.is_hopeless(at(1000)));
     debt.owe(at(10));
     debt.owe(at(30));

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
+pub enum ErrorKind {
     /// `WRONGTYPE`: the key holds another type.
     WrongType,
     /// `READONLY`: this is a replica.
@@ -57,7 +57,7 @@ pub enum Trouble {
     NoRuntime,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ErrorKind {
     /// What is wrong, and after the colon what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -8,7 +8,7 @@ use tokio::select;
 use tokio::sync::watch::Sender;
 
 use crate::driver::host;
-use crate::driver::term::{Loss, Over, Term};
+use crate::driver::lease_state::{LeaseState, Loss, Over};
 
 /// Tells when a lock is lost. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other tasks and outlive
 /// the guard.
@@ -24,11 +24,11 @@ use crate::driver::term::{Loss, Over, Term};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Watch(Arc<Sender<Term>>);
+pub struct LossWatch(Arc<Sender<LeaseState>>);
 
-impl Watch {
+impl LossWatch {
     pub(super) fn new(hold: Hold) -> Self {
-        Self(Arc::new(Sender::new(Term::new(hold))))
+        Self(Arc::new(Sender::new(LeaseState::new(hold))))
     }
 
     /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     /// Changes the term, and wakes those who wait.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Term) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
         let mut outcome = None;
         self.0.send_modify(|term| outcome = Some(change(term)));
         outcome.expect("send_modify calls what it is given")

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Token};
+use lockshift_lock::{ReleaseChannel, Token};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, RedisResult};
 use tokio::select;
@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::alarm::Alarm;
-use crate::driver::bells::{Book, Change};
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, command};
+use crate::driver::waiters::{Book, Change};
 
 /// The longest pause before connecting anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -25,22 +25,22 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What the task that listens shares with those who wait.
-pub(super) struct Hall {
+pub(super) struct ListenerShared {
     client: Client,
-    inside: Mutex<Inside>,
+    inside: Mutex<ListenerState>,
     /// Somebody waits on a channel that is not subscribed to.
     wanted: Notify,
     commands: AtomicU64,
 }
 
-struct Inside {
+struct ListenerState {
     book: Book<Arc<Alarm>>,
     is_listening: bool,
 }
 
-impl Hall {
+impl ListenerShared {
     pub(super) fn new(client: Client) -> Self {
-        let inside = Mutex::new(Inside { book: Book::new(), is_listening: false });
+        let inside = Mutex::new(ListenerState { book: Book::new(), is_listening: false });
         Self { client, inside, wanted: Notify::new(), commands: AtomicU64::new(0) }
     }
 
@@ -48,12 +48,12 @@ impl Hall {
         self.commands.load(Ordering::Relaxed)
     }
 
-    pub(super) fn hears(&self, bell: &Bell) -> bool {
+    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
         self.inside().book.is_confirmed(bell)
     }
 
     /// Somebody begins to wait; if nobody listens yet, somebody will.
-    pub(super) fn enter(self: &Arc<Self>, bell: &Bell, name: Token, alarm: Arc<Alarm>) -> u64 {
+    pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
         let number = self.inside().book.enter(bell, name, alarm);
         self.listen();
         self.wanted.notify_one();
@@ -65,11 +65,11 @@ impl Hall {
         let mut inside = self.inside();
         if !inside.is_listening {
             inside.is_listening = true;
-            tokio::spawn(Listening { hall: Arc::clone(self), is_done: false }.listen());
+            tokio::spawn(ListenerTask { hall: Arc::clone(self), is_done: false }.listen());
         }
     }
 
-    pub(super) fn leave(&self, bell: &Bell, number: u64, not_tried: bool) {
+    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, not_tried: bool) {
         self.inside().book.leave(bell, number, not_tried, host::mono());
     }
 
@@ -128,19 +128,19 @@ impl Hall {
         Ok(())
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, ListenerState> {
         // Whatever panicked, a book is read on: at worst somebody is woken for nothing.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The task. If its runtime ends before it does, the next who waits starts another one.
-struct Listening {
-    hall: Arc<Hall>,
+struct ListenerTask {
+    hall: Arc<ListenerShared>,
     is_done: bool,
 }
 
-impl Listening {
+impl ListenerTask {
     /// Listens, over one connection after the other, for as long as anybody waits.
     async fn listen(mut self) {
         let mut pause = Duration::from_millis(10);
@@ -172,7 +172,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenerTask {
     fn drop(&mut self) {
         if !self.is_done {
             let mut inside = self.hall.inside();

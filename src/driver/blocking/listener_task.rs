@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Token};
+use lockshift_lock::{ReleaseChannel, Token};
 use redis::io::tcp::socket2::TcpKeepalive;
 use redis::{Client, Connection, ConnectionLike, RedisResult, cmd};
 
 use super::alarm::Alarm;
-use crate::driver::bells::{Book, Change};
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, command};
+use crate::driver::waiters::{Book, Change};
 
 /// How long connecting, and a knock on the door, may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,16 +23,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the thread that listens shares with those who wait.
-pub(super) struct Hall {
+pub(super) struct ListenerShared {
     client: Client,
     /// The thread blocks in a read, for as long as it takes; what is published here wakes it.
-    door: Bell,
-    inside: Mutex<Inside>,
+    door: ReleaseChannel,
+    inside: Mutex<ListenerState>,
     knocker: Mutex<Option<Connection>>,
     commands: AtomicU64,
 }
 
-struct Inside {
+struct ListenerState {
     book: Book<Arc<Alarm>>,
     thread: Thread,
     is_closed: bool,
@@ -49,13 +49,13 @@ enum Thread {
     Reading,
 }
 
-impl Hall {
+impl ListenerShared {
     pub(super) fn new(client: Client) -> Result<Self, getrandom::Error> {
         let channel = format!("lockshift:door:{}", host::owner(0)?.token.hex()).into_bytes();
         Ok(Self {
             client,
-            door: Bell { channel, sharded: false },
-            inside: Mutex::new(Inside { book: Book::new(), thread: Thread::Gone, is_closed: false }),
+            door: ReleaseChannel { channel, sharded: false },
+            inside: Mutex::new(ListenerState { book: Book::new(), thread: Thread::Gone, is_closed: false }),
             knocker: Mutex::new(None),
             commands: AtomicU64::new(0),
         })
@@ -65,12 +65,12 @@ impl Hall {
         self.commands.load(Ordering::Relaxed)
     }
 
-    pub(super) fn hears(&self, bell: &Bell) -> bool {
+    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
         self.inside().book.is_confirmed(bell)
     }
 
     /// Somebody begins to wait; if nobody listens yet, somebody will.
-    pub(super) fn enter(self: &Arc<Self>, bell: &Bell, name: Token, alarm: Arc<Alarm>) -> u64 {
+    pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
         let mut inside = self.inside();
         let number = inside.book.enter(bell, name, alarm);
         match inside.thread {
@@ -88,7 +88,7 @@ impl Hall {
         number
     }
 
-    pub(super) fn leave(&self, bell: &Bell, number: u64, not_tried: bool) {
+    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, not_tried: bool) {
         self.inside().book.leave(bell, number, not_tried, host::mono());
     }
 
@@ -223,7 +223,7 @@ impl Hall {
         Ok(())
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, ListenerState> {
         // Whatever panicked, a book is read on: at worst somebody is woken for nothing.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,13 +13,13 @@ use crate::driver::events::ACQUIRE;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
-pub(super) struct Line<C> {
+pub(super) struct Session<C> {
     connection: Arc<Mutex<C>>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
 }
 
-impl<C> Clone for Line<C> {
+impl<C> Clone for Session<C> {
     fn clone(&self) -> Self {
         Self {
             connection: Arc::clone(&self.connection),
@@ -29,7 +29,7 @@ impl<C> Clone for Line<C> {
     }
 }
 
-impl<C: Carrier + 'static> Line<C> {
+impl<C: Carrier + 'static> Session<C> {
     pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>, counters: Arc<Counters>) -> Self {
         Self { connection, locker, counters }
     }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Bell, Token};
+use lockshift_lock::{ReleaseChannel, Token};
 use redis::Client;
 
 use super::alarm::Alarm;
-use super::listening::Hall;
+use super::listener_task::ListenerShared;
 
 /// One connection on which all locks of a program, on one server, hear that others were released.
 ///
@@ -19,13 +19,13 @@ use super::listening::Hall;
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use lockshift::driver::{Wait, tokio::{Bells, Lock}};
+/// use lockshift::driver::{Wait, tokio::{ReleaseListener, Lock}};
 /// use lockshift::lock::Lease;
 /// use lockshift::modern::{Publish, TokenLock};
 ///
 /// # async fn job() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
-/// let bells = Bells::new(client.clone());
+/// let bells = ReleaseListener::new(client.clone());
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
 /// let lock = Lock::new(client.get_multiplexed_async_connection().await?, locker).hearing(&bells);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10))).await?;
@@ -33,12 +33,12 @@ use super::listening::Hall;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Bells(Arc<Hall>);
+pub struct ReleaseListener(Arc<ListenerShared>);
 
-impl Bells {
+impl ReleaseListener {
     /// Ears on this server; nothing is connected yet.
     pub fn new(client: Client) -> Self {
-        Self(Arc::new(Hall::new(client)))
+        Self(Arc::new(ListenerShared::new(client)))
     }
 
     /// How many commands have been sent for listening: SUBSCRIBE and UNSUBSCRIBE.
@@ -47,28 +47,28 @@ impl Bells {
     }
 
     /// Whether who begins to wait now misses nothing.
-    pub(super) fn hears(&self, bell: &Bell) -> bool {
+    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
         self.0.hears(bell)
     }
 
     /// Begins to wait, inside of a runtime.
-    pub(super) fn enter(&self, bell: Bell, name: Token) -> Place {
+    pub(super) fn enter(&self, bell: ReleaseChannel, name: Token) -> Place {
         let alarm = Arc::new(Alarm::default());
         let number = self.0.enter(&bell, name, Arc::clone(&alarm));
         Place { hall: Arc::clone(&self.0), bell, number, alarm, is_called: false }
     }
 }
 
-impl fmt::Debug for Bells {
+impl fmt::Debug for ReleaseListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bells").field("commands", &self.commands()).finish_non_exhaustive()
+        f.debug_struct("ReleaseListener").field("commands", &self.commands()).finish_non_exhaustive()
     }
 }
 
 /// The place of somebody who waits. Whoever drops it without having tried leaves the release to the next.
 pub(super) struct Place {
-    hall: Arc<Hall>,
-    bell: Bell,
+    hall: Arc<ListenerShared>,
+    bell: ReleaseChannel,
     number: u64,
     alarm: Arc<Alarm>,
     is_called: bool,

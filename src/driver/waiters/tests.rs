@@ -19,9 +19,9 @@ impl Alarm for Flag {
 }
 
 /// A book with one channel, and those who wait there.
-struct Hall {
+struct ListenerShared {
     book: Book<Flag>,
-    bell: Bell,
+    bell: ReleaseChannel,
     waiting: Vec<(u64, Flag)>,
 }
 
@@ -29,7 +29,7 @@ const fn at(millis: u64) -> MonoTime {
     MonoTime::since_origin(Duration::from_millis(millis))
 }
 
-impl Hall {
+impl ListenerShared {
     /// So many wait, the subscription is confirmed, and everybody has tried since.
     fn of(count: u8) -> Self {
         let mut hall = Self::unconfirmed(count);
@@ -41,7 +41,7 @@ impl Hall {
     }
 
     fn unconfirmed(count: u8) -> Self {
-        let bell = Bell { channel: b"bell".to_vec(), sharded: false };
+        let bell = ReleaseChannel { channel: b"bell".to_vec(), sharded: false };
         let mut hall = Self { book: Book::new(), bell, waiting: Vec::new() };
         (0..count).for_each(|number| hall.enter(number));
         hall
@@ -73,7 +73,7 @@ impl Hall {
 
 #[test]
 fn a_release_wakes_one_and_the_first_first() {
-    let mut hall = Hall::of(3);
+    let mut hall = ListenerShared::of(3);
     hall.hear("0");
     assert_eq!(hall.awake(), [0]);
     hall.hear("0");
@@ -85,7 +85,7 @@ fn a_release_wakes_one_and_the_first_first() {
 
 #[test]
 fn a_message_wakes_as_many_as_it_means() {
-    let mut hall = Hall::of(3);
+    let mut hall = ListenerShared::of(3);
     hall.hear("1");
     assert_eq!(hall.awake(), [0, 1, 2], "a writer's release");
     hall.all_try();
@@ -101,18 +101,18 @@ fn a_message_wakes_as_many_as_it_means() {
 
 #[test]
 fn who_was_woken_and_goes_without_a_try_passes_it_on() {
-    let mut hall = Hall::of(3);
+    let mut hall = ListenerShared::of(3);
     hall.hear("0");
     hall.leave(0, at(0));
     assert_eq!(hall.awake()[1..], [1]);
 
-    let mut hall = Hall::of(2);
+    let mut hall = ListenerShared::of(2);
     hall.hear("0");
     hall.all_try();
     hall.book.leave(&hall.bell, hall.waiting[0].0, true, at(0));
     assert_eq!(hall.awake(), [1], "its try broke off");
 
-    let mut hall = Hall::of(2);
+    let mut hall = ListenerShared::of(2);
     hall.hear("0");
     hall.all_try();
     hall.leave(0, at(0));
@@ -121,7 +121,7 @@ fn who_was_woken_and_goes_without_a_try_passes_it_on() {
 
 #[test]
 fn nobody_relies_on_a_subscription_before_it_is_confirmed() {
-    let mut hall = Hall::unconfirmed(1);
+    let mut hall = ListenerShared::unconfirmed(1);
     assert!(hall.book.is_wanted(&hall.bell) && !hall.book.is_confirmed(&hall.bell));
     hall.book.due(at(0));
     hall.enter(1);
@@ -135,7 +135,7 @@ fn nobody_relies_on_a_subscription_before_it_is_confirmed() {
 
 #[test]
 fn a_channel_is_left_a_while_after_the_last_has_gone() {
-    let mut hall = Hall::of(2);
+    let mut hall = ListenerShared::of(2);
     hall.leave(0, at(100));
     hall.leave(1, at(200));
     assert!(hall.book.is_empty());
@@ -150,7 +150,7 @@ fn a_channel_is_left_a_while_after_the_last_has_gone() {
 
 #[test]
 fn a_broken_connection_wakes_all_and_is_to_be_subscribed_anew() {
-    let mut hall = Hall::of(2);
+    let mut hall = ListenerShared::of(2);
     hall.book.broke();
     assert_eq!(hall.awake(), [0, 1]);
     assert!(!hall.book.is_confirmed(&hall.bell));
@@ -162,7 +162,7 @@ fn a_broken_connection_wakes_all_and_is_to_be_subscribed_anew() {
 
 #[test]
 fn who_is_refused_is_not_woken_and_the_next_crowd_asks_again() {
-    let mut hall = Hall::unconfirmed(1);
+    let mut hall = ListenerShared::unconfirmed(1);
     hall.book.due(at(0));
     hall.book.refused(&hall.bell);
     assert_eq!((hall.awake(), hall.book.due(at(0))), (vec![], vec![]));

@@ -1,13 +1,13 @@
 //! One acquisition under way: all its tries are those of one owner.
 
-use lockshift_lock::{Acquired, Bell, Locker, Owner};
+use lockshift_lock::{Acquired, Locker, Owner, ReleaseChannel};
 use lockshift_wire::{MonoTime, Transcript};
 use tokio::runtime::Handle;
 
-use super::beside::Shadow;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::line::Line;
+use super::session::Session;
+use super::shadow_hold::Shadow;
 use super::unattended::{alone, to_the_end};
 use crate::driver::error::Error;
 use crate::driver::events::ACQUIRE;
@@ -18,8 +18,8 @@ use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 ///
 /// A try takes it along into the task that carries the try to its end, and hands it back: so nothing is taken back
 /// before the try that may have left it has ended, whoever still waits for that.
-pub(super) struct Asking<C: Carrier + 'static> {
-    line: Line<C>,
+pub(super) struct Acquisition<C: Carrier + 'static> {
+    session: Session<C>,
     shadow: Option<Shadow>,
     owner: Owner,
     runtime: Handle,
@@ -28,12 +28,12 @@ pub(super) struct Asking<C: Carrier + 'static> {
     is_refused: bool,
 }
 
-impl<C: Carrier + 'static> Asking<C> {
-    pub(super) fn new(line: Line<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
-        let key = line.locker.key();
+impl<C: Carrier + 'static> Acquisition<C> {
+    pub(super) fn new(session: Session<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
+        let key = session.locker.key();
         let runtime = Handle::try_current().map_err(|error| Error::no_runtime(key, error))?;
         let owner = host::owner(host::task_number()).map_err(|error| Error::no_randomness(key, error))?;
-        Ok(Self { line, shadow, owner, runtime, began: host::mono(), is_refused: false })
+        Ok(Self { session, shadow, owner, runtime, began: host::mono(), is_refused: false })
     }
 
     /// Who asks.
@@ -42,32 +42,32 @@ impl<C: Carrier + 'static> Asking<C> {
     }
 
     /// Where a release would be announced.
-    pub(super) fn bell(&self) -> Option<Bell> {
-        self.line.locker.bell(&self.owner)
+    pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
+        self.session.locker.release_channel(&self.owner)
     }
 
     /// Tries once, in a task of its own. If this future is dropped the try goes on to its end, and what it wins or leaves
     /// is given back.
     pub(super) async fn attempt(self) -> Result<(Self, Attempt<Guard<C>>), Error> {
-        let (runtime, key) = (self.runtime.clone(), self.line.locker.key().clone());
+        let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
         to_the_end(&runtime, &key, self.carry_out()).await
     }
 
     async fn carry_out(mut self) -> Result<(Self, Attempt<Guard<C>>), Error> {
-        let line = self.line.clone();
-        let mut connection = line.connection().await;
+        let session = self.session.clone();
+        let mut connection = session.connection().await;
         let owner = self.owner;
-        let interrupted = match line.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
+        let interrupted = match session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
                 let beside = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-                let guard = Guard::new(line, hold, beside, self.runtime.clone());
+                let guard = Guard::new(session, hold, beside, self.runtime.clone());
                 let attempt = self.won(guard).await;
                 return Ok((self, attempt));
             }
             Ok(Acquired::Held(held)) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
-                let attempt = Attempt::refused(line.locker.key(), held);
+                let attempt = Attempt::refused(session.locker.key(), held);
                 self.is_refused = attempt.is_ok();
                 return attempt.map(|attempt| (self, attempt));
             }
@@ -75,10 +75,10 @@ impl<C: Carrier + 'static> Asking<C> {
         };
         if interrupted.may_have_acted {
             self.is_refused = false;
-            line.disclaim(&mut connection, &owner).await;
+            session.disclaim(&mut connection, &owner).await;
         }
         drop(connection);
-        Unknown::or_error(line.locker.key(), interrupted).map(|unknown| (self, Attempt::Unknown(unknown)))
+        Unknown::or_error(session.locker.key(), interrupted).map(|unknown| (self, Attempt::Unknown(unknown)))
     }
 
     async fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
@@ -89,14 +89,14 @@ impl<C: Carrier + 'static> Asking<C> {
             return Attempt::TooLate;
         }
         self.is_refused = false;
-        self.line.counters.note_acquired(host::mono().saturating_since(self.began));
+        self.session.counters.note_acquired(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
         Attempt::Won(guard)
     }
 
     /// Gives up, and returns when nothing is left on the server.
     pub(super) async fn give_up(mut self) {
-        let (runtime, key) = (self.runtime.clone(), self.line.locker.key().clone());
+        let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
         if let Some(withdrawal) = self.withdrawal() {
             let carrying_out = async {
                 withdrawal.await;
@@ -112,27 +112,27 @@ impl<C: Carrier + 'static> Asking<C> {
         if !std::mem::take(&mut self.is_refused) {
             return None;
         }
-        self.line.counters.note_refused(host::mono().saturating_since(self.began));
-        log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.line.locker.key());
+        self.session.counters.note_refused(host::mono().saturating_since(self.began));
+        log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.session.locker.key());
         // A protocol that says nothing has left nothing.
-        let says_something = self.line.locker.withdraw(&self.owner, &mut Transcript::new()).is_err();
-        says_something.then(|| withdraw(self.line.clone(), self.owner))
+        let says_something = self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_err();
+        says_something.then(|| withdraw(self.session.clone(), self.owner))
     }
 }
 
-impl<C: Carrier + 'static> Drop for Asking<C> {
+impl<C: Carrier + 'static> Drop for Acquisition<C> {
     fn drop(&mut self) {
         if let Some(withdrawal) = self.withdrawal() {
-            alone(&self.runtime, self.line.locker.key().clone(), withdrawal);
+            alone(&self.runtime, self.session.locker.key().clone(), withdrawal);
         }
     }
 }
 
-async fn withdraw<C: Carrier + 'static>(line: Line<C>, owner: Owner) {
-    let mut connection = line.connection().await;
-    let withdrawn = line.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
+async fn withdraw<C: Carrier + 'static>(session: Session<C>, owner: Owner) {
+    let mut connection = session.connection().await;
+    let withdrawn = session.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
     if let Err(error) = withdrawn {
-        let key = line.locker.key();
+        let key = session.locker.key();
         log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
     }
 }

@@ -2,56 +2,56 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lockshift_lock::{Extended, Hold, Released, Standing};
+use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 
-use super::beside::HeldBeside;
 use super::carrier::Carrier;
-use super::line::Line;
-use super::watch::Watch;
+use super::loss_watch::LossWatch;
+use super::session::Session;
+use super::shadow_hold::ShadowHold;
 use crate::driver::error::Error;
+use crate::driver::hold_metrics::HoldMetrics;
 use crate::driver::host;
 use crate::driver::outcome::Answer;
-use crate::driver::stay::Stay;
 
 /// One lock that was won.
-pub(super) struct Tenancy<C> {
-    line: Line<C>,
-    watch: Watch,
-    stay: Stay,
-    beside: Mutex<Option<HeldBeside>>,
+pub(super) struct HeldLock<C> {
+    session: Session<C>,
+    watch: LossWatch,
+    stay: HoldMetrics,
+    beside: Mutex<Option<ShadowHold>>,
 }
 
-impl<C: Carrier + 'static> Tenancy<C> {
-    pub(super) fn new(line: Line<C>, hold: Hold, beside: Option<HeldBeside>) -> Self {
-        let stay = Stay::new(Arc::clone(&line.counters), host::mono());
-        Self { line, watch: Watch::new(hold), stay, beside: Mutex::new(beside) }
+impl<C: Carrier + 'static> HeldLock<C> {
+    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>) -> Self {
+        let stay = HoldMetrics::new(Arc::clone(&session.counters), host::mono());
+        Self { session, watch: LossWatch::new(hold), stay, beside: Mutex::new(beside) }
     }
 
     pub(super) fn key(&self) -> &Key {
-        self.line.locker.key()
+        self.session.locker.key()
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &LossWatch {
         &self.watch
     }
 
-    pub(super) fn standing(&self) -> Result<Standing, Error> {
-        let mut connection = self.line.connection();
+    pub(super) fn ownership(&self) -> Result<Ownership, Error> {
+        let mut connection = self.session.connection();
         let hold = self.watch.hold();
-        let standing = self.line.ask(&mut connection, |locker, redis| locker.standing(&hold, redis));
+        let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(&hold, redis));
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
     }
 
     /// Extends, and notes the outcome before anybody else may use the connection.
     pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
-        let mut connection = self.line.connection();
+        let mut connection = self.session.connection();
         if self.watch.left().is_zero() {
             self.stay.note_lost();
             return Ok(Answer::Known(Extended::Lost));
         }
         let hold = self.watch.hold();
-        let extended = self.line.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
+        let extended = self.session.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
         let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
         drop(connection);
         self.stay.note_extended(&noted);
@@ -65,10 +65,10 @@ impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
         // Out of its lock first: a renewal may be at it.
         let beside = self.beside().take();
-        beside.into_iter().for_each(HeldBeside::release);
-        let mut connection = self.line.connection();
+        beside.into_iter().for_each(ShadowHold::release);
+        let mut connection = self.session.connection();
         let hold = self.let_go();
-        let released = self.line.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
+        let released = self.session.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
         self.stay.note_released(&released);
         Answer::of(self.key(), released)
     }
@@ -86,10 +86,10 @@ impl<C: Carrier + 'static> Tenancy<C> {
     pub(super) fn abandon(&self) {
         self.let_go();
         let beside = self.beside().take();
-        beside.into_iter().for_each(HeldBeside::abandon);
+        beside.into_iter().for_each(ShadowHold::abandon);
     }
 
-    fn beside(&self) -> MutexGuard<'_, Option<HeldBeside>> {
+    fn beside(&self) -> MutexGuard<'_, Option<ShadowHold>> {
         // What is in it is changed in one step.
         self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }

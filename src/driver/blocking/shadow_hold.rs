@@ -63,7 +63,7 @@ pub(super) enum Order {
 }
 
 /// What is held beside a lock that was won.
-pub(super) struct HeldBeside {
+pub(super) struct ShadowHold {
     shadow: Shadow,
     number: u64,
 }
@@ -82,10 +82,10 @@ impl Shadow {
     }
 
     /// The lock was won.
-    pub(super) fn take(&self) -> Option<HeldBeside> {
+    pub(super) fn take(&self) -> Option<ShadowHold> {
         let question = self.begin()?;
         let number = question.number();
-        self.send(Order::Take(question)).then(|| HeldBeside { shadow: self.clone(), number })
+        self.send(Order::Take(question)).then(|| ShadowHold { shadow: self.clone(), number })
     }
 
     /// The lock was refused.
@@ -109,7 +109,7 @@ impl Shadow {
     }
 }
 
-impl HeldBeside {
+impl ShadowHold {
     /// The lock was extended.
     pub(super) fn extend(&self) {
         if let Some(question) = self.shadow.begin() {
