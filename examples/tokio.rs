@@ -7,7 +7,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lockshift::driver::tokio::Lock;
+use lockshift::driver::aio::Lock;
 use lockshift::driver::{Answer, Attempt, Renewal, Wait};
 use lockshift::lock::{Lease, Released};
 use lockshift::modern::TokenLock;

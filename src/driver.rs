@@ -1,4 +1,4 @@
-//! Runs lock protocols on a real Redis: [`blocking`] and, with the feature `tokio`, for async programs.
+//! Runs lock protocols on a real Redis: [`blocking`] and, with the feature `tokio`, `aio` for async programs.
 //!
 //! A protocol comes in as a [`Locker`](crate::lock::Locker) and is never known by name here. On top of it this room puts
 //! the policies: how to wait ([`Wait`]), how to renew ([`Renewal`]), when to tell a holder that its lock is lost
@@ -59,9 +59,9 @@
 //! Each lock counts what becomes of it ([`Counters`]); several locks may share one set of counters. They are plain
 //! numbers, to be exported in whatever way a program has: `examples/metrics.rs` prints them for Prometheus.
 
-pub mod blocking;
 #[cfg(feature = "tokio")]
-pub mod tokio;
+pub mod aio;
+pub mod blocking;
 
 mod connection;
 mod counters;

@@ -137,12 +137,12 @@ impl<C: blocking::Carrier + 'static, F: Fn() -> C> Locks for Over<F, ()> {
 
 #[cfg(feature = "tokio")]
 mod tasks {
-    use ::tokio::runtime::{Builder, Runtime};
-    use lockshift::driver::tokio;
+    use lockshift::driver::aio;
+    use tokio::runtime::{Builder, Runtime};
 
     use super::*;
 
-    impl<C: tokio::Carrier + Clone + 'static, F: AsyncFn() -> C> Over<F, Runtime> {
+    impl<C: aio::Carrier + Clone + 'static, F: AsyncFn() -> C> Over<F, Runtime> {
         /// Tasks of a runtime of its own.
         pub(crate) fn tasks(connect: F) -> Self {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime of this thread");
@@ -150,12 +150,12 @@ mod tasks {
         }
     }
 
-    impl<C: tokio::Carrier + Clone + 'static, F: AsyncFn() -> C> Locks for Over<F, Runtime> {
-        type Lock = tokio::Lock<C>;
-        type Guard = tokio::Guard<C>;
+    impl<C: aio::Carrier + Clone + 'static, F: AsyncFn() -> C> Locks for Over<F, Runtime> {
+        type Lock = aio::Lock<C>;
+        type Guard = aio::Guard<C>;
 
         fn lock(&self, locker: Arc<dyn Locker>) -> Self::Lock {
-            tokio::Lock::new(self.runtime.block_on((self.connect)()), locker)
+            aio::Lock::new(self.runtime.block_on((self.connect)()), locker)
         }
 
         fn try_acquire(&self, lock: &Self::Lock) -> Result<Attempt<Self::Guard>, Error> {

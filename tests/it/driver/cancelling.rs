@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lockshift::driver::tokio::{Lock, ReleaseListener, Shadow};
+use lockshift::driver::aio::{Lock, ReleaseListener, Shadow};
 use lockshift::driver::{Answer, Attempt, Tally, Wait};
 use lockshift::lock::{Lease, Locker, Released};
 use lockshift::modern::FairLock;

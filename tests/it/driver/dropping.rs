@@ -95,7 +95,7 @@ mod without_a_runtime {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    use lockshift::driver::{Attempt, ErrorKind, tokio::Lock};
+    use lockshift::driver::{Attempt, ErrorKind, aio::Lock};
     use tokio::runtime::Builder;
 
     use super::*;

@@ -169,28 +169,28 @@ pub(super) use tasks::Tasks;
 
 #[cfg(feature = "tokio")]
 mod tasks {
-    use ::tokio::runtime::Runtime;
-    use lockshift::driver::tokio;
+    use lockshift::driver::aio;
     use redis::AsyncConnectionConfig;
     use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+    use tokio::runtime::Runtime;
 
     use super::*;
 
-    /// `driver::tokio`, on a runtime of its own.
+    /// `driver::aio`, on a runtime of its own.
     pub(in super::super) struct Tasks {
-        lock: tokio::Lock<Lossy<MultiplexedConnection>>,
+        lock: aio::Lock<Lossy<MultiplexedConnection>>,
         runtime: Runtime,
     }
 
     /// A shadow, and the runtime on which its connection is read.
     pub(in super::super) struct OnRuntime {
-        shadow: tokio::Shadow,
+        shadow: aio::Shadow,
         _runtime: Runtime,
     }
 
     impl World for Tasks {
-        type Guard = tokio::Guard<Lossy<MultiplexedConnection>>;
-        type ReleaseListener = tokio::ReleaseListener;
+        type Guard = aio::Guard<Lossy<MultiplexedConnection>>;
+        type ReleaseListener = aio::ReleaseListener;
         type Shadow = OnRuntime;
 
         fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self {
@@ -198,11 +198,11 @@ mod tasks {
             let patient = AsyncConnectionConfig::new().set_response_timeout(None);
             let client = server.client();
             let connection = runtime.block_on(client.get_multiplexed_async_connection_with_config(&patient)).unwrap();
-            Self { lock: tokio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
+            Self { lock: aio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
         }
 
         fn bells(server: &Server) -> Self::ReleaseListener {
-            tokio::ReleaseListener::new(server.client())
+            aio::ReleaseListener::new(server.client())
         }
 
         fn hearing(self, bells: &Self::ReleaseListener) -> Self {
@@ -218,7 +218,7 @@ mod tasks {
             let patient = AsyncConnectionConfig::new().set_response_timeout(None);
             let client = server.client();
             let connection = runtime.block_on(client.get_multiplexed_async_connection_with_config(&patient)).unwrap();
-            let shadow = tokio::Shadow::new(connection, locker).patient_for(patience);
+            let shadow = aio::Shadow::new(connection, locker).patient_for(patience);
             OnRuntime { shadow, _runtime: runtime }
         }
 
@@ -227,7 +227,7 @@ mod tasks {
             let hasty = ConnectionManagerConfig::new().set_number_of_retries(0);
             let inside = runtime.enter();
             let connection = ConnectionManager::new_lazy_with_config(server.client(), hasty).unwrap();
-            let shadow = tokio::Shadow::new(connection, locker).patient_for(AN_HOUR);
+            let shadow = aio::Shadow::new(connection, locker).patient_for(AN_HOUR);
             drop(inside);
             OnRuntime { shadow, _runtime: runtime }
         }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use lockshift::driver::tokio::{Guard, Lock};
+use lockshift::driver::aio::{Guard, Lock};
 use lockshift::driver::{Answer, Attempt, Error};
 use lockshift::lock::{Extended, Locker, Ownership, Released};
 use redis::Client;
@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::Driver;
 
-/// `driver::tokio` over connections of the kind `C`, on a runtime of its own.
+/// `driver::aio` over connections of the kind `C`, on a runtime of its own.
 pub(crate) struct Tasks<C> {
     runtime: Runtime,
     connections: PhantomData<C>,

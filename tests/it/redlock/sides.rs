@@ -98,23 +98,23 @@ pub(super) use tasks::Tasks;
 
 #[cfg(feature = "tokio")]
 mod tasks {
-    use ::tokio::runtime::Runtime;
-    use lockshift::driver::tokio;
+    use lockshift::driver::aio;
+    use tokio::runtime::Runtime;
 
     use super::*;
 
-    /// `driver::tokio`, on a runtime of its own.
+    /// `driver::aio`, on a runtime of its own.
     pub(in super::super) struct Tasks {
-        lock: tokio::Lock<tokio::Masters>,
+        lock: aio::Lock<aio::Masters>,
         runtime: Runtime,
     }
 
     impl Side for Tasks {
-        type Guard = tokio::Guard<tokio::Masters>;
+        type Guard = aio::Guard<aio::Masters>;
 
         fn over(fleet: &Fleet, servers: u8) -> Self {
-            let masters = tokio::Masters::new(fleet.clients(), PATIENCE);
-            Self { lock: tokio::Lock::new(masters, redlock(servers)), runtime: Runtime::new().unwrap() }
+            let masters = aio::Masters::new(fleet.clients(), PATIENCE);
+            Self { lock: aio::Lock::new(masters, redlock(servers)), runtime: Runtime::new().unwrap() }
         }
 
         fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {

@@ -1,6 +1,6 @@
 //! Every kind of async connection.
 
-use lockshift::driver::tokio::Lock;
+use lockshift::driver::aio::Lock;
 use lockshift::driver::{Answer, Attempt, ErrorKind, Renewal};
 use lockshift::lock::{Extended, Ownership, Released};
 use lockshift::wire::Key;

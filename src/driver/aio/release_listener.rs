@@ -19,7 +19,7 @@ use super::listener_task::ListenerShared;
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use lockshift::driver::{Wait, tokio::{ReleaseListener, Lock}};
+/// use lockshift::driver::{Wait, aio::{ReleaseListener, Lock}};
 /// use lockshift::lock::Lease;
 /// use lockshift::modern::{Publish, TokenLock};
 ///

@@ -26,7 +26,7 @@ use crate::driver::shadow::{Book, Question, Tally};
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use lockshift::driver::{Attempt, tokio};
+/// use lockshift::driver::{Attempt, aio};
 /// use lockshift::lock::Lease;
 /// use lockshift::{legacy, modern};
 ///
@@ -36,8 +36,8 @@ use crate::driver::shadow::{Book, Question, Tally};
 /// let old = legacy::Lock::new(legacy::find("php-getset").ok_or("no such dialect")?, "invoices".into(), lease);
 /// let new = modern::TokenLock::new("{invoices}:shadow".into(), lease);
 ///
-/// let shadow = tokio::Shadow::new(client.get_connection_manager().await?, new);
-/// let lock = tokio::Lock::new(client.get_connection_manager().await?, old).shadowed(&shadow);
+/// let shadow = aio::Shadow::new(client.get_connection_manager().await?, new);
+/// let lock = aio::Lock::new(client.get_connection_manager().await?, old).shadowed(&shadow);
 /// if let Attempt::Won(guard) = lock.try_acquire().await? {
 ///     guard.release().await?;
 /// }

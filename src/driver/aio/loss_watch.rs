@@ -15,7 +15,7 @@ use crate::driver::lease_state::{LeaseState, Loss, Over};
 ///
 /// ```no_run
 /// # async fn work() {}
-/// # async fn watch(guard: lockshift::driver::tokio::Guard<redis::aio::MultiplexedConnection>) {
+/// # async fn watch(guard: lockshift::driver::aio::Guard<redis::aio::MultiplexedConnection>) {
 /// let watch = guard.watch();
 /// tokio::select! {
 ///     () = work() => {}
