@@ -17,7 +17,7 @@
 //!
 //! - [`scenes`]: held by one is refused to the other, whom the release wakes; freed, expired or left by a crash it can be
 //!   had; bytes; contention; values of other protocols, as the matrix has them and as their real clients write them.
-//! - [`proven`]: the table in the README says what has been proven here.
+//! - [`proven`]: the table in `docs/interop.md` says what has been proven here.
 //!
 //! `tests/interop/prepare` makes the clients ready; `./test` calls it. A client that is not ready fails its tests.
 

@@ -1,4 +1,4 @@
-//! The table in the README: which client has been proven in which protocol, in which directions. It is written from what
+//! The table in `docs/interop.md`: which client has been proven in which protocol, in which directions. It is written from what
 //! has just been played: `LOCKSHIFT_BLESS=1` puts it there, any other whole run compares. Clients that are not ready here
 //! are left as they are, and what the machine's own packages bring may be of another version.
 
@@ -15,14 +15,15 @@ use crate::stand::{Proof, Stand};
 const BEGINS: &str = "<!-- interop -->\n\n";
 const ENDS: &str = "\n<!-- /interop -->";
 
-/// After a run in which everything was played: whether the README says so.
+/// After a run in which everything was played: whether the table says so.
 pub(crate) fn compare(stand: &Stand) -> ExitCode {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(path).expect("there is a README");
-    let (before, rest) = readme.split_once(BEGINS).expect("a table begins");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/interop.md");
+    let page = fs::read_to_string(path).expect("there is such a page");
+    let (before, rest) = page.split_once(BEGINS).expect("a table begins");
     let (kept, after) = rest.split_once(ENDS).expect("what begins ends");
     let table = table(stand, kept);
-    let is_as_kept = std::panic::catch_unwind(|| golden("README.md", &format!("{before}{BEGINS}{table}{ENDS}{after}")));
+    let is_as_kept =
+        std::panic::catch_unwind(|| golden("docs/interop.md", &format!("{before}{BEGINS}{table}{ENDS}{after}")));
     if is_as_kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

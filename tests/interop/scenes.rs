@@ -23,7 +23,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A scene, by what it shows.
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
-    /// Its column in the table in the README.
+    /// Its column in the table in `docs/interop.md`.
     pub(crate) head: &'static str,
     /// In which directions it is played.
     pub(crate) mark: &'static str,
@@ -39,7 +39,7 @@ struct Part<'a> {
     scene: &'static str,
 }
 
-/// All of them, in the order of the table in the README.
+/// All of them, in the order of the table in `docs/interop.md`.
 pub(crate) const SCENES: &[Scene] = &[
     Scene {
         name: "refused_while_held", head: "held", mark: "⇄", applies: |_| true, play: release::refused_while_held

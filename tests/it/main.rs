@@ -31,8 +31,7 @@
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
-//! - [`prose`]: the readme and the guide do what they say.
-//! - [`readme`]: what the README shows is what the command prints.
+//! - [`prose`]: every command in the documents runs as written, and every output is what the command prints.
 //! - [`traces`]: the example traces, recorded from real clients, show what they were recorded for.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
@@ -59,7 +58,6 @@ mod prose;
 mod protocols;
 mod proxy;
 mod races;
-mod readme;
 mod redlock;
 mod sentinel;
 mod server;

@@ -1,15 +1,15 @@
-//! The readme and the guide: every command in them is run as it is written, and what they print is what is printed.
+//! The documents: each command in them runs as it is written, and each output is what the command prints.
 
+mod features;
 mod shown;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 use super::server::Server;
-
-const DOCUMENTS: [&str; 2] = ["README.md", "migration-guide.md"];
 
 #[test]
 fn every_command_runs_as_written() {
@@ -17,15 +17,26 @@ fn every_command_runs_as_written() {
     let directory = TempDir::new().unwrap();
     script(directory.path(), "backup.sh");
     let mut ran = 0;
-    for document in DOCUMENTS {
-        for line in commands(&read(document)) {
+    for document in documents() {
+        for line in commands(&read(&document)) {
             let Output { status, stderr, .. } = shell(&line, &server, directory.path());
-            let said = String::from_utf8_lossy(&stderr);
-            assert!(matches!(status.code(), Some(0 | 1)) && said.is_empty(), "{document}: {line}: {status}: {said}");
+            let stderr = String::from_utf8_lossy(&stderr);
+            let has_ended_well = matches!(status.code(), Some(0 | 1)) && stderr.is_empty();
+            assert!(has_ended_well, "{document}: {line}: {status}: {stderr}");
             ran += 1;
         }
     }
-    assert!(ran >= 15, "only {ran} commands were found in {DOCUMENTS:?}");
+    assert!(ran >= 15, "only {ran} commands were found");
+}
+
+/// The documents that a user reads, by their paths from the root.
+fn documents() -> Vec<String> {
+    let pages = fs::read_dir(root().join("docs")).expect("there is a folder docs");
+    let pages = pages.map(|page| format!("docs/{}", page.expect("it can be listed").file_name().display()));
+    let mut documents: Vec<_> = pages.filter(|page| page.ends_with(".md")).collect();
+    documents.sort();
+    documents.extend(["README.md".to_owned(), "migration-guide.md".to_owned()]);
+    documents
 }
 
 /// The lines in fences marked `sh` that call the command.
@@ -55,12 +66,16 @@ fn shell(line: &str, server: &Server, directory: &Path) -> Output {
 fn script(directory: &Path, name: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = directory.join(name);
-    std::fs::write(&path, "#!/bin/sh\nexit 0\n").expect("the directory is ours");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    fs::write(&path, "#!/bin/sh\nexit 0\n").expect("the directory is ours");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
 /// A file, by its path from the root.
 fn read(document: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let path = root().join(document);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
