@@ -21,6 +21,7 @@ mod run;
 mod session;
 mod shadow;
 mod shadow_hold;
+mod shared_connection;
 mod unattended;
 
 pub use carrier::Carrier;

@@ -19,6 +19,7 @@ mod run;
 mod session;
 mod shadow;
 mod shadow_hold;
+mod shared_connection;
 
 pub use carrier::Carrier;
 pub use guard::Guard;

@@ -55,7 +55,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
 
     async fn carry_out(mut self) -> Result<(Self, Attempt<Guard<C>>), Error> {
         let session = self.session.clone();
-        let mut connection = session.connection().await;
+        let mut connection = session.for_attempt().await;
         let owner = self.owner;
         let interrupted = match session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
@@ -129,7 +129,7 @@ impl<C: Carrier + 'static> Drop for Acquisition<C> {
 }
 
 async fn withdraw<C: Carrier + 'static>(session: Session<C>, owner: Owner) {
-    let mut connection = session.connection().await;
+    let mut connection = session.for_holder().await;
     let withdrawn = session.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
     if let Err(error) = withdrawn {
         let key = session.locker.key();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use lockshift_lock::{Hold, Lease, Locker, Ownership, ReleaseChannel};
 use lockshift_wire::Key;
-use tokio::sync::Mutex;
 
 use super::acquisition::Acquisition;
 use super::carrier::Carrier;
@@ -13,6 +12,7 @@ use super::guard::Guard;
 use super::release_listener::{Place, ReleaseListener};
 use super::session::Session;
 use super::shadow_hold::Shadow;
+use super::shared_connection::SharedConnection;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
@@ -35,7 +35,7 @@ enum Share<C> {
     /// Each has a clone of it, and all may send at the same time.
     Clones(C),
     /// There is one, and one procedure at a time uses it.
-    Own(Arc<Mutex<C>>),
+    Own(Arc<SharedConnection<C>>),
 }
 
 impl<C: Carrier + Clone + 'static> Lock<C> {
@@ -51,7 +51,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`, of which no other clone is in use, and which is
     /// not a cluster's. Tries, guards and renewals of this lock use it one after another, so that any protocol may run.
     pub fn on_own_connection(connection: C, locker: impl Locker + 'static) -> Self {
-        Self::on(Share::Own(Arc::new(Mutex::new(connection))), locker)
+        Self::on(Share::Own(Arc::new(SharedConnection::new(connection))), locker)
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -130,7 +130,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// Asks the server about a hold that may be nobody's.
     pub(super) async fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
         let session = self.session()?;
-        let mut connection = session.connection().await;
+        let mut connection = session.for_holder().await;
         let standing = session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis)).await;
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
     }
@@ -155,7 +155,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             Share::Clones(_) if self.locker.needs_own_connection() => {
                 return Err(Error::shared_connection(self.key()));
             }
-            Share::Clones(connection) => Arc::new(Mutex::new(connection.clone())),
+            Share::Clones(connection) => Arc::new(SharedConnection::new(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
         Ok(Session::new(connection, Arc::clone(&self.locker), Arc::clone(&self.counters)))

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use lockshift_lock::{Locker, Owner};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
-use tokio::sync::{Mutex, MutexGuard};
 
 use super::carrier::Carrier;
 use super::run::run;
+use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
 use crate::driver::events::ACQUIRE;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
-    connection: Arc<Mutex<C>>,
+    connection: Arc<SharedConnection<C>>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
 }
@@ -30,13 +30,18 @@ impl<C> Clone for Session<C> {
 }
 
 impl<C: Carrier + 'static> Session<C> {
-    pub(super) fn new(connection: Arc<Mutex<C>>, locker: Arc<dyn Locker>, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(connection: Arc<SharedConnection<C>>, locker: Arc<dyn Locker>, counters: Arc<Counters>) -> Self {
         Self { connection, locker, counters }
     }
 
-    /// The connection, once no other procedure uses it.
-    pub(super) async fn connection(&self) -> MutexGuard<'_, C> {
-        self.connection.lock().await
+    /// The connection, to try to acquire: behind the holders that wait for it.
+    pub(super) async fn for_attempt(&self) -> Borrowed<'_, C> {
+        self.connection.for_attempt().await
+    }
+
+    /// The connection, to renew, release or withdraw: before all attempts that wait for it.
+    pub(super) async fn for_holder(&self) -> Borrowed<'_, C> {
+        self.connection.for_holder().await
     }
 
     /// Runs one procedure of the locker.

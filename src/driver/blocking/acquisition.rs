@@ -41,7 +41,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
 
     /// Tries once.
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_attempt();
         if !self.session.fits(&connection) {
             return Err(Error::shared_connection(self.session.locker.key()));
         }
@@ -93,7 +93,7 @@ impl<C: Carrier + 'static> Drop for Acquisition<C> {
             // A protocol that says nothing has left nothing.
             return;
         }
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_holder();
         if let Err(error) = self.session.ask(&mut connection, |locker, redis| locker.withdraw(&self.owner, redis)) {
             log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
         }

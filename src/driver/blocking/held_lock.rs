@@ -37,7 +37,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
     }
 
     pub(super) fn ownership(&self) -> Result<Ownership, Error> {
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_holder();
         let hold = self.watch.hold();
         let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(&hold, redis));
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
@@ -45,7 +45,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
 
     /// Extends, and notes the outcome before anybody else may use the connection.
     pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_holder();
         if self.watch.left().is_zero() {
             self.stay.note_lost();
             return Ok(Answer::Known(Extended::Lost));
@@ -66,7 +66,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
         // Out of its lock first: a renewal may be at it.
         let beside = self.beside().take();
         beside.into_iter().for_each(ShadowHold::release);
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_holder();
         let hold = self.let_go();
         let released = self.session.ask(&mut connection, |locker, redis| locker.release(&hold, redis));
         self.stay.note_released(&released);

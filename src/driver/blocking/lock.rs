@@ -85,7 +85,7 @@ impl<C: Carrier + 'static> Lock<C> {
 
     /// Asks the server about a hold that may be nobody's.
     pub(super) fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
-        let mut connection = self.session.connection();
+        let mut connection = self.session.for_holder();
         let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis));
         standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
     }

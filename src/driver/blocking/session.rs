@@ -1,7 +1,7 @@
 //! A protocol on a connection: what a lock, its guards and their renewals share.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lockshift_lock::{Locker, Owner};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
@@ -9,13 +9,14 @@ use redis::Client;
 
 use super::carrier::Carrier;
 use super::run::run;
+use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
 use crate::driver::events::ACQUIRE;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
-    connection: Arc<Mutex<C>>,
+    connection: Arc<SharedConnection<C>>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
 }
@@ -33,16 +34,20 @@ impl<C> Clone for Session<C> {
 impl<C: Carrier + 'static> Session<C> {
     pub(super) fn new(connection: C, locker: impl Locker + 'static) -> Self {
         Self {
-            connection: Arc::new(Mutex::new(connection)),
+            connection: Arc::new(SharedConnection::new(connection)),
             locker: Arc::new(locker),
             counters: Arc::new(Counters::default()),
         }
     }
 
-    /// The connection, once nobody else uses it.
-    pub(super) fn connection(&self) -> MutexGuard<'_, C> {
-        // A procedure that panicked has broken its contract, not the connection: its last reply had been read.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection, to try to acquire: behind the holders that wait for it.
+    pub(super) fn for_attempt(&self) -> Borrowed<'_, C> {
+        self.connection.for_attempt()
+    }
+
+    /// The connection, to renew, release or withdraw: before all attempts that wait for it.
+    pub(super) fn for_holder(&self) -> Borrowed<'_, C> {
+        self.connection.for_holder()
     }
 
     /// Whether this connection can carry this protocol: WATCH and MULTI need one that stays the same from command to
