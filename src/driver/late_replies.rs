@@ -1,27 +1,27 @@
-//! A connection that owes a reply. It is not closed at once: what was sent after it on the same connection cannot run
-//! before it, so that a release is never overtaken by the try that it takes back.
+//! A connection whose replies are late. It is not closed at once: what was sent after them on the same connection cannot
+//! run before them, so that a release never overtakes the attempt that it takes back.
 
 use std::time::Duration;
 
 use lockshift_wire::MonoTime;
 
-/// Since when a connection has owed a reply.
+/// Since when a connection has had a reply outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LateReplies {
     since: Option<MonoTime>,
 }
 
 impl LateReplies {
-    /// After this long no reply will come: the way there is cut, and nobody has told us.
+    /// After this long no reply will come: the network path is cut, and neither side was told.
     const HOPELESS_AFTER: Duration = Duration::from_secs(30);
 
     /// One more reply has not come in time.
-    pub(super) fn owe(&mut self, now: MonoTime) {
+    pub(super) fn note_late(&mut self, now: MonoTime) {
         self.since.get_or_insert(now);
     }
 
-    /// All replies have come.
-    pub(super) fn pay(&mut self) {
+    /// A reply came in time, and so all before it have come.
+    pub(super) fn note_in_time(&mut self) {
         self.since = None;
     }
 
@@ -32,14 +32,14 @@ impl LateReplies {
 }
 
 #[test]
-fn a_debt_is_as_old_as_the_first_reply_that_did_not_come() {
+fn a_connection_is_hopeless_so_long_after_the_first_late_reply() {
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
-    let mut debt = LateReplies::default();
-    assert!(!debt.is_hopeless(at(1000)));
-    debt.owe(at(10));
-    debt.owe(at(30));
-    assert!(!debt.is_hopeless(at(40)));
-    assert!(debt.is_hopeless(at(41)));
-    debt.pay();
-    assert!(!debt.is_hopeless(at(41)));
+    let mut late = LateReplies::default();
+    assert!(!late.is_hopeless(at(1000)));
+    late.note_late(at(10));
+    late.note_late(at(30));
+    assert!(!late.is_hopeless(at(40)));
+    assert!(late.is_hopeless(at(41)));
+    late.note_in_time();
+    assert!(!late.is_hopeless(at(41)));
 }

@@ -1,5 +1,6 @@
 //! Redlock on five real servers: some of them are killed, frozen or forget; with threads and with tasks.
 
+mod crowd;
 mod fleet;
 mod sides;
 

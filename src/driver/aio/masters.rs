@@ -1,13 +1,12 @@
 //! Several servers that know nothing of each other, asked at the same time.
 
 use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_wire::{Command, Heard, Reply, Silence};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisResult};
-use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::carrier::{Carrier, cmd};
@@ -32,20 +31,26 @@ pub struct Masters {
 #[derive(Debug)]
 struct Master {
     client: Client,
-    session: Mutex<Session>,
+    /// Held for single steps, never across an await.
+    state: Mutex<State>,
+    /// Whoever connects; the others wait for it as long as their patience lasts.
+    connecting: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct State {
     open: Option<MultiplexedConnection>,
-    debt: LateReplies,
+    late: LateReplies,
+    /// How many connections there have been: the number of the one that is open.
+    number: u64,
 }
 
 impl Masters {
     /// The masters that these clients lead to, each of which may take this long to answer: much less than the lease,
     /// and more than a round trip. Nothing is connected yet.
     pub fn new(clients: impl IntoIterator<Item = Client>, patience: Duration) -> Self {
-        let master = |client| Arc::new(Master { client, session: Mutex::default() });
+        let master =
+            |client| Arc::new(Master { client, state: Mutex::default(), connecting: tokio::sync::Mutex::default() });
         Self { masters: clients.into_iter().map(master).collect(), patience }
     }
 }
@@ -81,45 +86,98 @@ impl Carrier for Masters {
 }
 
 impl Master {
+    /// Sends a command and waits for its reply, altogether no longer than `patience`.
     async fn ask(&self, cmd: Cmd, patience: Duration) -> Heard {
-        match host::within(patience, self.exchange(&cmd)).await {
+        let mut number = None;
+        let answer = host::within(patience, self.exchange(&cmd, &mut number)).await;
+        match answer {
             None => {
-                self.session.lock().await.debt.owe(host::mono());
+                self.note(number, |state| state.late.note_late(host::mono()));
                 Heard::Silence(Silence::TooSlow)
             }
             Some(answer) => match reply(answer) {
                 Ok(reply) => {
-                    self.session.lock().await.debt.pay();
+                    self.note(number, |state| state.late.note_in_time());
                     Heard::Reply(reply)
                 }
                 Err(error) => {
                     log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
-                    *self.session.lock().await = Session::default();
+                    self.note(number, |state| state.open = None);
                     Heard::Silence(Silence::Unreachable)
                 }
             },
         }
     }
 
-    /// Sends on the connection that is there, or on a new one. Whoever stops to wait for the answer does not take the
-    /// command back: it stays where it is in the order of this connection's commands.
-    async fn exchange(&self, cmd: &Cmd) -> RedisResult<redis::Value> {
-        let mut connection = self.connection().await?;
+    /// Sends on the connection that is open, or on a new one, whose number it leaves in `number`. A caller that stops
+    /// waiting for the reply does not take the command back: it keeps its place among this connection's commands.
+    async fn exchange(&self, cmd: &Cmd, number: &mut Option<u64>) -> RedisResult<redis::Value> {
+        let (mut connection, opened) = self.connection().await?;
+        *number = Some(opened);
         connection.send_packed_command(cmd).await
     }
 
-    async fn connection(&self) -> RedisResult<MultiplexedConnection> {
-        let mut session = self.session.lock().await;
-        if session.debt.is_hopeless(host::mono()) {
-            *session = Session::default();
+    async fn connection(&self) -> RedisResult<(MultiplexedConnection, u64)> {
+        if let Some(open) = self.open() {
+            return Ok(open);
         }
-        if let Some(open) = &session.open {
-            return Ok(open.clone());
+        let _one_at_a_time = self.connecting.lock().await;
+        if let Some(open) = self.open() {
+            return Ok(open);
         }
-        // How long this may take is up to whoever waits for it.
+        // How long this may take is up to the caller.
         let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        let open = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        *session = Session { open: Some(open.clone()), debt: LateReplies::default() };
-        Ok(open)
+        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut state = self.state();
+        let number = state.number + 1;
+        *state = State { open: Some(connection.clone()), late: LateReplies::default(), number };
+        Ok((connection, number))
     }
+
+    /// The connection that is open, unless its reply is so late that none will come.
+    fn open(&self) -> Option<(MultiplexedConnection, u64)> {
+        let mut state = self.state();
+        if state.late.is_hopeless(host::mono()) {
+            state.open = None;
+            state.late = LateReplies::default();
+        }
+        state.open.clone().map(|open| (open, state.number))
+    }
+
+    /// Notes what became of a command on the connection of this number, if that is still the one in use.
+    fn note(&self, number: Option<u64>, note: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        if number == Some(state.number) {
+            note(&mut state);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is changed in single steps.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A master that accepts connections and never answers, asked by three tasks one after the other.
+#[tokio::test]
+async fn no_task_waits_longer_for_a_master_than_its_own_patience() {
+    let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::open(format!("redis://{}/", deaf.local_addr().unwrap())).unwrap();
+    let masters = Masters::new([client], Duration::from_secs(1));
+    let mut asking = JoinSet::new();
+    for number in 0..3 {
+        let mut masters = masters.clone();
+        asking.spawn(async move {
+            let heard = masters.round(&[Command::new("PING")]).await;
+            (number, heard)
+        });
+        host::sleep_async(Duration::from_millis(300)).await;
+    }
+    let mut order = Vec::new();
+    while let Some(asked) = asking.join_next().await {
+        let (number, heard) = asked.unwrap();
+        assert_eq!(heard, [Heard::Silence(Silence::TooSlow)]);
+        order.push(number);
+    }
+    assert_eq!(order, [0, 1, 2], "each ends when its own patience does");
 }

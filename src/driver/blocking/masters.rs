@@ -50,18 +50,18 @@ struct Master {
 
 struct Open {
     connection: Connection,
-    debt: LateReplies,
+    late: LateReplies,
 }
 
 impl std::fmt::Debug for Open {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Open").field("debt", &self.debt).finish_non_exhaustive()
+        f.debug_struct("Open").field("late", &self.late).finish_non_exhaustive()
     }
 }
 
 impl Masters {
-    /// The masters that these clients lead to, each of which may take this long to answer: much less than the lease,
-    /// and more than a round trip. Nothing is connected yet.
+    /// The masters that these clients lead to. Each may take this long (`patience`) to be connected to and to answer a
+    /// round: much less than the lease, and more than a round trip. Nothing is connected yet.
     pub fn new(clients: impl IntoIterator<Item = Client>, patience: Duration) -> Self {
         let masters = clients.into_iter().map(|client| Master { client, open: None }).collect();
         Self { masters, patience: patience.max(SHORTEST) }
@@ -83,16 +83,14 @@ impl Carrier for Masters {
 
     fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
         let began = host::mono();
-        let places: Vec<usize> = commands.iter().map(|command| usize::from(command.node().0)).collect();
         self.masters.iter_mut().for_each(|master| master.write_off(began));
-
-        let (open, closed): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(|at| self.is_open(places[*at]));
-        open.iter().for_each(|at| self.masters[places[*at]].send(&commands[*at]));
-        self.connect(&closed.iter().map(|at| places[*at]).collect::<Vec<_>>());
-        closed.iter().for_each(|at| self.masters[places[*at]].send(&commands[*at]));
+        let (open, closed): (Vec<&Command>, Vec<&Command>) =
+            commands.iter().partition(|command| self.masters[place(command)].open.is_some());
+        open.into_iter().for_each(|command| self.masters[place(command)].send(command));
+        self.connect_and_send(&closed);
 
         let until = began.saturating_add(self.patience);
-        places.into_iter().map(|place| self.masters[place].receive(until)).collect()
+        commands.iter().map(|command| self.masters[place(command)].receive(until)).collect()
     }
 
     fn keeps_its_connection(&self) -> bool {
@@ -101,27 +99,33 @@ impl Carrier for Masters {
 }
 
 impl Masters {
-    fn is_open(&self, place: usize) -> bool {
-        self.masters[place].open.is_some()
-    }
-
-    /// Connects to the masters at these places, to all at the same time.
-    fn connect(&mut self, places: &[usize]) {
+    /// Connects to the masters that these commands are for, to all at the same time, and sends to each as soon as it is
+    /// connected: one that cannot be reached takes none of the time that the others have to answer.
+    fn connect_and_send(&mut self, commands: &[&Command]) {
         let patience = self.patience;
-        let missing = self.masters.iter_mut().enumerate().filter(|(place, _)| places.contains(place));
         thread::scope(|scope| {
-            for (_, master) in missing {
-                // Without a thread of its own it is not reached, this time.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || master.connect(patience));
+            for (at, master) in self.masters.iter_mut().enumerate() {
+                let Some(command) = commands.iter().copied().find(|command| place(command) == at) else { continue };
+                let connect_and_send = move || {
+                    master.connect(patience);
+                    master.send(command);
+                };
+                // A master whose thread cannot be started is unreachable in this round.
+                let _ = thread::Builder::new().spawn_scoped(scope, connect_and_send);
             }
         });
     }
 }
 
+/// The place among the masters of the one that the command is for.
+fn place(command: &Command) -> usize {
+    usize::from(command.node().0)
+}
+
 impl Master {
-    /// Gives a connection up that has owed a reply for so long that none will come.
+    /// Closes a connection whose reply is so late that none will come.
     fn write_off(&mut self, now: MonoTime) {
-        if self.open.as_ref().is_some_and(|open| open.debt.is_hopeless(now)) {
+        if self.open.as_ref().is_some_and(|open| open.late.is_hopeless(now)) {
             self.open = None;
         }
     }
@@ -133,7 +137,7 @@ impl Master {
             Ok(connection)
         };
         match connected() {
-            Ok(connection) => self.open = Some(Open { connection, debt: LateReplies::default() }),
+            Ok(connection) => self.open = Some(Open { connection, late: LateReplies::default() }),
             Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
     }
@@ -155,11 +159,11 @@ impl Master {
         let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
         match reply(answer) {
             Ok(reply) => {
-                open.debt.pay();
+                open.late.note_in_time();
                 Heard::Reply(reply)
             }
             Err(error) if error.is_timeout() => {
-                open.debt.owe(host::mono());
+                open.late.note_late(host::mono());
                 Heard::Silence(Silence::TooSlow)
             }
             Err(error) => {
