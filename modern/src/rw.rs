@@ -88,6 +88,14 @@ impl Locker for ReadWriteLock {
         let keys = [&self.writer, &self.readers, &self.waiting];
         redis.script_flag(&LEAVE, &keys, &[owner.token.hex().as_bytes()]).map(drop)
     }
+
+    /// Lets new readers in again, if it was this writer's attempts that kept them out. A reader leaves nothing.
+    fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        match self.mode {
+            Mode::Shared => Ok(()),
+            Mode::Exclusive => self.disclaim(owner, redis),
+        }
+    }
 }
 
 impl ReadWriteLock {

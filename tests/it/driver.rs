@@ -1,6 +1,7 @@
 //! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is told once and played in
 //! both worlds ([`world`]).
 
+mod abandoning;
 mod bridging;
 mod connections;
 mod counting;

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::audit::{Finding, Lengths, LockSummary, Speaker, SteppedBack, Tally};
-use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
 use crate::wire::Printable;
 
@@ -60,8 +59,7 @@ impl Spoke {
 /// One race that happened.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Found {
-    /// `null` if two clients hold at once and no documented race explains it.
-    pub(super) race: Option<&'static str>,
+    pub(super) race: &'static str,
     pub(super) key: String,
     pub(super) database: u32,
     pub(super) at: String,
@@ -108,7 +106,7 @@ impl Locked {
 impl Found {
     pub(super) fn of(finding: Finding) -> Self {
         Self {
-            race: finding.race.map(RaceId::name),
+            race: finding.race,
             key: finding.key.to_string(),
             database: finding.database,
             at: iso8601(finding.at),

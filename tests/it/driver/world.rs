@@ -188,6 +188,17 @@ mod tasks {
         _runtime: Runtime,
     }
 
+    impl Tasks {
+        /// Waits for the lock, which somebody holds, and drops the future after that long.
+        pub(in super::super) fn acquire_for(&self, wait: &Wait, patience: Duration) -> Result<(), String> {
+            let waiting = async { ::tokio::time::timeout(patience, self.lock.acquire(wait)).await };
+            match self.runtime.block_on(waiting) {
+                Err(_elapsed) => Ok(()),
+                Ok(ended) => Err(format!("it is held, but: {ended:?}")),
+            }
+        }
+    }
+
     impl World for Tasks {
         type Guard = aio::Guard<Lossy<MultiplexedConnection>>;
         type ReleaseListener = aio::ReleaseListener;

@@ -1,4 +1,4 @@
-//! The settings that all runs of one comparison share, and the clock of one run.
+//! What the runs of one comparison have in common, and the clock over one of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,34 +9,34 @@ use crate::driver::blocking::ReleaseListener;
 use crate::driver::host;
 use crate::wire::MonoTime;
 
-/// The settings that all runs of one comparison share.
-pub struct Settings<'a> {
-    /// The work that the clients do.
+/// What the runs of one comparison have in common.
+pub struct Course<'a> {
+    /// What the clients do.
     pub workload: &'a Workload,
-    /// Stops the comparison early.
+    /// Ends it early.
     pub stop: &'a Stop,
-    /// The release listener that all clients share, as in one program.
-    pub listener: Option<&'a ReleaseListener>,
-    /// Called ten times a second with the time since the start and the number of acquisitions.
+    /// What all clients hear releases with, as in one program that has them all.
+    pub bells: Option<&'a ReleaseListener>,
+    /// Is told, ten times a second, how long the run has lasted and how often the lock was acquired.
     pub progress: &'a dyn Fn(Duration, u64),
 }
 
-/// The clock of one run, shared by its clients.
-pub(super) struct RunClock<'a> {
+/// A run under way, as its clients see it.
+pub(super) struct Track<'a> {
     stop: &'a Stop,
     pub(super) workload: &'a Workload,
-    pub(super) listener: Option<&'a ReleaseListener>,
+    pub(super) bells: Option<&'a ReleaseListener>,
     pub(super) endings: Endings,
     began: MonoTime,
     acquisitions: AtomicU64,
 }
 
-impl<'a> RunClock<'a> {
-    pub(super) fn new(settings: &Settings<'a>) -> Self {
+impl<'a> Track<'a> {
+    pub(super) fn new(course: &Course<'a>) -> Self {
         Self {
-            stop: settings.stop,
-            workload: settings.workload,
-            listener: settings.listener,
+            stop: course.stop,
+            workload: course.workload,
+            bells: course.bells,
             endings: Endings::default(),
             began: host::mono(),
             acquisitions: AtomicU64::new(0),
@@ -48,28 +48,28 @@ impl<'a> RunClock<'a> {
         self.began
     }
 
-    /// Stops the run early.
+    /// Ends the run early.
     pub(super) fn stop(&self) {
         self.stop.give();
     }
 
-    /// The time that remains of the run.
+    /// How long the run still lasts.
     pub(super) fn left(&self) -> Duration {
         self.ends_at().saturating_since(host::mono())
     }
 
-    /// Whether the run has ended, by time or because it was stopped.
+    /// Whether the run is over, by time or by the signal.
     pub(super) fn is_over(&self) -> bool {
         self.stop.is_given() || self.left().is_zero()
     }
 
-    /// Sleeps for `length` or until the end of the run; returns whether the run goes on.
+    /// Lets that much time pass, but not beyond the end: whether the run goes on.
     pub(super) fn pause(&self, length: Duration) -> bool {
         self.stop.pause(length.min(self.left()));
         !self.is_over()
     }
 
-    /// The part of the time from `from` to `to` that lies within the run.
+    /// What of the time between these moments lies within the run.
     pub(super) fn within(&self, from: MonoTime, to: MonoTime) -> Duration {
         to.min(self.ends_at()).saturating_since(from)
     }
@@ -78,12 +78,12 @@ impl<'a> RunClock<'a> {
         self.acquisitions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The time since the run began.
+    /// How long the run has lasted.
     pub(super) fn elapsed(&self) -> Duration {
         host::mono().saturating_since(self.began).min(self.workload.length)
     }
 
-    /// The number of acquisitions so far.
+    /// How often the lock was acquired until now.
     pub(super) fn acquisitions(&self) -> u64 {
         self.acquisitions.load(Ordering::Relaxed)
     }
