@@ -5,6 +5,7 @@ pub mod go;
 pub mod java;
 pub mod java_article;
 pub mod jedis_article;
+mod margin;
 pub mod node;
 pub mod php;
 pub mod php_article;
@@ -12,8 +13,6 @@ pub mod python;
 pub mod redis_page;
 pub mod ruby;
 pub mod ruby_resque;
-
-use core::time::Duration;
 
 use crate::Dialect;
 
@@ -42,6 +41,3 @@ pub fn catalogue() -> impl Iterator<Item = &'static Dialect> {
 pub fn find(name: &str) -> Option<&'static Dialect> {
     catalogue().find(|dialect| dialect.name == name).or_else(|| catalogue().find(|dialect| dialect.is_called(name)))
 }
-
-const ONE_SECOND: Duration = Duration::from_secs(1);
-const ONE_MS: Duration = Duration::from_millis(1);

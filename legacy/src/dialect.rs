@@ -6,6 +6,7 @@ mod describe;
 mod digits;
 mod family;
 mod form;
+mod key_name;
 mod look;
 mod refusal;
 mod release;
@@ -22,6 +23,7 @@ pub use claim::{Claim, Keys, Words};
 pub use digits::Digits;
 pub use family::{Family, Language};
 pub use form::{Form, Part};
+pub use key_name::KeyName;
 pub use look::{Absent, Judged, Live, Look, Looks, Missing, Test, Unreadable, Watch};
 pub use refusal::OnError;
 pub use release::{Check, Release, Script};
@@ -46,6 +48,8 @@ pub struct Dialect {
     pub language: Language,
     /// Where the row was read: article or repository, file, versions.
     pub source: &'static str,
+    /// How it makes a key of the name that its caller gives.
+    pub key: KeyName,
     /// One key, or an owner and an expiry beside each other.
     pub keys: Keys,
     /// What is written into the key.

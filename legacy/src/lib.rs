@@ -1,8 +1,8 @@
 //! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and a stamp in the key.
 //!
 //! A [`Dialect`] is one row over closed axes; the [`mod@catalogue`] has one row for every implementation that is known. A
-//! [`Lock`] speaks the dialect that it is given. [`clients`] are those classes of the articles that have a state of
-//! their own. A [`Reader`] judges a stored value as one language does.
+//! [`Lock`] speaks the dialect that it is given. A
+//! [`Reader`] judges a stored value as one language does.
 //!
 //! Nothing here knows of sockets, of the modern token locks, or how time is read.
 //!
@@ -34,17 +34,18 @@
 extern crate alloc;
 
 pub mod catalogue;
-pub mod clients;
 mod dialect;
 mod lock;
+mod polling;
 mod reader;
 mod scripts;
 
 pub use catalogue::{catalogue, find};
 pub use dialect::{
-    Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, Keys, Language, Lifetime, Limit,
-    Live, Look, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script, Stamp,
-    Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
+    Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, KeyName, Keys, Language, Lifetime,
+    Limit, Live, Look, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Release, Retry, Rule, Script,
+    Stamp, Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
 };
 pub use lock::Lock;
+pub use polling::{Polling, PollingStep};
 pub use reader::{Comparison, Number, Reader};

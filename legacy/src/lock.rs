@@ -34,7 +34,7 @@ impl Lock {
     pub fn new(dialect: &'static Dialect, key: Key, lease: Lease) -> Self {
         let key = match dialect.keys {
             Keys::One => key,
-            Keys::OwnerAndExpiry => two_keys::owner_key(key),
+            Keys::OwnerAndExpiry => dialect.key.completed(key),
         };
         Self { dialect, key, lease: lease.rounded_up_to(dialect.lease_unit.length()) }
     }

@@ -12,8 +12,6 @@ const SETNX_EXPIRE: Script = Script::new(include_str!("lua/setnx_expire.lua"));
 const DEL_IF_GET_EQUALS: Script = Script::new(include_str!("lua/del_if_get_equals.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] value. Answers 1 or 0. The Jedis article's, on one line.
 const JEDIS_UNLOCK: Script = Script::new(include_str!("lua/jedis_unlock.lua"));
-/// KEYS\[1\] lock, ARGV\[1\] value, ARGV\[2\] lease in seconds. Answers 1 or 0. The Jedis article's, on one line.
-const JEDIS_RENEW: Script = Script::new(include_str!("lua/jedis_renew.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] old value, ARGV\[2\] new value, ARGV\[3\] ms to live, ARGV\[4\] whether by this dialect's rule.
 /// Answers 1 or 0. Ours: no old client renews.
 const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
@@ -31,11 +29,6 @@ pub(crate) fn del_if_get_equals(redis: &mut Transcript, key: &Key, value: &[u8])
 /// Compare-and-delete as Jedis sends it, by EVAL every time. The reply is the caller's to ignore.
 pub(crate) fn jedis_unlock(redis: &mut Transcript, key: &Key, value: &[u8]) -> Turn<Reply> {
     redis.send(JEDIS_UNLOCK.eval(&[key], &[value]))
-}
-
-/// Compare-and-expire as Jedis sends it, by EVAL every time. The reply is the caller's to ignore.
-pub(crate) fn jedis_renew(redis: &mut Transcript, key: &Key, value: &[u8], lease_secs: i64) -> Turn<Reply> {
-    redis.send(JEDIS_RENEW.eval(&[key], &[value, format!("{lease_secs}").as_bytes()]))
 }
 
 /// Deletes the key if it still holds the value: ours, with the text of the Jedis article.

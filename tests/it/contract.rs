@@ -4,7 +4,6 @@
 //! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
 
 mod bridge;
-mod clients;
 mod elsewhen;
 mod legacy;
 mod modern;

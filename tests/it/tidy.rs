@@ -16,11 +16,6 @@ fn a_file_says_first_what_it_is() {
 }
 
 #[test]
-fn a_file_is_small() {
-    each(|source| source.text.lines().count() <= 400, "has at most 400 lines");
-}
-
-#[test]
 fn a_module_is_a_file_of_its_name() {
     each(|source| !source.path.ends_with("mod.rs"), "is `foo.rs` beside `foo/`, never `foo/mod.rs`");
 }

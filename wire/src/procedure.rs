@@ -1,26 +1,8 @@
 //! A protocol: a function that is run again from the start after every reply.
 
-use alloc::vec::Vec;
-
 use thiserror::Error;
 
-use crate::{Command, Fault, Heard, Reading, Reply, Transcript};
-
-/// Why a protocol left before its end.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Pending {
-    /// It waits for the reply to this command.
-    Send(Command),
-    /// It waits to hear of these commands, each for another server, all of them under way at the same time.
-    Round(Vec<Command>),
-    /// It waits to be told the time, on both clocks.
-    Clock,
-    /// It waits for nothing: it cannot go on.
-    Fault(Fault),
-}
-
-/// One run of a protocol: its outcome, or what it waits for.
-pub type Turn<T> = Result<T, Pending>;
+use crate::{Command, Fault, Heard, Pending, Reading, Reply, Transcript, Turn};
 
 /// A protocol from first command to outcome.
 ///

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use super::margin::{ONE_MS, ONE_SECOND};
 use super::redis_page::SETNX_PAGE;
-use super::{ONE_MS, ONE_SECOND};
 use crate::{
     Candidate, Claim, Clock, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Missing, Now,
     OldNil, Pause, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,

@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Claim, Dialect, Family, Form, Language, Lifetime, Limit, Look, Missing, OldNil, Pause, Reader, Release,
-    Retry, Rule, Stamp, Takeover, Ttl, Unit, Verdict, Watch, Words,
+    Candidate, Claim, Dialect, Family, Form, KeyName, Language, Lifetime, Limit, Look, Missing, OldNil, Pause, Reader,
+    Release, Retry, Rule, Stamp, Takeover, Ttl, Unit, Verdict, Watch, Words,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[&GORLOCK, &GORLOCK_SETNX, &GORLOCK_MILLIS_AS_SECONDS, &REDIGOLOCK, &L2MET];
@@ -18,6 +18,7 @@ pub const GORLOCK: Dialect = Dialect {
     family: Family::N1,
     language: Language::Go,
     source: "vanng822/gorlock, lock.go, over go-redis",
+    key: KeyName::prefixed("gorlock:"),
     form: Form::stamp(Stamp { unit: Unit::Nanosecond, ..Stamp::SECONDS }),
     lease_unit: Unit::Nanosecond,
     claim: Claim::SetNxExOrPx(Words::ExpiryFirst),
@@ -56,6 +57,7 @@ pub const REDIGOLOCK: Dialect = Dialect {
     family: Family::M3,
     language: Language::Go,
     source: "vube/redigolock, redigolock.go",
+    key: KeyName::around("L:{", "}"),
     form: Form::stamp(Stamp::MILLIS),
     lease_unit: Unit::Millisecond,
     claim: Claim::None,

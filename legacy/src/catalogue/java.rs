@@ -1,6 +1,6 @@
 //! Java, beside the articles.
 
-use super::ONE_MS;
+use super::margin::ONE_MS;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Absent, Candidate, Check, Dialect, Family, Form, Language, Lifetime, Limit, Look, Missing, OldNil, Part, Reader,

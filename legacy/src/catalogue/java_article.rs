@@ -1,6 +1,6 @@
 //! The Java article on distributed locks by SETNX, EXPIRE, GETSET and EVAL, with Spring's `StringRedisTemplate`.
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Candidate, Claim, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Moment, Part, Pause,
@@ -50,9 +50,8 @@ pub const JAVA_LUA: Dialect = Dialect {
     ..JAVA_SETNX_EXPIRE
 };
 
-/// The same script with `uuid.millis` as the value, released by a script that compares. The milliseconds are those of
-/// the lock's making, and nobody reads them; the article makes them once per object, for which see
-/// [`TokenObject`](crate::clients::TokenObject).
+/// The same script with `uuid.millis` as the value, released by a script that compares. No client reads
+/// the milliseconds: they are those of the moment at which the article's object is made, and here of the attempt.
 pub const JAVA_TOKEN: Dialect = Dialect {
     name: "java-token",
     family: Family::E0,

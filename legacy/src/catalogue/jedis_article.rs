@@ -38,8 +38,8 @@ pub const NAIVE_CHECK_DEL: Dialect = Dialect {
     ..NAIVE_SET_EX_NX
 };
 
-/// The article's class, one lock of it: `SET key uuid NX EX lease`, released by a script whose answer it does not look
-/// at. Its re-entrance and renewal are in [`JedisLocks`](crate::clients::JedisLocks).
+/// The article's class, one lock of it: `SET key uuid NX EX lease`, released by a script whose answer it ignores. The
+/// re-entrance and the renewal of the class are left out.
 pub const REDIS_DISTRIBUTED_LOCK: Dialect = Dialect {
     name: "redis-distributed-lock",
     family: Family::E0,

@@ -1,10 +1,10 @@
 //! JavaScript on Node.
 
+use super::margin::{ONE_MS, ONE_SECOND};
 use super::redis_page::SETNX_PAGE;
-use super::{ONE_MS, ONE_SECOND};
 use crate::{
-    Absent, Candidate, Claim, Dialect, Family, Form, Judged, Language, Lifetime, Limit, Look, Missing, Now, OldNil,
-    OnError, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
+    Absent, Candidate, Claim, Dialect, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Look, Missing, Now,
+    OldNil, OnError, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -24,6 +24,7 @@ pub const FAYE_REDIS: Dialect = Dialect {
     family: Family::M1,
     language: Language::Node,
     source: "faye/faye-redis-node, faye-redis.js, _withLock",
+    key: KeyName::prefixed("/locks/"),
     form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)),
     lease_unit: Unit::Millisecond,
     look: Some(Look {
@@ -53,6 +54,7 @@ pub const FAYE_REDIS_RUBY: Dialect = Dialect {
 pub const NPM_REDIS_LOCK: Dialect = Dialect {
     name: "npm-redis-lock",
     source: "errorception/redis-lock (npm redis-lock) to 0.0.7, index.js",
+    key: KeyName::prefixed("lock."),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
         test: Test::LiveIfAfter,

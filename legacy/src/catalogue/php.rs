@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Absent, Candidate, Check, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Loser, Missing,
-    Moment, Now, OldNil, OnError, Part, Pause, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit,
+    Absent, Candidate, Check, Dialect, Digits, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Look, Loser,
+    Missing, Moment, Now, OldNil, OnError, Part, Pause, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit,
     Unreadable, Verdict,
 };
 
@@ -59,6 +59,7 @@ pub const KDYBY_REDIS: Dialect = Dialect {
     family: Family::S2,
     language: Language::Php,
     source: "Kdyby/Redis, src/Kdyby/Redis/ExclusiveLock.php; PHP before 8",
+    key: KeyName::suffixed(":lock"),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
         missing: Missing::ClaimAgain,
@@ -93,6 +94,7 @@ pub const PREDIS_LOCK: Dialect = Dialect {
     family: Family::X1,
     language: Language::Php,
     source: "mfullbrook/PredisLock, src/Mcf/PredisLock/Lock.php; PHP before 8",
+    key: KeyName::prefixed("lock:"),
     form: Form::of(&[Part::Stamp, Part::Text(":"), Part::Pid], Stamp::SECONDS.plus(ONE_SECOND)),
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::Php7BeforeColon) }),
     candidate: Candidate::Same,

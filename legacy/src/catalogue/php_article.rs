@@ -2,8 +2,8 @@
 
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Dialect, Family, Form, Language, Lifetime, Limit, Look, Missing, OnError, Pause, Reader, Release, Retry,
-    Stamp, Takeover, Ttl,
+    Candidate, Dialect, Family, Form, KeyName, Language, Lifetime, Limit, Look, Missing, OnError, Pause, Reader,
+    Release, Retry, Stamp, Takeover, Ttl,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -62,6 +62,7 @@ pub const PHP7_DEL_TAKEOVER: Dialect = Dialect {
 pub const PHP_GETSET: Dialect = Dialect {
     name: "php-getset",
     source: "PHP article, complete code; PHP 8",
+    key: KeyName::prefixed("lock:"),
     takeover: Takeover::Getset(crate::Verdict::STILL_EXPIRED),
     look: Some(LOOK),
     ttl: Ttl::when_won(Lifetime::Expire),

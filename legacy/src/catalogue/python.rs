@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Absent, Candidate, Check, Claim, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Missing,
-    Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict,
+    Absent, Candidate, Check, Claim, Dialect, Digits, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Look,
+    Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -176,6 +176,7 @@ pub const REDISCO: Dialect = Dialect {
     name: "redisco",
     family: Family::F1,
     source: "kiddouk/redisco, redisco/models/base.py, class Mutex",
+    key: KeyName::suffixed(":_lock"),
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Fixed6)),
     look: Some(Look {
         absent: Absent::NilOrEmpty,

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use crate::{
-    Candidate, Claim, Clock, Dialect, Family, Form, Keys, Language, Limit, Look, Loser, OnError, Reader, Release,
-    Retry, Stamp, Takeover, Test, Ttl, Unit, Verdict,
+    Candidate, Claim, Clock, Dialect, Family, Form, KeyName, Keys, Language, Limit, Look, Loser, OnError, Reader,
+    Release, Retry, Stamp, Takeover, Test, Ttl, Unit, Verdict,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[&SETNX_PAGE, &SETNX_WIKI, &SETNX_PAGE_DEL];
@@ -18,6 +18,7 @@ pub const SETNX_PAGE: Dialect = Dialect {
     family: Family::S1,
     language: Language::Prose,
     source: "Redis documentation, commands/setnx.md, \"Design pattern: Locking with SETNX\", 2010 to today",
+    key: KeyName::PLAIN,
     keys: Keys::One,
     form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
     lease_unit: Unit::Second,

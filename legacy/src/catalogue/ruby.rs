@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, Keys, Language, Lifetime, Limit, Look,
-    Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
+    Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, KeyName, Keys, Language, Lifetime, Limit,
+    Look, Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -34,6 +34,7 @@ pub const OHM_LOCK: Dialect = Dialect {
     family: Family::F1,
     language: Language::Ruby,
     source: "Ohm 0.x, Model#lock!",
+    key: KeyName::suffixed(":_lock"),
     form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS)),
     lease_unit: Unit::Nanosecond,
     look: Some(Look { missing: Missing::ClaimAgain, ..Look::expired_if_before(Reader::RubyToF) }),
@@ -46,6 +47,7 @@ pub const OHM_LOCK: Dialect = Dialect {
 pub const REDIS_OBJECTS: Dialect = Dialect {
     name: "redis-objects",
     source: "nateware/redis-objects to 1.4.1, lib/redis/lock.rb",
+    key: KeyName::PLAIN,
     form: Form::stamp(Stamp::float_seconds(Now::Exact, Digits::RubyToS).plus(ONE_SECOND)),
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToF) }),
     release: Release::WhileStampAhead { or_equal: false, grace: Duration::ZERO },
@@ -92,6 +94,7 @@ pub const REDIS_OBJECTS_1_4_3: Dialect = Dialect {
 pub const REDIS_MUTEX: Dialect = Dialect {
     name: "redis-mutex",
     source: "kenn/redis-mutex from 2.1.1, lib/redis_mutex.rb",
+    key: KeyName::prefixed("RedisMutex:"),
     look: Some(MUTEX_LOOK),
     candidate: Candidate::Same,
     release: Release::IfValue(Check::Equal),
@@ -132,6 +135,7 @@ pub const REDIS_SEMAPHORE: Dialect = Dialect {
     name: "redis-semaphore",
     family: Family::F2,
     source: "dv/redis-semaphore, lib/redis/semaphore.rb, simple_expiring_mutex",
+    key: KeyName::around("SEMAPHORE:", ":release_locks"),
     form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS).plus(ONE_SECOND)),
     clock: Clock::Server,
     look: Some(Look { judged: Judged::AtStart, missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToF) }),
@@ -153,6 +157,7 @@ pub const REDIS_LOCK_GEM: Dialect = Dialect {
     family: Family::X1,
     language: Language::Ruby,
     source: "PatrickTulskie/redis-lock from 0.2.0, lib/redis/lock.rb",
+    key: KeyName::prefixed("lock:"),
     form: Form::of(
         &[Part::Stamp, Part::Text("-"), Part::Pid, Part::Text("-"), Part::Thread],
         Stamp::SECONDS.plus(ONE_SECOND),
@@ -192,6 +197,7 @@ pub const REDIS_CAVE_KEEPER: Dialect = Dialect {
     name: "redis-cave-keeper",
     language: Language::Ruby,
     source: "redis_cave_keeper, lib/redis_cave_keeper.rb",
+    key: KeyName::prefixed("cave-keeper-lock:"),
     look: Some(Look {
         judged: Judged::BeforeAsking,
         missing: Missing::Expired,
@@ -208,6 +214,7 @@ pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
     family: Family::K2,
     language: Language::Ruby,
     source: "mlanett/redis-lock, lib/redis-lock.rb",
+    key: KeyName::prefixed("lock:owner:"),
     keys: Keys::OwnerAndExpiry,
     form: Form::unstamped(&[Part::Uuid]),
     look: Some(Look { judged: Judged::BeforeAsking, ..Look::expired_if_before(Reader::RubyToI) }),
@@ -223,6 +230,7 @@ pub const REDIS_GETLOCK: Dialect = Dialect {
     name: "redis-getlock",
     family: Family::J1,
     source: "sonots/redis_getlock, lib/redis_getlock.rb, with Redis from 2.6.12",
+    key: KeyName::PLAIN,
     form: Form::of(
         &[Part::Text("{\"uuid\":\""), Part::Uuid, Part::Text("\",\"expire_at\":\""), Part::Stamp, Part::Text("\"}")],
         Stamp::float_seconds(Now::Float, Digits::RubyToS),

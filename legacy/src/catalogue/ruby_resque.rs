@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::ONE_SECOND;
+use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Candidate, Dialect, Family, Form, Judged, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause, Reader,

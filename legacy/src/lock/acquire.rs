@@ -67,8 +67,3 @@ impl Words {
         }
     }
 }
-
-/// The try ends with an error of the client's.
-pub(super) fn raised() -> Held {
-    Held::because(Refusal::Unreadable)
-}

@@ -7,7 +7,6 @@ use lockshift_lock::{Held, Owner, Refusal};
 use lockshift_wire::{Pending, Reading, Transcript, Turn};
 
 use super::Lock;
-use super::acquire::raised;
 use super::bid::Bid;
 use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Takeover, Watch};
 
@@ -167,4 +166,9 @@ impl Lock {
             Some(Judged::AtStart | Judged::BeforeAsking) | None => Ok(before),
         }
     }
+}
+
+/// The client fails with an error, and the attempt ends.
+pub(super) fn raised() -> Held {
+    Held::because(Refusal::Unreadable)
 }

@@ -6,9 +6,8 @@ use lockshift_lock::{Acquired, Held, Owner, Refusal};
 use lockshift_wire::{Expiry, Set, Transcript, Turn};
 
 use super::Lock;
-use super::acquire::raised;
 use super::bid::Bid;
-use super::look::Answer;
+use super::look::{Answer, raised};
 use crate::{Candidate, Comparison, Lifetime, Looks, Loser, Number, OldNil, Rule, Takeover, Verdict};
 
 /// How a takeover ended.

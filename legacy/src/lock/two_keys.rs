@@ -10,17 +10,11 @@ use super::Lock;
 use super::bid::Bid;
 use crate::{Comparison, Looks, Number};
 
-const OWNER: &[u8] = b"lock:owner:";
 const EXPIRE: &[u8] = b"lock:expire:";
-
-/// The owner's key of a lock, whether its name or that key was given.
-pub(super) fn owner_key(key: Key) -> Key {
-    if key.as_bytes().starts_with(OWNER) { key } else { Key::new([OWNER, key.as_bytes()].concat()) }
-}
 
 impl Lock {
     fn expire_key(&self) -> Key {
-        Key::new([EXPIRE, &self.key.as_bytes()[OWNER.len()..]].concat())
+        Key::new([EXPIRE, &self.key.as_bytes()[self.dialect.key.before.len()..]].concat())
     }
 
     /// MSETNX; if a stale lock is in the way, deletes it and tries once more.

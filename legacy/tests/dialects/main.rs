@@ -6,7 +6,6 @@
 //! - `walk`: how the steps below are written and checked
 //! - `redis_page`, `php_article`, `by_php`, ...: the steps of a try and of a release, line by line
 //! - `own`: extension, standing, and a try whose reply was lost
-//! - `clients`, `jedis_class`: the articles' classes
 //! - `scripts`: the articles' Lua, byte for byte
 
 mod by_csharp_and_go;
@@ -19,10 +18,8 @@ mod by_redis_py;
 mod by_resque;
 mod by_ruby;
 mod catalogue;
-mod clients;
 mod java_article;
 mod jedis_article;
-mod jedis_class;
 mod own;
 mod php_article;
 mod properties;

@@ -9,7 +9,6 @@ fn the_scripts_are_the_articles() {
         (include_str!("../../src/lua/setnx_expire.lua"), "b5c64315c2ed076635ef657e5bad25546a29f5db"),
         (include_str!("../../src/lua/del_if_get_equals.lua"), "dc5bfd546e24463524f2ed89cd7cb23c1cdbef34"),
         (include_str!("../../src/lua/jedis_unlock.lua"), "fa1bc72324116ca6feede5f0230a47c3863aba07"),
-        (include_str!("../../src/lua/jedis_renew.lua"), "0d9fb5de868d8dda230e6f8339f9b1e465e3a610"),
     ];
     for (text, sha1_hex) in scripts {
         assert_eq!(Script::new(text).sha1_hex(), sha1_hex, "{text}");

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::legacy::Lock;
-use crate::legacy::clients::{Polling, Step};
+use crate::legacy::{Lock, Polling, PollingStep};
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
 use crate::wire::{Key, Transcript, Turn};
 
@@ -33,7 +32,7 @@ impl Locker for Polled {
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let mut last = Acquired::Held(Held::because(Refusal::Live));
         for step in Polling::new(Duration::ZERO, self.tries) {
-            if step == Step::Try {
+            if step == PollingStep::Attempt {
                 last = self.lock.acquire(owner, redis)?;
             }
             if let Acquired::Won(_) = last {
