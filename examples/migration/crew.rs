@@ -1,4 +1,4 @@
-//! The workers: processes that are started, replaced one by one, and listened to.
+//! The workers: starts and replaces their processes, and reads their reports.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,51 +6,51 @@ use std::process::{Child, Command, Stdio};
 
 use redis::{Client, Connection, IntoConnectionInfo};
 
-use crate::figures::Figures;
-use crate::news::{News, QUEUE};
+use crate::hold_report::{HoldReport, REPORTS};
 use crate::role::{JOBS, LEASE, Role};
+use crate::statistics::Statistics;
 use crate::witness::{self, Witness};
 
-/// How many do each job.
+/// The number of workers per job.
 pub(crate) const PER_JOB: usize = 10;
 
-/// How often each of them acquires before a phase is over.
+/// How often each worker acquires before a phase ends.
 const ENOUGH: u64 = 5;
 
-/// For so long nobody may acquire anything, in seconds: many leases.
+/// Fails if no worker acquires for this many seconds, which is many leases.
 const PATIENCE_SECS: u64 = 120;
 
 /// All workers.
 pub(crate) struct Crew {
     client: Client,
-    /// Where they tell how each hold was.
-    news: Connection,
+    /// The connection on which reports are read.
+    reports: Connection,
     url: String,
-    /// Whether workers in PHP can be had.
+    /// Whether PHP with its redis extension is installed.
     pub(crate) has_php: bool,
     places: Vec<Worker>,
-    /// Of everybody who ever was here, by number.
-    pub(crate) figures: Figures,
+    /// The statistics of all workers there ever were, by number.
+    pub(crate) statistics: Statistics,
 }
 
-/// One of them.
+/// One worker process.
 struct Worker {
     number: usize,
     process: Child,
 }
 
 impl Crew {
-    /// Nobody yet, and nothing left of an earlier run.
+    /// An empty crew; deletes the keys of an earlier run.
     pub(crate) fn new(url: String, client: &Client) -> Result<Self, Box<dyn Error>> {
-        let mut news = client.get_connection()?;
-        let keys = JOBS.iter().flat_map(witness::keys).chain([QUEUE.to_owned()]);
+        let mut reports = client.get_connection()?;
+        let keys = JOBS.iter().flat_map(witness::keys).chain([REPORTS.to_owned()]);
         let locks = JOBS.iter().flat_map(|job| [job.key.to_owned(), format!("{{{}}}:token", job.key)]);
-        redis::cmd("DEL").arg(keys.chain(locks).collect::<Vec<_>>()).exec(&mut news)?;
+        redis::cmd("DEL").arg(keys.chain(locks).collect::<Vec<_>>()).exec(&mut reports)?;
         let places = Vec::new();
-        Ok(Self { client: client.clone(), news, url, has_php: has_php(), places, figures: Figures::default() })
+        Ok(Self { client: client.clone(), reports, url, has_php: has_php(), places, statistics: Statistics::default() })
     }
 
-    /// A worker in every place.
+    /// Starts a worker in every place.
     pub(crate) fn start(&mut self, role: Role) -> Result<(), Box<dyn Error>> {
         for place in 0..JOBS.len() * PER_JOB {
             let worker = self.hire(place, role)?;
@@ -59,7 +59,7 @@ impl Crew {
         Ok(())
     }
 
-    /// Others take these places of every job: one after the other, each when the one before has acquired.
+    /// Replaces the workers in these places of every job, each after the previous replacement has acquired.
     pub(crate) fn replace(&mut self, places: std::ops::Range<usize>, role: Role) -> Result<(), Box<dyn Error>> {
         for place in places {
             for job in 0..JOBS.len() {
@@ -72,54 +72,55 @@ impl Crew {
         Ok(())
     }
 
-    /// Everybody works, until each has acquired often enough. The fewest.
+    /// Lets all work until each has acquired often enough.
     pub(crate) fn dwell(&mut self) -> Result<(), Box<dyn Error>> {
-        self.figures.count_anew();
+        self.statistics.reset();
         self.until_each_has_acquired(ENOUGH)
     }
 
-    /// Everybody works, until two hold a lock at once.
+    /// Lets all work until two hold a lock at once.
     pub(crate) fn until_it_breaks(&mut self) -> Result<(), Box<dyn Error>> {
-        while self.figures.doubles() == 0 {
+        while self.statistics.doubles() == 0 {
             self.listen()?;
         }
         Ok(())
     }
 
-    /// Everybody stops. The work that was done, for each job.
+    /// Stops all workers and returns the work that was done, per job.
     pub(crate) fn stop(&mut self) -> Result<Vec<u64>, Box<dyn Error>> {
         self.places.iter_mut().try_for_each(dismiss)?;
-        while let Some(line) = redis::cmd("LPOP").arg(QUEUE).query::<Option<String>>(&mut self.news)? {
-            self.figures.add(News::read(&line).ok_or(line)?);
+        while let Some(line) = redis::cmd("LPOP").arg(REPORTS).query::<Option<String>>(&mut self.reports)? {
+            self.statistics.add(HoldReport::parse(&line).ok_or(line)?);
         }
         JOBS.iter().map(|job| Witness::of(job, &self.client)?.done()).collect()
     }
 
     fn until_each_has_acquired(&mut self, times: u64) -> Result<(), Box<dyn Error>> {
-        while self.places.iter().any(|worker| self.figures.acquired(worker.number) < times) {
+        while self.places.iter().any(|worker| self.statistics.acquired(worker.number) < times) {
             self.listen()?;
         }
         Ok(())
     }
 
-    /// Waits for what the next hold was like.
+    /// Waits for the next report.
     fn listen(&mut self) -> Result<(), Box<dyn Error>> {
-        let told: Option<(String, String)> = redis::cmd("BLPOP").arg(QUEUE).arg(PATIENCE_SECS).query(&mut self.news)?;
-        let (_, line) = told.ok_or("nobody acquires anything any more")?;
-        self.figures.add(News::read(&line).ok_or(line)?);
+        let reported: Option<(String, String)> =
+            redis::cmd("BLPOP").arg(REPORTS).arg(PATIENCE_SECS).query(&mut self.reports)?;
+        let (_, line) = reported.ok_or("no worker acquires any more")?;
+        self.statistics.add(HoldReport::parse(&line).ok_or(line)?);
         Ok(())
     }
 
-    /// A new process, for the job of this place.
+    /// Starts a worker process for the job of this place.
     fn hire(&mut self, place: usize, role: Role) -> Result<Worker, Box<dyn Error>> {
         let job = place / PER_JOB;
-        let number = self.figures.enrol(job, role);
+        let number = self.statistics.enrol(job, role);
         let mut command = if self.is_php(place, role) { self.php(job, role)? } else { self.rust(job, role)? };
         let process = command.arg(number.to_string()).stdin(Stdio::piped()).spawn()?;
         Ok(Worker { number, process })
     }
 
-    /// The old workers of the PHP service, and half of those who take their places.
+    /// Whether a worker is PHP: the old workers of the PHP service, and half of their replacements.
     fn is_php(&self, place: usize, role: Role) -> bool {
         let speaks_php = JOBS[place / PER_JOB].dialect == "php-getset";
         self.has_php && speaks_php && (role == Role::Old || (place.is_multiple_of(2) && role != Role::Hasty))
@@ -143,14 +144,14 @@ impl Crew {
     }
 }
 
-/// Whether `php` is there, and the extension that speaks to Redis.
+/// Whether `php` and its redis extension are installed.
 fn has_php() -> bool {
     let mut php = Command::new("php");
     php.args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"]).stdout(Stdio::null()).stderr(Stdio::null());
     php.status().is_ok_and(|status| status.success())
 }
 
-/// Asks a worker to stop, and waits until it has given back what it holds.
+/// Stops a worker and waits until it has released its lock.
 fn dismiss(worker: &mut Worker) -> Result<(), Box<dyn Error>> {
     drop(worker.process.stdin.take());
     let status = worker.process.wait()?;

@@ -1,7 +1,7 @@
 <?php
-// The three locks of a PHP service on its way: the old one, the bridge, and the token lock. PHP 8, with phpredis.
+// The three locks of a PHP service during the migration: the old lock, the bridge, and the token lock. PHP 8, phpredis.
 
-/** The lock as the PHP article has it: the value is the time at which it ends. */
+/** The lock of the PHP article: the value is the time at which it expires. */
 final class OldLock
 {
     public function __construct(private Redis $redis, private string $key, private int $lease)

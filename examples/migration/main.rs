@@ -1,21 +1,21 @@
 //! A fleet moves from its old locks to the token lock, under load: twenty processes, two keys, phase by phase and back.
 //!
 //! On `example:invoices` the old lock is PHP's: where `php` with the redis extension is installed, the old workers are
-//! PHP (`locks.php`), and half of those who take their places as well; else this library speaks their dialect. On
-//! `example:stock` it is Java's jedis-lock, spoken by this library. One worker after the other is stopped, and another
-//! takes its place; all others go on. Every holder does a piece of work that only comes out right if nobody else does it
-//! at the same time, and is counted in and out on a connection of its own.
+//! PHP (`locks.php`), and so are half of their replacements; otherwise this library speaks their dialect. On
+//! `example:stock` it is Java's jedis-lock, spoken by this library. Workers are replaced one after the other while all
+//! others go on. Each holder does a piece of work that is lost if another worker does it at the same time, and a witness on
+//! a connection of its own counts the holders.
 //!
 //! `REDIS_URL=redis://127.0.0.1/ cargo run --example migration`
 //!
-//! With `-- --skip-bridge` the new clients are deployed beside the old ones on the same key, as one would without a plan,
-//! until two hold it at once. Exit status 1: two have held a lock at once, or work was lost.
+//! With `-- --skip-bridge` the new clients are deployed beside the old ones on the same key, without a plan,
+//! until two workers hold it at once. Exit status 1: two workers held a lock at once, or work was lost.
 
-mod course;
 mod crew;
-mod figures;
-mod news;
+mod hold_report;
+mod phases;
 mod role;
+mod statistics;
 mod witness;
 mod worker;
 
@@ -24,8 +24,8 @@ use std::io;
 
 use redis::Client;
 
-use course::{SKIPPING_THE_BRIDGE, THE_WHOLE_WAY, walk};
 use crew::Crew;
+use phases::{WHOLE_MIGRATION, WITHOUT_BRIDGE, walk};
 use role::{JOBS, Role};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::open(url.as_str())?;
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] => walk(&THE_WHOLE_WAY, Crew::new(url, &client)?, &mut io::stdout()),
-        ["--skip-bridge"] => walk(&SKIPPING_THE_BRIDGE, Crew::new(url, &client)?, &mut io::stdout()),
+        [] => walk(&WHOLE_MIGRATION, Crew::new(url, &client)?, &mut io::stdout()),
+        ["--skip-bridge"] => walk(&WITHOUT_BRIDGE, Crew::new(url, &client)?, &mut io::stdout()),
         ["worker", role, key, number] => {
             let role = Role::named(role).ok_or("no such role")?;
             let job = JOBS.iter().find(|job| job.key == *key).ok_or("no such job")?;

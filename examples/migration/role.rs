@@ -1,4 +1,4 @@
-//! What there is to do, and how a worker may lock it.
+//! The jobs, and the roles in which a worker can lock them.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use lockshift::wire::Key;
 pub(crate) struct Job {
     /// The key of the old lock.
     pub(crate) key: &'static str,
-    /// What the old workers speak.
+    /// The dialect of the old workers.
     pub(crate) dialect: &'static str,
 }
 
-/// Two services, each with its own key: a stamp of one would be no stamp to the other.
+/// Two services, each with its own key, because neither can read the other's stamps.
 pub(crate) const JOBS: [Job; 2] =
     [Job { key: "example:invoices", dialect: "php-getset" }, Job { key: "example:stock", dialect: "jedis-lock" }];
 
-/// For how long everybody asks to hold: long beside the few milliseconds of a hold, short beside a reader's patience.
+/// The lease of all workers: long compared with the few milliseconds of a hold, short compared with a reader's patience.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
 /// How a worker locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// As always, on the old key.
+    /// With the old lock, on the old key.
     Old,
-    /// On both keys.
+    /// With a bridge, on both keys.
     Bridge,
     /// With a token, on the new key.
     Modern,
-    /// With a token, on the old key: what happens without a plan.
+    /// With a token, on the old key: a deployment without a plan.
     Hasty,
 }
 
@@ -55,7 +55,7 @@ impl Role {
         }
     }
 
-    /// The lock of a job, as this role takes it.
+    /// The lock of a job in this role.
     pub(crate) fn locker(self, job: &Job) -> Result<Arc<dyn Locker>, Box<dyn Error>> {
         let (key, lease) = (Key::from(job.key), Lease::new(LEASE)?);
         let dialect = legacy::find(job.dialect).ok_or("no such dialect")?;

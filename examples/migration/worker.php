@@ -1,6 +1,6 @@
 <?php
-// A worker written in PHP: takes the lock in its role, does its piece of work before the witness, and gives the lock back,
-// until its standard input ends.
+// A worker written in PHP: acquires the lock in its role, does its piece of work, counted by the witness, releases the lock,
+// and starts again until its standard input ends.
 // php worker.php HOST PORT old|bridge|modern KEY LEASE_SECONDS NUMBER
 
 require __DIR__ . '/locks.php';
@@ -23,18 +23,18 @@ while (fread(STDIN, 1) !== false && !feof(STDIN)) {
         usleep(random_int(5000, 40000));
         continue;
     }
-    $news = "$number " . intdiv(hrtime(true) - $wanted, 1000000);
+    $report = "$number " . intdiv(hrtime(true) - $wanted, 1000000);
 
-    $news .= $witness->incr("$key:inside") > 1 ? ' double' : '';
+    $report .= $witness->incr("$key:inside") > 1 ? ' double' : '';
     $done = (int) $witness->get("$key:work");
     usleep(3000);
     $witness->set("$key:work", $done + 1);
     $witness->decr("$key:inside");
 
-    // A stamp in whole seconds may be over up to a second early.
-    $news .= hrtime(true) - $began > ($lease - 1) * 1000000000 ? ' late' : '';
-    $news .= $lock->release() === 'intruded' ? ' intruded' : '';
-    $witness->rPush('example:news', $news);
+    // A stamp in whole seconds may expire up to a second early.
+    $report .= hrtime(true) - $began > ($lease - 1) * 1000000000 ? ' late' : '';
+    $report .= $lock->release() === 'intruded' ? ' intruded' : '';
+    $witness->rPush('example:holds', $report);
     usleep(random_int(0, 6000));
     $wanted = hrtime(true);
 }

@@ -1,4 +1,4 @@
-//! A worker: a process that takes the lock, does a piece of work, gives the lock back, and again, until its standard input
+//! A worker: a process that acquires the lock, does a piece of work, releases, and starts again until its standard input
 //! ends.
 
 use std::error::Error;
@@ -12,7 +12,7 @@ use lockshift::driver::{Answer, Attempt, Wait, host};
 use lockshift::lock::Released;
 use redis::{Client, Connection};
 
-use crate::news::News;
+use crate::hold_report::HoldReport;
 use crate::role::{Job, Role};
 use crate::witness::Witness;
 
@@ -21,7 +21,7 @@ const WORK: Duration = Duration::from_millis(3);
 
 pub(crate) fn work(role: Role, job: &Job, number: &str, client: &Client) -> Result<(), Box<dyn Error>> {
     let number = number.parse()?;
-    let stop = stop_when_told();
+    let stop = stop_at_end_of_input();
     let is_over = || stop.load(Ordering::Relaxed);
     let lock = Lock::new(client.get_connection()?, role.locker(job)?);
     let mut witness = Witness::of(job, client)?;
@@ -35,10 +35,10 @@ pub(crate) fn work(role: Role, job: &Job, number: &str, client: &Client) -> Resu
         match attempt {
             Attempt::Won(guard) => {
                 let waited = host::mono().saturating_since(wanted);
-                let news = hold(guard, &mut witness)?;
+                let report = hold(guard, &mut witness)?;
                 let waited_ms = u64::try_from(waited.as_millis())?;
-                witness.tell(&News { number, waited_ms, ..news })?;
-                // Whoever wants it back at once gets it back, past all who wait for their next try.
+                witness.report(&HoldReport { number, waited_ms, ..report })?;
+                // A worker that tried again at once would acquire before all that wait for their next attempt.
                 host::sleep(host::jitter(WORK * 2));
             }
             Attempt::Held(_) | Attempt::TooLate => {}
@@ -48,8 +48,8 @@ pub(crate) fn work(role: Role, job: &Job, number: &str, client: &Client) -> Resu
     Ok(())
 }
 
-/// Does a piece of work under the lock, and gives it back.
-fn hold(guard: Guard<Connection>, witness: &mut Witness) -> Result<News, Box<dyn Error>> {
+/// Does a piece of work under the lock, and releases it.
+fn hold(guard: Guard<Connection>, witness: &mut Witness) -> Result<HoldReport, Box<dyn Error>> {
     let (inside, done) = witness.enter()?;
     host::sleep(WORK);
     witness.leave(done)?;
@@ -58,17 +58,17 @@ fn hold(guard: Guard<Connection>, witness: &mut Witness) -> Result<News, Box<dyn
         Answer::Known(released) => released == Released::Intruded,
         Answer::Unknown(unknown) => return Err(unknown.into()),
     };
-    Ok(News { number: 0, waited_ms: 0, is_double: inside > 1, is_late, is_intruded })
+    Ok(HoldReport { number: 0, waited_ms: 0, is_double: inside > 1, is_late, is_intruded })
 }
 
-/// Set once standard input is at its end: whoever started us wants us to stop, or is gone.
-fn stop_when_told() -> Arc<AtomicBool> {
+/// A flag that is set when standard input ends: the parent wants this worker to stop, or has exited.
+fn stop_at_end_of_input() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
+    let ended = Arc::clone(&stop);
     std::thread::spawn(move || {
-        // However it ends, it has ended.
+        // An error is an end as well.
         let _ = stdin().read_to_end(&mut Vec::new());
-        told.store(true, Ordering::Relaxed);
+        ended.store(true, Ordering::Relaxed);
     });
     stop
 }

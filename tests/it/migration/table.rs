@@ -1,6 +1,6 @@
-//! The table that the example prints, read.
+//! Parses the table that the example prints.
 
-/// A line: what a phase has come to for a job.
+/// A line: the sums of a phase for a job.
 pub(super) struct Row {
     pub(super) phase: String,
     pub(super) job: String,
@@ -12,16 +12,16 @@ pub(super) struct Row {
 }
 
 /// The lines below the head, up to the empty one.
-pub(super) fn rows(told: &str) -> Vec<Row> {
-    let lines = told.lines().skip_while(|line| !line.starts_with("PHASE ")).skip(1);
+pub(super) fn rows(printed: &str) -> Vec<Row> {
+    let lines = printed.lines().skip_while(|line| !line.starts_with("PHASE ")).skip(1);
     lines.take_while(|line| !line.is_empty()).map(row).collect()
 }
 
-/// How often a job's lock was acquired, and how many pieces of its work were done, as the last lines say.
-pub(super) fn total(told: &str, job: &str) -> (u64, u64) {
-    let said = told.lines().find_map(|line| line.strip_prefix(job)?.strip_prefix(": acquired "));
-    let (acquired, rest) = said.and_then(|said| said.split_once(" times, ")).expect("it is said at the end");
-    let done = rest.strip_suffix(" pieces of work done").expect("and what was done");
+/// How often a job's lock was acquired, and how many pieces of its work were done, from the last lines.
+pub(super) fn total(printed: &str, job: &str) -> (u64, u64) {
+    let line = printed.lines().find_map(|line| line.strip_prefix(job)?.strip_prefix(": acquired "));
+    let (acquired, rest) = line.and_then(|line| line.split_once(" times, ")).expect("the table ends with totals");
+    let done = rest.strip_suffix(" pieces of work done").expect("the line ends with the work done");
     (acquired.parse().expect("a number"), done.parse().expect("a number"))
 }
 
@@ -42,17 +42,17 @@ fn row(line: &str) -> Row {
 }
 
 /// The table that the guide shows beneath this command has the same lines, whatever the numbers.
-pub(super) fn is_as_in_the_guide(told: &str, command: &str) {
+pub(super) fn is_as_in_the_guide(printed: &str, command: &str) {
     let guide = include_str!("../../../migration-guide.md");
     let shown = guide.split(&format!("```console\n$ {command}\n")).nth(1).expect("the guide shows it");
     let shown = shown.split("```").next().unwrap_or_default();
-    assert_eq!(masked(shown), masked(told), "$ {command}");
+    assert_eq!(masked(shown), masked(printed), "$ {command}");
 }
 
 /// The lines from the head on, without numbers.
-fn masked(told: &str) -> Vec<String> {
+fn masked(printed: &str) -> Vec<String> {
     let words = |line: &str| line.split(' ').filter(|word| !word.is_empty()).map(mask).collect::<Vec<_>>().join(" ");
-    told.lines().skip_while(|line| !line.starts_with("PHASE ")).map(words).collect()
+    printed.lines().skip_while(|line| !line.starts_with("PHASE ")).map(words).collect()
 }
 
 fn mask(word: &str) -> &str {

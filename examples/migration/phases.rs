@@ -1,23 +1,23 @@
-//! The way of the fleet, phase by phase, and what is printed on it.
+//! The phases of the migration, in order, and the table that is printed.
 
 use std::error::Error;
 use std::io::Write;
 
 use crate::crew::{Crew, PER_JOB};
-use crate::figures::Sum;
 use crate::role::{JOBS, Role};
+use crate::statistics::Sum;
 
 /// One phase.
 pub(crate) struct Phase {
     name: &'static str,
-    /// Who takes the places of half of the crew; nobody, if everybody stays.
+    /// The role that replaces half of the crew; `None` if all stay.
     half: Option<Role>,
-    /// Who is in every place at its end.
+    /// The role of all workers at the end of the phase.
     then: Role,
 }
 
-/// From the old locks to the new one, and twice a phase back.
-pub(crate) const THE_WHOLE_WAY: [Phase; 9] = [
+/// From the old locks to the new one, with two steps back.
+pub(crate) const WHOLE_MIGRATION: [Phase; 9] = [
     Phase { name: "legacy", half: None, then: Role::Old },
     Phase { name: "legacy + bridge", half: Some(Role::Bridge), then: Role::Old },
     Phase { name: "legacy", half: None, then: Role::Old },
@@ -29,21 +29,25 @@ pub(crate) const THE_WHOLE_WAY: [Phase; 9] = [
     Phase { name: "modern", half: None, then: Role::Modern },
 ];
 
-/// As one would go without a plan.
-pub(crate) const SKIPPING_THE_BRIDGE: [Phase; 2] = [
+/// What happens without a bridge.
+pub(crate) const WITHOUT_BRIDGE: [Phase; 2] = [
     Phase { name: "legacy", half: None, then: Role::Old },
     Phase { name: "legacy + token", half: Some(Role::Hasty), then: Role::Hasty },
 ];
 
-/// Goes that way, and prints a line for each phase and job.
+/// Runs the phases and prints a line for each phase and job.
 pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let php = if crew.has_php { "by PHP itself" } else { "by this library, for want of php with its redis extension" };
+    let php = if crew.has_php {
+        "by PHP itself"
+    } else {
+        "by this library, because php with its redis extension is not installed"
+    };
     writeln!(out, "{} processes. On {} the old lock is spoken {php}.\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
     writeln!(out, "{HEAD}")?;
     crew.start(Role::Old)?;
     for phase in phases {
         pass(phase, &mut crew)?;
-        let lines = crew.figures.end_phase();
+        let lines = crew.statistics.end_phase();
         let is_broken = lines.values().any(|sum| sum.doubles > 0);
         for (job, sum) in lines {
             writeln!(out, "{}", line(phase.name, JOBS[job].key, &sum))?;
@@ -55,7 +59,7 @@ pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Re
     conclude(&mut crew, out)
 }
 
-/// One phase: half of the crew is replaced, everybody acquires often, then the rest is replaced.
+/// Runs one phase: replaces half of the crew, lets every worker acquire several times, then replaces the rest.
 fn pass(phase: &Phase, crew: &mut Crew) -> Result<(), Box<dyn Error>> {
     let Some(role) = phase.half else { return crew.dwell() };
     crew.replace(0..PER_JOB / 2, role)?;
@@ -72,18 +76,18 @@ fn pass(phase: &Phase, crew: &mut Crew) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Compares what was acquired with what was done.
+/// Compares the number of acquisitions with the work that was done.
 fn conclude(crew: &mut Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let done = crew.stop()?;
     writeln!(out)?;
     let mut broken = 0;
     for (job, done) in done.into_iter().enumerate() {
-        let Sum { doubles, .. } = crew.figures.all(job);
-        let acquired = crew.figures.all(job).acquired();
+        let Sum { doubles, .. } = crew.statistics.all(job);
+        let acquired = crew.statistics.all(job).acquired();
         writeln!(out, "{}: acquired {acquired} times, {done} pieces of work done", JOBS[job].key)?;
         broken += doubles + acquired.abs_diff(done);
     }
-    (broken == 0).then_some(()).ok_or_else(|| "two have held a lock at once".into())
+    (broken == 0).then_some(()).ok_or_else(|| "two workers held a lock at once".into())
 }
 
 const HEAD: &str = "PHASE            KEY               OLD  BRIDGE  MODERN  DOUBLE HOLDS  LATE  INTRUDED  LONGEST WAIT";
