@@ -27,10 +27,10 @@ use lockshift::matrix::LAPS;
 
 use crate::roster::Client;
 
-/// Longer than any question takes on a busy machine.
+/// Longer than any request takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A running client. It ends when nobody has a session with it.
+/// A running client. It ends when its last session is dropped.
 pub(crate) struct Process {
     child: Mutex<Child>,
     questions: Mutex<Option<ChildStdin>>,
@@ -59,8 +59,8 @@ impl Process {
             for line in lines.lines().map_while(Result::ok) {
                 deliver(&sessions, &line);
             }
-            // Nobody waits for a client that has ended.
-            sessions.lock().expect("nobody panics with it").clear();
+            // A client that has ended answers no session.
+            sessions.lock().expect("no thread panics while it holds this").clear();
         });
         Arc::new(Self { child: Mutex::new(child), questions, answers })
     }
@@ -68,7 +68,7 @@ impl Process {
     /// A session of this number with it.
     pub(crate) fn session(self: &Arc<Self>, client: &'static str, number: u32) -> Session {
         let (sender, answers) = channel();
-        self.answers.lock().expect("nobody panics with it").insert(number, sender);
+        self.answers.lock().expect("no thread panics while it holds this").insert(number, sender);
         Session { client, process: Arc::clone(self), number, answers }
     }
 }
@@ -76,51 +76,51 @@ impl Process {
 fn deliver(sessions: &Mutex<BTreeMap<u32, Sender<String>>>, line: &str) {
     let answer = line.split_once(' ').and_then(|(number, answer)| Some((number.parse().ok()?, answer)));
     let (number, answer): (u32, _) = answer.unwrap_or_else(|| panic!("no answer of a session: {line}"));
-    if let Some(session) = sessions.lock().expect("nobody panics with it").get(&number) {
-        // A session that is over may have left a question behind.
+    if let Some(session) = sessions.lock().expect("no thread panics while it holds this").get(&number) {
+        // A session that has ended may have left a request behind.
         let _ = session.send(answer.to_owned());
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        drop(self.questions.lock().expect("nobody panics with it").take());
-        let child = self.child.get_mut().expect("nobody panics with it");
+        drop(self.questions.lock().expect("no thread panics while it holds this").take());
+        let child = self.child.get_mut().expect("no thread panics while it holds this");
         let _ = child.kill();
         let _ = child.wait();
     }
 }
 
 impl Session {
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub(crate) fn ask(&self, question: &str) -> String {
         self.begin(question);
         self.answer(question)
     }
 
-    /// Asks.
+    /// Sends a request.
     pub(crate) fn begin(&self, question: &str) {
-        let mut questions = self.process.questions.lock().expect("nobody panics with it");
+        let mut questions = self.process.questions.lock().expect("no thread panics while it holds this");
         let questions = questions.as_mut().expect("it is there until the process is dropped");
         writeln!(questions, "{} {question}", self.number).unwrap_or_else(|error| panic!("{}: {error}", self.client));
     }
 
-    /// Waits for the answer to what was asked.
+    /// Waits for the answer to a request.
     pub(crate) fn answer(&self, question: &str) -> String {
         self.answers.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{}: {question}: {error}", self.client))
     }
 
-    /// One try: whether it won.
+    /// One attempt: whether it won.
     pub(crate) fn acquires(&self, protocol: &str, key: &str, lease: Duration) -> bool {
         self.ask(&format!("acquire {protocol} {key} {}", lease.as_millis())) == "won"
     }
 
-    /// Gives back what it holds.
+    /// Releases what it holds.
     pub(crate) fn release(&self, key: &str) {
-        assert_eq!(self.ask(&format!("release {key}")), "released", "{} gives {key} back", self.client);
+        assert_eq!(self.ask(&format!("release {key}")), "released", "{} releases {key}", self.client);
     }
 
-    /// As many tries as the matrix allows a newcomer: whether it wins. It does not give back what it wins.
+    /// As many attempts as the matrix allows a newcomer: whether it wins. It does not release what it wins.
     pub(crate) fn comes(&self, protocol: &str, key: &str, lease: Duration) -> bool {
         (0..LAPS).any(|_| self.acquires(protocol, key, lease))
     }
@@ -135,7 +135,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.process.answers.lock().expect("nobody panics with it").remove(&self.number);
+        self.process.answers.lock().expect("no thread panics while it holds this").remove(&self.number);
     }
 }
 
@@ -152,7 +152,7 @@ fn ready(name: &'static str) -> PathBuf {
 /// Asked once: what is ready stays so while the tests run.
 fn prepared(name: &'static str) -> Result<PathBuf, String> {
     static KNOWN: Mutex<BTreeMap<&str, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
-    KNOWN.lock().expect("nobody panics with it").entry(name).or_insert_with(|| find(name)).clone()
+    KNOWN.lock().expect("no thread panics while it holds this").entry(name).or_insert_with(|| find(name)).clone()
 }
 
 fn find(name: &str) -> Result<PathBuf, String> {

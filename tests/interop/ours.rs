@@ -17,13 +17,13 @@ impl Ours {
         Self(Lock::new(stand.connect(), spoken.opponent(key, lease)))
     }
 
-    /// The same, with ears of its own.
+    /// The same, with its own release listener.
     pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        let bells = ReleaseListener::new(stand.server().client()).expect("the system gives random bits");
+        let bells = ReleaseListener::new(stand.server().client()).expect("random bytes can be read");
         Self(Self::new(stand, spoken, key, lease).0.hearing(&bells))
     }
 
-    /// One try.
+    /// One attempt.
     pub(crate) fn acquire(&self) -> Option<Guard<Connection>> {
         won(self.0.try_acquire())
     }

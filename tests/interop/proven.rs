@@ -1,6 +1,6 @@
-//! The table in `docs/interop.md`: which client has been proven in which protocol, in which directions. It is written from what
-//! has just been played: `LOCKSHIFT_BLESS=1` puts it there, any other whole run compares. Clients that are not ready here
-//! are left as they are, and what the machine's own packages bring may be of another version.
+//! The table in `docs/interop.md`: the scenes that each client has passed, per protocol and direction. `LOCKSHIFT_BLESS=1`
+//! writes it from the run, and every other complete run compares. Rows of clients that are not ready here stay as they are,
+//! and clients from the machine's own packages may be of another version.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::stand::{Proof, Stand};
 const BEGINS: &str = "<!-- interop -->\n\n";
 const ENDS: &str = "\n<!-- /interop -->";
 
-/// After a run in which everything was played: whether the table says so.
+/// Compares the results of a complete run with the table, or writes it.
 pub(crate) fn compare(stand: &Stand) -> ExitCode {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/interop.md");
     let page = fs::read_to_string(path).expect("there is such a page");

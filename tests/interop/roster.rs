@@ -34,7 +34,7 @@ impl Client {
     }
 }
 
-/// One of our protocols, spoken by somebody else.
+/// One of our protocols, spoken by a foreign client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spoken {
     /// Our name of it.
@@ -43,7 +43,7 @@ pub(crate) struct Spoken {
     pub(crate) against: &'static str,
     /// Whether what it writes is, byte for byte, what ours writes.
     pub(crate) same_bytes: bool,
-    /// Whether the protocol lets two in although nobody outlasts a lease.
+    /// Whether the protocol admits two holders although none outlasts its lease.
     pub(crate) doubles_by_itself: bool,
 }
 
@@ -62,12 +62,12 @@ impl Spoken {
         Self { same_bytes: false, ..self }
     }
 
-    /// It deletes what it does not find: a lock that was taken meanwhile goes with it.
+    /// It deletes a key that it found expired, together with a lock that was acquired meanwhile.
     const fn that_doubles(self) -> Self {
         Self { doubles_by_itself: true, ..self }
     }
 
-    /// Whether nobody is in beside anybody, neither of theirs nor of ours.
+    /// Whether at most one client holds the lock, theirs or ours.
     pub(crate) fn is_exclusive(self) -> bool {
         self.protocol == self.against && !self.protocol.contains("side=reader")
     }

@@ -1,4 +1,4 @@
-//! What is played with every client, in every protocol that it speaks, with one of ours on the same key.
+//! The scenes: every client, in every protocol that it speaks, against one of our lockers on the same key.
 
 mod bytes;
 mod contention;
@@ -25,13 +25,13 @@ pub(crate) struct Scene {
     pub(crate) name: &'static str,
     /// Its column in the table in `docs/interop.md`.
     pub(crate) head: &'static str,
-    /// In which directions it is played.
+    /// The directions in which it is played.
     pub(crate) mark: &'static str,
     applies: fn(Spoken) -> bool,
     play: fn(&Part<'_>),
 }
 
-/// Who takes part in a scene.
+/// The participants of a scene.
 struct Part<'a> {
     stand: &'a Stand,
     client: &'static Client,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use redis::Connection;
 
 use crate::foreign::{Process, Session};
-use crate::gallery::{self, Written};
+use crate::foreign_values::{self, Written};
 use crate::roster::Client;
 use crate::server::Server;
 
@@ -19,7 +19,7 @@ pub(crate) struct Stand {
     server: OnceLock<Server>,
     sessions: AtomicU32,
     proofs: Mutex<BTreeSet<Proof>>,
-    gallery: OnceLock<Vec<Written>>,
+    foreign_values: OnceLock<Vec<Written>>,
 }
 
 /// A scene that was played to its end as it should.
@@ -31,7 +31,7 @@ pub(crate) struct Proof {
 }
 
 impl Stand {
-    /// Nothing runs yet.
+    /// A stand on which nothing runs yet.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -41,12 +41,12 @@ impl Stand {
         if !client.serves_many {
             return self.lone_session(client);
         }
-        let mut serving = self.serving.lock().expect("nobody panics with it");
+        let mut serving = self.serving.lock().expect("no thread panics while it holds this");
         let process = serving.entry(client.name).or_insert_with(|| Process::start(client, self.port()));
         process.session(client.name, self.number())
     }
 
-    /// A session with a client that serves nobody else.
+    /// A session with a client process of its own.
     pub(crate) fn lone_session(&self, client: &Client) -> Session {
         Process::start(client, self.port()).session(client.name, self.number())
     }
@@ -57,18 +57,18 @@ impl Stand {
     }
 
     /// What every client that is ready writes, written when first asked for.
-    pub(crate) fn gallery(&self) -> &[Written] {
-        self.gallery.get_or_init(|| gallery::written(self))
+    pub(crate) fn foreign_values(&self) -> &[Written] {
+        self.foreign_values.get_or_init(|| foreign_values::written(self))
     }
 
     /// Notes that a scene went as it should.
     pub(crate) fn note(&self, proof: Proof) {
-        self.proofs.lock().expect("nobody panics with it").insert(proof);
+        self.proofs.lock().expect("no thread panics while it holds this").insert(proof);
     }
 
     /// All that was noted.
     pub(crate) fn proofs(&self) -> BTreeSet<Proof> {
-        self.proofs.lock().expect("nobody panics with it").clone()
+        self.proofs.lock().expect("no thread panics while it holds this").clone()
     }
 
     /// The server, started when first asked for.

@@ -5,7 +5,7 @@ use lockshift::sim::{Server, Session};
 use lockshift::wire::{Command, Reply, Transcript, UnixTime};
 use redis::Connection;
 
-/// Who answers commands.
+/// A server that answers commands.
 pub(crate) trait Redis {
     fn call(&mut self, command: &Command) -> Reply;
 }

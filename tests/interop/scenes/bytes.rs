@@ -1,18 +1,18 @@
-//! What they write is what ours writes at that moment, byte for byte, and it ends when ours ends.
+//! A client writes the bytes that our locker would write at that moment, with the same end.
 
 use std::time::Duration;
 
 use super::Part;
 use crate::clock::timed;
 use crate::content::Contents;
-use crate::foresight::writes;
+use crate::prediction::writes;
 
 pub(super) fn same_bytes(part: &Part<'_>) {
     let theirs = part.stand.session(part.client);
     for lease in [7, 60].map(Duration::from_secs) {
         let key = part.key(&lease.as_secs().to_string());
         let (won, when) = timed(|| theirs.acquires(part.spoken.protocol, &key, lease));
-        assert!(won, "nobody holds it");
+        assert!(won, "the lock is free");
         let contents = Contents::of(&mut part.stand.connect(), &key);
         let locker = part.spoken.locker(&key, lease);
         assert!(writes(&*locker, &contents, &key, when), "not what ours writes {when:?}: {contents:?}");

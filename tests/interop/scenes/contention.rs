@@ -1,6 +1,5 @@
-//! A thousand holds of one lock by a fleet of two of theirs and two of ours, all wanting it at once. A counter that the
-//! locks do not know goes up with every holder and down before it gives the lock back: while nobody outlasts its lease,
-//! it never shows two.
+//! A thousand holds of one lock by a fleet of two foreign clients and two of ours, all at once. An independent counter is
+//! incremented by every holder and decremented before it releases. While no holder outlasts its lease, it never shows two.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,7 +21,7 @@ const LEASE: Duration = Duration::from_secs(1);
 /// Longer than all of it takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What one of the fleet has seen.
+/// The observations of one client.
 #[derive(Default, Debug)]
 struct Seen {
     holds: usize,
@@ -44,7 +43,7 @@ pub(super) fn a_thousand_cycles(part: &Part<'_>) {
         let ours = [(); 2].map(|()| scope.spawn(|| work(part, &key, &witness, &they_are_done)));
         let theirs = {
             let _done = Done(&they_are_done);
-            theirs.map(|session| Seen::told(&session.answer(&question)))
+            theirs.map(|session| Seen::parse(&session.answer(&question)))
         };
         theirs.into_iter().chain(ours.map(|worker| worker.join().expect("it does not panic"))).collect()
     });
@@ -54,7 +53,7 @@ pub(super) fn a_thousand_cycles(part: &Part<'_>) {
     assert!(is_excused || sum(|seen| seen.double_holds) == 0, "{seen:?}");
 }
 
-/// Tells ours that they are done, however that came.
+/// Signals our side that the foreign clients have finished or failed.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -63,7 +62,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// One of ours: at least its share, and then until they are done, so that they never have the lock to themselves.
+/// One of our clients: at least its share, and then until the foreign clients have finished, so that there is always contention.
 fn work(part: &Part<'_>, key: &str, witness: &str, they_are_done: &AtomicBool) -> Seen {
     let ours = Ours::new(part.stand, part.spoken, key, LEASE);
     let mut counter = part.stand.connect();
@@ -92,14 +91,14 @@ fn add(counter: &mut Connection, witness: &str, by: i64) -> i64 {
     }
 }
 
-/// A number that is another one every time, so that nobody goes round in step.
+/// A varying pause, so that the clients do not run in step.
 fn rest(began: Instant) -> u64 {
     u64::from(began.elapsed().subsec_nanos())
 }
 
 impl Seen {
-    /// What a client tells of its work.
-    fn told(answer: &str) -> Self {
+    /// Parses a client's report of its work.
+    fn parse(answer: &str) -> Self {
         let words: Vec<_> = answer.split(' ').collect();
         let ["worked", holds, double_holds, overruns] = words[..] else { panic!("it did not work: {answer}") };
         let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("no number: {answer}"));

@@ -1,4 +1,4 @@
-//! Whoever ends with the lock in its hands, all connections with it, leaves it to the other side, after its lease.
+//! A holder crashes with all its connections; the other side acquires the lock after its lease.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ const LEASE: Duration = Duration::from_secs(2);
 pub(super) fn taken_after_a_crash(part: &Part<'_>) {
     let (left_by_them, left_by_us) = (part.key("theirs"), part.key("ours"));
     let theirs = part.stand.lone_session(part.client);
-    assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "nobody holds it");
-    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("nobody holds it").abandon();
+    assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "the lock is free");
+    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("the lock is free").abandon();
     let they_end = end_for(part, &*part.spoken.opponent(&left_by_them, LEASE));
     let we_end = end_for(part, &*part.spoken.locker(&left_by_us, LEASE));
     theirs.crash();

@@ -1,5 +1,5 @@
-//! A lock that nobody gives back ends for both sides at the same moment: when our protocol, run on what is in the key,
-//! says that it does. Every try is between two readings of the clock; before that moment it is refused, after it it wins.
+//! A lock that is never released expires for both sides at the same moment, which our protocol predicts from the content
+//! of the key. Every attempt is between two readings of the clock: it is refused before that moment and wins after it.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use super::Part;
 use crate::clock::timed;
 use crate::content::Contents;
 use crate::foreign::Session;
-use crate::foresight::ends;
 use crate::ours::Ours;
 use crate::patience::{pause, until};
+use crate::prediction::ends;
 
 /// A lease that every protocol can say.
 const SHORT: Duration = Duration::from_secs(1);
@@ -21,8 +21,8 @@ const SHORT: Duration = Duration::from_secs(1);
 pub(super) fn taken_when_expired(part: &Part<'_>) {
     let theirs = part.stand.session(part.client);
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
-    assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "nobody holds it");
-    Ours::new(part.stand, part.spoken, &held_by_us, SHORT).acquire().expect("nobody holds it").abandon();
+    assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "the lock is free");
+    Ours::new(part.stand, part.spoken, &held_by_us, SHORT).acquire().expect("the lock is free").abandon();
     let they_end = end_for(part, &*part.spoken.opponent(&held_by_them, SHORT));
     let we_end = end_for(part, &*part.spoken.locker(&held_by_us, SHORT));
 
@@ -36,24 +36,24 @@ pub(super) fn end_for(part: &Part<'_>, newcomer: &dyn Locker) -> Option<UnixTime
     ends(newcomer, &contents, host::wall())
 }
 
-/// We get what they have left, when it ends.
+/// We acquire what they have left, when it expires.
 pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>) {
     let ours = Ours::new(part.stand, part.spoken, key, SHORT);
     taken_at(end, || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
 }
 
-/// They get what we have left, when it ends.
+/// They acquire what we have left, when it expires.
 pub(super) fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>) {
     taken_at(end, || theirs.acquires(part.spoken.protocol, key, SHORT));
 }
 
-/// Tries until it is won: that is at `end`, as far as the clock can tell.
+/// Tries until it wins: at `end`, within the accuracy of the clock.
 fn taken_at(end: Option<UnixTime>, mut acquires: impl FnMut() -> bool) {
     let Some(end) = end else {
         assert!((0..3).all(|_| !acquires()), "it does not end");
         return;
     };
-    until("it can be had", || {
+    until("the lock can be acquired", || {
         let (won, tried) = timed(&mut acquires);
         assert!(!(won && tried.is_before(end)), "taken over before {end:?}: {tried:?}");
         assert!(won || !tried.is_after(end), "refused after {end:?}: {tried:?}");

@@ -1,4 +1,4 @@
-//! Every holder of the matrix, living and dead: what the real newcomer does with what it leaves is what the matrix says.
+//! The real newcomer meets what every holder of the matrix leaves, living and dead, and does what the matrix says.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use redis::Connection;
 use super::Part;
 use crate::content::Contents;
 use crate::foreign::Session;
-use crate::foresight::Outcome;
+use crate::prediction::Outcome;
 use crate::wire::{At, Redis};
 
 /// Half of it is long enough for any newcomer to come.

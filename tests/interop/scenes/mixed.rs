@@ -1,5 +1,5 @@
-//! A newcomer finds what other clients, in other protocols, have really written: while they live, and after their
-//! leases. What it does is what ours does with the same bytes, and nothing that the matrix calls safe.
+//! A newcomer meets what other clients have really written in other protocols, while they live and after their leases. It
+//! does what our locker does with the same bytes, and the matrix does not call a theft or a starvation safe.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use lockshift::matrix::meet;
 use super::{Part, word};
 use crate::content::{Content, Contents};
 use crate::foreign::Session;
-use crate::foresight::{Outcome, comes};
-use crate::gallery::{LONG, Written};
+use crate::foreign_values::{LONG, Written};
 use crate::patience::until;
+use crate::prediction::{Outcome, comes};
 
 pub(super) fn among_foreign_values(part: &Part<'_>) {
     let newcomer = part.stand.session(part.client);
-    for written in part.stand.gallery() {
+    for written in part.stand.foreign_values() {
         let (holder, ours) = (written.spoken.locker("k", LONG), part.spoken.locker("k", LONG));
         let verdict = meet(&holder, &ours, host::wall());
         let may_share = holder.mode() == Mode::Shared && ours.mode() == Mode::Shared;
@@ -30,7 +30,7 @@ pub(super) fn among_foreign_values(part: &Part<'_>) {
 
         // `end` is what the holder's own protocol says; margins of others are no longer than this.
         let over = written.end.map_or(host::wall(), |end| end.saturating_add(Duration::from_secs(3)));
-        until("the lease is over", || (host::wall() > over).then_some(()));
+        until("the lease has expired", || (host::wall() > over).then_some(()));
         let met = meets(part, &newcomer, written, "dead", &written.dead);
         assert!(met == Outcome::Wins || verdict.starves.is_some(), "the matrix does not say that it starves");
     }

@@ -1,4 +1,4 @@
-//! A lock that one side holds is refused to the other, until it is given back; then it can be had at once.
+//! A lock that one side holds is refused to the other until it is released; then it can be acquired at once.
 
 use super::{LONG, Part};
 use crate::ours::Ours;
@@ -8,14 +8,14 @@ pub(super) fn refused_while_held(part: &Part<'_>) {
     let protocol = part.spoken.protocol;
 
     let key = part.key("theirs");
-    assert!(theirs.acquires(protocol, &key, LONG), "nobody holds it");
+    assert!(theirs.acquires(protocol, &key, LONG), "the lock is free");
     let ours = Ours::new(part.stand, part.spoken, &key, LONG);
     for _ in 0..3 {
         assert!(ours.acquire().is_none(), "they hold it");
     }
 
     let key = part.key("ours");
-    let _guard = Ours::new(part.stand, part.spoken, &key, LONG).acquire().expect("nobody holds it");
+    let _guard = Ours::new(part.stand, part.spoken, &key, LONG).acquire().expect("the lock is free");
     for _ in 0..3 {
         assert!(!theirs.acquires(protocol, &key, LONG), "we hold it");
     }
@@ -26,9 +26,9 @@ pub(super) fn free_once_released(part: &Part<'_>) {
     let key = part.key("in_turn");
     let ours = Ours::new(part.stand, part.spoken, &key, LONG);
     for _ in 0..3 {
-        assert!(theirs.acquires(part.spoken.protocol, &key, LONG), "nobody holds it");
+        assert!(theirs.acquires(part.spoken.protocol, &key, LONG), "the lock is free");
         theirs.release(&key);
-        let guard = ours.acquire().expect("they have given it back");
+        let guard = ours.acquire().expect("the foreign client has released it");
         assert!(!theirs.acquires(part.spoken.protocol, &key, LONG), "we hold it");
         drop(guard);
     }

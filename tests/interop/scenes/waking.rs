@@ -1,5 +1,5 @@
-//! Who waits is woken by the release, and by nothing else: it asks the server nothing until then, and the lease of the
-//! holder, which outlasts its patience, does not end.
+//! The release wakes a waiter, and nothing else does: it sends no command until then, and the holder's lease outlasts its
+//! patience.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use crate::ours::Ours;
 use crate::patience::{now, pause, until};
 use crate::roster::Spoken;
 
-/// How long nobody may ask anything: longer than any pause of somebody who polls.
+/// How long a waiter must be silent: longer than any pause of a client that polls.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// For how long they and we wait; the lease outlasts it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The patience is over long after this.
+/// The patience ends long after this.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// Whether a release is announced.
@@ -32,7 +32,7 @@ pub(super) fn woken_by_the_release(part: &Part<'_>) {
 
 fn they_wake_us(part: &Part<'_>) {
     let (key, theirs) = (part.key("theirs"), part.stand.session(part.client));
-    assert!(theirs.acquires(part.spoken.protocol, &key, LONG), "nobody holds it");
+    assert!(theirs.acquires(part.spoken.protocol, &key, LONG), "the lock is free");
     let mut wire = Monitor::on(part.stand.server());
     let ours = Ours::listening(part.stand, part.spoken, &key, LONG);
     let (released, won) = std::thread::scope(|scope| {
@@ -42,13 +42,13 @@ fn they_wake_us(part: &Part<'_>) {
         theirs.release(&key);
         (released, waiter.join().expect("it does not panic"))
     });
-    let (_guard, won) = won.expect("they have given it back");
+    let (_guard, won) = won.expect("the foreign client has released it");
     assert_at_once(released, won);
 }
 
 fn we_wake_them(part: &Part<'_>) {
     let (key, theirs) = (part.key("ours"), part.stand.session(part.client));
-    let guard = Ours::new(part.stand, part.spoken, &key, LONG).acquire().expect("nobody holds it");
+    let guard = Ours::new(part.stand, part.spoken, &key, LONG).acquire().expect("the lock is free");
     let mut wire = Monitor::on(part.stand.server());
     let question = format!("lock {} {key} {} {}", part.spoken.protocol, LONG.as_millis(), PATIENCE.as_millis());
     theirs.ask("version");
@@ -56,14 +56,14 @@ fn we_wake_them(part: &Part<'_>) {
     until_silent(&mut wire, &key);
     let released = now();
     drop(guard);
-    assert_eq!(theirs.answer(&question), "won", "we have given it back");
+    assert_eq!(theirs.answer(&question), "won", "we have released it");
     assert_at_once(released, now());
 }
 
-/// Waits until who came listens and has asked once more, and then nothing for longer than it would if it polled.
+/// Waits until the waiter has subscribed, has tried once more, and then is silent for longer than if it polled.
 fn until_silent(wire: &mut Monitor, key: &str) {
     let mut asked = Vec::new();
-    until("who listens is silent", || {
+    until("the waiter is silent", || {
         let before = asked.len();
         asked.extend(questions(wire, key));
         let since_it_listens = asked.iter().skip_while(|line| !line.words[0].eq_ignore_ascii_case(b"subscribe"));

@@ -1,4 +1,4 @@
-//! What our protocol makes of a content at a moment: it is run, on a simulated server that holds the same.
+//! Predicts how a protocol judges a content at a moment, by running it on a simulated server that holds the same.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::clock::Between;
 use crate::content::Contents;
 use crate::wire::At;
 
-/// Who comes, where it does not matter who.
+/// The owner of attempts whose owner does not matter.
 const SOMEBODY: Owner = Owner::new(Token::new([0xee; 16]), 2, 2);
 
-/// More than any protocol asks in one try.
+/// More commands than any protocol sends in one attempt.
 const MOST_QUESTIONS: usize = 64;
 
-/// When a try first wins on this content, to the millisecond; `None`: not within the hour.
+/// When an attempt first wins on this content, to the millisecond; `None` if not within the hour.
 pub(crate) fn ends(locker: &dyn Locker, contents: &Contents, after: UnixTime) -> Option<UnixTime> {
     let wins = |millis: i64| {
         let now = UnixTime::from_millis(millis).expect("within the century");
@@ -36,7 +36,7 @@ pub(crate) fn ends(locker: &dyn Locker, contents: &Contents, after: UnixTime) ->
     UnixTime::from_millis(won)
 }
 
-/// What comes of a newcomer's tries.
+/// The outcome of a newcomer's attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Wins,
@@ -55,7 +55,7 @@ impl Outcome {
     }
 }
 
-/// What comes of it when our protocol meets this content now.
+/// The outcome when our protocol meets this content now.
 pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> Outcome {
     let mut at = At { server: Server::new(Flavour::Redis70), now };
     contents.put(&mut at);
@@ -85,7 +85,7 @@ pub(crate) fn writes(locker: &dyn Locker, contents: &Contents, key: &str, when: 
     })
 }
 
-/// One try on a simulated server.
+/// One attempt on a simulated server.
 fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquired> {
     let clocks = Reading { wall: at.now, mono: MonoTime::since_origin(Duration::ZERO) };
     let mut questions = 0..MOST_QUESTIONS;
@@ -93,7 +93,7 @@ fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquir
     (|redis: &mut Transcript| locker.acquire(owner, redis)).run_at(clocks, answer).ok()
 }
 
-/// Who has written this, if it says so: a token in hexadecimal or a UUID, and the number of a thread behind it.
+/// The owner that wrote this value, if it names one: a token in hexadecimal or a UUID, followed by a thread number.
 fn owner_in(contents: &Contents) -> Owner {
     let texts = contents.0.values().flat_map(|content| content.texts());
     texts.filter_map(owner_of).next().unwrap_or(SOMEBODY)

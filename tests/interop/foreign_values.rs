@@ -1,4 +1,4 @@
-//! What every client writes, kept for the others to find: one lock whose holder lives, and one whose holder has died.
+//! What every client writes, kept for the other clients to meet: one lock whose holder lives, and one whose holder has died.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lockshift::wire::UnixTime;
 
 use crate::content::{Content, Contents};
 use crate::foreign::is_ready;
-use crate::foresight::ends;
+use crate::prediction::ends;
 use crate::roster::{CLIENTS, Client, Spoken};
 use crate::scenes::word;
 use crate::stand::Stand;
@@ -38,8 +38,8 @@ fn write(stand: &Stand, client: &'static Client, spoken: Spoken) -> Written {
     let holder = stand.session(client);
     let mut connection = stand.connect();
     let mut written = |lease: Duration| {
-        let key = format!("lock.gallery.{}.{}.{}", client.name, word(&spoken.label()), lease.as_secs());
-        assert!(holder.acquires(spoken.protocol, &key, lease), "{} gets {key}, which nobody holds", client.name);
+        let key = format!("lock.foreign_values.{}.{}.{}", client.name, word(&spoken.label()), lease.as_secs());
+        assert!(holder.acquires(spoken.protocol, &key, lease), "{} acquires the free key {key}", client.name);
         let contents = Contents::of(&mut connection, &key);
         let end = ends(&*spoken.locker(&key, lease), &contents, host::wall());
         (contents.0[key.as_bytes()].clone(), end)
