@@ -1,22 +1,22 @@
-//! The same contended workload under one protocol after the other, on one server, watched by a witness that none of them
-//! knows: what each protocol costs, and what it lets happen.
+//! Runs the same contended workload under one protocol after the other, on one server, and measures what each of them
+//! costs and which double holds and wrong releases it allows. An independent witness counts those.
 //!
-//! Nothing here prints. [`run`] measures one protocol; the caller goes through the list, shows the progress that it is
-//! told of, and sets the flag that ends it early. Every run has its own keys and deletes them at its end.
+//! Nothing here prints. [`run`] measures one protocol; the caller goes through the list, shows the progress, and may stop
+//! a run early. Every run has its own keys and deletes them at its end.
 
 mod client;
-mod course;
-mod figures;
-mod ledger;
+mod command_log;
+mod error;
 mod run;
+mod settings;
+mod statistics;
 mod stop;
-mod trouble;
 mod witness;
 mod workload;
 
-pub use course::Course;
-pub use figures::Figures;
+pub use error::RunError;
 pub use run::run;
+pub use settings::Settings;
+pub use statistics::Statistics;
 pub use stop::Stop;
-pub use trouble::Trouble;
 pub use workload::{Percent, Workload};

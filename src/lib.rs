@@ -25,6 +25,7 @@ pub mod monitor;
 #[cfg(feature = "sim")]
 pub mod plan;
 pub mod protocols;
+pub mod race_id;
 #[cfg(feature = "sim")]
 pub mod races;
 #[cfg(feature = "sim")]

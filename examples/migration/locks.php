@@ -38,7 +38,7 @@ final class BridgeLock
     {
         $this->token = bin2hex(random_bytes(16));
         $answer = $this->bid();
-        // What the old key holds is judged as the old clients judge it, and asked for once more if it is over.
+        // The value of the old key is judged as the old clients judge it, and bid for again if it has expired.
         if ($answer[0] === 2 && $answer[1] < time()) {
             $answer = $this->bid($answer[1]);
         }

@@ -9,6 +9,7 @@ use super::kinds::Kinds;
 use super::lock::{Ear, Lock};
 use super::stamp;
 use super::talk::Talk;
+use crate::race_id::RaceId;
 use crate::wire::Printable;
 
 impl Lock {
@@ -52,15 +53,16 @@ impl Lock {
         if !is_as_read || !by_setnx || stamp::over(&hold.value, hold.since) != Some(Ordering::Less) {
             return None;
         }
-        let is_told =
-            |finding: &Place| ear.findings.get(*finding).is_some_and(|told| told.race == "stamp-written-back");
+        let is_told = |finding: &Place| {
+            ear.findings.get(*finding).is_some_and(|told| told.race == Some(RaceId::StampWrittenBack))
+        };
         if let Some(finding) = self.holds.iter().filter_map(|other| other.robbed).find(is_told) {
             ear.shown_by(finding, hold.line);
             return Some(finding);
         }
         let finding = Finding {
             more: 0,
-            race: "stamp-written-back",
+            race: Some(RaceId::StampWrittenBack),
             key: self.here.key.clone(),
             database: self.database,
             at: hold.since,
@@ -116,27 +118,27 @@ impl Lock {
     }
 }
 
-fn race_of(talk: &Talk, before: Option<&Written>, hold: &Hold) -> &'static str {
+fn race_of(talk: &Talk, before: Option<&Written>, hold: &Hold) -> Option<RaceId> {
     let has = |name: &str| talk.said.iter().any(|said| said.is(name));
-    let Some(wrote) = talk.wrote() else { return "taken-without-writing" };
+    let Some(wrote) = talk.wrote() else { return Some(RaceId::TakenWithoutWriting) };
     if wrote.is("SET") && has("EXISTS") {
-        return "check-then-set";
+        return Some(RaceId::CheckThenSet);
     }
     if (wrote.is("SET") || wrote.is("SETEX") || wrote.is("PSETEX")) && before.is_some() {
-        return "get-then-set";
+        return Some(RaceId::GetThenSet);
     }
-    let Some(before) = before.filter(|_| wrote.is("GETSET")) else { return "double-hold" };
+    let before = before.filter(|_| wrote.is("GETSET"))?;
     if before.by_loser {
         let is_mine = before.client == talk.client && stamp::over(&before.value, hold.since) != Some(Ordering::Less);
-        return if is_mine { "mine-counts-as-free" } else { "stale-stamp-shortens-lease" };
+        return Some(if is_mine { RaceId::MineCountsAsFree } else { RaceId::StaleStampShortensLease });
     }
-    match (form(&before.value), form(&hold.value)) {
-        (Form::Token, Form::Seconds | Form::Millis | Form::Binary) => "token-read-as-stamp",
-        (Form::Binary, Form::Seconds | Form::Millis) => "binary-read-as-stamp",
-        (Form::Seconds, Form::Millis) => "seconds-read-as-millis",
-        _ if !has("GET") => "newer-stamp-wins",
-        _ => "clock-skew-steal",
-    }
+    Some(match (form(&before.value), form(&hold.value)) {
+        (Form::Token, Form::Seconds | Form::Millis | Form::Binary) => RaceId::TokenReadAsStamp,
+        (Form::Binary, Form::Seconds | Form::Millis) => RaceId::BinaryReadAsStamp,
+        (Form::Seconds, Form::Millis) => RaceId::SecondsReadAsMillis,
+        _ if !has("GET") => RaceId::NewerStampWins,
+        _ => RaceId::ClockSkewSteal,
+    })
 }
 
 /// What a value is, as far as foreign readers are concerned.
@@ -160,21 +162,24 @@ fn form(value: &[u8]) -> Form {
     }
 }
 
-fn reason(race: &str, rival: &Hold, newcomer: &str) -> String {
+fn reason(race: Option<RaceId>, rival: &Hold, newcomer: &str) -> String {
     let value = Printable(&rival.value);
+    let Some(race) = race else { return "no documented race explains it".to_owned() };
     match race {
-        "check-then-set" => "both had found no key before either had set it".to_owned(),
-        "get-then-set" => "both had looked before either had written, and a plain SET refuses nobody".to_owned(),
-        "mine-counts-as-free" => {
+        RaceId::CheckThenSet => "both had found no key before either had set it".to_owned(),
+        RaceId::GetThenSet => "both had looked before either had written, and a plain SET refuses nobody".to_owned(),
+        RaceId::MineCountsAsFree => {
             format!("{newcomer} took the value that it had left there as a loser for a lock of its own")
         }
-        "stale-stamp-shortens-lease" => "a loser's stamp had ended the lease early".to_owned(),
-        "token-read-as-stamp" => format!("{newcomer} read the token {value} as a stamp that is over"),
-        "binary-read-as-stamp" => format!("{newcomer} read the eight bytes {value} as a stamp that is over"),
-        "seconds-read-as-millis" => format!("{newcomer} read the seconds {value} as milliseconds"),
-        "newer-stamp-wins" => format!("{newcomer} wrote over the running lease {value} without having looked"),
-        "clock-skew-steal" => format!("to {newcomer} the stamp {value} was over, and by the server's clock it was not"),
-        "taken-without-writing" => "neither has written anything that the other could see".to_owned(),
+        RaceId::StaleStampShortensLease => "a loser's stamp had ended the lease early".to_owned(),
+        RaceId::TokenReadAsStamp => format!("{newcomer} read the token {value} as a stamp that is over"),
+        RaceId::BinaryReadAsStamp => format!("{newcomer} read the eight bytes {value} as a stamp that is over"),
+        RaceId::SecondsReadAsMillis => format!("{newcomer} read the seconds {value} as milliseconds"),
+        RaceId::NewerStampWins => format!("{newcomer} wrote over the running lease {value} without having looked"),
+        RaceId::ClockSkewSteal => {
+            format!("to {newcomer} the stamp {value} was over, and by the server's clock it was not")
+        }
+        RaceId::TakenWithoutWriting => "neither has written anything that the other could see".to_owned(),
         _ => "no documented race explains it".to_owned(),
     }
 }

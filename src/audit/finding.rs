@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::race_id::RaceId;
 use crate::wire::{Key, UnixTime};
 
 /// A race that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The id of the race.
-    pub race: &'static str,
+    /// The race; `None` if two clients hold at once and no documented race explains it.
+    pub race: Option<RaceId>,
     /// The key.
     pub key: Key,
     /// Its database.
@@ -67,7 +68,7 @@ impl fmt::Display for Certainty {
 
 impl Finding {
     /// Makes another race of it: what followed shows which one it was.
-    pub(super) fn becomes(&mut self, race: &'static str, line: Option<u64>, says: String) {
+    pub(super) fn becomes(&mut self, race: Option<RaceId>, line: Option<u64>, says: String) {
         self.race = race;
         self.says = says;
         line.into_iter().for_each(|line| self.shown_by(line));

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::finding::{Certainty, Finding};
+use crate::race_id::RaceId;
 use crate::wire::Key;
 
 /// So many findings, the latest, may still turn out to be another race, or get more lines that show them.
@@ -26,9 +27,9 @@ pub(super) struct Findings {
     /// How many are kept for good.
     settled: usize,
     open: VecDeque<Finding>,
-    groups: HashMap<(&'static str, u32, Key), Group, FxBuildHasher>,
+    groups: HashMap<(Option<RaceId>, u32, Key), Group, FxBuildHasher>,
     /// The races on all keys that are too many to be told apart.
-    elsewhere: BTreeMap<&'static str, Group>,
+    elsewhere: BTreeMap<Option<RaceId>, Group>,
 }
 
 /// Findings of one race.

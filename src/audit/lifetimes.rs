@@ -7,6 +7,7 @@ use super::lock::{Change, Ear, Lock};
 use super::said::Said;
 use super::stamp;
 use crate::legacy::Lifetime;
+use crate::race_id::RaceId;
 use crate::wire::{Printable, Reply, UnixTime};
 
 /// A lease of so many years is none.
@@ -23,7 +24,7 @@ impl Lock {
         if deadline != before && deadline.is_some_and(|deadline| deadline.saturating_since(said.at) > TOO_LONG) {
             self.tell_of_lifetime(
                 ear,
-                "absolute-expire",
+                RaceId::AbsoluteExpire,
                 said,
                 format!(
                     "{} gives the key a time to live of decades: a moment stands where a length belongs",
@@ -52,7 +53,7 @@ impl Lock {
             victim.robbed = Some(ear.findings.next());
             let own = self.holds.iter_mut().find(|hold| hold.client == client);
             own.into_iter().for_each(|own| own.robbed = Some(ear.findings.next()));
-            self.tell_of_lifetime(ear, "late-expire", said, says);
+            self.tell_of_lifetime(ear, RaceId::LateExpire, said, says);
         }
     }
 
@@ -71,7 +72,7 @@ impl Lock {
             ear.shown_by(finding, said.line);
         } else if let Some((next, line)) = &hold.followed_by {
             let says = format!("{} renews at line {} what {next} has held since line {line}", hold.client, said.line);
-            self.tell_of_lifetime(ear, "renewal-too-late", said, says);
+            self.tell_of_lifetime(ear, RaceId::RenewalTooLate, said, says);
         }
     }
 
@@ -81,7 +82,7 @@ impl Lock {
             "the script of {} sets the key and fails at its time to live ({})",
             self.talks[place].client, said.reply
         );
-        self.tell_of_lifetime(ear, "script-half-applied", said, says);
+        self.tell_of_lifetime(ear, RaceId::ScriptHalfApplied, said, says);
     }
 
     /// The talk was refused: perhaps by somebody who will never come back.
@@ -101,12 +102,12 @@ impl Lock {
                     self.here.starved_by = Some(written.line);
                     return;
                 }
-                "token-client-starves"
+                RaceId::TokenClientStarves
             }
             None if is_own && said.at.saturating_since(written.at) > SILENCE => {
                 // It waits for itself: it cannot know that it has won.
                 self.here.starved_by = Some(written.line);
-                "lost-reply-locks-for-ever"
+                RaceId::LostReplyLocksForEver
             }
             None if silence > SILENCE && holder.is_some() && !is_own => self.why_for_ever(ear),
             Some(_) | None => return,
@@ -133,9 +134,9 @@ impl Lock {
         let Some((hold, line)) = cleared else { return false };
         let says = "a loser has removed the time to live, and whoever reads no stamps waits for ever".to_owned();
         match hold.disturbed {
-            Some(disturbed) => ear.becomes(disturbed.finding, "loser-clears-ttl", Some(said.line), says),
+            Some(disturbed) => ear.becomes(disturbed.finding, Some(RaceId::LoserClearsTtl), Some(said.line), says),
             None => {
-                self.tell_of_lifetime(ear, "loser-clears-ttl", said, says);
+                self.tell_of_lifetime(ear, RaceId::LoserClearsTtl, said, says);
                 if let Some(finding) = ear.findings.last_mut() {
                     finding.shown_by(line);
                 }
@@ -151,7 +152,7 @@ impl Lock {
     }
 
     /// Whether those who win this lock give it a time to live by a command of its own.
-    fn why_for_ever(&self, ear: &Ear<'_>) -> &'static str {
+    fn why_for_ever(&self, ear: &Ear<'_>) -> RaceId {
         let kinds: Vec<usize> = self.here.winners.kinds().places().collect();
         let expires = |kind: &usize| {
             ear.grammar.kinds()[*kind].dialect().is_some_and(|dialect| dialect.ttl.claimed != Lifetime::None)
@@ -159,9 +160,9 @@ impl Lock {
         let seen_to_expire =
             self.talks.iter().any(|talk| !talk.kinds.is_empty() && talk.kinds.places().all(|kind| expires(&kind)));
         if seen_to_expire || !kinds.is_empty() && kinds.iter().all(expires) {
-            "crash-before-expire"
+            RaceId::CrashBeforeExpire
         } else {
-            "no-lease-crash"
+            RaceId::NoLeaseCrash
         }
     }
 
@@ -169,7 +170,7 @@ impl Lock {
         self.talk_with(client).map_or(UnixTime::from_nanos(0), |talk| talk.last_at)
     }
 
-    fn tell_of_lifetime(&self, ear: &mut Ear<'_>, race: &'static str, said: &Said, says: String) {
+    fn tell_of_lifetime(&self, ear: &mut Ear<'_>, race: RaceId, said: &Said, says: String) {
         let written = self.here.written.as_ref();
         let mut lines: Vec<u64> = written.map(|written| written.line).into_iter().chain([said.line]).collect();
         lines.sort_unstable();
@@ -178,7 +179,7 @@ impl Lock {
         let clients = sender.map(|talk| talk.client.clone()).into_iter().collect();
         ear.findings.push(Finding {
             more: 0,
-            race,
+            race: Some(race),
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,

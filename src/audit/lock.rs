@@ -16,6 +16,7 @@ use super::said::Said;
 use super::scripts::Script;
 use super::spot::Spot;
 use super::talk::{Overwrote, Talk, Went};
+use crate::race_id::RaceId;
 use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
@@ -51,7 +52,7 @@ impl Ear<'_> {
     }
 
     /// A finding turns out to be another race, if that can still be said of it.
-    pub(super) fn becomes(&mut self, finding: Place, race: &'static str, line: Option<u64>, says: String) {
+    pub(super) fn becomes(&mut self, finding: Place, race: Option<RaceId>, line: Option<u64>, says: String) {
         if let Some(finding) = self.findings.get_mut(finding) {
             finding.becomes(race, line, says);
         }

@@ -9,6 +9,7 @@ use super::lock::{Ear, Lock};
 use super::said::Said;
 use super::stamp;
 use super::talk::Talk;
+use crate::race_id::RaceId;
 use crate::wire::{Printable, Reply, UnixTime};
 
 impl Lock {
@@ -40,7 +41,7 @@ impl Lock {
         let old = overwrote.before.as_ref().map(|before| before.value.clone()).unwrap_or_default();
         let finding = Finding {
             more: 0,
-            race: "loser-moves-lease",
+            race: Some(RaceId::LoserMovesLease),
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
@@ -67,9 +68,9 @@ impl Lock {
     /// Nobody holds, and the loser has left a lock behind.
     fn phantom(&self, ear: &mut Ear<'_>, client: &Arc<str>, looked: Option<(u64, bool)>, said: &Said) {
         let (race, why) = match (looked, &said.reply) {
-            (Some((_, false)), _) => ("phantom-after-nil-get", "its GET had found nothing"),
-            (_, Reply::Nil) => ("phantom-after-release", "the lock had been given back since its GET"),
-            (_, _) => ("equality-loser-phantom", "the lock had been taken, and was over again, since its GET"),
+            (Some((_, false)), _) => (RaceId::PhantomAfterNilGet, "its GET had found nothing"),
+            (_, Reply::Nil) => (RaceId::PhantomAfterRelease, "the lock had been given back since its GET"),
+            (_, _) => (RaceId::EqualityLoserPhantom, "the lock had been taken, and was over again, since its GET"),
         };
         let lines = looked.map(|(line, _)| line).into_iter().chain([said.line]).collect();
         // Without a look it may have been at something else.
@@ -77,7 +78,7 @@ impl Lock {
         let certainty = self.certainty().min(of_talk);
         ear.findings.push(Finding {
             more: 0,
-            race,
+            race: Some(race),
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
@@ -105,14 +106,14 @@ impl Lock {
         let Some(written) = spot.written.as_ref().filter(|written| written.by_loser) else { return };
         let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
         let stands = self.server.holds(&spot.key, at);
-        let told = ear.findings.get_mut(finding).filter(|told| told.race == "loser-moves-lease");
+        let told = ear.findings.get_mut(finding).filter(|told| told.race == Some(RaceId::LoserMovesLease));
         if let (true, true, Some(told)) = (is_later, stands, told) {
             let says = format!(
                 "the winner's lease is over, and {} of the loser {} keeps everybody out beyond it",
                 Printable(&written.value),
                 written.client
             );
-            told.becomes("loser-outlives-winner", line, says);
+            told.becomes(Some(RaceId::LoserOutlivesWinner), line, says);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::hold::Hold;
 use super::lock::{Change, Ear, Lock};
 use super::said::Said;
 use crate::legacy::{Check, Digits, Release};
+use crate::race_id::RaceId;
 use crate::wire::Printable;
 
 impl Lock {
@@ -22,7 +23,7 @@ impl Lock {
         let takes_over = !talk.standing().asking.is_empty() && !talk.holds;
         let victim = victim.filter(|_| !is_own);
         match victim {
-            Some(victim) if takes_over => self.rob(ear, "double-takeover", place, victim, said),
+            Some(victim) if takes_over => self.rob(ear, RaceId::DoubleTakeover, place, victim, said),
             Some(victim) if own.is_some() => {
                 let race = self.way_of_release(place);
                 self.rob(ear, race, place, victim, said);
@@ -51,18 +52,18 @@ impl Lock {
     }
 
     /// How the client came to delete what was not its own.
-    fn way_of_release(&self, place: usize) -> &'static str {
+    fn way_of_release(&self, place: usize) -> RaceId {
         let talk = &self.talks[place];
         let own = self.hold_of(&talk.client).map(|own| &self.holds[own].value);
         match &talk.previous {
-            Some(before) if before.is("TTL") || before.is("PTTL") => "ttl-is-not-ownership",
-            Some(before) if before.is("GET") && before.reads() == own.map(Vec::as_slice) => "check-then-del",
-            Some(before) if before.is("GET") => "later-owner-satisfies-ge",
-            Some(_) | None => "late-unlock",
+            Some(before) if before.is("TTL") || before.is("PTTL") => RaceId::TtlIsNotOwnership,
+            Some(before) if before.is("GET") && before.reads() == own.map(Vec::as_slice) => RaceId::CheckThenDel,
+            Some(before) if before.is("GET") => RaceId::LaterOwnerSatisfiesGe,
+            Some(_) | None => RaceId::LateUnlock,
         }
     }
 
-    fn rob(&mut self, ear: &mut Ear<'_>, race: &'static str, place: usize, victim: usize, said: &Said) {
+    fn rob(&mut self, ear: &mut Ear<'_>, race: RaceId, place: usize, victim: usize, said: &Said) {
         let client = &self.talks[place].client;
         let own = self.hold_of(client).map(|own| &self.holds[own]);
         if let Some(finding) = own.and_then(|own| own.robbed).or(self.holds[victim].robbed) {
@@ -74,7 +75,7 @@ impl Lock {
             return;
         }
         let own = own.map(|hold| hold.line);
-        let looked = self.talks[place].looked().filter(|_| race == "double-takeover").map(|said| said.line);
+        let looked = self.talks[place].looked().filter(|_| race == RaceId::DoubleTakeover).map(|said| said.line);
         let robbed = &mut self.holds[victim];
         robbed.robbed = Some(ear.findings.next());
         let mut lines: Vec<u64> = own.into_iter().chain(looked).chain([robbed.line, said.line]).collect();
@@ -82,7 +83,7 @@ impl Lock {
         lines.dedup();
         ear.findings.push(Finding {
             more: 0,
-            race,
+            race: Some(race),
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,
@@ -107,12 +108,12 @@ impl Lock {
                     written.client,
                     Printable(&written.value)
                 );
-                ear.becomes(disturbed.finding, "loser-blocks-release", Some(said.line), says);
+                ear.becomes(disturbed.finding, Some(RaceId::LoserBlocksRelease), Some(said.line), says);
             }
             (Some(written), _) if written.client == hold.client && deletes_another && self.misses_keys(ear, hold) => {
                 ear.findings.push(Finding {
                     more: 0,
-                    race: "release-misses-key",
+                    race: Some(RaceId::ReleaseMissesKey),
                     key: self.here.key.clone(),
                     database: self.database,
                     at: said.at,
@@ -162,7 +163,7 @@ impl Lock {
         if let Some(look) = look.filter(|look| hold.is_live(look.at) && hold.kinds.places().any(rounds)) {
             let finding = Finding {
                 more: 0,
-                race: "rounded-stamp-misses-release",
+                race: Some(RaceId::RoundedStampMissesRelease),
                 key: self.here.key.clone(),
                 database: self.database,
                 at: look.at,
@@ -191,7 +192,7 @@ impl Lock {
         let lines = [Some(hold.line), next.map(|(_, line)| *line), Some(said.line)].into_iter().flatten().collect();
         ear.findings.push(Finding {
             more: 0,
-            race: "overrun",
+            race: Some(RaceId::Overrun),
             key: self.here.key.clone(),
             database: self.database,
             at: said.at,

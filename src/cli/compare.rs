@@ -11,7 +11,7 @@ use super::link::Link;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
 use super::{failure, page, words};
-use crate::compare::{Course, Percent, Stop, Trouble, Workload};
+use crate::compare::{Percent, RunError, Settings, Stop, Workload};
 use crate::driver::blocking::ReleaseListener;
 use crate::driver::{Error, Wait};
 use crate::lock::Lease;
@@ -103,8 +103,8 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         let told = |elapsed: Duration, acquisitions: u64| {
             progress.tell(number, elapsed, format!("{acquisitions} acquired"));
         };
-        let course = Course { workload: &workload, stop: &end.stop, bells: Some(&bells), progress: &told };
-        let outcome = crate::compare::run(&course, |key, lease| choice.locker(key, lease), || Link::to(&server));
+        let settings = Settings { workload: &workload, stop: &end.stop, listener: Some(&bells), progress: &told };
+        let outcome = crate::compare::run(&settings, |key, lease| choice.locker(key, lease), || Link::to(&server));
         match outcome.map_err(|trouble| failure::of_compare(&server, trouble))? {
             Some(figures) => {
                 has_races |= figures.has_races();
@@ -118,7 +118,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     Ok(if has_races { Exit::No } else { Exit::Yes })
 }
 
-fn unusable(error: RedisError) -> Trouble {
+fn unusable(error: RedisError) -> RunError {
     Error::connection(&Key::from("compare"), error).into()
 }
 

@@ -48,8 +48,8 @@ pub(super) fn of_unknown(server: &Server, unknown: &Unknown) -> Failure {
 }
 
 /// A comparison could not be finished. Its key is its own, and nobody's concern.
-pub(super) fn of_compare(server: &Server, trouble: compare::Trouble) -> Failure {
-    use compare::Trouble as T;
+pub(super) fn of_compare(server: &Server, trouble: compare::RunError) -> Failure {
+    use compare::RunError as T;
     match trouble {
         T::Server(error) => {
             Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.kind(), own_words(&error)))

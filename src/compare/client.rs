@@ -1,14 +1,14 @@
-//! One client: wants the lock, holds it, gives it back, wants it again, until the run is over.
+//! One client of the workload: acquires the lock, works, releases it, and starts again until the run ends.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::ConnectionLike;
 
-use super::course::Track;
-use super::figures::Tally;
-use super::ledger::{Deletion, Entered};
-use super::trouble::Trouble;
+use super::command_log::{Deletion, Logged};
+use super::error::RunError;
+use super::settings::RunClock;
+use super::statistics::ClientTotals;
 use super::witness::Witness;
 use super::workload::Ending;
 use crate::driver::blocking::{Guard, Lock};
@@ -16,110 +16,110 @@ use crate::driver::{Answer, Attempt, host};
 use crate::lock::{Locker, Mode, Refusal};
 use crate::wire::MonoTime;
 
-/// How far a holder that overruns goes past its lease, where nobody takes the lock from it: longer than any dialect's
+/// How long a holder that overruns works past its lease if no other client takes the lock: longer than any dialect's
 /// margin and rounding, which add up to 3 s.
 const OVERRUN_AT_MOST: Duration = Duration::from_secs(4);
 
-/// How often, at the least, a holder that overruns looks whether it has been overtaken.
-const LOOK: Duration = Duration::from_millis(5);
+/// How often a holder that overruns checks whether another client has taken the lock.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// One client.
 pub(super) struct Client<'a, C: ConnectionLike + 'static> {
-    track: &'a Track<'a>,
-    lock: Lock<Entered<C>>,
+    clock: &'a RunClock<'a>,
+    lock: Lock<Logged<C>>,
     deletion: Deletion,
     witness: Witness<C>,
-    /// Readers may be inside together, and each takes only its own entry out.
+    /// Readers may hold at the same time, and each releases only its own entry.
     is_exclusive: bool,
-    tally: Tally,
+    totals: ClientTotals,
 }
 
 impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
-    pub(super) fn new(track: &'a Track<'a>, own: Entered<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
+    pub(super) fn new(clock: &'a RunClock<'a>, own: Logged<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
         let is_exclusive = locker.mode() == Mode::Exclusive;
         let deletion = own.deletion();
         let lock = Lock::new(own, locker);
-        let lock = match track.bells {
-            Some(bells) => lock.hearing(bells),
+        let lock = match clock.listener {
+            Some(listener) => lock.hearing(listener),
             None => lock,
         };
-        Self { track, lock, deletion, witness, is_exclusive, tally: Tally::default() }
+        Self { clock, lock, deletion, witness, is_exclusive, totals: ClientTotals::default() }
     }
 
     /// Competes until the run is over.
-    pub(super) fn compete(mut self) -> Result<Tally, Trouble> {
-        while !self.track.is_over() {
+    pub(super) fn compete(mut self) -> Result<ClientTotals, RunError> {
+        while !self.clock.is_over() {
             let wanted = host::mono();
-            let wait = self.track.workload.wait.clone().for_at_most(self.track.left());
-            match self.lock.acquire_while(&wait, |attempt, pause| !is_unreadable(attempt) && self.track.pause(pause))? {
-                Attempt::Won(guard) if self.track.is_over() => drop(guard),
+            let wait = self.clock.workload.wait.clone().for_at_most(self.clock.left());
+            match self.lock.acquire_while(&wait, |attempt, pause| !is_unreadable(attempt) && self.clock.pause(pause))? {
+                Attempt::Won(guard) if self.clock.is_over() => drop(guard),
                 Attempt::Won(guard) => {
                     self.hold(guard, wanted)?;
                     self.rest();
                 }
-                attempt if is_unreadable(&attempt) => return Err(Trouble::Unreadable(self.lock.key().clone())),
-                Attempt::Held(_) | Attempt::TooLate => self.tally.waits.push(self.track.within(wanted, host::mono())),
+                attempt if is_unreadable(&attempt) => return Err(RunError::Unreadable(self.lock.key().clone())),
+                Attempt::Held(_) | Attempt::TooLate => self.totals.waits.push(self.clock.within(wanted, host::mono())),
                 Attempt::Unknown(unknown) => return Err(unknown.into()),
             }
         }
-        Ok(self.tally)
+        Ok(self.totals)
     }
 
-    fn hold(&mut self, guard: Guard<Entered<C>>, wanted: MonoTime) -> Result<(), Trouble> {
+    fn hold(&mut self, guard: Guard<Logged<C>>, wanted: MonoTime) -> Result<(), RunError> {
         let won = host::mono();
-        self.tally.acquisitions += 1;
-        self.tally.waits.push(won.saturating_since(wanted));
-        self.track.note_acquisition();
+        self.totals.acquisitions += 1;
+        self.totals.waits.push(won.saturating_since(wanted));
+        self.clock.note_acquisition();
         let is_double = self.witness.enter(guard.hold().since.mono)?;
-        self.tally.double_holds += u64::from(is_double && self.is_exclusive);
+        self.totals.double_holds += u64::from(is_double && self.is_exclusive);
 
         let entered = host::mono();
-        let ending = self.track.endings.next(self.track.workload);
+        let ending = self.clock.endings.next(self.clock.workload);
         self.work(ending, &guard, entered)?;
         let is_overtaken = self.witness.leave(entered)?;
-        self.tally.held += self.track.within(won, host::mono());
+        self.totals.held += self.clock.within(won, host::mono());
         self.deletion.forget();
         match ending {
             Ending::InTime | Ending::Overrun => release(guard)?,
             Ending::Crash => guard.abandon(),
         }
         let is_wrong = is_overtaken && self.deletion.has_happened();
-        self.tally.wrong_releases += u64::from(is_wrong && self.is_exclusive);
+        self.totals.wrong_releases += u64::from(is_wrong && self.is_exclusive);
         Ok(())
     }
 
-    /// Works elsewhere, on average as long as under the lock: whoever wants it back at once gets it back, past all who
-    /// wait for their next try.
+    /// Works elsewhere, on average as long as under the lock. A client that tries again at once would acquire before all
+    /// that wait for their next attempt.
     fn rest(&self) {
-        self.track.pause(host::jitter(self.track.workload.hold * 2));
+        self.clock.pause(host::jitter(self.clock.workload.hold * 2));
     }
 
-    /// Works for as long as this hold is to last.
-    fn work(&mut self, ending: Ending, guard: &Guard<Entered<C>>, entered: MonoTime) -> Result<(), Trouble> {
-        let hold = self.track.workload.hold;
+    /// Works under the lock until this hold is to end.
+    fn work(&mut self, ending: Ending, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
+        let hold = self.clock.workload.hold;
         match ending {
             Ending::InTime | Ending::Crash => {
-                self.track.pause(hold);
+                self.clock.pause(hold);
             }
             Ending::Overrun => {
                 self.overrun(guard, entered)?;
-                // Half a hold later whoever took over is still inside: that is when a wrong release does harm.
-                self.track.pause(hold / 2);
+                // Half a hold later the client that took over is still inside: then a wrong release does harm.
+                self.clock.pause(hold / 2);
             }
         }
         Ok(())
     }
 
-    /// Works on past the lease, until somebody has taken over.
-    fn overrun(&mut self, guard: &Guard<Entered<C>>, entered: MonoTime) -> Result<(), Trouble> {
+    /// Works on past the lease until another client has taken the lock.
+    fn overrun(&mut self, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
         let until = guard.hold().valid_until().saturating_add(OVERRUN_AT_MOST);
-        self.track.pause(guard.left());
-        while !self.track.is_over() && host::mono() < until {
+        self.clock.pause(guard.left());
+        while !self.clock.is_over() && host::mono() < until {
             if self.witness.overtaken(entered)? {
                 break;
             }
-            // Often enough to notice while whoever took over is still inside.
-            self.track.pause((self.track.workload.hold / 4).clamp(Duration::from_millis(1), LOOK));
+            // Often enough to notice while the client that took over is still inside.
+            self.clock.pause((self.clock.workload.hold / 4).clamp(Duration::from_millis(1), CHECK_INTERVAL));
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ fn is_unreadable<G>(attempt: &Attempt<G>) -> bool {
     matches!(attempt, Attempt::Held(held) if held.reason == Refusal::Unreadable)
 }
 
-/// How it ended is the client's opinion: the ledger has what Redis said.
-fn release<C: ConnectionLike + 'static>(guard: Guard<C>) -> Result<(), Trouble> {
+/// Releases. The log records whether Redis deleted a key; the client's own view of the outcome is not used.
+fn release<C: ConnectionLike + 'static>(guard: Guard<C>) -> Result<(), RunError> {
     match guard.release()? {
         Answer::Known(_) => Ok(()),
         Answer::Unknown(unknown) => Err(unknown.into()),

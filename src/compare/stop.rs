@@ -1,11 +1,11 @@
-//! A signal that ends a run before its time, and cuts every pause in it short.
+//! A signal that stops a run early and ends every pause in it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::driver::host;
 
-/// A signal that ends a run before its time. Once given it stays given.
+/// A signal that stops a run early. It cannot be reset.
 #[derive(Debug, Default)]
 pub struct Stop {
     given: Mutex<bool>,
@@ -13,12 +13,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Not given yet.
+    /// A signal that has not been given.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives it.
+    /// Gives the signal.
     pub fn give(&self) {
         *self.given() = true;
         self.changed.notify_all();
@@ -29,7 +29,7 @@ impl Stop {
         *self.given()
     }
 
-    /// Lets that much time pass, less if the signal is given.
+    /// Sleeps for `length`, or until the signal is given.
     pub(super) fn pause(&self, length: Duration) {
         let until = host::mono().saturating_add(length);
         let mut given = self.given();
@@ -43,7 +43,7 @@ impl Stop {
     }
 
     fn given(&self) -> MutexGuard<'_, bool> {
-        // A bool is sound whoever panicked.
+        // A bool is valid even after a panic.
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,18 +1,18 @@
-//! The witness: who is inside, as Redis itself counts it, on connections and a key that the locks know nothing of.
+//! The witness: counts in Redis which clients are inside, on connections and a key that the locks do not use.
 //!
-//! # Why it never counts too much
+//! # Why it never overcounts
 //!
-//! **Double holds.** A holder is counted in after it was told that it has the lock, and out before it begins to give it
-//! back. So it is inside only while it believes to hold, and when the count is above one there is a moment at which two
-//! clients believed so. Two holds that overlap only while their news travels are not counted.
+//! **Double holds.** A holder enters after it has learned that it won, and leaves before it starts to release. So it is
+//! inside only while it believes that it holds the lock. If the count is above one, two clients believed so at the same
+//! time. Two holds that overlap only while the replies travel are not counted.
 //!
-//! **Wrong releases.** On going in, a holder leaves the moment at which its winning try *began*; the witness keeps the
-//! latest of them. A holder that leaves reads it. If it is later than the moment at which this holder had gone in, then
-//! somebody else has begun a try after that, won it and gone in: it has taken the lock over, and what is in the key now
-//! is not this holder's. A release to which Redis answers that it has deleted something then has deleted what others
-//! rely on. The order in which holders go in would not be enough: one that won long ago can be late to go in, and would
-//! make the rightful release of its successor look wrong. Whoever goes in between the reading and the release is missed;
-//! nothing is made up.
+//! **Wrong releases.** When a holder enters, it stores the moment at which its winning attempt *began*; the witness keeps
+//! the latest. A holder that leaves reads it. If it is later than the moment at which this holder entered, another client
+//! has started an attempt since, won it and entered: that client has taken the lock over, and the key no longer belongs to
+//! this holder. If Redis then replies to the release that it deleted a key, it deleted another client's lock. The order in
+//! which holders enter would not be enough: a client that won long ago can be late to enter, and would make the correct
+//! release of its successor look wrong. A client that enters between the reading and the release is missed, so the count
+//! can be too low and is never too high.
 //!
 //! All moments are readings of one monotonic clock, because all clients of a run live in one process.
 
@@ -34,7 +34,7 @@ pub(super) struct Witness<C> {
 }
 
 impl<C: ConnectionLike> Witness<C> {
-    /// How long the witness' key outlives a run that dies.
+    /// How long the key of the witness outlives a run that crashes.
     const MEMORY: Duration = Duration::from_secs(3600);
 
     /// The witness of the run that began at `origin`.
@@ -42,7 +42,7 @@ impl<C: ConnectionLike> Witness<C> {
         Self { connection, key, origin }
     }
 
-    /// A holder goes in whose winning try began at `since`: whether somebody else is inside.
+    /// Enters a holder whose winning attempt began at `since`; returns whether another client is inside.
     pub(super) fn enter(&mut self, since: MonoTime) -> Result<bool, Error> {
         let began = self.micros(since).to_string();
         let memory = Self::MEMORY.as_millis().to_string();
@@ -50,13 +50,13 @@ impl<C: ConnectionLike> Witness<C> {
         Ok(inside > 1)
     }
 
-    /// A holder goes out that had gone in by `entered`: whether somebody has taken the lock over since.
+    /// Removes a holder that had entered by `entered`; returns whether another client has taken the lock since.
     pub(super) fn leave(&mut self, entered: MonoTime) -> Result<bool, Error> {
         let latest = self.ask(|redis, key| int(redis, &LEAVE, key, &[]))?;
         Ok(latest > self.micros(entered))
     }
 
-    /// Whether somebody has taken the lock over from the holder that had gone in by `entered`.
+    /// Whether another client has taken the lock from the holder that had entered by `entered`.
     pub(super) fn overtaken(&mut self, entered: MonoTime) -> Result<bool, Error> {
         let command = |key: &Key| Command::new("HGET").arg(key).arg("latest");
         let latest = self.ask(|redis, key| match redis.send(command(key))? {
@@ -67,7 +67,7 @@ impl<C: ConnectionLike> Witness<C> {
         Ok(latest.is_some_and(|latest: i64| latest > self.micros(entered)))
     }
 
-    /// Deletes what the locks of this run have left, and then itself.
+    /// Deletes the keys of this run's locks, and then its own key.
     pub(super) fn clean_up(mut self, locks: &[Key]) -> Result<(), Error> {
         for lock in locks {
             self.ask(|redis, _| redis.del(lock))?;
@@ -81,7 +81,7 @@ impl<C: ConnectionLike> Witness<C> {
         answer.map_err(|interrupted| Error::because(key, interrupted.cause))
     }
 
-    /// Rounded down, `since` as well as `entered`: two within one microsecond count as simultaneous, not as later.
+    /// Microseconds since the origin, rounded down: two moments within one microsecond count as simultaneous.
     fn micros(&self, moment: MonoTime) -> i64 {
         i64::try_from(moment.saturating_since(self.origin).as_micros()).unwrap_or(i64::MAX)
     }

@@ -1,4 +1,4 @@
-//! What the clients do: the same under every protocol.
+//! The work that the clients do, the same under every protocol.
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,18 +7,18 @@ use std::time::Duration;
 use crate::driver::Wait;
 use crate::lock::Lease;
 
-/// What the clients do: the same under every protocol.
+/// The work that the clients do, the same under every protocol.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// How many compete, each on a connection and a thread of its own.
+    /// How many clients compete, each on its own connection and thread.
     pub clients: usize,
-    /// For how long.
+    /// How long they compete.
     pub length: Duration,
-    /// How long each holder works, and on average rests afterwards.
+    /// How long each holder works, and rests afterwards on average.
     pub hold: Duration,
-    /// For how long each asks to hold.
+    /// The lease of each acquisition.
     pub lease: Lease,
-    /// How to wait for a lock that is held; its limits are those of the run.
+    /// How to wait for a held lock; the end of the run limits it.
     pub wait: Wait,
     /// The share of holds that outlast their lease.
     pub overrun: Percent,
@@ -26,13 +26,13 @@ pub struct Workload {
     pub crash: Percent,
 }
 
-/// A share of a hundred.
+/// A percentage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Percent(u8);
 
 impl Percent {
-    /// Whether the hold of this number, counted from 0, is one of the share. The share is spread evenly: no run of one
-    /// workload has more mishaps than another.
+    /// Whether hold number `number`, counted from 0, belongs to this share. The share is spread evenly, so all runs of one
+    /// workload have the same number of mishaps.
     fn includes(self, number: u64) -> bool {
         let share = u64::from(self.0);
         // Half a step aside, so that a share of 1 % does not wait for the hundredth hold.
@@ -63,18 +63,18 @@ pub(super) enum Ending {
     Crash,
 }
 
-/// Deals the endings out to all the holds of one run.
+/// Assigns the endings to the holds of one run.
 #[derive(Debug, Default)]
 pub(super) struct Endings {
-    dealt: AtomicU64,
+    assigned: AtomicU64,
 }
 
 impl Endings {
     pub(super) fn next(&self, workload: &Workload) -> Ending {
-        let number = self.dealt.fetch_add(1, Ordering::Relaxed);
+        let number = self.assigned.fetch_add(1, Ordering::Relaxed);
         match () {
             () if workload.crash.includes(number) => Ending::Crash,
-            // The two shares are dealt a hold apart, so that equal ones do not hide each other.
+            // The two shares are offset by one hold, so that equal shares do not hide each other.
             () if workload.overrun.includes(number + 1) => Ending::Overrun,
             () => Ending::InTime,
         }
@@ -82,7 +82,7 @@ impl Endings {
 }
 
 #[test]
-fn a_share_is_dealt_exactly_and_evenly() {
+fn a_share_is_spread_exactly_and_evenly() {
     for share in [0, 1, 7, 33, 50, 99, 100] {
         let of = |numbers: std::ops::Range<u64>| numbers.filter(|number| Percent(share).includes(*number)).count();
         assert_eq!(of(0..1000), usize::from(share) * 10, "{share} % of 1000");
@@ -91,7 +91,7 @@ fn a_share_is_dealt_exactly_and_evenly() {
 }
 
 #[test]
-fn shares_as_people_write_them() {
+fn percentages_are_parsed_with_and_without_their_sign() {
     assert_eq!("5".parse(), Ok(Percent(5)));
     assert_eq!("5%".parse(), Ok(Percent(5)));
     for typed in ["", "-1", "101", "5.5", "%", "many"] {

@@ -33,6 +33,8 @@ pub struct AuditReport {
     all: bool,
 }
 
+/// What a double hold is called that no documented race explains.
+const UNEXPLAINED: &str = "unexplained double hold";
 /// So many locks are shown unless all are asked for.
 const SHOWN: usize = 20;
 
@@ -58,7 +60,8 @@ impl AuditReport {
         let mut text = String::new();
         for found in &self.findings {
             let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
-            let Found { race, at, certainty, says, more, .. } = found;
+            let race = found.race.unwrap_or(UNEXPLAINED);
+            let Found { at, certainty, says, more, .. } = found;
             let key = place(&found.key, found.database);
             if *more > 0 {
                 let _ = writeln!(text, "… and {} more {race}", commas(*more));

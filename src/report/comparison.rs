@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::{Report, table};
-use crate::compare::Figures;
+use crate::compare::Statistics;
 
 /// Several protocols under one workload.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,19 +31,19 @@ pub struct Compared {
 
 impl Comparison {
     /// Adds what came out under `protocol`.
-    pub fn add(&mut self, protocol: String, figures: &Figures) {
+    pub fn add(&mut self, protocol: String, statistics: &Statistics) {
         self.0.push(Compared {
             protocol,
-            acquisitions: figures.acquisitions,
-            seconds: thousandths(figures.elapsed.as_secs_f64()),
-            per_second: thousandths(figures.per_second()),
-            wait_p50_ms: figures.wait_p50.map(millis),
-            wait_p99_ms: figures.wait_p99.map(millis),
-            wait_p99_of_ideal: figures.wait_p99_of_ideal.map(thousandths),
-            commands_per_acquisition: figures.commands_per_acquisition.map(thousandths),
-            double_holds: figures.double_holds,
-            wrong_releases: figures.wrong_releases,
-            busy_ratio: thousandths(figures.busy_ratio),
+            acquisitions: statistics.acquisitions,
+            seconds: thousandths(statistics.elapsed.as_secs_f64()),
+            per_second: thousandths(statistics.per_second()),
+            wait_p50_ms: statistics.wait_p50.map(millis),
+            wait_p99_ms: statistics.wait_p99.map(millis),
+            wait_p99_of_ideal: statistics.wait_p99_of_ideal.map(thousandths),
+            commands_per_acquisition: statistics.commands_per_acquisition.map(thousandths),
+            double_holds: statistics.double_holds,
+            wrong_releases: statistics.wrong_releases,
+            busy_ratio: thousandths(statistics.busy_ratio),
         });
     }
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn two() -> Comparison {
-        let calm = Figures {
+        let calm = Statistics {
             acquisitions: 120,
             elapsed: Duration::from_secs(5),
             wait_p50: Some(Duration::from_micros(1_250)),
@@ -117,7 +117,7 @@ mod tests {
             wrong_releases: 0,
             busy_ratio: 0.5,
         };
-        let starved = Figures {
+        let starved = Statistics {
             acquisitions: 0,
             wait_p50: None,
             wait_p99: None,

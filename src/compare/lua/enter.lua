@@ -1,8 +1,8 @@
--- A holder goes in.
--- KEYS[1]  the witness of one run: a hash of `inside` and `latest`
--- ARGV[1]  when the holder's winning try began, in microseconds of the run's own clock
--- ARGV[2]  for how many milliseconds the witness outlives a run that dies
--- Answers how many are inside now, this one included.
+-- Enters a holder.
+-- KEYS[1]  the witness of one run, a hash with the fields `inside` and `latest`
+-- ARGV[1]  when the holder's winning attempt began, in microseconds of the run's clock
+-- ARGV[2]  how long the witness outlives a run that crashes, in milliseconds
+-- Returns the number of holders inside, this one included.
 local inside = redis.call('HINCRBY', KEYS[1], 'inside', 1)
 local latest = redis.call('HGET', KEYS[1], 'latest')
 if not latest or tonumber(latest) < tonumber(ARGV[1]) then

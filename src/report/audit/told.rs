@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::audit::{Finding, Lengths, LockSummary, Speaker, SteppedBack, Tally};
+use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
 use crate::wire::Printable;
 
@@ -59,7 +60,8 @@ impl Spoke {
 /// One race that happened.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Found {
-    pub(super) race: &'static str,
+    /// `null` if two clients hold at once and no documented race explains it.
+    pub(super) race: Option<&'static str>,
     pub(super) key: String,
     pub(super) database: u32,
     pub(super) at: String,
@@ -106,7 +108,7 @@ impl Locked {
 impl Found {
     pub(super) fn of(finding: Finding) -> Self {
         Self {
-            race: finding.race,
+            race: finding.race.map(RaceId::name),
             key: finding.key.to_string(),
             database: finding.database,
             at: iso8601(finding.at),

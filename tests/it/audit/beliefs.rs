@@ -8,6 +8,7 @@ use lockshift::explore::{
 };
 use lockshift::lock::Lease;
 use lockshift::protocols;
+use lockshift::race_id::RaceId;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -122,7 +123,8 @@ pub(super) fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
 /// Nothing but overruns where nothing else went wrong.
 pub(super) fn no_false_alarm(audit: &Audit, truth: &Truth) -> Result<(), String> {
     let beyond_doubt = audit.findings.iter().filter(|finding| finding.certainty > Certainty::Possible);
-    let alarms: Vec<_> = beyond_doubt.map(|finding| finding.race).filter(|race| *race != "overrun").collect();
+    let alarms: Vec<_> =
+        beyond_doubt.map(|finding| finding.race).filter(|race| *race != Some(RaceId::Overrun)).collect();
     match truth.broken.is_empty() && !truth.robbed && !alarms.is_empty() {
         true => Err(format!("nothing was broken, and yet {alarms:?}")),
         false => Ok(()),

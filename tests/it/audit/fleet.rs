@@ -7,6 +7,7 @@ use lockshift::explore::{Action, Actor, Bounds, Client, Content, Doing, Grain, P
 use lockshift::legacy::{Candidate, Claim, Dialect, Lifetime, Moment, Release, Takeover};
 use lockshift::lock::{Hold, Lease, Locker};
 use lockshift::protocols::{self, Choice};
+use lockshift::race_id::RaceId;
 use lockshift::wire::{MonoTime, Reply};
 use proptest::prelude::*;
 
@@ -36,7 +37,7 @@ pub(super) struct Truth {
     /// for nobody knows how long.
     pub(super) is_hidden: bool,
     /// The races that a client of this fleet runs into by itself.
-    pub(super) inherent: Vec<&'static str>,
+    pub(super) inherent: Vec<RaceId>,
 }
 
 /// One acquisition. Moments are ticks.
@@ -271,7 +272,7 @@ fn gives_life(dialect: &Dialect) -> bool {
 }
 
 /// The races that a client runs into with nobody else about.
-fn inherent(protocol: &str) -> Vec<&'static str> {
+fn inherent(protocol: &str) -> Vec<RaceId> {
     let Some(dialect) = protocols::find(protocol).ok().and_then(protocols::Protocol::dialect) else {
         return Vec::new();
     };
@@ -279,7 +280,10 @@ fn inherent(protocol: &str) -> Vec<&'static str> {
     let by_moment = [ttl.claimed, ttl.taken, ttl.refused].contains(&Lifetime::ExpireByMoment);
     let misses_key = dialect.release == Release::DelSerializedKey;
     let writes_back = dialect.candidate == Candidate::AsRead;
-    let races =
-        [(by_moment, "absolute-expire"), (misses_key, "release-misses-key"), (writes_back, "stamp-written-back")];
+    let races = [
+        (by_moment, RaceId::AbsoluteExpire),
+        (misses_key, RaceId::ReleaseMissesKey),
+        (writes_back, RaceId::StampWrittenBack),
+    ];
     races.into_iter().filter(|(has, _)| *has).map(|(_, race)| race).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use lockshift::audit::SteppedBack;
+use lockshift::race_id::RaceId;
 
 use super::written::audit;
 
@@ -30,7 +31,7 @@ fn a_race_that_happens_all_the_time_is_told_a_few_times_and_counted() {
     (0..6_000).for_each(|round| race(&mut text, 100 * round, "lock"));
     let audit = audit(&text);
     let more: Vec<u64> = audit.findings.iter().map(|finding| finding.more).collect();
-    assert!(audit.findings.iter().all(|finding| finding.race == "token-read-as-stamp"));
+    assert!(audit.findings.iter().all(|finding| finding.race == Some(RaceId::TokenReadAsStamp)));
     assert_eq!(more, [vec![0; 8], vec![6_000 - TOLD]].concat());
     let last = audit.findings.last().unwrap();
     assert_eq!(*last.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is told");

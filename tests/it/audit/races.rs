@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use lockshift::race_id::RaceId;
 use lockshift::races;
 
 use super::written::Before::{self, ARound, Nothing};
@@ -62,6 +63,13 @@ const TOLD: &[(&str, Before, Then, &[&str])] = &[
 ];
 
 #[test]
+fn every_id_of_a_race_is_in_the_catalogue() {
+    let ids: Vec<_> = races::catalogue().map(|race| race.id).collect();
+    let known: Vec<_> = RaceId::ALL.iter().map(|race| race.name()).collect();
+    assert_eq!(ids, known);
+}
+
+#[test]
 fn each_race_is_found_in_its_trace_and_no_other() {
     let ids: Vec<_> = races::catalogue().map(|race| race.id).collect();
     let told: Vec<_> = TOLD.iter().map(|(id, ..)| *id).collect();
@@ -73,7 +81,7 @@ fn each_race_is_found_in_its_trace_and_no_other() {
         let (scene, actions) = continued(&race.cast.scene(), &found.actions, *then);
         let text = rounds(&scene, *before) + &monitored(&scene.narrate(race.violates, &actions));
         let audit = audit(&text);
-        let told: Vec<_> = audit.findings.iter().map(|finding| finding.race).collect();
+        let told: Vec<_> = audit.findings.iter().map(|finding| finding.race.map_or("none", RaceId::name)).collect();
         if told != *expected {
             wrong.push(format!("{id}: {told:?} for {expected:?}\n{:#?}\n{text}", audit.findings));
         }

@@ -8,6 +8,7 @@ use lockshift::driver::Attempt;
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::lock::Lease;
 use lockshift::protocols::{Choice, Generation, Protocol, catalogue, find};
+use lockshift::race_id::RaceId;
 use lockshift::wire::Key;
 use redis::Connection;
 
@@ -103,11 +104,11 @@ impl Truth {
 const ALSO: &[(&str, &str)] = &[("redlock", "token")];
 
 /// What is wrong with a protocol whoever speaks it, and is found as often as it is acquired.
-const FLAWED: &[(&str, &str)] = &[
-    ("php-getset-absolute-expire", "absolute-expire"),
-    ("php7-getset-absolute-expire", "absolute-expire"),
-    ("retools-absolute-expire", "absolute-expire"),
-    ("spring-redis-callback", "release-misses-key"),
+const FLAWED: &[(&str, RaceId)] = &[
+    ("php-getset-absolute-expire", RaceId::AbsoluteExpire),
+    ("php7-getset-absolute-expire", RaceId::AbsoluteExpire),
+    ("retools-absolute-expire", RaceId::AbsoluteExpire),
+    ("spring-redis-callback", RaceId::ReleaseMissesKey),
 ];
 
 /// Those who give back by saying nothing: the key's time to live ends.
@@ -116,18 +117,19 @@ const SILENT: &[&str] = &["l2met"];
 /// What is wrong with the audit of what these have said.
 fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
     let Truth { spoken: Spoken { protocol, written, .. }, keys, acquired, left } = truth;
-    let of = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| name == written).map(|(_, it)| *it);
+    let also = ALSO.iter().find(|(name, _)| name == written).map(|(_, it)| *it);
+    let flaw = FLAWED.iter().find(|(name, _)| name == written).map(|(_, race)| Some(*race));
     let lock = audit.locks.iter().find(|lock| keys.contains(&lock.key));
     let names = lock.map(|lock| lock.dialects.clone()).unwrap_or_default();
     let is_named = match written.starts_with("bridge:") {
         true => names.iter().all(|name| name.starts_with("bridge:")),
-        false => names.iter().any(|name| name == of(ALSO).unwrap_or(protocol.name())),
+        false => names.iter().any(|name| name == also.unwrap_or(protocol.name())),
     };
     let tallied = lock.map(|lock| (lock.tally.acquisitions, lock.tally.releases));
     let left = if SILENT.contains(&written.as_str()) { 0 } else { *left };
     let races: Vec<_> =
         audit.findings.iter().filter(|found| keys.contains(&found.key)).map(|found| found.race).collect();
-    let expected: Vec<_> = of(FLAWED).into_iter().flat_map(|race| (0..*acquired).map(move |_| race)).collect();
+    let expected: Vec<_> = flaw.into_iter().flat_map(|race| (0..*acquired).map(move |_| race)).collect();
     let is_well = tallied == Some((*acquired, left)) && races == expected && is_named;
     (!is_well).then(|| format!("{}: {tallied:?} for {acquired} and {left}, {races:?}, {names:?}", keys[0]))
 }

@@ -3,6 +3,7 @@
 use lockshift::audit::{Audit, Certainty, Episode};
 use lockshift::legacy::{Clock, Keys};
 use lockshift::protocols;
+use lockshift::race_id::RaceId;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -77,9 +78,13 @@ fn no_false_alarm(audit: &Audit, truth: &Truth) -> Checked {
     let false_ones = audit.findings.iter().filter(|finding| finding.certainty > Certainty::Possible).filter(
         |finding| !match finding.race {
             // Whoever takes back a try of which it heard nothing may be too late with that, too.
-            "overrun" => truth.late || truth.unheard > 0,
-            "absolute-expire" | "release-misses-key" | "stamp-written-back" => truth.inherent.contains(&finding.race),
-            race if race.contains("phantom") || race.contains("loser") => truth.overwrote || truth.hurried,
+            Some(RaceId::Overrun) => truth.late || truth.unheard > 0,
+            Some(race @ (RaceId::AbsoluteExpire | RaceId::ReleaseMissesKey | RaceId::StampWrittenBack)) => {
+                truth.inherent.contains(&race)
+            }
+            Some(race) if race.name().contains("phantom") || race.name().contains("loser") => {
+                truth.overwrote || truth.hurried
+            }
             _ => truth.double || truth.robbed || truth.overwrote || truth.hurried,
         },
     );

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::compare::{Course, Figures, Percent, Stop, Workload, run};
+use lockshift::compare::{Percent, Settings, Statistics, Stop, Workload, run};
 use lockshift::driver::Wait;
 use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
 use lockshift::wire::{Expiry, Key, Set, Transcript, Turn};
@@ -171,7 +171,7 @@ impl Locker for NoExclusion {
     }
 }
 
-fn figures(server: &Server, clients: usize, crash: &str) -> Figures {
+fn figures(server: &Server, clients: usize, crash: &str) -> Statistics {
     let workload = Workload {
         clients,
         length: Duration::from_millis(500),
@@ -181,7 +181,7 @@ fn figures(server: &Server, clients: usize, crash: &str) -> Figures {
         overrun: Percent::default(),
         crash: crash.parse().unwrap(),
     };
-    let course = Course { workload: &workload, stop: &Stop::new(), bells: None, progress: &|_, _| {} };
+    let course = Settings { workload: &workload, stop: &Stop::new(), listener: None, progress: &|_, _| {} };
     let protocol = |key, lease| Arc::new(NoExclusion { key, lease }) as Arc<dyn Locker>;
     run(&course, protocol, || server.client().get_connection()).unwrap().expect("nobody stopped it")
 }

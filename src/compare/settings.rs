@@ -1,4 +1,4 @@
-//! What the runs of one comparison have in common, and the clock over one of them.
+//! The settings that all runs of one comparison share, and the clock of one run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,34 +9,34 @@ use crate::driver::blocking::ReleaseListener;
 use crate::driver::host;
 use crate::wire::MonoTime;
 
-/// What the runs of one comparison have in common.
-pub struct Course<'a> {
-    /// What the clients do.
+/// The settings that all runs of one comparison share.
+pub struct Settings<'a> {
+    /// The work that the clients do.
     pub workload: &'a Workload,
-    /// Ends it early.
+    /// Stops the comparison early.
     pub stop: &'a Stop,
-    /// What all clients hear releases with, as in one program that has them all.
-    pub bells: Option<&'a ReleaseListener>,
-    /// Is told, ten times a second, how long the run has lasted and how often the lock was acquired.
+    /// The release listener that all clients share, as in one program.
+    pub listener: Option<&'a ReleaseListener>,
+    /// Called ten times a second with the time since the start and the number of acquisitions.
     pub progress: &'a dyn Fn(Duration, u64),
 }
 
-/// A run under way, as its clients see it.
-pub(super) struct Track<'a> {
+/// The clock of one run, shared by its clients.
+pub(super) struct RunClock<'a> {
     stop: &'a Stop,
     pub(super) workload: &'a Workload,
-    pub(super) bells: Option<&'a ReleaseListener>,
+    pub(super) listener: Option<&'a ReleaseListener>,
     pub(super) endings: Endings,
     began: MonoTime,
     acquisitions: AtomicU64,
 }
 
-impl<'a> Track<'a> {
-    pub(super) fn new(course: &Course<'a>) -> Self {
+impl<'a> RunClock<'a> {
+    pub(super) fn new(settings: &Settings<'a>) -> Self {
         Self {
-            stop: course.stop,
-            workload: course.workload,
-            bells: course.bells,
+            stop: settings.stop,
+            workload: settings.workload,
+            listener: settings.listener,
             endings: Endings::default(),
             began: host::mono(),
             acquisitions: AtomicU64::new(0),
@@ -48,28 +48,28 @@ impl<'a> Track<'a> {
         self.began
     }
 
-    /// Ends the run early.
+    /// Stops the run early.
     pub(super) fn stop(&self) {
         self.stop.give();
     }
 
-    /// How long the run still lasts.
+    /// The time that remains of the run.
     pub(super) fn left(&self) -> Duration {
         self.ends_at().saturating_since(host::mono())
     }
 
-    /// Whether the run is over, by time or by the signal.
+    /// Whether the run has ended, by time or because it was stopped.
     pub(super) fn is_over(&self) -> bool {
         self.stop.is_given() || self.left().is_zero()
     }
 
-    /// Lets that much time pass, but not beyond the end: whether the run goes on.
+    /// Sleeps for `length` or until the end of the run; returns whether the run goes on.
     pub(super) fn pause(&self, length: Duration) -> bool {
         self.stop.pause(length.min(self.left()));
         !self.is_over()
     }
 
-    /// What of the time between these moments lies within the run.
+    /// The part of the time from `from` to `to` that lies within the run.
     pub(super) fn within(&self, from: MonoTime, to: MonoTime) -> Duration {
         to.min(self.ends_at()).saturating_since(from)
     }
@@ -78,12 +78,12 @@ impl<'a> Track<'a> {
         self.acquisitions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How long the run has lasted.
+    /// The time since the run began.
     pub(super) fn elapsed(&self) -> Duration {
         host::mono().saturating_since(self.began).min(self.workload.length)
     }
 
-    /// How often the lock was acquired until now.
+    /// The number of acquisitions so far.
     pub(super) fn acquisitions(&self) -> u64 {
         self.acquisitions.load(Ordering::Relaxed)
     }
