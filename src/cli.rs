@@ -6,11 +6,11 @@ mod audit;
 mod compare;
 mod completions;
 mod dry_run;
-mod everywhere;
 mod exit;
 mod explore;
 mod failure;
 mod file;
+mod global_options;
 mod inspect;
 mod keys;
 mod link;
@@ -28,6 +28,7 @@ mod scan;
 mod server;
 mod signals;
 mod states;
+mod supervise;
 mod trace;
 mod wires;
 mod words;
@@ -37,35 +38,36 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Mode};
-use everywhere::Everywhere;
 use exit::{Exit, Failure};
+use global_options::GlobalOptions;
 
 /// Runs what was typed, and ends with the exit status that `lockshift --help` lists.
 pub fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
-    let Args { everywhere, mode } = Args::parse();
-    match begin(mode, &everywhere) {
+    let Args { global, mode } = Args::parse();
+    match begin(mode, &global) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.tell().into(),
     }
 }
 
 /// The modes, and who runs them.
-fn begin(mode: Mode, everywhere: &Everywhere) -> Result<Exit, Failure> {
+fn begin(mode: Mode, global: &GlobalOptions) -> Result<Exit, Failure> {
     match mode {
-        Mode::Run(args) => run::run(&args, everywhere),
-        Mode::Inspect(args) => inspect::run(&args, everywhere),
-        Mode::Scan(args) => scan::run(&args, everywhere),
-        Mode::Compare(args) => compare::run(&args, everywhere),
-        Mode::Races(args) => races::run(&args, everywhere),
-        Mode::Explore(args) => explore::run(&args, everywhere),
-        Mode::Matrix(args) => matrix::run(&args, everywhere),
-        Mode::Plan(args) => plan::run(&args, everywhere),
-        Mode::Record(args) => record::run(&args, everywhere),
-        Mode::Audit(args) => audit::run(&args, everywhere),
-        Mode::DryRun(args) => dry_run::run(&args, everywhere),
-        Mode::Protocols(args) => protocols::run(&args, everywhere),
+        Mode::Run(args) => run::run(&args, global),
+        Mode::Inspect(args) => inspect::run(&args, global),
+        Mode::Scan(args) => scan::run(&args, global),
+        Mode::Compare(args) => compare::run(&args, global),
+        Mode::Races(args) => races::run(&args, global),
+        Mode::Explore(args) => explore::run(&args, global),
+        Mode::Matrix(args) => matrix::run(&args, global),
+        Mode::Plan(args) => plan::run(&args, global),
+        Mode::Record(args) => record::run(&args, global),
+        Mode::Audit(args) => audit::run(&args, global),
+        Mode::DryRun(args) => dry_run::run(&args, global),
+        Mode::Protocols(args) => protocols::run(&args, global),
         Mode::Completions(args) => completions::run(&args, Args::command()),
         Mode::Man(args) => man::run(&args, Args::command()),
+        Mode::Supervise(args) => supervise::run(&args),
     }
 }

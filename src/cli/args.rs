@@ -2,9 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use super::everywhere::Everywhere;
+use super::global_options::GlobalOptions;
 use super::{
     audit, compare, completions, dry_run, explore, inspect, man, matrix, plan, protocols, races, record, run, scan,
+    supervise,
 };
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
@@ -12,7 +13,7 @@ use super::{
 #[command(name = "lockshift", version, propagate_version = true, max_term_width = 100, after_help = AFTER)]
 pub(super) struct Args {
     #[command(flatten)]
-    pub(super) everywhere: Everywhere,
+    pub(super) global: GlobalOptions,
     #[command(subcommand)]
     pub(super) mode: Mode,
 }
@@ -34,6 +35,7 @@ pub(super) enum Mode {
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Supervise(supervise::Args),
 }
 
 const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -50,6 +52,7 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   2  what was typed makes no sense
   3  the server or the input cannot be used
   4  the outcome is unknown: a reply was lost
+  5  the lock was lost, or about to be, while the command under it ran
 
 RUST_LOG=lockshift=debug tells more on standard error.";
 

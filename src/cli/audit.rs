@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::page;
 use super::trace::{self, Input};
 use crate::audit::Auditor;
@@ -31,14 +31,14 @@ pub(super) struct Args {
 }
 
 /// Reads, and shows what it found.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let begin = host::mono();
     let mut auditor = Auditor::new();
     trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
     let audit = auditor.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audit.findings.is_empty() { Exit::Yes } else { Exit::No };
-    page::print(&AuditReport::of(audit, took, args.all), everywhere)?;
+    page::print(&AuditReport::of(audit, took, args.all), global)?;
     Ok(exit)
 }
 

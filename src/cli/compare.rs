@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use redis::RedisError;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::link::Link;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
@@ -88,8 +88,8 @@ impl Waiting {
 }
 
 /// Compares.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = Arc::new(everywhere.server()?);
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let server = Arc::new(global.server()?);
     let end = End::on_signal()?;
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         }
     }
     drop(progress);
-    page::print(&comparison, everywhere)?;
+    page::print(&comparison, global)?;
     Ok(if has_races { Exit::No } else { Exit::Yes })
 }
 

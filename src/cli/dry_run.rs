@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::trace::{self, Input};
 use super::{page, words};
 use crate::audit::Auditor;
@@ -43,7 +43,7 @@ pub(super) struct Args {
 }
 
 /// Reads, plays, and shows both.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let mut auditor = Auditor::new().keeping_episodes();
     trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
     let audit = auditor.finish();
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         is_clean &= played.is_clean();
         report.add(&demand, &played);
     }
-    page::print(&report, everywhere)?;
+    page::print(&report, global)?;
     Ok(if is_clean { Exit::Yes } else { Exit::No })
 }
 

@@ -16,7 +16,9 @@ pub(super) enum Exit {
     Unusable,
     /// 4: the reply was lost, and with it the outcome.
     Unknown,
-    /// Somebody else's: that of the command that was run, or 128 and a signal.
+    /// 5: the lock was lost while the command ran, or the command was ended because it was about to be.
+    Lost,
+    /// That of the command that was run, or 128 and a signal.
     Of(u8),
 }
 
@@ -28,6 +30,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::Unusable => 3,
             Exit::Unknown => 4,
+            Exit::Lost => 5,
             Exit::Of(status) => status,
         })
     }

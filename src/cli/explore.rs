@@ -7,8 +7,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::page;
 use super::pages::Pages;
 use super::states::States;
@@ -97,7 +97,7 @@ enum Cut {
 }
 
 /// Explores.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let (scene, properties) = (args.scene()?, args.properties()?);
     let pages = args.html.as_deref().map(Pages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     match (args.mermaid, exploration.mermaid()) {
         (true, Some(diagram)) => page::text(&diagram)?,
         (true, None) => {}
-        (false, _) => page::print(&exploration, everywhere)?,
+        (false, _) => page::print(&exploration, global)?,
     }
     verdict(&findings)
 }

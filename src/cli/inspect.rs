@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::link::Link;
 use super::{failure, page, words};
 use crate::driver::{Error, blocking};
@@ -35,8 +35,8 @@ pub(super) struct Args {
 }
 
 /// Looks, and shows what it saw.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = Arc::new(everywhere.server()?);
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let server = Arc::new(global.server()?);
     let mut link = Link::to(&server).map_err(|error| failure::of_connection(&server, &args.key, error))?;
     let seen = blocking::run(&mut link, &|redis: &mut Transcript| look(&args.key, redis));
     let sight = seen.map_err(|broken| failure::of_lock(&server, &Error::because(&args.key, broken.cause)))?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
     };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
-    page::print(&Inspection::of(finding, args.all), everywhere)?;
+    page::print(&Inspection::of(finding, args.all), global)?;
     Ok(exit)
 }
 

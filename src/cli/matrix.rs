@@ -1,7 +1,7 @@
 //! `lockshift matrix`: who may share a key with whom.
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::{page, words};
 use crate::driver::host;
 use crate::lock::Lease;
@@ -30,14 +30,14 @@ pub(super) struct Args {
 }
 
 /// Computes it.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let protocols = match args.protocols.as_slice() {
         [] if args.all => catalogue().map(chosen).collect(),
         [] => one_of_each().map(chosen).collect(),
         named => named.to_vec(),
     };
     let matrix = Matrix::of(&matrix(&protocols, args.lease, host::wall()));
-    page::print(&matrix, everywhere)?;
+    page::print(&matrix, global)?;
     Ok(if matrix.is_safe() { Exit::Yes } else { Exit::No })
 }
 

@@ -4,13 +4,13 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use super::everywhere::Everywhere;
 use super::exit::{Failure, unless_closed};
+use super::global_options::GlobalOptions;
 use crate::report::Report;
 
 /// Prints a result the way that was asked for.
-pub(super) fn print(report: &impl Report, everywhere: &Everywhere) -> Result<(), Failure> {
-    let text = if everywhere.json {
+pub(super) fn print(report: &impl Report, global: &GlobalOptions) -> Result<(), Failure> {
+    let text = if global.json {
         serde_json::to_string_pretty(report).expect("every field of a report has a JSON form") + "\n"
     } else {
         report.text(width())

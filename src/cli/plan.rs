@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::page;
 use super::states::States;
 use crate::legacy::Dialect;
@@ -49,7 +49,7 @@ fn modern(typed: &str) -> Result<Choice, String> {
 }
 
 /// Explores the phases.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let states = States::new();
     let mut last = None;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     drop(states);
     let plan =
         planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
-    page::print(&Planned::of(&plan), everywhere)?;
+    page::print(&Planned::of(&plan), global)?;
     Ok(if plan.is_safe() { Exit::Yes } else { Exit::No })
 }
 

@@ -1,7 +1,7 @@
 //! `lockshift protocols`: every protocol by name.
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::page;
 use crate::protocols::{Choice, catalogue};
 use crate::report::Protocols;
@@ -16,12 +16,12 @@ pub(super) struct Args {
 }
 
 /// Lists them.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let list = match args.only.as_slice() {
         [] => Protocols::of(catalogue(), false),
         only => Protocols::of(only.iter().map(Choice::protocol), true),
     };
-    page::print(&list, everywhere)?;
+    page::print(&list, global)?;
     Ok(Exit::Yes)
 }
 

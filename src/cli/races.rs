@@ -5,8 +5,8 @@ mod rehearse;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::page;
 use super::pages::Pages;
 use super::states::States;
@@ -44,14 +44,14 @@ pub(super) struct Args {
 }
 
 /// Reproduces them.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let chosen: Vec<&'static Race> = match (args.show.or(args.mermaid), args.races.as_slice()) {
         (Some(one), _) => vec![one],
         (None, []) => catalogue().collect(),
         (None, some) => some.to_vec(),
     };
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
-    let rehearsal = Rehearsal::on(everywhere)?;
+    let rehearsal = Rehearsal::on(global)?;
     let mut races = Races::default();
     let states = States::new();
     for (number, race) in chosen.iter().enumerate() {
@@ -67,12 +67,12 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
         }
         if args.show.is_some() {
             drop(states);
-            return tell(&account, replayed, everywhere);
+            return tell(&account, replayed, global);
         }
         races.add(&account, replayed);
     }
     drop(states);
-    page::print(&races, everywhere)?;
+    page::print(&races, global)?;
     Ok(verdict(races.are_as_described()))
 }
 
@@ -83,9 +83,9 @@ fn draw(account: &Account) -> Result<Exit, Failure> {
     Ok(verdict(account.is_as_described()))
 }
 
-fn tell(account: &Account, replayed: Option<Replayed>, everywhere: &Everywhere) -> Result<Exit, Failure> {
+fn tell(account: &Account, replayed: Option<Replayed>, global: &GlobalOptions) -> Result<Exit, Failure> {
     let told = Told::of(account, replayed);
-    page::print(&told, everywhere)?;
+    page::print(&told, global)?;
     Ok(verdict(told.is_as_described()))
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use redis::{RedisError, Value};
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure, unless_closed};
+use super::global_options::GlobalOptions;
 use super::server::Server;
 use super::signals::{self, Caught, Request};
 use super::words;
@@ -41,8 +41,8 @@ enum News {
 }
 
 /// Records.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = match everywhere.server()? {
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let server = match global.server()? {
         Server::Single(node) => node,
         Server::Cluster(_) | Server::Masters(_) => {
             return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));

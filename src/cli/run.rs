@@ -1,17 +1,19 @@
 //! `lockshift run`: a command under a lock, as flock(1) does it with a file.
 
 mod acquiring;
-mod child;
+mod command;
+mod events;
 mod holding;
-mod news;
+mod typed;
 
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure};
+use super::global_options::GlobalOptions;
 use super::server::Server;
+use super::supervise::channel::Grace;
 use super::wires::Wires;
 use super::{failure, page, words};
 use crate::driver::blocking::Lock;
@@ -21,19 +23,18 @@ use crate::report::Ran;
 use crate::wire::Key;
 
 use acquiring::{Acquiring, Ended};
-use child::OnLost;
+use command::OnLost;
+use events::Events;
 use holding::Holding;
-use news::News;
+use typed::Typed;
 
 /// Hold a lock while a command runs
 ///
 /// As flock(1): waits for the lock, runs CMD under it, releases it, and ends with CMD's exit status (128 and the number
-/// of the signal, if one ended it). The lock is renewed while CMD runs, where the protocol can do that. SIGINT, SIGTERM,
-/// SIGHUP and SIGQUIT are passed on to CMD. CMD finds the key in LOCKSHIFT_KEY and, if the protocol hands one out, the
-/// fencing token in LOCKSHIFT_FENCE.
-///
-/// Other exit statuses: 126 and 127 if CMD cannot be run or found; 3 if the server cannot be used; 4 if the reply to the
-/// try was lost, and CMD has not run. With --json the last line on standard error is one object that says how it went.
+/// of the signal, if a signal ended it). The lock is renewed while CMD runs, where the protocol can do that. SIGINT,
+/// SIGTERM, SIGHUP and SIGQUIT are passed on to CMD and to the processes that it started. CMD finds the key in
+/// LOCKSHIFT_KEY and, if the protocol has one, the fencing token in LOCKSHIFT_FENCE. With --json the last line on standard
+/// error is one object that says how it went.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -43,7 +44,7 @@ pub(super) struct Args {
     /// How to lock: a name from `lockshift protocols`
     #[arg(long, short, value_name = "P", default_value = "token")]
     protocol: Choice,
-    /// For how long the lock outlives us if we die
+    /// How long the lock outlives its holder if the holder dies
     #[arg(long, value_name = "D", default_value = "30s", value_parser = words::lease)]
     lease: Lease,
     /// Give up after this long; without it, wait until the lock is free
@@ -55,30 +56,41 @@ pub(super) struct Args {
     /// The exit status if the lock is not acquired
     #[arg(long, short = 'E', value_name = "N", default_value_t = 1)]
     conflict_exit_code: u8,
-    /// What to do with CMD when the lock is lost
+    /// What to do with CMD when the lock is lost, or cannot be renewed before the lease ends
     #[arg(long, value_enum, default_value_t = OnLost::Kill)]
     on_lost: OnLost,
+    /// How long before the lease ends CMD gets SIGTERM; SIGKILL follows this long after. Half of the lease at most [default:
+    /// a sixth of the lease, 5s at most]
+    #[arg(long, value_name = "D", value_parser = words::length)]
+    kill_after: Option<Duration>,
     /// The command, and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
 /// Runs CMD under the lock.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = if args.protocol.spans_servers() { everywhere.masters()? } else { everywhere.server()? };
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let server = if args.protocol.spans_servers() { global.masters()? } else { global.server()? };
     let server = Arc::new(server);
-    let news = News::listen()?;
+    let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let events = Events::listen()?;
     let mut ran = Ran::new(args.key.to_string(), args.protocol.to_string());
     // What went wrong is said first: the note is the last line.
-    let exit = args.run_under_lock(&server, &news, &mut ran).unwrap_or_else(Failure::tell);
-    if everywhere.json {
+    let exit = args.run_under_lock(&server, grace, &events, &mut ran).unwrap_or_else(Failure::tell);
+    if global.json {
         page::note(&ran);
     }
     Ok(exit)
 }
 
 impl Args {
-    fn run_under_lock(&self, server: &Arc<Server>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
+    fn run_under_lock(
+        &self,
+        server: &Arc<Server>,
+        grace: Grace,
+        events: &Events,
+        ran: &mut Ran,
+    ) -> Result<Exit, Failure> {
         let choice = match &**server {
             Server::Masters(nodes) => {
                 self.protocol.on_servers(nodes.len()).map_err(|error| Failure::new(Exit::Usage, error))?
@@ -86,12 +98,13 @@ impl Args {
             Server::Single(_) | Server::Cluster(_) => self.protocol.clone(),
         };
         let locker = choice.locker(self.key.clone(), self.lease);
+        let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
         let wires = Wires::to(server, self.lease).map_err(|error| failure::of_connection(server, &self.key, error))?;
         let lock = Lock::new(wires, Arc::clone(&locker));
-        match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, news, ran)? {
+        match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, events, ran)? {
             Ended::Won(guard) => {
-                let holding = Holding { server, command: &self.command, on_lost: self.on_lost };
-                holding.hold(guard, &*locker, news, ran)
+                let grace = (self.on_lost == OnLost::Kill).then_some(grace);
+                Holding { server, command: &self.command, grace }.hold(guard, &*locker, events, ran)
             }
             Ended::Held => Ok(Exit::Of(self.conflict_exit_code)),
             Ended::Asked(request) => Ok(request.exit()),
@@ -101,7 +114,31 @@ impl Args {
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift run nightly-backup -- ./backup.sh
-  lockshift run report --nonblock -E 0 -- ./report.sh      do nothing if somebody is at it
+  lockshift run report --nonblock -E 0 -- ./report.sh      do nothing while another client holds the lock
   lockshift run stock --wait 10s --lease 5s -- sh -c 'echo \"$LOCKSHIFT_KEY\"'
   lockshift run stock --protocol php-getset -- ./import    side by side with old PHP workers
-  lockshift run stock --protocol redlock --redis redis://a --redis redis://b --redis redis://c -- ./import";
+  lockshift run stock --protocol redlock --redis redis://a --redis redis://b --redis redis://c -- ./import
+
+\x1b[1;4mExit status:\x1b[0m
+  CMD's own if it ran; 128 and the number of the signal that ended it
+  1      the lock was not acquired (or as --conflict-exit-code says); CMD has not run
+  2      what was typed makes no sense
+  3      the server or the key cannot be used; CMD has not run, or was killed with its supervisor
+  4      the outcome is unknown: the reply to an attempt was lost; CMD has not run
+  5      the lock was lost while CMD ran, or CMD was ended because its lease was about to end
+  126    CMD cannot be run
+  127    CMD cannot be found
+  128+N  signal N came before the lock was acquired
+
+\x1b[1;4mWhat is guaranteed, and what is not:\x1b[0m
+  The lock is released only when CMD and all processes that it started are gone. If lockshift is killed, they are killed
+  at once, and the lock ends with its lease. If lockshift is stopped, or the server cannot be reached, they are killed
+  before the lease ends.
+
+  Not followed: a daemon, which is a process that has made a session of its own. While CMD runs it is killed with CMD;
+  when CMD ends without being killed, it may run on after the lock was released. A process that changes its user may be
+  beyond our right to kill it; the lock then stays until its lease ends. If lockshift and its supervisor are killed at
+  the same moment, what CMD has started itself runs on. If the whole machine stands still for longer than the lease,
+  CMD may work for a moment before it is killed: a fencing token protects against that.
+
+  On systems other than Linux only CMD's process group is followed, and on their terminals only CMD itself.";

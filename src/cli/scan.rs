@@ -5,8 +5,8 @@ mod pace;
 
 use std::num::NonZeroU32;
 
-use super::everywhere::Everywhere;
 use super::exit::{Exit, Failure, warn};
+use super::global_options::GlobalOptions;
 use super::{failure, page};
 use crate::driver::host;
 use crate::protocols::Choice;
@@ -45,13 +45,13 @@ pub(super) struct Args {
 }
 
 /// Scans.
-pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure> {
-    let server = everywhere.server()?;
+pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let server = global.server()?;
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
     let pace = Pace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
-    let tally = Tally::keeping(if everywhere.json { 0 } else { args.limit });
-    let stream = everywhere.json.then(|| page::Stream::begin("locks"));
+    let tally = Tally::keeping(if global.json { 0 } else { args.limit });
+    let stream = global.json.then(|| page::Stream::begin("locks"));
     let began = host::mono();
     let mut course = Course::new(walk, pace, &args.fleet, tally, stream);
     let ended = course.over(&masters);
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, everywhere: &Everywhere) -> Result<Exit, Failure>
     let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty(), is_whole);
     match stream {
         Some(stream) => stream.end(&scanned)?,
-        None => page::print(&scanned, everywhere)?,
+        None => page::print(&scanned, global)?,
     }
     match ended {
         Ended::Lost(failure) => Err(failure),

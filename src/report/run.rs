@@ -21,6 +21,8 @@ pub struct Ran {
     pub status: Option<u8>,
     /// Whether the lock was lost while the command ran.
     pub lost: bool,
+    /// Whether the command was asked to end because the lease was about to.
+    pub ended_early: bool,
     /// How the lock was given back; `None` if there was none to give back.
     pub released: Option<Released>,
 }
@@ -46,7 +48,17 @@ pub enum Released {
 impl Ran {
     /// Nothing has happened yet.
     pub fn new(key: String, protocol: String) -> Self {
-        Self { key, protocol, acquired: None, waited_ms: 0, ran_ms: None, status: None, lost: false, released: None }
+        Self {
+            key,
+            protocol,
+            acquired: None,
+            waited_ms: 0,
+            ran_ms: None,
+            status: None,
+            lost: false,
+            ended_early: false,
+            released: None,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::everywhere::Everywhere;
 use super::super::exit::{Exit, Failure, warn};
+use super::super::global_options::GlobalOptions;
 use super::super::link::Link;
 use super::super::server::Server;
 use crate::driver::host;
@@ -20,11 +20,11 @@ pub(super) struct Rehearsal {
 
 impl Rehearsal {
     /// On the servers that were chosen; `None` if none was.
-    pub(super) fn on(everywhere: &Everywhere) -> Result<Option<Self>, Failure> {
-        if !everywhere.names_a_server() {
+    pub(super) fn on(global: &GlobalOptions) -> Result<Option<Self>, Failure> {
+        if !global.names_a_server() {
             return Ok(None);
         }
-        let servers = everywhere.servers()?.into_iter().map(Arc::new).collect();
+        let servers = global.servers()?.into_iter().map(Arc::new).collect();
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
         // Nobody else has this key: not even another of these commands at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::news::{Event, News};
+use super::events::{Event, Events};
 use crate::cli::exit::{Exit, Failure, warn};
 use crate::cli::failure;
 use crate::cli::server::Server;
@@ -33,15 +33,15 @@ pub(super) enum Ended {
 }
 
 impl Acquiring<'_> {
-    pub(super) fn acquire(&self, lock: &Lock<Wires>, news: &News, ran: &mut Ran) -> Result<Ended, Failure> {
+    pub(super) fn acquire(&self, lock: &Lock<Wires>, events: &Events, ran: &mut Ran) -> Result<Ended, Failure> {
         let began = host::mono();
         let mut asked = None;
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
-            asked = request_within(news, pause);
+            asked = request_within(events, pause);
             asked.is_none() && !is_hopeless(attempt)
         });
         // Nor may one be missed that came during the last try.
-        let asked = asked.or_else(|| request_within(news, Duration::ZERO));
+        let asked = asked.or_else(|| request_within(events, Duration::ZERO));
         ran.waited_ms = whole_millis(host::mono().saturating_since(began));
         let attempt = attempt.map_err(|error| failure::of_lock(self.server, &error))?;
         ran.acquired = match attempt {
@@ -100,12 +100,12 @@ impl Acquiring<'_> {
 }
 
 /// A request to end that comes within this time.
-fn request_within(news: &News, length: Duration) -> Option<Request> {
+fn request_within(events: &Events, length: Duration) -> Option<Request> {
     let until = host::mono().saturating_add(length);
     loop {
-        match news.next(Some(until.saturating_since(host::mono()))) {
+        match events.next(Some(until.saturating_since(host::mono()))) {
             Some(Event::Caught(Caught::Request(request))) => return Some(request),
-            Some(Event::Caught(Caught::ChildChanged) | Event::Lost(_)) => {}
+            Some(Event::Caught(Caught::ChildChanged) | Event::Lost(_) | Event::Supervisor(_)) => {}
             None => return None,
         }
     }

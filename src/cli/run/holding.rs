@@ -1,15 +1,14 @@
-//! While the lock is held: renew it, run CMD, give it back.
+//! While the lock is held: renew it, run the command, release it.
 
-use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
-use std::process::{Child, Command};
+use std::ffi::OsString;
+use std::io;
 
-use super::child::{OnLost, Running};
-use super::news::News;
+use super::command::{Outcome, Running};
+use super::events::Events;
 use crate::cli::exit::{Exit, Failure, warn};
 use crate::cli::failure;
 use crate::cli::server::Server;
+use crate::cli::supervise::channel::Grace;
 use crate::cli::wires::Wires;
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
@@ -21,26 +20,49 @@ use crate::wire::Transcript;
 pub(super) struct Holding<'a> {
     pub(super) server: &'a Server,
     pub(super) command: &'a [OsString],
-    pub(super) on_lost: OnLost,
+    /// How to end the command before the lease does; `None` if it may outlive the lock.
+    pub(super) grace: Option<Grace>,
 }
 
 impl Holding<'_> {
-    /// Runs the command under the lock, and gives it back whatever happens.
+    /// Runs the command under the lock, and releases it whatever happens.
     pub(super) fn hold(
         &self,
         mut guard: Guard<Wires>,
         locker: &dyn Locker,
-        news: &News,
+        events: &Events,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
         self.renew(&mut guard, locker).map_err(|error| failure::of_lock(self.server, &error))?;
         let began = host::mono();
-        let exit = self.run(&guard, news, ran);
-        if ran.status.is_some() {
+        let outcome = self.run(&guard, events);
+        if let Ok(outcome) = &outcome
+            && outcome.not_run.is_none()
+        {
             ran.ran_ms = Some(whole_millis(host::mono().saturating_since(began)));
+            (ran.status, ran.ended_early) = (outcome.status, outcome.ended_early);
         }
-        ran.released = Some(self.release(guard, ran.lost));
-        exit
+        // The last moment at which it can have been lost while the command worked.
+        ran.lost = guard.lost().is_some();
+        ran.released = Some(self.release(guard, ran));
+        let outcome = outcome.map_err(|error| {
+            Failure::new(Exit::Unusable, format_args!("cannot run the command, for want of system resources: {error}"))
+        })?;
+        self.exit(outcome, ran)
+    }
+
+    fn exit(&self, outcome: Outcome, ran: &Ran) -> Result<Exit, Failure> {
+        match (outcome.not_run, outcome.status) {
+            (Some((status, reason)), _) => {
+                let program = self.command.first().map(|word| word.display());
+                let program = program.map_or_else(String::new, |program| program.to_string());
+                Err(Failure::new(Exit::Of(status), format_args!("cannot run `{program}`: {reason}")))
+            }
+            (None, _) if ran.lost || ran.ended_early => Ok(Exit::Lost),
+            (None, Some(status)) => Ok(Exit::Of(status)),
+            // Killed with its supervisor.
+            (None, None) => Ok(Exit::Unusable),
+        }
     }
 
     /// Renews in the background, if the protocol knows how to.
@@ -54,47 +76,31 @@ impl Holding<'_> {
         guard.renew(Renewal::every_third())
     }
 
-    fn run(&self, guard: &Guard<Wires>, news: &News, ran: &mut Ran) -> Result<Exit, Failure> {
-        let failed = |error| Failure::new(Exit::Unusable, format_args!("the system fails us: {error}"));
-        let child = self.spawn(guard)?;
-        let running = Running { child, key: guard.key(), on_lost: self.on_lost };
-        news.watch(guard.watch()).map_err(failed)?;
-        let (status, lost) = running.wait(news).map_err(failed)?;
-        (ran.status, ran.lost) = (Some(status), lost);
-        Ok(Exit::Of(status))
+    fn run(&self, guard: &Guard<Wires>, events: &Events) -> io::Result<Outcome> {
+        let running = Running::start(self.command, guard, self.grace, events)?;
+        events.watch(guard.watch())?;
+        running.wait(events)
     }
 
-    fn spawn(&self, guard: &Guard<Wires>) -> Result<Child, Failure> {
-        let [program, args @ ..] = self.command else { unreachable!("the command line requires a command") };
-        let mut command = Command::new(program);
-        command.args(args).env("LOCKSHIFT_KEY", OsStr::from_bytes(guard.key().as_bytes()));
-        match guard.hold().fence {
-            Some(fence) => command.env("LOCKSHIFT_FENCE", fence.to_string()),
-            // One from around us belongs to another lock.
-            None => command.env_remove("LOCKSHIFT_FENCE"),
-        };
-        command.spawn().map_err(|error| {
-            let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-            Failure::new(Exit::Of(status), format_args!("cannot run `{}`: {error}", program.display()))
-        })
-    }
-
-    fn release(&self, guard: Guard<Wires>, was_lost: bool) -> report::Released {
+    /// Releases the lock. If it turns out to have been lost before, notes that.
+    fn release(&self, guard: Guard<Wires>, ran: &mut Ran) -> report::Released {
         let key = guard.key().clone();
         match guard.release() {
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,
             Ok(Answer::Known(Released::LeftAlone)) => report::Released::LeftAlone,
             Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
-                if !was_lost {
+                if !ran.lost {
                     warn(format_args!("lock key `{key}` had been lost before the command ended"));
                 }
+                ran.lost = true;
                 report::Released::Lost
             }
             Ok(Answer::Known(Released::Intruded)) => {
-                if !was_lost {
-                    warn(format_args!("lock key `{key}`: somebody else wrote into it while the command ran"));
+                if !ran.lost {
+                    warn(format_args!("lock key `{key}`: another client wrote into it while the command ran"));
                 }
+                ran.lost = true;
                 report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {

@@ -94,6 +94,11 @@ impl Running {
         kill_process(Pid::from_child(self.child()), signal).expect("it runs");
     }
 
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child().id()
+    }
+
     /// Waits for its end.
     pub(super) fn done(mut self) -> Done {
         let mut child = self.0.take().expect("it ends once");

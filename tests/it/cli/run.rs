@@ -1,7 +1,10 @@
 //! `lockshift run`: a command under a lock, from both ends of it.
 
+mod key_types;
 mod losing;
+mod processes;
 mod signals;
+mod terminal;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -157,7 +160,10 @@ fn it_says_in_json_how_it_went() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), "out\n"));
     let note = ended.note();
     let fields: Vec<_> = note.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, ["acquired", "key", "lost", "protocol", "ran_ms", "released", "status", "waited_ms"]);
+    assert_eq!(
+        fields,
+        ["acquired", "ended_early", "key", "lost", "protocol", "ran_ms", "released", "status", "waited_ms"]
+    );
     assert_eq!(
         ["acquired", "key", "lost", "protocol", "released", "status"].map(|field| note[field].to_string()),
         ["true", "\"stock\"", "false", "\"token\"", "\"freed\"", "3"]

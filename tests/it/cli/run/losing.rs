@@ -4,7 +4,7 @@
 use redis::cmd;
 
 use super::{Scene, UNTIL_GO, value};
-use crate::cli::command::{done, lockshift};
+use crate::cli::command::{appears, done, lockshift};
 use crate::patience::{now, until};
 use crate::proxy::{Cut, Proxy};
 
@@ -29,24 +29,27 @@ fn a_lost_lock_ends_the_command() {
     let running = scene.hold(&["--lease", "600ms", "--json"], "exec sleep 60");
     cmd("SET").arg("stock").arg("somebody else").exec(&mut scene.connect()).unwrap();
     let ended = running.done();
-    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    assert_eq!(ended.code, Some(5), "{ended:?}");
     assert!(ended.stderr.contains("`stock` is lost, it is not ours any more: ending the command"), "{ended:?}");
-    assert_eq!((ended.note()["lost"].as_bool(), ended.note()["released"].as_str()), (Some(true), Some("lost")));
+    let note = ended.note();
+    assert_eq!((note["lost"].as_bool(), note["released"].as_str()), (Some(true), Some("lost")));
+    assert_eq!(note["status"].as_u64(), Some(128 + 15), "{ended:?}");
     assert_eq!(value(&mut scene.connect()).as_deref(), Some("somebody else"));
 }
 
 #[test]
 fn a_command_that_does_not_heed_the_loss_is_killed() {
     let scene = Scene::new();
-    let running = scene.hold(&["--lease", "600ms"], "trap '' TERM; while :; do sleep 0.1; done");
+    let running = scene.hold(&["--lease", "600ms", "--json"], "trap '' TERM; while :; do sleep 0.1; done");
     cmd("DEL").arg("stock").exec(&mut scene.connect()).unwrap();
-    assert_eq!(running.done().code, Some(128 + 9));
+    let ended = running.done();
+    assert_eq!((ended.code, ended.note()["status"].as_u64()), (Some(5), Some(128 + 9)), "{ended:?}");
 }
 
 #[test]
 fn a_lost_lock_may_be_no_more_than_a_warning() {
     let scene = Scene::new();
-    let running = scene.hold(&["--lease", "600ms", "--on-lost", "warn"], &format!("{UNTIL_GO}; exit 7"));
+    let running = scene.hold(&["--lease", "600ms", "--on-lost", "warn", "--json"], &format!("{UNTIL_GO}; exit 7"));
     let mut connection = scene.connect();
     cmd("DEL").arg("stock").exec(&mut connection).unwrap();
     // When the next renewal has found it gone is nobody's to see; that it has not come back is.
@@ -55,7 +58,7 @@ fn a_lost_lock_may_be_no_more_than_a_warning() {
     assert_eq!(value(&mut connection), None);
     scene.leave("go");
     let ended = running.done();
-    assert_eq!(ended.code, Some(7), "{ended:?}");
+    assert_eq!((ended.code, ended.note()["status"].as_u64()), (Some(5), Some(7)), "{ended:?}");
     assert!(ended.stderr.contains("is lost, it is not ours any more: the command goes on without it"), "{ended:?}");
 }
 
@@ -77,8 +80,8 @@ fn a_lost_reply_is_neither_yes_nor_no() {
     let proxy = Proxy::before(&scene.server);
     let mut command = lockshift();
     command.current_dir(scene.notes.path()).env("REDIS_URL", proxy.url());
-    // The first message is the connection's own greeting, the second the SET.
-    proxy.cut(1, Cut::After);
+    // Before the SET come the connection's own greeting and the question for the key's type.
+    proxy.cut(2, Cut::After);
     let ended = done(command, ["run", "stock", "--json", "--", "touch", "never"]);
     assert!(!proxy.spare(), "the wire was cut");
     assert_eq!(ended.code, Some(4), "{ended:?}");
@@ -91,27 +94,56 @@ fn a_lost_reply_is_neither_yes_nor_no() {
 #[test]
 fn a_server_that_hangs_does_not_keep_a_command_running_without_its_lock() {
     let scene = Scene::new();
-    let running = scene.hold(&["--lease", "1s", "--json"], "exec sleep 60");
+    let running =
+        scene.hold(&["--lease", "1s", "--json"], "trap 'touch ended; exit 8' TERM; while :; do sleep 0.01; done");
     scene.server.pause();
-    let ended = running.done();
+    appears(&scene.note("ended"));
     scene.server.resume();
-    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
-    assert!(ended.stderr.contains("`stock` is lost, its lease ran out before it was renewed"), "{ended:?}");
-    assert_eq!(ended.note()["lost"], true);
+    let ended = running.done();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.stderr.contains("`stock`: its lease is about to end: ending the command"), "{ended:?}");
+    let note = ended.note();
+    assert_eq!((note["ended_early"].as_bool(), note["status"].as_u64()), (Some(true), Some(8)), "{ended:?}");
 }
 
 #[test]
 fn a_lock_that_cannot_be_renewed_is_held_for_its_lease() {
     let scene = Scene::new();
-    let running = scene.hold(&["--protocol", "java-setnx-expire", "--lease", "1s"], "exec sleep 60");
+    let running = scene.hold(&["--protocol", "java-setnx-expire", "--lease", "2s", "--json"], "exec sleep 60");
     let ended = running.done();
-    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
-    let said: Vec<_> = ended.stderr.lines().collect();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let printed: Vec<_> = ended.stderr.lines().take(2).collect();
     assert_eq!(
-        said,
+        printed,
         [
-            "lockshift: this protocol cannot extend a lock: the command has 1s",
-            "lockshift: lock key `stock` is lost, its lease ran out before it was renewed: ending the command"
+            "lockshift: this protocol cannot extend a lock: the command has 2s",
+            "lockshift: lock key `stock`: its lease is about to end: ending the command"
         ]
     );
+    let note = ended.note();
+    assert_eq!((note["ended_early"].as_bool(), note["lost"].as_bool()), (Some(true), Some(false)), "{ended:?}");
+}
+
+#[test]
+fn a_command_is_killed_before_its_lease_ends() {
+    let scene = Scene::new();
+    let flags = ["--protocol", "java-setnx-expire", "--lease", "4s", "--kill-after", "500ms", "--json"];
+    let running = scene.hold(&flags, "trap '' TERM; while :; do sleep 0.1; done");
+    let ended = running.done();
+    let note = ended.note();
+    assert_eq!((ended.code, note["status"].as_u64()), (Some(5), Some(128 + 9)), "{ended:?}");
+    assert_eq!((note["ended_early"].as_bool(), note["lost"].as_bool()), (Some(true), Some(false)), "{ended:?}");
+    assert_eq!(note["released"].as_str(), Some("freed"), "it was ours until the command was gone");
+}
+
+#[test]
+fn a_grace_that_does_not_fit_into_the_lease_is_refused() {
+    let scene = Scene::new();
+    let ended = scene.start(&["--lease", "10s", "--kill-after", "6s"], "touch never").done();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(
+        ended.stderr,
+        "lockshift: --kill-after 6s does not fit into a lease of 10s: it may be half of the lease, 5s, at most\n"
+    );
+    assert!(!scene.note("never").exists());
 }

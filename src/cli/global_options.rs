@@ -5,7 +5,7 @@ use super::server::{Node, Server};
 
 /// What every subcommand understands.
 #[derive(Debug, clap::Args)]
-pub(super) struct Everywhere {
+pub(super) struct GlobalOptions {
     /// The Redis to use: redis://, rediss:// or redis+unix://; several of them, or ?cluster=true, for a cluster (for
     /// `run --protocol redlock`: for as many independent masters)
     #[arg(long, global = true, value_name = "URL", env = "REDIS_URL", hide_env_values = true, value_delimiter = ',')]
@@ -15,7 +15,7 @@ pub(super) struct Everywhere {
     pub(super) json: bool,
 }
 
-impl Everywhere {
+impl GlobalOptions {
     /// Whether a Redis was chosen.
     pub(super) fn names_a_server(&self) -> bool {
         !self.redis.is_empty()

@@ -1,53 +1,63 @@
-//! What can happen to `run` from outside: signals, its child, the loss of the lock. One queue for all of it.
+//! What can happen to `run` from outside: signals, reports of its supervisor, the loss of the lock. One queue for all.
 
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
 use crate::cli::exit::Failure;
 use crate::cli::signals::{self, Caught};
+use crate::cli::supervise::channel::{Note, Reader};
 use crate::driver::Loss;
 use crate::driver::blocking::LossWatch;
 
 /// Something that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A signal came.
     Caught(Caught),
     /// The lock is lost.
     Lost(Loss),
+    /// The supervisor reports; `None`: it has ended.
+    Supervisor(Option<Note>),
 }
 
 /// The queue of what happens.
-pub(super) struct News {
+pub(super) struct Events {
     send: Sender<Event>,
     queue: Receiver<Event>,
 }
 
-impl News {
+impl Events {
     /// Listens to the signals from now on.
     pub(super) fn listen() -> Result<Self, Failure> {
         let (send, queue) = channel();
         let caught = send.clone();
         signals::listen(move |signal| {
-            // Nobody reads the queue any more once we are about to end.
+            // The queue is not read any more once the process is about to end.
             let _ = caught.send(Event::Caught(signal));
         })?;
         Ok(Self { send, queue })
     }
 
-    /// Listens to the loss of a lock as well, until it is given back.
-    pub(super) fn watch(&self, watch: LossWatch) -> std::io::Result<()> {
+    /// Listens to the supervisor as well.
+    pub(super) fn hear(&self, reader: Reader) -> io::Result<()> {
         let send = self.send.clone();
-        let tell = move || {
+        reader.each(move |note| drop(send.send(Event::Supervisor(note))))
+    }
+
+    /// Listens to the loss of a lock as well, until it is released.
+    pub(super) fn watch(&self, watch: LossWatch) -> io::Result<()> {
+        let send = self.send.clone();
+        let wait = move || {
             if let Some(loss) = watch.wait() {
                 let _ = send.send(Event::Lost(loss));
             }
         };
-        Builder::new().name("lockshift-watch".into()).spawn(tell).map(drop)
+        Builder::new().name("lockshift-watch".into()).spawn(wait).map(drop)
     }
 
-    /// The next event; `None` if there is none within `patience`, for which `None` means: as long as it takes.
+    /// The next event; `None` if none comes within `patience`, for which `None` means: as long as it takes.
     pub(super) fn next(&self, patience: Option<Duration>) -> Option<Event> {
         let event = match patience {
             None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),

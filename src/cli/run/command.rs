@@ -1,0 +1,199 @@
+//! The command while it runs: signals are passed on to it, and neither it nor what it starts outlives the lock. Its
+//! supervisor, a process of its own, sees to that; this is what `run` tells it and hears from it.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
+
+use super::events::{Event, Events};
+use crate::cli::exit::warn;
+use crate::cli::signals::{Caught, Request};
+use crate::cli::supervise::channel::{Channel, Grace, Note, Order, Start};
+use crate::cli::supervise::{become_subreaper, children, kill_descendants};
+use crate::cli::wires::Wires;
+use crate::driver::Loss;
+use crate::driver::blocking::Guard;
+use crate::lock::Lease;
+
+/// What to do with CMD when the lock is lost, or about to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum OnLost {
+    /// End it, before the lease ends: SIGTERM, and SIGKILL after the time of --kill-after
+    Kill,
+    /// Print a warning, and let it run
+    Warn,
+}
+
+/// How the command ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Its exit status, or 128 and a signal; `None` if it did not run, or nobody knows.
+    pub(super) status: Option<u8>,
+    /// Why it could not be run: the exit status for that, and the reason.
+    pub(super) not_run: Option<(u8, String)>,
+    /// How the lock was lost before it ended.
+    pub(super) lost: Option<Loss>,
+    /// It was asked to end because the lease was about to.
+    pub(super) ended_early: bool,
+}
+
+/// The time that a command gets between SIGTERM and SIGKILL, within a lease.
+///
+/// # Errors
+/// Half of the lease is the most: the lock is renewed after a third of it, and that takes time too.
+pub(super) fn grace(lease: Lease, kill_after: Option<Duration>) -> Result<Grace, String> {
+    const LONGEST_DEFAULT: Duration = Duration::from_secs(5);
+    const LONGEST_MARGIN: Duration = Duration::from_millis(500);
+    let length = lease.length();
+    let kill_after = kill_after.unwrap_or_else(|| (length / 6).min(LONGEST_DEFAULT));
+    if kill_after > length / 2 {
+        let [kill_after, lease, most] = [kill_after, length, length / 2].map(humantime::format_duration);
+        return Err(format!(
+            "--kill-after {kill_after} does not fit into a lease of {lease}: it may be half of the lease, {most}, at most"
+        ));
+    }
+    Ok(Grace { kill_after, margin: (length / 20).min(LONGEST_MARGIN) })
+}
+
+/// The command while it runs.
+pub(super) struct Running<'a> {
+    guard: &'a Guard<Wires>,
+    /// `None` if it may outlive the lock.
+    grace: Option<Grace>,
+    supervisor: Child,
+    channel: Channel,
+    /// The children that we had before: none of ours.
+    before: HashSet<Pid>,
+    /// It is in our own process group, which gets the terminal's signals as a whole.
+    shares_group: bool,
+    outcome: Outcome,
+}
+
+impl<'a> Running<'a> {
+    /// Starts the command. Its supervisor reports through `events`.
+    pub(super) fn start(
+        command: &[OsString],
+        guard: &'a Guard<Wires>,
+        grace: Option<Grace>,
+        events: &Events,
+    ) -> io::Result<Self> {
+        become_subreaper()?;
+        let before = children();
+        let (mut channel, reader, socket) = Channel::pair()?;
+        let mut supervisor = Command::new(ourselves()?);
+        supervisor.arg0("lockshift").args(["supervise", "--"]).args(command);
+        supervisor.env("LOCKSHIFT_KEY", OsStr::from_bytes(guard.key().as_bytes()));
+        match guard.hold().fence {
+            Some(fence) => supervisor.env("LOCKSHIFT_FENCE", fence.to_string()),
+            // One from around us belongs to another lock.
+            None => supervisor.env_remove("LOCKSHIFT_FENCE"),
+        };
+        // What kills our group, such as a shell's `kill -9 %1`, must leave somebody to kill the command.
+        let supervisor = supervisor.stdin(Stdio::from(socket)).process_group(0).spawn()?;
+        events.hear(reader)?;
+        // On a terminal the command stays in our group. Ctrl-C, Ctrl-Z and `fg` then reach it, us and the rest of a
+        // pipeline or script as they would without us.
+        let shares_group = File::open("/dev/tty").is_ok();
+        let group = shares_group.then(|| getpgrp().as_raw_pid().unsigned_abs());
+        channel.send(&Order::Start(Start { group, grace }));
+        Ok(Self { guard, grace, supervisor, channel, before, shares_group, outcome: Outcome::default() })
+    }
+
+    /// Waits until the command and all that it started are gone.
+    pub(super) fn wait(mut self, events: &Events) -> io::Result<Outcome> {
+        let mut reported = false;
+        loop {
+            match events.next(None) {
+                Some(Event::Caught(Caught::Request(request))) => self.pass_on(request),
+                // Perhaps it was stopped. It must not be: continuing one that runs does nothing.
+                Some(Event::Caught(Caught::ChildChanged)) => {
+                    let _ = kill_process(Pid::from_child(&self.supervisor), Signal::CONT);
+                }
+                Some(Event::Lost(loss)) => self.note_loss(loss),
+                Some(Event::Supervisor(Some(note))) => {
+                    reported |= matches!(note, Note::Ended { .. } | Note::NotRun { .. });
+                    self.note(note);
+                }
+                Some(Event::Supervisor(None)) => break,
+                None => {}
+            }
+        }
+        let ended = self.supervisor.wait()?;
+        if !reported || !ended.success() && self.outcome.not_run.is_none() {
+            let key = self.guard.key();
+            warn(format_args!("lock key `{key}`: the supervisor of the command was killed: killing the command"));
+        }
+        // It has left nothing but daemons, unless it was killed.
+        if !ended.success() {
+            kill_descendants(&self.before);
+            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        }
+        Ok(self.outcome)
+    }
+
+    fn note(&mut self, note: Note) {
+        let key = self.guard.key();
+        match note {
+            Note::Ask => {
+                let left = self.guard.left();
+                match self.guard.lost() {
+                    None => self.channel.send(&Order::Lease { left }),
+                    Some(_) => self.channel.send(&Order::End),
+                }
+            }
+            Note::Started => {}
+            Note::NotRun { status, reason } => self.outcome.not_run = Some((status, reason)),
+            Note::Ending => {
+                self.outcome.ended_early = true;
+                if self.outcome.lost.is_none() {
+                    warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
+                }
+            }
+            Note::Ended { status, left_running } => {
+                self.outcome.status = Some(status);
+                if left_running > 0 && self.outcome.lost.is_none() && !self.outcome.ended_early {
+                    log::info!("lock key `{key}`: the command has ended, {left_running} of its processes still run");
+                }
+            }
+        }
+    }
+
+    /// Does what was asked for in this case.
+    fn note_loss(&mut self, loss: Loss) {
+        let key = self.guard.key();
+        let how = match loss {
+            Loss::Taken => "it is not ours any more",
+            Loss::Overrun => "its lease ran out before it was renewed",
+            Loss::Intruded => "another client has written into it",
+        };
+        self.outcome.lost = Some(loss);
+        if self.grace.is_none() {
+            warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
+            return;
+        }
+        warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
+        self.channel.send(&Order::End);
+    }
+
+    fn pass_on(&mut self, request: Request) {
+        if !(request.from_terminal && self.shares_group) {
+            self.channel.send(&Order::Signal(request.signal));
+        }
+    }
+}
+
+/// The program that we are, even if its file has been replaced since.
+fn ourselves() -> io::Result<PathBuf> {
+    if cfg!(any(target_os = "linux", target_os = "android")) {
+        return Ok("/proc/self/exe".into());
+    }
+    std::env::current_exe()
+}

@@ -1,0 +1,107 @@
+//! A lock that is acquired only where its key can hold it. Some old clients take any error for an empty key: on a key of
+//! another type they believe that they have acquired it, run unlocked, and delete it at the end. A command must not.
+
+use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
+use crate::wire::{Command, Heard, Key, Node, Reply, Transcript, Turn};
+
+use std::sync::Arc;
+
+/// A lock that looks at the type of its key before and after each attempt.
+pub(super) struct Typed {
+    locker: Arc<dyn Locker>,
+    keeps_hash: bool,
+    servers: u8,
+}
+
+impl Typed {
+    /// This lock, which keeps a hash or a string in its key, on so many independent servers.
+    pub(super) fn new(locker: Arc<dyn Locker>, keeps_hash: bool, servers: u8) -> Self {
+        Self { locker, keeps_hash, servers }
+    }
+
+    /// Leaves with WRONGTYPE where the key cannot hold this lock. A server that does not answer is left to the lock.
+    fn look(&self, redis: &mut Transcript) -> Turn<()> {
+        let ours = if self.keeps_hash { "hash" } else { "string" };
+        let ask = Command::new("TYPE").arg(self.locker.key().as_bytes());
+        let replies = match self.servers {
+            1 => vec![redis.send(ask.clone())?],
+            servers => {
+                let commands: Vec<_> = (0..servers).map(|place| ask.clone().on(Node(place))).collect();
+                let heard = redis.round(&commands)?;
+                heard
+                    .into_iter()
+                    .filter_map(|heard| match heard {
+                        Heard::Reply(reply) => Some(reply),
+                        Heard::Silence(_) => None,
+                    })
+                    .collect()
+            }
+        };
+        for reply in replies {
+            match reply {
+                Reply::Status(kind) if kind == "none" || kind == ours => {}
+                Reply::Status(_) => return Transcript::fault(ask, Reply::Error(WRONG_TYPE.to_owned())),
+                refused @ Reply::Error(_) => return Transcript::fault(ask, refused),
+                Reply::Int(_) | Reply::Bulk(_) | Reply::Array(_) | Reply::Nil => {
+                    return Transcript::fault(ask, reply);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As a command that writes would be refused.
+const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
+
+#[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
+impl Locker for Typed {
+    fn key(&self) -> &Key {
+        self.locker.key()
+    }
+
+    fn lease(&self) -> Lease {
+        self.locker.lease()
+    }
+
+    fn mode(&self) -> Mode {
+        self.locker.mode()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        self.look(redis)?;
+        let acquired = self.locker.acquire(owner, redis)?;
+        if matches!(acquired, Acquired::Won(_)) {
+            self.look(redis)?;
+        }
+        Ok(acquired)
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        self.locker.release(hold, redis)
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        self.locker.extend(hold, redis)
+    }
+
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.locker.ownership(hold, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.locker.disclaim(owner, redis)
+    }
+
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
+        self.locker.release_channel(owner)
+    }
+
+    fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.locker.withdraw(owner, redis)
+    }
+
+    fn needs_own_connection(&self) -> bool {
+        self.locker.needs_own_connection()
+    }
+}

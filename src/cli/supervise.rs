@@ -1,0 +1,214 @@
+//! `lockshift supervise`: the process between `run` and its command. It starts the command, follows every process that
+//! the command starts, ends all of them before the lease does, and outlives `run` for as long as it takes to kill them.
+//!
+//! `run` alone could not do that: it may be killed or stopped at any moment. Both ends of a socket tell the other side's
+//! death; what goes over it is in [`channel`].
+
+pub(super) mod channel;
+mod deadline;
+mod job;
+mod processes;
+
+use std::ffi::OsString;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use super::exit::{Exit, Failure};
+use super::signals::{self, Caught};
+use crate::driver::host;
+use channel::{Channel, Note, Order, Reader};
+use deadline::{Deadline, Due};
+use job::Job;
+
+pub(super) use processes::{become_subreaper, children, kill_descendants};
+
+/// How often to look whether the processes are gone, where no signal tells it.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Run CMD for `lockshift run`, which starts this by itself
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub(super) struct Args {
+    /// The command, and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Runs CMD until it and all that it started are gone.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    let refused = |error| Failure::new(Exit::Usage, format_args!("only `lockshift run` can start this: {error}"));
+    let (mut channel, reader, stdin) = Channel::inherited().map_err(refused)?;
+    let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {error}"));
+    let events = Events::listen(reader)?;
+    become_subreaper().map_err(failed)?;
+    let Some(Event::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
+    let mut deadline = start.grace.map(Deadline::new);
+    // Nothing is started before it is known for how long it may run.
+    if let Some(deadline) = &mut deadline
+        && !until_lease_is_known(deadline, &events, &mut channel)
+    {
+        return Ok(Exit::Unusable);
+    }
+    let job = match Job::start(&args.command, stdin, start.group) {
+        Ok(job) => job,
+        Err(error) => {
+            let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+            channel.send(&Note::NotRun { status, reason: error.to_string() });
+            return Ok(Exit::Unusable);
+        }
+    };
+    Supervisor { job, deadline, channel, events, ended: false, abandoned: false }.supervise();
+    Ok(Exit::Yes)
+}
+
+/// Asks for how long the lock is held; `false` if nobody answers any more, or the answer is a request to end.
+fn until_lease_is_known(deadline: &mut Deadline, events: &Events, channel: &mut Channel) -> bool {
+    deadline.note_asked(host::mono());
+    channel.send(&Note::Ask);
+    loop {
+        match events.next(None) {
+            Some(Event::Order(Order::Lease { left })) => {
+                deadline.note_left(left);
+                return true;
+            }
+            Some(Event::Order(Order::Signal(_) | Order::End) | Event::Abandoned) | None => return false,
+            Some(Event::Order(Order::Start(_)) | Event::ChildChanged) => {}
+        }
+    }
+}
+
+/// The command and all that it started, from start to end.
+struct Supervisor {
+    job: Job,
+    /// When they have to be gone; `None` if they may outlive the lock.
+    deadline: Option<Deadline>,
+    channel: Channel,
+    events: Events,
+    /// The command itself has ended, and `run` knows its status.
+    ended: bool,
+    /// `run` is dead: whatever still runs has to be killed.
+    abandoned: bool,
+}
+
+impl Supervisor {
+    fn supervise(&mut self) {
+        self.channel.send(&Note::Started);
+        loop {
+            self.job.reap();
+            self.tell_end();
+            let killing = self.act();
+            if self.job.is_gone(killing) {
+                self.job.reap();
+                return;
+            }
+            match self.events.next(self.pause(killing)) {
+                Some(Event::Order(order)) => self.obey(order),
+                Some(Event::Abandoned) => self.abandoned = true,
+                Some(Event::ChildChanged) | None => {}
+            }
+        }
+    }
+
+    /// Does what is due; whether everything is being killed.
+    fn act(&mut self) -> bool {
+        if self.abandoned {
+            self.job.kill();
+            return true;
+        }
+        let now = host::mono();
+        let Some(deadline) = &mut self.deadline else { return false };
+        match deadline.due(now) {
+            Due::Later(_) => false,
+            Due::Ask => {
+                deadline.note_asked(now);
+                self.channel.send(&Note::Ask);
+                false
+            }
+            Due::Terminate => {
+                deadline.note_terminated(now);
+                self.channel.send(&Note::Ending);
+                self.job.terminate();
+                false
+            }
+            Due::Kill => {
+                self.job.kill();
+                true
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match (order, &mut self.deadline) {
+            (Order::Lease { left }, Some(deadline)) => deadline.note_left(left),
+            (Order::End, Some(deadline)) => {
+                deadline.note_terminated(host::mono());
+                self.job.terminate();
+            }
+            (Order::Signal(signal), _) => self.job.signal(signal),
+            (Order::Lease { .. } | Order::End, None) | (Order::Start(_), _) => {}
+        }
+    }
+
+    /// Says how the command ended, once.
+    fn tell_end(&mut self) {
+        if let Some(status) = self.job.status()
+            && !self.ended
+        {
+            self.ended = true;
+            self.channel.send(&Note::Ended { status, left_running: self.job.running() });
+        }
+    }
+
+    fn pause(&self, killing: bool) -> Option<Duration> {
+        let due = self.deadline.as_ref().and_then(|deadline| match deadline.due(host::mono()) {
+            Due::Later(pause) => pause,
+            Due::Ask | Due::Terminate | Due::Kill => Some(Duration::ZERO),
+        });
+        let look = (killing || self.ended).then_some(LOOK);
+        match (due, look) {
+            // What is being killed stays due.
+            (Some(_), Some(look)) if killing => Some(look),
+            (Some(due), Some(look)) => Some(due.min(look)),
+            (due, look) => due.or(look),
+        }
+    }
+}
+
+/// Something that happened.
+enum Event {
+    Order(Order),
+    ChildChanged,
+    /// `run` has closed its end, as only its death does.
+    Abandoned,
+}
+
+/// The queue of what happens.
+struct Events {
+    queue: Receiver<Event>,
+    _open: Sender<Event>,
+}
+
+impl Events {
+    fn listen(reader: Reader) -> Result<Self, Failure> {
+        let (send, queue) = channel();
+        let orders = send.clone();
+        let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot start a thread: {error}"));
+        reader.each(move |order| drop(orders.send(order.map_or(Event::Abandoned, Event::Order)))).map_err(failed)?;
+        let changed = send.clone();
+        // A request to end is passed on by `run`, which knows whether the command has got it already.
+        signals::listen(move |caught| {
+            if caught == Caught::ChildChanged {
+                let _ = changed.send(Event::ChildChanged);
+            }
+        })?;
+        Ok(Self { queue, _open: send })
+    }
+
+    /// The next event; `None` if none comes within `patience`.
+    fn next(&self, patience: Option<Duration>) -> Option<Event> {
+        match patience {
+            None => self.queue.recv().ok(),
+            Some(patience) => self.queue.recv_timeout(patience).ok(),
+        }
+    }
+}

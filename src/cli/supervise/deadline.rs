@@ -1,0 +1,166 @@
+//! When a command has to end so that none of its processes outlives the lease. A value: it is told the time.
+
+use std::time::Duration;
+
+use super::channel::Grace;
+use crate::wire::MonoTime;
+
+/// Nobody is asked more often.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// When to ask for how long the lock is held, when to terminate, and when to kill.
+#[derive(Clone, Debug)]
+pub(super) struct Deadline {
+    grace: Grace,
+    /// When the question was sent whose answer is known.
+    since: MonoTime,
+    /// For how long the lock was held then.
+    left: Duration,
+    /// When the question was sent whose answer is still to come.
+    asked: Option<MonoTime>,
+    terminated: Option<MonoTime>,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Nothing within this time; `None`: nothing until an answer comes.
+    Later(Option<Duration>),
+    /// Ask for how long the lock is held.
+    Ask,
+    /// Ask the command to end.
+    Terminate,
+    /// Kill it.
+    Kill,
+}
+
+impl Deadline {
+    pub(super) fn new(grace: Grace) -> Self {
+        Self {
+            grace,
+            since: MonoTime::since_origin(Duration::ZERO),
+            left: Duration::ZERO,
+            asked: None,
+            terminated: None,
+        }
+    }
+
+    /// The question was sent.
+    pub(super) fn note_asked(&mut self, now: MonoTime) {
+        self.asked = Some(now);
+    }
+
+    /// The answer came. It counts from when the question was sent, so that no delay on the way makes a lease longer.
+    pub(super) fn note_left(&mut self, left: Duration) {
+        if let Some(asked) = self.asked.take() {
+            (self.since, self.left) = (asked, left);
+        }
+    }
+
+    /// The command was asked to end.
+    pub(super) fn note_terminated(&mut self, now: MonoTime) {
+        self.terminated.get_or_insert(now);
+    }
+
+    /// What is to be done now.
+    pub(super) fn due(&self, now: MonoTime) -> Due {
+        let kill_at = self.since.saturating_add(self.left.saturating_sub(self.grace.margin));
+        if let Some(terminated) = self.terminated {
+            let kill_at = kill_at.min(terminated.saturating_add(self.grace.kill_after));
+            return if now >= kill_at { Due::Kill } else { Due::Later(Some(kill_at.saturating_since(now))) };
+        }
+        let until_end = self.left.saturating_sub(self.grace.margin).saturating_sub(self.grace.kill_after);
+        let end_at = self.since.saturating_add(until_end);
+        if now >= end_at {
+            return Due::Terminate;
+        }
+        let to_end = end_at.saturating_since(now);
+        // Half-way, and again half-way: a lock that is renewed is known to be long before the end.
+        let ask_at = self.since.saturating_add((until_end / 2).max(SHORTEST_PAUSE));
+        match self.asked {
+            Some(_) => Due::Later(Some(to_end)),
+            None if now >= ask_at => Due::Ask,
+            None => Due::Later(Some(ask_at.min(end_at).saturating_since(now))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const fn at(millis: u64) -> MonoTime {
+        MonoTime::since_origin(ms(millis))
+    }
+
+    /// A lease of 12 s that was asked for at 100 ms: SIGTERM at 10 s, SIGKILL at 12 s.
+    fn deadline() -> Deadline {
+        let mut deadline = Deadline::new(Grace { kill_after: ms(2000), margin: ms(100) });
+        deadline.note_asked(at(100));
+        deadline.note_left(ms(12_000));
+        deadline
+    }
+
+    #[test]
+    fn a_command_is_terminated_before_the_lease_ends_and_killed_before_it_ends() {
+        let mut deadline = deadline();
+        deadline.note_asked(at(5050));
+        assert_eq!(deadline.due(at(9_999)), Due::Later(Some(ms(1))), "nobody answers");
+        assert_eq!(deadline.due(at(10_000)), Due::Terminate);
+        deadline.note_terminated(at(10_000));
+        assert_eq!(deadline.due(at(11_000)), Due::Later(Some(ms(1000))));
+        assert_eq!(deadline.due(at(12_000)), Due::Kill);
+    }
+
+    #[test]
+    fn a_renewed_lease_moves_the_deadline() {
+        let mut deadline = deadline();
+        assert_eq!(deadline.due(at(101)), Due::Later(Some(ms(4949))));
+        assert_eq!(deadline.due(at(5050)), Due::Ask);
+        deadline.note_asked(at(5050));
+        deadline.note_left(ms(11_000));
+        assert_eq!(deadline.due(at(10_000)), Due::Ask);
+        deadline.note_asked(at(10_000));
+        assert_eq!(deadline.due(at(13_949)), Due::Later(Some(ms(1))));
+        assert_eq!(deadline.due(at(13_950)), Due::Terminate);
+    }
+
+    #[test]
+    fn an_answer_counts_from_its_question() {
+        let mut deadline = deadline();
+        deadline.note_asked(at(6000));
+        // It comes at 9 s: who held for 5 s more at 6 s or later holds until 11 s.
+        deadline.note_left(ms(5000));
+        assert_eq!(deadline.due(at(8_900)), Due::Terminate);
+    }
+
+    #[test]
+    fn a_loss_leaves_the_grace_and_never_more_than_the_lease() {
+        let mut early = deadline();
+        early.note_terminated(at(1000));
+        assert_eq!(early.due(at(2999)), Due::Later(Some(ms(1))));
+        assert_eq!(early.due(at(3000)), Due::Kill);
+        let mut late = deadline();
+        late.note_terminated(at(11_500));
+        assert_eq!(late.due(at(12_000)), Due::Kill);
+    }
+
+    #[test]
+    fn a_supervisor_that_wakes_too_late_kills_at_once() {
+        let mut deadline = deadline();
+        deadline.note_terminated(at(20_000));
+        assert_eq!(deadline.due(at(20_000)), Due::Kill);
+    }
+
+    #[test]
+    fn a_lease_that_is_lost_is_no_time_to_work() {
+        let mut deadline = deadline();
+        deadline.note_asked(at(5050));
+        deadline.note_left(ms(0));
+        assert_eq!(deadline.due(at(5051)), Due::Terminate);
+    }
+}

@@ -1,0 +1,123 @@
+//! `run` on a terminal: job control is the shell's, as it is without `run`.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::{Scene, value};
+use crate::cli::command::appears;
+use crate::patience::until;
+
+/// An interactive shell on a terminal of its own.
+struct Terminal {
+    shell: std::process::Child,
+    keys: File,
+    screen: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn open(scene: &Scene) -> Self {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap();
+        let side = File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
+        let end = || Stdio::from(side.try_clone().unwrap());
+        // `--ctty` makes it the controlling terminal of a new session.
+        let shell = Command::new("setsid")
+            .args(["--ctty", "--wait", "bash", "--norc", "--noprofile", "-i"])
+            .current_dir(scene.notes.path())
+            .env("REDIS_URL", scene.server.url())
+            .env("LOCKSHIFT", env!("CARGO_BIN_EXE_lockshift"))
+            .env("PS1", "> ")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        let keys = File::from(terminal);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let (mut output, shown) = (keys.try_clone().unwrap(), Arc::clone(&screen));
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        Self { shell, keys, screen }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn shows(&self, text: &str) {
+        until(format_args!("the terminal shows {text:?}"), || self.screen.lock().unwrap().contains(text).then_some(()));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.screen.lock().unwrap());
+        }
+        // At worst it has ended already.
+        let _ = self.keys.write_all(b"\x03\nexit\nexit\n");
+        until("the shell ends", || self.shell.try_wait().unwrap());
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_command_and_releases_the_lock() {
+    let scene = Scene::new();
+    let mut terminal = Terminal::open(&scene);
+    terminal.press("$LOCKSHIFT run stock -- sh -c 'touch started; sleep 60'; echo status $?\n");
+    appears(&scene.note("started"));
+    terminal.press("\x03");
+    terminal.shows("status 130\r\n");
+    assert_eq!(value(&mut scene.connect()), None);
+}
+
+#[test]
+fn ctrl_z_stops_the_command_and_fg_continues_it() {
+    let scene = Scene::new();
+    let mut terminal = Terminal::open(&scene);
+    terminal.press("$LOCKSHIFT run stock -- sh -c 'touch started; read line; echo \"read $line\"'; echo status $?\n");
+    appears(&scene.note("started"));
+    terminal.press("\x1a");
+    terminal.shows("Stopped");
+    assert!(value(&mut scene.connect()).is_some(), "the lease goes on");
+    terminal.press("fg\n");
+    terminal.shows("sh -c 'touch started");
+    terminal.press("from the terminal\n");
+    terminal.shows("read from the terminal\r\n");
+    until("the lock is released", || value(&mut scene.connect()).is_none().then_some(()));
+}
+
+#[test]
+fn a_command_that_stays_stopped_is_killed_before_the_lease_ends() {
+    let scene = Scene::new();
+    let mut terminal = Terminal::open(&scene);
+    terminal.press("$LOCKSHIFT run stock --lease 1s -- sh -c 'touch started; sleep 60; touch never'; echo status $?\n");
+    appears(&scene.note("started"));
+    terminal.press("\x1a");
+    terminal.shows("Stopped");
+    until("the lease has ended", || value(&mut scene.connect()).is_none().then_some(()));
+    terminal.press("fg; echo then $?\n");
+    terminal.shows("then 5\r\n");
+    assert!(!scene.note("never").exists());
+}
+
+#[test]
+fn a_pager_behind_it_has_the_terminal() {
+    let scene = Scene::new();
+    let mut terminal = Terminal::open(&scene);
+    terminal.press("$LOCKSHIFT run stock -- sh -c 'echo out; sleep 0.1' | (cat; read key < /dev/tty; echo key $key)\n");
+    terminal.shows("out\r\n");
+    terminal.press("q\n");
+    terminal.shows("key q\r\n");
+}
