@@ -24,7 +24,7 @@ pub use digits::Digits;
 pub use family::{Family, Language};
 pub use form::{Form, Part};
 pub use key_name::KeyName;
-pub use look::{Absent, Judged, Live, Look, Looks, Missing, Test, Unreadable, Watch};
+pub use look::{Absent, Judged, Live, Look, LookOrder, Looks, Missing, Presence, Test, Unreadable, Watch};
 pub use refusal::OnError;
 pub use release::{Check, Release, Script};
 pub use retry::{Limit, Pause, Retry};
@@ -100,10 +100,10 @@ impl Dialect {
         }
     }
 
-    /// Whether it sends WATCH, MULTI and EXEC, and so needs a connection that nobody else uses meanwhile.
+    /// Whether it sends WATCH, and so needs a connection that nobody else uses meanwhile.
     pub fn needs_own_connection(&self) -> bool {
         self.keys == Keys::OwnerAndExpiry
             || self.takeover == Takeover::WatchedSet
-            || self.release == Release::IfEqualWatched
+            || matches!(self.release, Release::IfEqualWatched | Release::IfEqualUnderWatch)
     }
 }

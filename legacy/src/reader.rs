@@ -126,6 +126,9 @@ readers! {
 
     /// C#: `long.TryParse(value, out n)`, then `n > now`. Unreadable if that is false.
     CSharpTryParse: Way::new("C# TryParse", csharp::try_parse);
+    /// C#: `long.TryParse(client.Get<string>(key), out n)` of ServiceStack, whose `Get<string>` takes a JSON string out of
+    /// its quotes.
+    CSharpJsonTryParse: Way::new("C# JSON TryParse", |value| csharp::try_parse(csharp::unquoted(value)));
     /// C#: `long.Parse(value)`, and 0 where that throws (NewLife's `cache.Get<Int64>(key)`).
     CSharpParseOrZero: Way::new("C# Parse or 0", csharp::parse_or_zero);
     /// C#: `BitConverter.ToInt64(value, 0)` on a little-endian machine.

@@ -12,6 +12,10 @@ const SETNX_EXPIRE: Script = Script::new(include_str!("lua/setnx_expire.lua"));
 const DEL_IF_GET_EQUALS: Script = Script::new(include_str!("lua/del_if_get_equals.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] value. Answers 1 or 0. The Jedis article's, on one line.
 const JEDIS_UNLOCK: Script = Script::new(include_str!("lua/jedis_unlock.lua"));
+/// KEYS\[1\] lock, ARGV\[1\] token, ARGV\[2\] lease in milliseconds. Answers 1 or 0. From redis-py 2.10's `LuaLock`.
+const REDIS_PY_ACQUIRE: Script = Script::new(include_str!("lua/redis_py_acquire.lua"));
+/// KEYS\[1\] lock, ARGV\[1\] token. Answers 1 or 0. From redis-py 2.10's `LuaLock`.
+const REDIS_PY_RELEASE: Script = Script::new(include_str!("lua/redis_py_release.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] old value, ARGV\[2\] new value, ARGV\[3\] ms to live, ARGV\[4\] whether by this dialect's rule.
 /// Answers 1 or 0. Ours: no old client renews.
 const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
@@ -24,6 +28,16 @@ pub(crate) fn setnx_expire(redis: &mut Transcript, key: &Key, value: &[u8], leas
 /// DEL if GET equals: whether it did.
 pub(crate) fn del_if_get_equals(redis: &mut Transcript, key: &Key, value: &[u8]) -> Turn<bool> {
     java_flag(redis, &DEL_IF_GET_EQUALS, key, &[value])
+}
+
+/// SETNX and, where that has set the key, PEXPIRE: whether it has.
+pub(crate) fn setnx_pexpire(redis: &mut Transcript, key: &Key, value: &[u8], lease_ms: i64) -> Turn<bool> {
+    redis.script_flag(&REDIS_PY_ACQUIRE, &[key], &[value, format!("{lease_ms}").as_bytes()])
+}
+
+/// Compare-and-delete as redis-py's `LuaLock` sends it: whether it deleted.
+pub(crate) fn redis_py_release(redis: &mut Transcript, key: &Key, value: &[u8]) -> Turn<bool> {
+    redis.script_flag(&REDIS_PY_RELEASE, &[key], &[value])
 }
 
 /// Compare-and-delete as Jedis sends it, by EVAL every time. The reply is the caller's to ignore.

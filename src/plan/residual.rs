@@ -72,7 +72,7 @@ fn late_release(dialect: &Dialect) -> &'static str {
     match dialect.release {
         Release::UnlessTtlZero => "ttl-is-not-ownership",
         Release::IfValue(Check::NotBelowOwn) => "later-owner-satisfies-ge",
-        Release::IfValue(_) | Release::IfExistsAndValue(_) => "check-then-del",
+        Release::IfValue(_) | Release::IfExistsAndValue(_) | Release::IfEqualUnderWatch => "check-then-del",
         Release::Never
         | Release::Del
         | Release::DelSerializedKey

@@ -12,6 +12,7 @@ use crate::{
 pub(super) const ROWS: &[&Dialect] = &[
     &SERVICESTACK_2012,
     &SERVICESTACK_2012_SECONDS,
+    &SERVICESTACK_4_0_34,
     &SERVICESTACK,
     &SERVICESTACK_DISTRIBUTED_LOCK,
     &NEWLIFE,
@@ -19,16 +20,20 @@ pub(super) const ROWS: &[&Dialect] = &[
     &STACKEXCHANGE_TICKS,
 ];
 
-/// Milliseconds; what `TryParse` refuses is a lock that is held.
+/// SETNX, and GETSET after it; milliseconds. What `TryParse` refuses is a lock that is held. It reads through JSON and
+/// compares with what GETSET returns as it is: a value in quotes, which 4.0.44 writes, it overwrites without winning.
 pub const SERVICESTACK_2012: Dialect = Dialect {
     name: "servicestack-2012",
     family: Family::M1,
     language: Language::CSharp,
-    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, 2012-10-23 to before 4.0.44",
+    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, a7c365d (2012-10-23) to 4.0.33",
     form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)),
     lease_unit: Unit::Millisecond,
     look: Some(SERVICESTACK_LOOK),
-    takeover: Takeover::Getset(Verdict::SAME_BYTES),
+    takeover: Takeover::Getset(Verdict {
+        rule: Rule::SameNumber { first: Reader::CSharpJsonTryParse, old: Reader::CSharpTryParse },
+        old_nil: OldNil::Loses,
+    }),
     candidate: Candidate::Same,
     release: Release::Del,
     retry: Retry { pause: Pause::Squares, limit: Limit::Caller },
@@ -39,37 +44,51 @@ pub const SERVICESTACK_2012: Dialect = Dialect {
 pub const SERVICESTACK_2012_SECONDS: Dialect = Dialect {
     name: "servicestack-2012-seconds",
     family: Family::S2,
-    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, on 2012-10-23",
+    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, f2f273d (2012-10-23), for some hours",
     form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
     lease_unit: Unit::Second,
     ..SERVICESTACK_2012
 };
 
-/// WATCH and a transaction instead of GETSET, because a loser's GETSET "also mutated the value in the lock".
-pub const SERVICESTACK: Dialect = Dialect {
-    name: "servicestack",
-    family: Family::M3,
-    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, from 4.0.44 (2015-07-24)",
-    look: Some(Look { watch: Watch::Yes, ..SERVICESTACK_LOOK }),
-    takeover: Takeover::WatchedSet,
+/// SET NX in place of SETNX, since 747cef8 (2014-11-11) gave `SetEntryIfNotExists` the new command.
+pub const SERVICESTACK_4_0_34: Dialect = Dialect {
+    name: "servicestack-4.0.34",
+    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, 4.0.34 to 4.0.42",
+    claim: Claim::SetNx,
     ..SERVICESTACK_2012
 };
 
-const SERVICESTACK_LOOK: Look =
-    Look { test: Test::LiveIfAfter, unreadable: Unreadable::Live, ..Look::expired_if_before(Reader::CSharpTryParse) };
+/// WATCH and a transaction instead of GETSET, because a loser's GETSET "also mutated the value in the lock". The
+/// transaction's `Set<string>` goes through JSON: after a takeover the stamp stands in quotes.
+pub const SERVICESTACK: Dialect = Dialect {
+    name: "servicestack",
+    family: Family::M3,
+    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/RedisLock.cs, from 4.0.44 (1fd23d6, 2015-07-24)",
+    form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)).quoted_when_taken(),
+    look: Some(Look { watch: Watch::Yes, ..SERVICESTACK_LOOK }),
+    takeover: Takeover::WatchedSet,
+    ..SERVICESTACK_4_0_34
+};
+
+const SERVICESTACK_LOOK: Look = Look {
+    test: Test::LiveIfAfter,
+    unreadable: Unreadable::Live,
+    ..Look::expired_if_before(Reader::CSharpJsonTryParse)
+};
 
 /// Eight bytes, little-endian: the clock, the lease and a second and a half, cut to whole seconds. No value is 0. It
 /// looks only after it has polled SETNX for as long as it may wait; here, in every try.
 pub const SERVICESTACK_DISTRIBUTED_LOCK: Dialect = Dialect {
     name: "servicestack-distributed-lock",
     family: Family::B2,
-    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/Support/Locking/DistributedLock.cs",
+    source: "ServiceStack/ServiceStack.Redis, src/ServiceStack.Redis/Support/Locking/DistributedLock.cs, from a2815cf (2011-01-21)",
     form: Form::stamp(Stamp {
         now: Now::Exact,
         digits: Digits::LittleEndian,
         ..Stamp::SECONDS.plus(Duration::from_millis(1_500))
     }),
     lease_unit: Unit::Second,
+    claim: Claim::Setnx,
     look: Some(Look {
         watch: Watch::Yes,
         judged: Judged::AtStart,

@@ -84,7 +84,7 @@ pub const SELL_REDIS_LOCK: Dialect = Dialect {
 pub const ZCR_REDIS_LOCK: Dialect = Dialect {
     name: "0201zcr-redis-lock",
     source: "0201zcr's copy of jedis-lock",
-    ttl: Ttl { claimed: Lifetime::Pexpire, taken: Lifetime::Pexpire, refused: Lifetime::Pexpire },
+    ttl: Ttl { refused: Lifetime::Pexpire, ..Ttl::when_won(Lifetime::Pexpire) },
     release: Release::IfValue(Check::Present),
     ..JEDIS_LOCK
 };

@@ -12,7 +12,7 @@ pub(super) const ROWS: &[&Dialect] = &[
     &FAYE_REDIS_RUBY,
     &NPM_REDIS_LOCK,
     &NPM_REDIS_LOCK_2012,
-    &NPM_REDIS_LOCK_0_0_8,
+    &NPM_REDIS_LOCK_0_1_0,
     &NODE_RESQUE,
     &NODE_RESQUE_2019,
 ];
@@ -53,7 +53,8 @@ pub const FAYE_REDIS_RUBY: Dialect = Dialect {
 /// lease five seconds.
 pub const NPM_REDIS_LOCK: Dialect = Dialect {
     name: "npm-redis-lock",
-    source: "errorception/redis-lock (npm redis-lock) to 0.0.7, index.js",
+    also: &["npm-redis-lock-0.0.8", "npm-redis-lock-0.0.9"],
+    source: "errorception/redis-lock (npm redis-lock) 0.0.3 (32027ab, 2012-10-11) to 0.0.9, index.js",
     key: KeyName::prefixed("lock."),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
@@ -73,21 +74,27 @@ pub const NPM_REDIS_LOCK: Dialect = Dialect {
 /// nobody holds, the phantom of errorception/redis-lock issue 3.
 pub const NPM_REDIS_LOCK_2012: Dialect = Dialect {
     name: "npm-redis-lock-2012",
-    source: "errorception/redis-lock (npm redis-lock), index.js, before 2012-10",
+    also: &[],
+    source: "errorception/redis-lock (npm redis-lock) to 0.0.2, index.js",
     look: Some(Look {
         missing: Missing::Expired,
         test: Test::LiveIfAfter,
         ..Look::expired_if_before(Reader::JsParseFloat)
+    }),
+    takeover: Takeover::Getset(Verdict {
+        rule: Rule::SameNumber { first: Reader::JsParseFloat, old: Reader::JsParseFloat },
+        old_nil: OldNil::Loses,
     }),
     ..NPM_REDIS_LOCK
 };
 
 /// The same value by `SET key value PX lease NX`, and never looked at: the only change of format found that the older
 /// versions can still read.
-pub const NPM_REDIS_LOCK_0_0_8: Dialect = Dialect {
-    name: "npm-redis-lock-0.0.8",
+pub const NPM_REDIS_LOCK_0_1_0: Dialect = Dialect {
+    name: "npm-redis-lock-0.1.0",
+    also: &[],
     family: Family::M4,
-    source: "errorception/redis-lock (npm redis-lock) from 0.0.8, index.js",
+    source: "errorception/redis-lock (npm redis-lock) from 0.1.0 (2ba7a4c, 2015-02-09), index.js",
     claim: Claim::SetNxPx(Words::ExpiryFirst),
     look: None,
     takeover: Takeover::Never,
@@ -101,6 +108,7 @@ pub const NODE_RESQUE: Dialect = Dialect {
     family: Family::W1,
     language: Language::Node,
     source: "actionhero/node-resque, src/plugins/QueueLock.ts",
+    key: KeyName::prefixed("resque:lock:"),
     form: Form::stamp(Stamp { now: Now::Nearest, ..Stamp::SECONDS.plus(ONE_SECOND) }),
     look: Some(Look {
         judged: Judged::AtStart,

@@ -6,7 +6,8 @@ use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Absent, Candidate, Check, Claim, Dialect, Digits, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Look,
-    Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict,
+    Missing, Now, OldNil, Part, Pause, Presence, Reader, Release, Retry, Rule, Script, Stamp, Takeover, Test, Ttl,
+    Unit, Verdict, Watch,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -16,13 +17,16 @@ pub(super) const ROWS: &[&Dialect] = &[
     &REDIS_PY_2_8,
     &REDIS_PY_2_8_PYTHON_3,
     &REDIS_PY_2_10,
+    &REDIS_PY_2_10_LUA,
     &CHRIS_LAMB,
     &CHRIS_LAMB_REPR,
     &REDSET,
+    &REDSET_REPR,
     &RETOOLS,
     &RETOOLS_ABSOLUTE_EXPIRE,
     &RETOOLS_EXPIRE,
     &REDISCO,
+    &REDISCO_TRANSACTION,
     &CELERY_ONCE,
     &PYTHON_RECIPE,
     &PYTHON2_RECIPE_UNCAST,
@@ -87,19 +91,31 @@ pub const REDIS_PY_2_8_PYTHON_3: Dialect = Dialect {
     ..REDIS_PY_2_8
 };
 
-/// The successor: 32 hex digits by SETNX and then PEXPIRE, released in a transaction.
+/// The successor, `StrictRedis.lock(..., lock_class=Lock)`: 32 hex digits by SETNX and then PEXPIRE. Its release watches
+/// the key but deletes it outside a transaction.
 pub const REDIS_PY_2_10: Dialect = Dialect {
     name: "redis-py-2.10",
     also: &[],
     family: Family::E0,
-    source: "redis/redis-py 2.10, redis/lock.py, class Lock",
+    source: "redis/redis-py 2.10.0 (2014-06-01) to 2.10.6, redis/lock.py, class Lock",
     form: Form::unstamped(&[Part::Hex]),
     lease_unit: Unit::Millisecond,
     look: None,
     takeover: Takeover::Never,
     ttl: Ttl { claimed: Lifetime::Pexpire, ..Ttl::NONE },
-    release: Release::IfEqualWatched,
+    release: Release::IfEqualUnderWatch,
     ..REDIS_PY_2_8
+};
+
+/// What `StrictRedis.lock` hands out where the server has scripts: the same steps by EVALSHA, and its release compares and
+/// deletes in one.
+pub const REDIS_PY_2_10_LUA: Dialect = Dialect {
+    name: "redis-py-2.10-lua",
+    source: "redis/redis-py 2.10.0 (2014-06-01) to 2.10.6, redis/lock.py, class LuaLock",
+    claim: Claim::SetnxPexpireScript,
+    ttl: Ttl::NONE,
+    release: Release::Script(Script::RedisPy),
+    ..REDIS_PY_2_10
 };
 
 const FLOAT_LOOK: Look = Look {
@@ -136,7 +152,7 @@ pub const CHRIS_LAMB_REPR: Dialect = Dialect {
 /// The recipe without a margin, and with a hundredth of slack for the digits that `str` cuts off.
 pub const REDSET: Dialect = Dialect {
     name: "redset",
-    source: "percolate/redset, redset/locks.py",
+    source: "percolate/redset, redset/locks.py; redis-py to 2.6",
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Python2Str)),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
@@ -147,10 +163,18 @@ pub const REDSET: Dialect = Dialect {
     ..CHRIS_LAMB
 };
 
+/// The same over a redis-py that prints floats by `repr`.
+pub const REDSET_REPR: Dialect = Dialect {
+    name: "redset-repr",
+    source: "percolate/redset, redset/locks.py; redis-py from 2.7",
+    form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr)),
+    ..REDSET
+};
+
 /// The recipe, and a DEL only within the lease.
 pub const RETOOLS: Dialect = Dialect {
     name: "retools",
-    source: "bbangert/retools, retools/lock.py, before 2012-01-10",
+    source: "bbangert/retools, retools/lock.py, before 40453cd (2012-01-10)",
     release: Release::WithinLease,
     ..CHRIS_LAMB
 };
@@ -158,7 +182,7 @@ pub const RETOOLS: Dialect = Dialect {
 /// For four months with an EXPIRE that was given the stamp: a TTL of decades.
 pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
     name: "retools-absolute-expire",
-    source: "bbangert/retools, retools/lock.py, 2012-01-10 to 2012-05-02",
+    source: "bbangert/retools, retools/lock.py, ba6de15 (2012-01-10) to b817891 (2012-05-02)",
     ttl: Ttl::when_won(Lifetime::ExpireByMoment),
     ..RETOOLS
 };
@@ -166,16 +190,16 @@ pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
 /// Then with one that was given the lease.
 pub const RETOOLS_EXPIRE: Dialect = Dialect {
     name: "retools-expire",
-    source: "bbangert/retools, retools/lock.py, 2012-05-02 to 2013-04-24",
+    source: "bbangert/retools, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24)",
     ttl: Ttl::when_won(Lifetime::Expire),
     ..RETOOLS
 };
 
-/// A port of Ohm's lock, with six decimals. The key is `OBJECT:_lock`, the lease a second.
+/// A port of Ohm's lock, with six decimals. The lease is a second.
 pub const REDISCO: Dialect = Dialect {
     name: "redisco",
     family: Family::F1,
-    source: "kiddouk/redisco, redisco/models/base.py, class Mutex",
+    source: "kiddouk/redisco before f96b30f (2012-08-24), 0.1.4 among them, redisco/models/base.py, class Mutex",
     key: KeyName::suffixed(":_lock"),
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Fixed6)),
     look: Some(Look {
@@ -189,12 +213,32 @@ pub const REDISCO: Dialect = Dialect {
     ..CHRIS_LAMB
 };
 
+/// WATCH, EXISTS, and a transaction around SET. What it judges it reads on another connection, here on the same. A key
+/// that disappears between EXISTS and GET raised an error until 2016-05-16 (953e285), and counts as expired since; here,
+/// always. It polls without a pause.
+pub const REDISCO_TRANSACTION: Dialect = Dialect {
+    name: "redisco-transaction",
+    family: Family::F3,
+    source: "kiddouk/redisco from f96b30f (2012-08-24), redisco/models/base.py, class Mutex",
+    claim: Claim::None,
+    look: Some(Look {
+        presence: Presence::ExistsThenGet,
+        watch: Watch::NeverEnded,
+        missing: Missing::Expired,
+        ..Look::expired_if_before(Reader::Python2Float)
+    }),
+    takeover: Takeover::WatchedSet,
+    retry: Retry { pause: Pause::None, limit: Limit::Never },
+    ..REDISCO
+};
+
 /// GET, and SETEX unless `int(value) - now > 0`: two clients can both pass.
 pub const CELERY_ONCE: Dialect = Dialect {
     name: "celery-once",
     family: Family::W1,
     language: Language::Python,
-    source: "cameronmaske/celery-once before 2.0, celery_once/tasks.py",
+    source: "cameronmaske/celery-once 0.1 to 1.3.0, celery_once/tasks.py, celery_once/backends/redis.py",
+    key: KeyName::prefixed("qo_"),
     form: Form::stamp(Stamp::SECONDS),
     claim: Claim::None,
     look: Some(Look {

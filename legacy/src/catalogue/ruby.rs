@@ -6,7 +6,8 @@ use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, KeyName, Keys, Language, Lifetime, Limit,
-    Look, Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit, Verdict, Words,
+    Look, LookOrder, Missing, Now, OldNil, Part, Reader, Release, Retry, Rule, Stamp, Takeover, Test, Ttl, Unit,
+    Verdict, Words,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -16,6 +17,8 @@ pub(super) const ROWS: &[&Dialect] = &[
     &REDIS_OBJECTS_1_4_2,
     &REDIS_OBJECTS_1_4_3,
     &REDIS_MUTEX,
+    &REDIS_MUTEX_4_0_0,
+    &REDIS_MUTEX_2_1_1,
     &REDIS_MUTEX_2_0,
     &REDIS_MUTEX_0,
     &REDIS_SEMAPHORE,
@@ -90,10 +93,10 @@ pub const REDIS_OBJECTS_1_4_3: Dialect = Dialect {
     ..REDIS_OBJECTS_1_4_2
 };
 
-/// One clock reading per try, and the stamp of the first SETNX for every command. The key is `RedisMutex:NAME`.
+/// One clock reading per try, and the stamp of the first SETNX for every command.
 pub const REDIS_MUTEX: Dialect = Dialect {
     name: "redis-mutex",
-    source: "kenn/redis-mutex from 2.1.1, lib/redis_mutex.rb",
+    source: "kenn/redis-mutex from 4.0.1 (e1bfbc1, 2017-12-16), lib/redis_mutex.rb",
     key: KeyName::prefixed("RedisMutex:"),
     look: Some(MUTEX_LOOK),
     candidate: Candidate::Same,
@@ -102,11 +105,30 @@ pub const REDIS_MUTEX: Dialect = Dialect {
     ..OHM_LOCK
 };
 
+/// GET first: `loop do ... end until old_value = get` is read as `until`, whose condition comes first. Where there is no
+/// value, SETNX is sent until it wins.
+pub const REDIS_MUTEX_4_0_0: Dialect = Dialect {
+    name: "redis-mutex-4.0.0",
+    source: "kenn/redis-mutex 4.0.0 (2014-11-23), lib/redis_mutex.rb",
+    look: Some(Look { order: LookOrder::LookFirst, ..MUTEX_LOOK }),
+    ..REDIS_MUTEX
+};
+
+/// The same before the class was renamed, and its keys with it.
+pub const REDIS_MUTEX_2_1_1: Dialect = Dialect {
+    name: "redis-mutex-2.1.1",
+    also: &["redis-mutex-3.0"],
+    source: "kenn/redis-mutex 2.1.1 (e5433f3, 2013-06-19) to 3.0.0, lib/redis/mutex.rb",
+    key: KeyName::prefixed("Redis::Mutex:"),
+    ..REDIS_MUTEX_4_0_0
+};
+
 /// Before that, a missing value was an expired one: the phantom lock of kenn/redis-mutex issue 5.
 pub const REDIS_MUTEX_2_0: Dialect = Dialect {
     name: "redis-mutex-2.0",
     also: &["redis-mutex-1.0"],
-    source: "kenn/redis-mutex 1.0.0 to 2.1.0, lib/redis_mutex.rb",
+    source: "kenn/redis-mutex 1.0.0 to 2.1.0, lib/redis/mutex.rb",
+    key: KeyName::prefixed("Redis::Mutex:"),
     look: Some(Look { missing: Missing::Expired, ..MUTEX_LOOK }),
     ..REDIS_MUTEX
 };
@@ -115,7 +137,8 @@ pub const REDIS_MUTEX_2_0: Dialect = Dialect {
 pub const REDIS_MUTEX_0: Dialect = Dialect {
     name: "redis-mutex-0",
     family: Family::S1,
-    source: "kenn/redis-mutex 0.x, 2011-02",
+    source: "kenn/redis-mutex 0.x (2011-02), lib/redis/classy/mutex.rb",
+    key: KeyName::prefixed("Redis::Classy::Mutex:"),
     form: Form::stamp(Stamp::SECONDS),
     lease_unit: Unit::Second,
     look: Some(Look { missing: Missing::Expired, reader: Reader::RubyToI, ..MUTEX_LOOK }),
@@ -129,8 +152,7 @@ const MUTEX_LOOK: Look = Look {
     ..Look::expired_if_before(Reader::RubyToF)
 };
 
-/// The mutex inside the semaphore, by the server's clock. Nil is 0.0, and 0.0 equals 0.0. The key is
-/// `SEMAPHORE:NAME:release_locks`, the lease ten seconds.
+/// The mutex inside the semaphore, by the server's clock. Nil is 0.0, and 0.0 equals 0.0. The lease is ten seconds.
 pub const REDIS_SEMAPHORE: Dialect = Dialect {
     name: "redis-semaphore",
     family: Family::F2,
@@ -150,7 +172,7 @@ pub const REDIS_SEMAPHORE: Dialect = Dialect {
 };
 
 /// `sec-pid-thread`. Nil is 0, and nil equals nil. The gem builds its value once for all its tries, so that one that
-/// waits longer than its lease writes an expired stamp; here, every try has a fresh one. The key is `lock:NAME`.
+/// waits longer than its lease writes an expired stamp; here, every try has a fresh one.
 pub const REDIS_LOCK_GEM: Dialect = Dialect {
     name: "redis-lock-gem",
     also: &["patrick-tulskie-redis-lock"],
@@ -191,8 +213,7 @@ pub const QTRIX: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// `now > value` reads the clock before it asks. The release asks twice, by GET and by GETSET, before it deletes. The
-/// key is `cave-keeper-lock:NAME`.
+/// `now > value` reads the clock before it asks. The release asks twice, by GET and by GETSET, before it deletes.
 pub const REDIS_CAVE_KEEPER: Dialect = Dialect {
     name: "redis-cave-keeper",
     language: Language::Ruby,
@@ -208,7 +229,7 @@ pub const REDIS_CAVE_KEEPER: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// Two keys, by MSETNX and WATCH. The owner is `host:pid` unless told otherwise; here, it is told a UUID.
+/// Two keys, by MSETNX and WATCH.
 pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
     name: "mlanett-redis-lock",
     family: Family::K2,
@@ -216,7 +237,7 @@ pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
     source: "mlanett/redis-lock, lib/redis-lock.rb",
     key: KeyName::prefixed("lock:owner:"),
     keys: Keys::OwnerAndExpiry,
-    form: Form::unstamped(&[Part::Uuid]),
+    form: Form::unstamped(&[Part::OwnerId]),
     look: Some(Look { judged: Judged::BeforeAsking, ..Look::expired_if_before(Reader::RubyToI) }),
     takeover: Takeover::WatchedSet,
     release: Release::IfEqualWatched,
@@ -224,12 +245,12 @@ pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// `{"uuid":"…","expire_at":"sec"}` by SET NX EX, never looked at; released if the uuid is the own one. (The gem renews
-/// by SETEX every second, whoever holds the lock; here it does not.)
+/// `{"uuid":"…","expire_at":"sec"}` by SET NX EX, never looked at; released if the uuid is the own one. Its renewal thread
+/// sends SETEX at once, and then every second whoever holds the lock; here, only the first.
 pub const REDIS_GETLOCK: Dialect = Dialect {
     name: "redis-getlock",
     family: Family::J1,
-    source: "sonots/redis_getlock, lib/redis_getlock.rb, with Redis from 2.6.12",
+    source: "sonots/redis_getlock from 0.3.0 (bef4f05, 2016-08-29), lib/redis_getlock.rb, with Redis from 2.6.12",
     key: KeyName::PLAIN,
     form: Form::of(
         &[Part::Text("{\"uuid\":\""), Part::Uuid, Part::Text("\",\"expire_at\":\""), Part::Stamp, Part::Text("\"}")],
@@ -239,6 +260,7 @@ pub const REDIS_GETLOCK: Dialect = Dialect {
     claim: Claim::SetNxEx(Words::ExpiryFirst),
     look: None,
     takeover: Takeover::Never,
+    ttl: Ttl { then_setex: true, ..Ttl::NONE },
     release: Release::IfExistsAndValue(Check::Mine),
     retry: Retry::every_ms(1_000, Limit::Never),
     ..OHM_LOCK
@@ -247,7 +269,7 @@ pub const REDIS_GETLOCK: Dialect = Dialect {
 /// SETNX and EXPIRE on older servers. An expired lock is a `NameError`: the code says `paylod`.
 pub const REDIS_GETLOCK_OLD_SERVER: Dialect = Dialect {
     name: "redis-getlock-old-server",
-    source: "sonots/redis_getlock, lib/redis_getlock.rb, with Redis before 2.6.12",
+    source: "sonots/redis_getlock from 0.3.0 (bef4f05, 2016-08-29), lib/redis_getlock.rb, with Redis before 2.6.12",
     claim: Claim::Setnx,
     look: Some(Look {
         judged: Judged::AtStart,
@@ -256,6 +278,6 @@ pub const REDIS_GETLOCK_OLD_SERVER: Dialect = Dialect {
     }),
     takeover: Takeover::Raises,
     candidate: Candidate::Same,
-    ttl: Ttl { claimed: Lifetime::Expire, ..Ttl::NONE },
+    ttl: Ttl { claimed: Lifetime::Expire, ..REDIS_GETLOCK.ttl },
     ..REDIS_GETLOCK
 };

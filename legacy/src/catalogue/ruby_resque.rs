@@ -5,8 +5,8 @@ use core::time::Duration;
 use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Dialect, Family, Form, Judged, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause, Reader,
-    Release, Retry, Stamp, Takeover, Test, Ttl,
+    Candidate, Dialect, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause,
+    Reader, Release, Retry, Stamp, Takeover, Test, Ttl,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -18,11 +18,12 @@ pub(super) const ROWS: &[&Dialect] = &[
     &RESQUE_CONCURRENT_RESTRICTION,
 ];
 
-/// `now <= value` is held, and nil is 0. The key is `lock:CLASS-ARGS`, the lease an hour.
+/// `now <= value` is held, and nil is 0. A name is `CLASS-ARGS`, the lease an hour.
 pub const RESQUE_LOCK: Dialect = Dialect {
     name: "resque-lock",
     language: Language::Ruby,
     source: "defunkt/resque-lock 1.1, lib/resque/plugins/lock.rb",
+    key: KeyName::prefixed("resque:lock:"),
     look: Some(LOOK),
     candidate: Candidate::Same,
     release: Release::Del,
@@ -46,14 +47,16 @@ pub const RESQUE_LOCK_1_0: Dialect = Dialect {
 pub const RESQUE_BUS: Dialect = Dialect {
     name: "resque-bus",
     source: "resque-bus, heartbeat",
+    key: KeyName::PLAIN,
     form: Form::stamp(Stamp::SECONDS.plus(Duration::from_secs(2))),
     ..RESQUE_LOCK
 };
 
-/// `value > now` is held. The key is `lonely_job:QUEUE`, the lease five days.
+/// `value > now` is held. A name is that of a queue, the lease five days.
 pub const RESQUE_LONELY_JOB: Dialect = Dialect {
     name: "resque-lonely-job",
-    source: "wallace/resque-lonely_job from 0.0.4, lib/resque-lonely_job.rb",
+    source: "wallace/resque-lonely_job from 0.0.4 (8ab67f6, 2013-01), lib/resque-lonely_job.rb",
+    key: KeyName::prefixed("resque:lonely_job:"),
     look: Some(Look { test: Test::LiveIfAfter, ..LOOK }),
     ..RESQUE_LOCK
 };
@@ -72,6 +75,7 @@ pub const RESQUE_LOCK_TIMEOUT: Dialect = Dialect {
 pub const RESQUE_CONCURRENT_RESTRICTION: Dialect = Dialect {
     name: "resque-concurrent-restriction",
     source: "resque-concurrent-restriction, concurrent_restriction_job.rb",
+    key: KeyName::PLAIN,
     form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
     look: Some(Look { judged: Judged::AfterAnswer, test: Test::LiveIfAfter, ..LOOK }),
     ttl: Ttl::when_won(Lifetime::ExpireAt { later_secs: 300 }),

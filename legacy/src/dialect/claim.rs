@@ -9,6 +9,8 @@ use core::fmt;
 pub enum Claim {
     /// `SETNX key value`.
     Setnx,
+    /// `SET key value NX`, without a TTL.
+    SetNx,
     /// `SET key value NX EX lease` in whole seconds.
     SetNxEx(Words),
     /// `SET key value NX PX lease` in milliseconds.
@@ -17,8 +19,10 @@ pub enum Claim {
     SetNxExOrPx(Words),
     /// `EXISTS key`, then `SET key value` where there is none: two steps between which another can do the same.
     ExistsThenSet,
-    /// One Lua script that runs SETNX and then EXPIRE.
+    /// One Lua script that runs SETNX and then EXPIRE: the Java article's.
     SetnxExpireScript,
+    /// One Lua script that runs SETNX and then PEXPIRE: `LuaLock` of redis-py.
+    SetnxPexpireScript,
     /// None: the key is looked at, or overwritten, at once.
     None,
 }
@@ -45,13 +49,15 @@ impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setnx => f.write_str("SETNX"),
+            Self::SetNx => f.write_str("SET NX"),
             Self::SetNxEx(words) => write!(f, "SET {}", words.around("EX")),
             Self::SetNxPx(words) => write!(f, "SET {}", words.around("PX")),
             Self::SetNxExOrPx(words) => {
                 write!(f, "SET {}, or {} for fractions of a second", words.around("EX"), words.around("PX"))
             }
             Self::ExistsThenSet => f.write_str("EXISTS, SET"),
-            Self::SetnxExpireScript => f.write_str("EVAL of SETNX and EXPIRE"),
+            Self::SetnxExpireScript => f.write_str("EVALSHA of SETNX and EXPIRE"),
+            Self::SetnxPexpireScript => f.write_str("EVALSHA of SETNX and PEXPIRE"),
             Self::None => f.write_str("none"),
         }
     }

@@ -15,6 +15,8 @@ pub enum Family {
     F1,
     /// Float seconds; a takeover wins if the old value is the one read before.
     F2,
+    /// Float seconds; taken in a transaction.
+    F3,
     /// Milliseconds; a takeover wins if the old value is the one read before.
     M1,
     /// Milliseconds; a takeover wins if the old stamp is still expired.

@@ -19,6 +19,8 @@ pub struct Form {
     pub parts: &'static [Part],
     /// What the stamp counts.
     pub stamp: Stamp,
+    /// Whether a takeover writes the value as a JSON string, in quotes. The value of a claim stands without them.
+    pub quoted_when_taken: bool,
 }
 
 /// One part of a value.
@@ -36,6 +38,9 @@ pub enum Part {
     Uuid,
     /// The owner's token as 32 hex digits.
     Hex,
+    /// What the program calls its owner: `host:pid`, or a name that its caller gives. Here it is a UUID, which two owners
+    /// never share.
+    OwnerId,
 }
 
 /// A value taken apart: the bytes before the stamp, the stamp's own and those behind it.
@@ -49,17 +54,23 @@ pub(crate) struct Split<'a> {
 impl Form {
     /// A bare stamp.
     pub const fn stamp(stamp: Stamp) -> Self {
-        Self { parts: &[Part::Stamp], stamp }
+        Self::of(&[Part::Stamp], stamp)
     }
 
     /// These parts, around this stamp.
     pub const fn of(parts: &'static [Part], stamp: Stamp) -> Self {
-        Self { parts, stamp }
+        Self { parts, stamp, quoted_when_taken: false }
     }
 
     /// These parts, without a stamp: nobody can tell from the value when the lease ends.
     pub const fn unstamped(parts: &'static [Part]) -> Self {
-        Self { parts, stamp: Stamp::SECONDS }
+        Self::of(parts, Stamp::SECONDS)
+    }
+
+    /// This form; a takeover writes it as a JSON string.
+    #[must_use]
+    pub const fn quoted_when_taken(self) -> Self {
+        Self { quoted_when_taken: true, ..self }
     }
 
     /// Whether a stamp stands in the value.
@@ -115,8 +126,25 @@ impl Form {
         self.same_owner(value, &self.write(self.read(value).unwrap_or(Number::Int(0)), owner))
     }
 
-    /// Takes a value of this form apart, from both ends towards the stamp.
+    /// The value as a takeover writes it.
+    pub(crate) fn taken(&self, value: Vec<u8>) -> Vec<u8> {
+        if self.quoted_when_taken { [b"\"", value.as_slice(), b"\""].concat() } else { value }
+    }
+
+    /// Takes a value of this form apart, in quotes or not.
     fn split<'a>(&self, value: &'a [u8]) -> Option<Split<'a>> {
+        match value {
+            [b'"', inner @ .., b'"'] if self.quoted_when_taken => {
+                let split = self.split_unquoted(inner)?;
+                let end = value.len() - split.behind.len() - 1;
+                Some(Split { before: &value[..=split.before.len()], behind: &value[end..], ..split })
+            }
+            _ => self.split_unquoted(value),
+        }
+    }
+
+    /// Takes a value of this form apart, from both ends towards the stamp.
+    fn split_unquoted<'a>(&self, value: &'a [u8]) -> Option<Split<'a>> {
         let place = self.parts.iter().position(|part| *part == Part::Stamp).unwrap_or(self.parts.len());
         let mut rest = value;
         for part in &self.parts[..place] {
@@ -142,7 +170,7 @@ impl Part {
             Self::Text(text) => text.as_bytes().to_vec(),
             Self::Pid => owner.pid.to_string().into_bytes(),
             Self::Thread => owner.thread.to_string().into_bytes(),
-            Self::Uuid => owner.token.uuid().into_bytes(),
+            Self::Uuid | Self::OwnerId => owner.token.uuid().into_bytes(),
             Self::Hex => owner.token.hex().into_bytes(),
         }
     }
@@ -154,6 +182,7 @@ impl Part {
             Self::Text(text) => value.starts_with(text.as_bytes()).then_some(text.len()),
             Self::Pid | Self::Thread => counted(value.iter().take_while(|byte| byte.is_ascii_digit()).count()),
             Self::Uuid => value.get(..36).filter(|uuid| is_uuid(uuid)).map(<[u8]>::len),
+            Self::OwnerId => (is_uuid(value) || is_host_and_pid(value)).then_some(value.len()),
             Self::Hex => value.get(..32).filter(|hex| is_hex(hex)).map(<[u8]>::len),
         }
     }
@@ -165,6 +194,7 @@ impl Part {
             Self::Text(text) => value.ends_with(text.as_bytes()).then_some(text.len()),
             Self::Pid | Self::Thread => counted(value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()),
             Self::Uuid => value.len().checked_sub(36).filter(|start| is_uuid(&value[*start..])).map(|_| 36),
+            Self::OwnerId => self.length_at_start(value),
             Self::Hex => value.len().checked_sub(32).filter(|start| is_hex(&value[*start..])).map(|_| 32),
         }
     }
@@ -183,10 +213,19 @@ fn is_uuid(bytes: &[u8]) -> bool {
         && bytes.split(|byte| *byte == b'-').all(is_hex)
 }
 
+/// `web-3.example.org:4711`.
+fn is_host_and_pid(bytes: &[u8]) -> bool {
+    let Some(colon) = bytes.iter().rposition(|byte| *byte == b':') else { return false };
+    let (host, pid) = (&bytes[..colon], &bytes[colon + 1..]);
+    let is_of_host = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte);
+    !host.is_empty() && host.iter().all(is_of_host) && !pid.is_empty() && pid.iter().all(u8::is_ascii_digit)
+}
+
 impl fmt::Display for Form {
     /// `<stamp>-<pid>: decimal s, now + lease`; a constant stands in quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts {
+            [Part::Stamp] if self.quoted_when_taken => return write!(f, "{}; in quotes after a takeover", self.stamp),
             [Part::Stamp] => return self.stamp.fmt(f),
             [] => return f.write_str("\"\""),
             [Part::Text(text)] => return write!(f, "\"{text}\""),
@@ -200,6 +239,7 @@ impl fmt::Display for Form {
                 Part::Thread => f.write_str("<thread>"),
                 Part::Uuid => f.write_str("<uuid>"),
                 Part::Hex => f.write_str("<32 hex digits>"),
+                Part::OwnerId => f.write_str("<host>:<pid>"),
             }?;
         }
         if self.is_stamped() { write!(f, ": {}", self.stamp) } else { Ok(()) }

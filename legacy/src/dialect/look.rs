@@ -8,6 +8,10 @@ use crate::{Comparison, Number, Reader};
 /// How a client judges what it finds in the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Look {
+    /// Whether it looks before its claim or only after that was refused.
+    pub order: LookOrder,
+    /// How it learns whether there is a value.
+    pub presence: Presence,
     /// Whether the key is under WATCH meanwhile.
     pub watch: Watch,
     /// What counts as no value at all.
@@ -28,6 +32,24 @@ pub struct Look {
     pub mine_is_free: bool,
     /// What it does if somebody's lease is running.
     pub live: Live,
+}
+
+/// Whether a client looks before its claim or only after that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LookOrder {
+    /// The claim first; the look explains its refusal.
+    ClaimFirst,
+    /// The look first; the claim follows where no value was found.
+    LookFirst,
+}
+
+/// How a client learns whether there is a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// GET tells.
+    Get,
+    /// EXISTS tells, and GET follows only if there is a key.
+    ExistsThenGet,
 }
 
 /// Whether the key is watched while it is judged.
@@ -53,7 +75,8 @@ pub enum Absent {
 /// What a client does when GET finds nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Missing {
-    /// Begins again with its claim, at once, as often as it takes.
+    /// Begins again with its claim, at once, as often as it takes. If it looks before its claim, only the claim is
+    /// sent again.
     ClaimAgain,
     /// Sends its claim once more, and gives up if that fails.
     ClaimOnce,
@@ -128,6 +151,8 @@ impl Look {
     /// live lock ends the try, and what cannot be read raises.
     pub const fn expired_if_before(reader: Reader) -> Self {
         Self {
+            order: LookOrder::ClaimFirst,
+            presence: Presence::Get,
             watch: Watch::No,
             absent: Absent::Nil,
             missing: Missing::GiveUp,
@@ -202,6 +227,14 @@ impl fmt::Display for Look {
             Judged::AtStart => "; clock read once per try",
             Judged::BeforeAsking => "; clock read before each question",
             Judged::AfterAnswer => "; clock read after each answer",
+        })?;
+        f.write_str(match self.order {
+            LookOrder::ClaimFirst => "",
+            LookOrder::LookFirst => "; before the claim",
+        })?;
+        f.write_str(match self.presence {
+            Presence::Get => "",
+            Presence::ExistsThenGet => "; EXISTS before GET",
         })?;
         f.write_str(match self.watch {
             Watch::No => "",

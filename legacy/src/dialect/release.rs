@@ -35,6 +35,9 @@ pub enum Release {
     AfterGetset,
     /// `WATCH key`, `GET key`; if the value is the own one `MULTI`, `DEL key`, `EXEC`, else `UNWATCH`.
     IfEqualWatched,
+    /// `WATCH key`, `GET key`, `DEL key` if the value is the own one, `UNWATCH`. Without MULTI the WATCH protects
+    /// nothing: between GET and DEL the lock can change hands.
+    IfEqualUnderWatch,
     /// A Lua script that compares and deletes.
     Script(Script),
 }
@@ -66,6 +69,8 @@ pub enum Check {
 pub enum Script {
     /// Answers `true` or `false`; run by EVALSHA, and EVAL where the server does not know it. Its client answers nothing.
     JavaToken,
+    /// Answers 1 or 0; run by EVALSHA, and EVAL where the server does not know it: `LuaLock` of redis-py.
+    RedisPy,
     /// Answers 1 or 0; always sent by EVAL. Its client says that it has unlocked, whatever the answer is, and so
     /// [`Released::Freed`](lockshift_lock::Released::Freed) is the outcome even of a lock that was lost.
     Jedis,
@@ -87,7 +92,8 @@ impl fmt::Display for Release {
             Self::IfExistsAndValue(check) => write!(f, "EXISTS, GET, DEL if {check}"),
             Self::AfterGetset => f.write_str("GET, GETSET, DEL"),
             Self::IfEqualWatched => f.write_str("WATCH, GET == own, MULTI DEL EXEC"),
-            Self::Script(Script::JavaToken) => f.write_str("EVALSHA of GET == own, DEL"),
+            Self::IfEqualUnderWatch => f.write_str("WATCH, GET, DEL if == own, UNWATCH"),
+            Self::Script(Script::JavaToken | Script::RedisPy) => f.write_str("EVALSHA of GET == own, DEL"),
             Self::Script(Script::Jedis) => f.write_str("EVAL of GET == own, DEL; answer ignored"),
         }
     }

@@ -13,6 +13,9 @@ pub struct Ttl {
     pub taken: Lifetime,
     /// After a claim that found a lock: it prolongs the holder's.
     pub refused: Lifetime,
+    /// Whether a claim that won is followed by `SETEX key lease value` with a new stamp: a renewal thread that begins at
+    /// once, whoever holds the lock by then.
+    pub then_setex: bool,
 }
 
 /// One TTL command.
@@ -37,11 +40,12 @@ pub enum Lifetime {
 
 impl Ttl {
     /// No TTL at all.
-    pub const NONE: Self = Self { claimed: Lifetime::None, taken: Lifetime::None, refused: Lifetime::None };
+    pub const NONE: Self =
+        Self { claimed: Lifetime::None, taken: Lifetime::None, refused: Lifetime::None, then_setex: false };
 
     /// The same after a claim and after a takeover.
     pub const fn when_won(lifetime: Lifetime) -> Self {
-        Self { claimed: lifetime, taken: lifetime, refused: Lifetime::None }
+        Self { claimed: lifetime, taken: lifetime, ..Self::NONE }
     }
 
     /// Whether a lock that is held ordinarily has a TTL.
@@ -68,7 +72,11 @@ impl fmt::Display for Ttl {
             write!(f, "{comma}{lifetime} when {moment}")?;
             comma = ", ";
         }
-        if comma.is_empty() { f.write_str("none") } else { Ok(()) }
+        match (comma, self.then_setex) {
+            ("", false) => f.write_str("none"),
+            (_, false) => Ok(()),
+            (comma, true) => write!(f, "{comma}SETEX after the claim"),
+        }
     }
 }
 

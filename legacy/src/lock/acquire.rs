@@ -6,7 +6,7 @@ use lockshift_wire::{Expiry, Only, Set, Transcript, Turn};
 use super::Lock;
 use super::bid::Bid;
 use super::look::Sight;
-use crate::{Claim, Words, scripts};
+use crate::{Claim, LookOrder, Words, scripts};
 
 /// How often a try claims again at once where it has found no value. The old clients go on for ever, and an empty value
 /// that counts as none, or a key that comes and goes, would hold them there; here the next round is another try.
@@ -14,10 +14,17 @@ const CLAIMS_PER_TRY: u32 = 10;
 
 impl Lock {
     pub(super) fn acquire_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        let mut bid = self.bid(owner, redis)?;
+        let bid = self.bid(owner, redis)?;
+        match self.dialect.look.map(|look| look.order) {
+            Some(LookOrder::LookFirst) => self.look_then_claim(bid, owner, redis),
+            Some(LookOrder::ClaimFirst) | None => self.claim_then_look(bid, owner, redis),
+        }
+    }
+
+    fn claim_then_look(&self, mut bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         for _ in 0..CLAIMS_PER_TRY {
             if self.claim(&bid, redis)? {
-                return self.claimed(bid, redis);
+                return self.claimed(bid, owner, redis);
             }
             self.give_ttl(self.dialect.ttl.refused, &bid, redis)?;
             match self.look(&bid, owner, redis)? {
@@ -25,7 +32,7 @@ impl Lock {
                 Sight::Refused(held) => return Ok(Acquired::Held(held)),
                 Sight::RefusedUnlessClaimed(held) => {
                     let claimed = self.claim(&bid, redis)?;
-                    return if claimed { self.claimed(bid, redis) } else { Ok(Acquired::Held(held)) };
+                    return if claimed { self.claimed(bid, owner, redis) } else { Ok(Acquired::Held(held)) };
                 }
                 Sight::Gone => bid = self.candidate(bid, None, owner, redis)?,
             }
@@ -33,10 +40,31 @@ impl Lock {
         Ok(Acquired::Held(Held::because(Refusal::Vanished)))
     }
 
+    /// Where the look found no value, the claim is sent until it wins.
+    fn look_then_claim(&self, bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        match self.look(&bid, owner, redis)? {
+            Sight::Expired(seen) => self.take_over(bid, seen, owner, redis),
+            Sight::Refused(held) | Sight::RefusedUnlessClaimed(held) => Ok(Acquired::Held(held)),
+            Sight::Gone => {
+                for _ in 0..CLAIMS_PER_TRY {
+                    if self.claim(&bid, redis)? {
+                        return self.claimed(bid, owner, redis);
+                    }
+                }
+                Ok(Acquired::Held(Held::because(Refusal::Vanished)))
+            }
+        }
+    }
+
     /// The lock was free and is ours, as soon as it has its TTL.
-    fn claimed(&self, bid: Bid, redis: &mut Transcript) -> Turn<Acquired> {
+    fn claimed(&self, bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         self.give_ttl(self.dialect.ttl.claimed, &bid, redis)?;
-        Ok(bid.won())
+        if !self.dialect.ttl.then_setex {
+            return Ok(bid.won());
+        }
+        let renewed = self.bid(owner, redis)?;
+        redis.setex(&self.key, self.lease_secs(), &renewed.value)?;
+        Ok(renewed.won())
     }
 
     /// Sends the first command: whether the lock was free and is ours.
@@ -46,12 +74,14 @@ impl Lock {
         let lease = self.lease.length();
         match self.dialect.claim {
             Claim::Setnx => redis.setnx(key, value),
+            Claim::SetNx => redis.set(&set.only(Only::IfMissing)),
             Claim::SetNxEx(words) => redis.set(&words.order(set, Expiry::Ex(lease))),
             Claim::SetNxPx(words) => redis.set(&words.order(set, Expiry::Px(lease))),
             Claim::SetNxExOrPx(words) if lease.subsec_nanos() == 0 => redis.set(&words.order(set, Expiry::Ex(lease))),
             Claim::SetNxExOrPx(words) => redis.set(&words.order(set, Expiry::Px(lease))),
             Claim::ExistsThenSet => Ok(!redis.exists(key)? && redis.set(&set)?),
             Claim::SetnxExpireScript => scripts::setnx_expire(redis, key, value, self.lease_secs()),
+            Claim::SetnxPexpireScript => scripts::setnx_pexpire(redis, key, value, self.lease_ms()),
             Claim::None => Ok(false),
         }
     }

@@ -8,7 +8,7 @@ use lockshift_wire::{Pending, Reading, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Takeover, Watch};
+use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Presence, Takeover, Watch};
 
 /// What a look at the key has come to.
 pub(super) enum Sight {
@@ -39,6 +39,9 @@ impl Lock {
         let before = self.clock_before(bid.since, redis)?;
         if look.watch != Watch::No {
             redis.watch(&self.key)?;
+        }
+        if look.presence == Presence::ExistsThenGet && !redis.exists(&self.key)? {
+            return self.missing(look, None, redis);
         }
         let seen = match self.answer(redis.get(&self.key))? {
             Answer::Value(Some(value)) if !look.is_absent(&value) => value,
@@ -87,7 +90,8 @@ impl Lock {
             Missing::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(vanished)),
             Missing::GiveUp => self.refused(vanished, redis),
             Missing::Expired => Ok(Sight::Expired(value)),
-            Missing::Raises => self.refused(raised(), redis),
+            // The original fails with an error here. The key has only disappeared, and the next attempt may win.
+            Missing::Raises => self.refused(vanished, redis),
         }
     }
 

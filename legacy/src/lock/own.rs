@@ -62,8 +62,12 @@ impl Lock {
     /// Whether the dialect gives its keys a TTL, in whatever way.
     fn gives_ttl(&self) -> bool {
         match self.dialect.claim {
-            Claim::SetNxEx(_) | Claim::SetNxPx(_) | Claim::SetNxExOrPx(_) | Claim::SetnxExpireScript => true,
-            Claim::Setnx | Claim::ExistsThenSet | Claim::None => self.dialect.ttl.is_set(),
+            Claim::SetNxEx(_)
+            | Claim::SetNxPx(_)
+            | Claim::SetNxExOrPx(_)
+            | Claim::SetnxExpireScript
+            | Claim::SetnxPexpireScript => true,
+            Claim::Setnx | Claim::SetNx | Claim::ExistsThenSet | Claim::None => self.dialect.ttl.is_set(),
         }
     }
 

@@ -34,6 +34,7 @@ impl Lock {
             },
             Release::AfterGetset => self.getset_and_del(hold, redis),
             Release::IfEqualWatched => self.del_watched(hold, redis),
+            Release::IfEqualUnderWatch => self.del_under_watch(hold, redis),
             Release::Script(script) => self.del_by_script(script, hold, redis),
         }
     }
@@ -101,9 +102,19 @@ impl Lock {
         Ok(freed_if(replies == Some(alloc::vec![Reply::Int(1)])))
     }
 
+    /// WATCH, GET, DEL, UNWATCH: the DEL is not part of a transaction.
+    fn del_under_watch(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        redis.watch(&self.key)?;
+        let is_ours = redis.get(&self.key)?.as_ref() == Some(&hold.value);
+        let deleted = is_ours && redis.del(&self.key)?;
+        redis.unwatch()?;
+        Ok(freed_if(deleted))
+    }
+
     fn del_by_script(&self, script: Script, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         match script {
             Script::JavaToken => scripts::del_if_get_equals(redis, &self.key, &hold.value).map(freed_if),
+            Script::RedisPy => scripts::redis_py_release(redis, &self.key, &hold.value).map(freed_if),
             Script::Jedis => scripts::jedis_unlock(redis, &self.key, &hold.value).map(|_| Released::Freed),
         }
     }

@@ -29,6 +29,7 @@ impl Lock {
     ) -> Turn<Acquired> {
         let seen = seen.as_deref();
         let bid = self.candidate(bid, seen, owner, redis)?;
+        let bid = Bid { value: self.dialect.form.taken(bid.value), ..bid };
         match self.contend(&bid, seen, redis)? {
             Outcome::Won => {
                 self.give_ttl(self.ttl_after_takeover(), &bid, redis)?;
@@ -125,8 +126,8 @@ impl OldNil {
     fn outcome(self, seen: Option<&[u8]>) -> Outcome {
         match (self, seen) {
             (Self::Wins, _) | (Self::WinsIfAlsoRead, None) => Outcome::Won,
-            (Self::Loses, _) | (Self::WinsIfAlsoRead, Some(_)) => Outcome::Lost(None),
-            (Self::Raises, _) => Outcome::Raised,
+            // The original fails with an error where nil raises. Its value is written, and the key has only disappeared.
+            (Self::Loses | Self::Raises, _) | (Self::WinsIfAlsoRead, Some(_)) => Outcome::Lost(None),
         }
     }
 }

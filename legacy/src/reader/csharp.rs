@@ -12,6 +12,14 @@ pub(super) fn try_parse(value: &[u8]) -> Option<Number> {
     decimal::int64(text).map(|int| Number::Int(i128::from(int)))
 }
 
+/// A JSON string without its quotes; what is not one, as it is. Escapes are not resolved: none of them is a digit's.
+pub(super) fn unquoted(value: &[u8]) -> &[u8] {
+    match value {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => value,
+    }
+}
+
 /// `long.Parse(value)` with `default` in the place of an exception. Never `None`.
 pub(super) fn parse_or_zero(value: &[u8]) -> Option<Number> {
     try_parse(value).or(Some(Number::Int(0)))

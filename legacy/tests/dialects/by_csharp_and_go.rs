@@ -9,14 +9,14 @@ fn servicestack_watches_what_it_judges() {
         10_000,
         r#"
         clock 1700000000
-        SETNX k 1700000010001 -> 0
+        SET k 1700000010001 NX -> nil
         WATCH k -> OK
         GET k -> "1699999999999"
         clock 1700000000
         MULTI -> OK
-        SET k 1700000010001 -> QUEUED
+        SET k "\"1700000010001\"" -> QUEUED
         EXEC -> [OK]
-        won 1700000010001
+        won \"1700000010001\"
         "#,
     );
     acquire(
@@ -24,12 +24,12 @@ fn servicestack_watches_what_it_judges() {
         10_000,
         r#"
         clock 1700000000
-        SETNX k 1700000010001 -> 0
+        SET k 1700000010001 NX -> nil
         WATCH k -> OK
         GET k -> "1699999999999"
         clock 1700000000
         MULTI -> OK
-        SET k 1700000010001 -> QUEUED
+        SET k "\"1700000010001\"" -> QUEUED
         EXEC -> nil
         held LostTakeover
         "#,
@@ -38,6 +38,7 @@ fn servicestack_watches_what_it_judges() {
         ("nil", "", "held Vanished"),
         ("\"a-token\"", "clock 1700000000", "held Live"),
         ("\"1700000000001\"", "clock 1700000000", "held Live for 1ms"),
+        ("\"\\x221700000000001\\x22\"", "clock 1700000000", "held Live for 1ms"),
     ] {
         acquire(
             "servicestack",
@@ -45,7 +46,7 @@ fn servicestack_watches_what_it_judges() {
             &format!(
                 r#"
                 clock 1700000000
-                SETNX k 1700000010001 -> 0
+                SET k 1700000010001 NX -> nil
                 WATCH k -> OK
                 GET k -> {seen}
                 {clock}
@@ -55,6 +56,38 @@ fn servicestack_watches_what_it_judges() {
             ),
         );
     }
+}
+
+#[test]
+fn servicestack_takes_over_what_another_takeover_has_written_in_quotes() {
+    acquire(
+        "servicestack",
+        10_000,
+        r#"
+        clock 1700000000
+        SET k 1700000010001 NX -> nil
+        WATCH k -> OK
+        GET k -> "\x221699999999999\x22"
+        clock 1700000000
+        MULTI -> OK
+        SET k "\"1700000010001\"" -> QUEUED
+        EXEC -> [OK]
+        won \"1700000010001\"
+        "#,
+    );
+    // Its predecessor reads the value without its quotes and compares it with what GETSET returns, quotes and all.
+    acquire(
+        "servicestack-4.0.34",
+        10_000,
+        r#"
+        clock 1700000000
+        SET k 1700000010001 NX -> nil
+        GET k -> "\x221699999999999\x22"
+        clock 1700000000
+        GETSET k 1700000010001 -> "\x221699999999999\x22"
+        held LostTakeover
+        "#,
+    );
 }
 
 #[test]
@@ -144,7 +177,7 @@ fn newlife_counts_from_the_start_of_its_machine() {
 }
 
 #[test]
-fn gorlock_takes_nil_for_an_error() {
+fn gorlock_attempts_again_when_the_key_has_disappeared() {
     acquire(
         "gorlock",
         10_000,
@@ -162,7 +195,20 @@ fn gorlock_takes_nil_for_an_error() {
         clock 1700000000
         SET k 1700000001500000000 PX 1500 NX -> nil
         GET k -> nil
-        held Unreadable
+        held Vanished
+        "#,
+    );
+    acquire(
+        "gorlock",
+        1_500,
+        r#"
+        clock 1700000000
+        SET k 1700000001500000000 PX 1500 NX -> nil
+        GET k -> "1699999999999999999"
+        clock 1700000000
+        clock 1700000001
+        GETSET k 1700000002500000000 -> nil
+        held LostTakeover
         "#,
     );
     acquire(

@@ -120,7 +120,7 @@ fn the_spring_template_deletes_another_key() {
         GET k -> "1699999999999"
         clock 1700000000
         GETSET k 1700000010001 -> nil
-        held Unreadable
+        held LostTakeover
         "#,
     );
     release(

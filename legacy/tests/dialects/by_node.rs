@@ -114,9 +114,9 @@ fn npm_redis_lock_of_2012_makes_a_phantom_of_nothing() {
 }
 
 #[test]
-fn npm_redis_lock_0_0_8_keeps_the_value_and_adds_a_ttl() {
+fn npm_redis_lock_0_1_0_keeps_the_value_and_adds_a_ttl() {
     acquire(
-        "npm-redis-lock-0.0.8",
+        "npm-redis-lock-0.1.0",
         5_000,
         r#"
         clock 1700000000
@@ -125,7 +125,7 @@ fn npm_redis_lock_0_0_8_keeps_the_value_and_adds_a_ttl() {
         "#,
     );
     acquire(
-        "npm-redis-lock-0.0.8",
+        "npm-redis-lock-0.1.0",
         5_000,
         r#"
         clock 1700000000

@@ -106,7 +106,7 @@ fn celery_once_overwrites_what_it_takes_for_free() {
 }
 
 #[test]
-fn the_recipe_raises_on_nothing_and_deletes_any_live_lock() {
+fn the_recipe_ends_its_attempt_without_a_value_and_deletes_any_live_lock() {
     acquire(
         "python-recipe",
         10_000,
@@ -115,7 +115,7 @@ fn the_recipe_raises_on_nothing_and_deletes_any_live_lock() {
         SETNX k 1700000011.0 -> 0
         clock 1700000000
         GET k -> nil
-        held Unreadable
+        held Vanished
         "#,
     );
     release(
@@ -164,6 +164,29 @@ fn redisco_claims_again_and_wins_what_vanishes() {
         won 1700000001.500000
         "#,
     );
+}
+
+#[test]
+fn redisco_since_2012_sets_in_a_transaction() {
+    for (presence, claim) in [("EXISTS k -> 0", ""), ("EXISTS k -> 1", "GET k -> nil")] {
+        acquire(
+            "redisco-transaction",
+            1_000,
+            &format!(
+                "
+                clock 1700000000
+                WATCH k -> OK
+                {presence}
+                {claim}
+                clock 1700000000.5
+                MULTI -> OK
+                SET k 1700000001.500000 -> QUEUED
+                EXEC -> nil
+                held LostTakeover
+                "
+            ),
+        );
+    }
 }
 
 #[test]

@@ -86,59 +86,50 @@ fn redis_py_deletes_the_next_owners_lock_and_not_its_own_rounded_one() {
 }
 
 #[test]
-fn redis_py_2_10_writes_a_token_and_releases_in_a_transaction() {
+fn redis_py_2_10_watches_the_key_and_deletes_it_outside_a_transaction() {
+    let token = "11111111111111111111111111111111";
+    for (value, then, end) in [(token, "DEL k -> 1", "Freed"), (token, "DEL k -> 0", "Lost"), ("another's", "", "Lost")]
+    {
+        release(
+            "redis-py-2.10",
+            10_000,
+            (token, "1700000000"),
+            &format!(
+                r#"
+                WATCH k -> OK
+                GET k -> "{value}"
+                {then}
+                UNWATCH -> OK
+                {end}
+                "#
+            ),
+        );
+    }
+}
+
+#[test]
+fn the_lua_lock_of_redis_py_2_10_runs_its_scripts() {
     let token = "11111111111111111111111111111111";
     acquire(
-        "redis-py-2.10",
-        10_000,
+        "redis-py-2.10-lua",
+        1_500,
         &format!(
             "
             clock 1700000000
-            SETNX k {token} -> 1
-            PEXPIRE k 10000 -> 1
+            EVALSHA redis_py_acquire 1 k {token} 1500 -> 1
             won {token}
             "
         ),
     );
     release(
-        "redis-py-2.10",
-        10_000,
+        "redis-py-2.10-lua",
+        1_500,
         (token, "1700000000"),
         &format!(
-            r#"
-        WATCH k -> OK
-        GET k -> "{token}"
-        MULTI -> OK
-        DEL k -> QUEUED
-        EXEC -> [1]
-        Freed
-        "#
-        ),
-    );
-    release(
-        "redis-py-2.10",
-        10_000,
-        (token, "1700000000"),
-        r#"
-        WATCH k -> OK
-        GET k -> "another's"
-        UNWATCH -> OK
-        Lost
-    "#,
-    );
-    release(
-        "redis-py-2.10",
-        10_000,
-        (token, "1700000000"),
-        &format!(
-            r#"
-        WATCH k -> OK
-        GET k -> "{token}"
-        MULTI -> OK
-        DEL k -> QUEUED
-        EXEC -> nil
-        Lost
-        "#
+            "
+            EVALSHA redis_py_release 1 k {token} -> 0
+            Lost
+            "
         ),
     );
 }

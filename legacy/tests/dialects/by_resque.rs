@@ -150,6 +150,7 @@ fn redis_cave_keeper_reads_its_clock_before_it_asks_and_releases_by_getset() {
 #[test]
 fn redis_getlock_fails_before_it_takes_over() {
     let own = r#"{\"uuid\":\"11111111-1111-4111-9111-111111111111\",\"expire_at\":\"1700000002.5\"}"#;
+    let renewed = own.replace("1700000002.5", "1700000003.0");
     acquire(
         "redis-getlock-old-server",
         2_000,
@@ -169,7 +170,9 @@ fn redis_getlock_fails_before_it_takes_over() {
             r#"
             clock 1700000000.5
             SET k "{own}" EX 2 NX -> OK
-            won {own}
+            clock 1700000001
+            SETEX k 2 "{renewed}" -> OK
+            won {renewed}
             "#
         ),
     );

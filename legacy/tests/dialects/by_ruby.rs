@@ -123,6 +123,35 @@ fn redis_mutex_reads_its_clock_once_and_keeps_its_value() {
 }
 
 #[test]
+fn redis_mutex_4_0_0_looks_first_and_then_claims_until_it_wins() {
+    acquire(
+        "redis-mutex-4.0.0",
+        10_000,
+        r#"
+        clock 1700000000.5
+        GET k -> nil
+        SETNX k 1700000010.5 -> 0
+        SETNX k 1700000010.5 -> 0
+        SETNX k 1700000010.5 -> 1
+        won 1700000010.5
+        "#,
+    );
+    acquire(
+        "redis-mutex-4.0.0",
+        10_000,
+        &format!(
+            "
+            clock 1700000000.5
+            GET k -> nil
+            {}
+            held Vanished
+            ",
+            ["SETNX k 1700000010.5 -> 0"; 10].join("\n")
+        ),
+    );
+}
+
+#[test]
 fn redis_semaphore_asks_the_server_for_the_time() {
     acquire(
         "redis-semaphore",

@@ -47,7 +47,7 @@ fn no_two_rows_are_the_same_lock() {
 fn every_wire_dialect_has_a_row() {
     use Family::*;
     let spoken: BTreeSet<_> = catalogue().map(|row| row.family).collect();
-    let all = [S1, S2, S3, F1, F2, M1, M2, M3, M4, N1, B1, B2, X1, X2, J1, T1, W1, G1, A1, K2, E0, N0];
+    let all = [S1, S2, S3, F1, F2, F3, M1, M2, M3, M4, N1, B1, B2, X1, X2, J1, T1, W1, G1, A1, K2, E0, N0];
     assert_eq!(spoken, BTreeSet::from(all));
 }
 
@@ -85,7 +85,7 @@ fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
         ("php-json-expire", "{\"expire\":<stamp>,\"guid\":\"<uuid>\"}: decimal s, now + lease"),
         ("node-resque", "decimal s, nearest now + lease + 1s"),
         ("php-acquired-at", "decimal s, now"),
-        ("mlanett-redis-lock", "<uuid> in lock:owner:NAME, decimal s, now + lease in lock:expire:NAME"),
+        ("mlanett-redis-lock", "<host>:<pid> in lock:owner:NAME, decimal s, now + lease in lock:expire:NAME"),
     ];
     for (name, encoding) in encodings {
         assert_eq!(find(name).expect(name).encoding(), encoding, "{name}");
@@ -112,6 +112,18 @@ fn a_row_recognises_its_own_hand_and_says_when_the_lock_is_over() {
         ("redis-objects", "1700000011.5", true, over),
         ("redis-objects", "1700000011", false, None),
         ("jedis-lock", "1700000011500", true, over),
+        ("servicestack", "1700000011500", true, over),
+        ("servicestack", "\"1700000011500\"", true, over),
+        ("servicestack", "\"1700000011500", false, None),
+        ("servicestack-4.0.34", "\"1700000011500\"", false, None),
+        ("mlanett-redis-lock", "web-3.example.org:4711", true, None),
+        ("mlanett-redis-lock", "11111111-1111-4111-9111-111111111111", true, None),
+        ("mlanett-redis-lock", "web 3:4711", false, None),
+        ("mlanett-redis-lock", ":4711", false, None),
+        ("mlanett-redis-lock", "web-3:", false, None),
+        ("naive-check-del", "11111111-1111-4111-9111-111111111111", true, None),
+        ("naive-check-del", "11111111-1111-4111-9111-11111111111g", false, None),
+        ("naive-check-del", "11111111-1111-4111-91111-11111111111", false, None),
         ("jedis-lock-2015", "11111111-1111-4111-9111-111111111111:1700000011500", true, over),
         ("jedis-lock-2015", "1700000011500", false, None),
         ("gorlock", "1700000011500000000", true, over),

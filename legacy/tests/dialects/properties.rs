@@ -5,8 +5,10 @@ use std::time::Duration;
 use lockshift_legacy::catalogue::catalogue;
 use lockshift_legacy::{Dialect, Keys, Lock, Reader, Takeover};
 use lockshift_lock::{Acquired, Lease, Locker, Owner, Refusal, Token};
-use lockshift_wire::{Command, Key, MonoTime, Procedure, Reading, Reply, Transcript, Unfinished, UnixTime};
+use lockshift_wire::{Command, Key, MonoTime, Procedure, Reading, Reply, Script, Transcript, Unfinished, UnixTime};
 use proptest::prelude::*;
+
+const SETNX_EXPIRE: Script = Script::new(include_str!("../../src/lua/setnx_expire.lua"));
 
 /// A server with one key, which nobody but the one client touches; what it writes is forgotten.
 struct Server {
@@ -21,11 +23,14 @@ impl Server {
         match command.name() {
             b"EXEC" => Reply::Array(vec![Reply::ok()]),
             _ if self.queues => Reply::Status("QUEUED".to_string()),
+            b"EXISTS" => Reply::Int(self.key.is_some().into()),
             b"GET" | b"GETSET" => self.key.as_ref().map_or(Reply::Nil, Reply::bulk),
             b"DEL" => Reply::Int(self.key.take().is_some().into()),
             b"SETNX" => Reply::Int(self.key.is_none().into()),
             b"SET" if only_if_missing && self.key.is_some() => Reply::Nil,
-            b"EVALSHA" if self.key.is_some() => Reply::Nil,
+            // Lua's `false`, or its 0.
+            b"EVALSHA" if self.key.is_some() && command.args()[0] == SETNX_EXPIRE.sha1_hex().as_bytes() => Reply::Nil,
+            b"EVALSHA" => Reply::Int(self.key.is_none().into()),
             b"MULTI" => {
                 self.queues = true;
                 Reply::ok()

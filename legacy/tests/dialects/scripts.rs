@@ -10,6 +10,12 @@ fn the_scripts_are_the_articles() {
         (include_str!("../../src/lua/del_if_get_equals.lua"), "dc5bfd546e24463524f2ed89cd7cb23c1cdbef34"),
         (include_str!("../../src/lua/jedis_unlock.lua"), "fa1bc72324116ca6feede5f0230a47c3863aba07"),
     ];
+    // Measured by Python's hashlib over the strings of redis-py 2.10.6.
+    let redis_py = [
+        (include_str!("../../src/lua/redis_py_acquire.lua"), "5688a2541c9edd77746bcd2385e65ff3639a664f"),
+        (include_str!("../../src/lua/redis_py_release.lua"), "c3f8721cbb97f72bc19e972846bd7aaf91901658"),
+    ];
+    let scripts = scripts.into_iter().chain(redis_py);
     for (text, sha1_hex) in scripts {
         assert_eq!(Script::new(text).sha1_hex(), sha1_hex, "{text}");
     }

@@ -162,6 +162,8 @@ fn by_name(command: &str) -> String {
         ("setnx_expire", Script::new(include_str!("../../src/lua/setnx_expire.lua"))),
         ("del_if_get_equals", Script::new(include_str!("../../src/lua/del_if_get_equals.lua"))),
         ("jedis_unlock", Script::new(include_str!("../../src/lua/jedis_unlock.lua"))),
+        ("redis_py_acquire", Script::new(include_str!("../../src/lua/redis_py_acquire.lua"))),
+        ("redis_py_release", Script::new(include_str!("../../src/lua/redis_py_release.lua"))),
         ("extend", Script::new(include_str!("../../src/lua/extend.lua"))),
     ];
     scripts.iter().fold(command.to_string(), |command, (name, script)| {

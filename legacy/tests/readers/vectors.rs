@@ -70,6 +70,20 @@ fn go_agrees_on_every_value() {
 }
 
 #[test]
+fn servicestack_reads_a_number_in_quotes_as_it_reads_it_without() {
+    let table = include_str!("../data/csharp.tsv");
+    let (plain, json) = (Reader::CSharpTryParse, Reader::CSharpJsonTryParse);
+    for line in lines(table).skip(1) {
+        let value = bytes(line[0]);
+        let quoted = [b"\"", value.as_slice(), b"\""].concat();
+        assert_eq!(json.number(&quoted), plain.number(&value), "{:?} in quotes", value.escape_ascii().to_string());
+        if !value.starts_with(b"\"") {
+            assert_eq!(json.number(&value), plain.number(&value), "{:?}", value.escape_ascii().to_string());
+        }
+    }
+}
+
+#[test]
 fn every_reader_of_a_language_was_measured() {
     let tables = [
         include_str!("../data/php7.tsv"),
@@ -86,7 +100,11 @@ fn every_reader_of_a_language_was_measured() {
     let measured: BTreeSet<&str> = tables.into_iter().flat_map(columns).collect();
     let all: BTreeSet<String> = Reader::ALL.iter().map(|reader| format!("{reader:?}")).collect();
     let missing: Vec<_> = all.iter().filter(|reader| !measured.contains(reader.as_str())).collect();
-    assert_eq!(missing, ["Decimal"], "it belongs to no language");
+    assert_eq!(
+        missing,
+        ["CSharpJsonTryParse", "Decimal"],
+        "the one has a test of its own, the other belongs to no language"
+    );
 }
 
 #[test]
