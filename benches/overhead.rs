@@ -66,7 +66,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn cycle(lock: &Lock<Connection>) {
-    let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("nobody else wants it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("no other client wants it") };
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
 }
 

@@ -9,15 +9,15 @@ use lockshift::protocols::Choice;
 use lockshift::sim::{Flavour, Server, Session};
 use lockshift::wire::{Command, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
-/// None of them opens transactions: all who want a key share one connection here.
+/// None of them opens transactions, because all clients of a key share one connection here.
 const PROTOCOLS: [&str; 8] =
     ["token", "php-getset", "token", "setnx-page", "redis-py-2.8", "jedis-lock", "redis-distributed-lock", "token"];
 const KEYS: usize = 400;
-/// So often a key is acquired before nobody asks for it any more, once it is free.
+/// How often a key is acquired before its clients leave it.
 const ROUNDS: u32 = 12;
 const LEASE: Duration = Duration::from_secs(4);
 
-/// All who work under a lock.
+/// All clients that work under a lock.
 pub(crate) struct Fleet {
     chance: fastrand::Rng,
     keys: Vec<Contended>,
@@ -26,7 +26,7 @@ pub(crate) struct Fleet {
     made: u32,
 }
 
-/// A key and those who want it.
+/// A key and its clients.
 struct Contended {
     locker: Arc<dyn Locker>,
     server: Server,
@@ -45,7 +45,7 @@ enum Doing {
     Asks(Transcript),
     /// It works for so many turns.
     Works(Hold, u32),
-    GivesBack(Hold, Transcript),
+    Releases(Hold, Transcript),
 }
 
 impl Fleet {
@@ -85,7 +85,7 @@ impl Fleet {
         }
     }
 
-    /// A new key, with one to three who want it.
+    /// A new key with one to three clients.
     fn contended(&mut self) -> Contended {
         self.made += 1;
         let protocol = PROTOCOLS[self.made as usize % PROTOCOLS.len()];
@@ -103,40 +103,40 @@ impl Fleet {
 }
 
 impl Contended {
-    /// Whether nobody has it.
+    /// Whether it is free.
     fn is_free(&self, at: UnixTime) -> bool {
         !self.server.holds(self.locker.key(), at)
     }
 
-    /// One step of one who wants the key, and what it is told; nothing if the step sends nothing.
+    /// One step of one client of the key, and the reply; nothing if the step sends nothing.
     fn turn(&mut self, who: usize, at: UnixTime, chance: &mut fastrand::Rng) -> Option<(Command, Reply)> {
         let Self { locker, server, workers, rounds } = self;
         let Worker { owner, doing, .. } = &mut workers[who];
         let clock = Reading { wall: at, mono: MonoTime::since_origin(LEASE) };
         loop {
-            let (said, turn) = match doing {
+            let (transcript, turn) = match doing {
                 Doing::Works(hold, 0) => {
-                    *doing = Doing::GivesBack(hold.clone(), Transcript::new());
+                    *doing = Doing::Releases(hold.clone(), Transcript::new());
                     continue;
                 }
                 Doing::Works(_, turns) => {
                     *turns -= 1;
                     return None;
                 }
-                Doing::Asks(said) => {
-                    let turn = locker.acquire(owner, said.rewind());
-                    (said, turn.map(Some))
+                Doing::Asks(transcript) => {
+                    let turn = locker.acquire(owner, transcript.rewind());
+                    (transcript, turn.map(Some))
                 }
-                Doing::GivesBack(hold, said) => {
-                    let turn = locker.release(hold, said.rewind());
-                    (said, turn.map(|_| None))
+                Doing::Releases(hold, transcript) => {
+                    let turn = locker.release(hold, transcript.rewind());
+                    (transcript, turn.map(|_| None))
                 }
             };
             match turn {
-                Err(Pending::Clock) => said.record_clock(clock),
+                Err(Pending::Clock) => transcript.record_clock(clock),
                 Err(Pending::Send(command)) => {
                     let reply = server.call(Session(1), &command, at);
-                    said.record_reply(reply.clone());
+                    transcript.record_reply(reply.clone());
                     return Some((command, reply));
                 }
                 Err(Pending::Fault(_) | Pending::Round(_)) | Ok(None) => {

@@ -1,4 +1,4 @@
-//! What a busy server is told: documents, counters, sessions and queues of many clients, and locks in between.
+//! The commands of a busy server: documents, counters, sessions and queues of many clients, and locks in between.
 
 use std::io::{self, Write};
 

@@ -15,7 +15,7 @@
 //! ```
 
 mod spin;
-mod told;
+mod stateright;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,8 +73,8 @@ fn scene(ticks: u16) -> Scene {
     let lease = Lease::new(Duration::from_secs(LEASE_SECS)).expect("two seconds are a lease");
     let locker: Arc<dyn Locker> = Arc::new(Lock::new(&GETSET, Key::from("k"), lease));
     let client = Client::new(GETSET.name, locker);
-    let nobody = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(ticks) });
-    (0..CLIENTS).fold(nobody, |scene, _| scene.client(client.clone()))
+    let empty = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(ticks) });
+    (0..CLIENTS).fold(empty, |scene, _| scene.client(client.clone()))
 }
 
 /// What one engine has done.
@@ -101,7 +101,7 @@ impl Row {
     }
 
     fn of_stateright(scene: &Scene, threads: usize) -> Self {
-        let ((worlds, violation), secs) = timed(|| told::count(scene.clone(), threads));
+        let ((worlds, violation), secs) = timed(|| stateright::count(scene.clone(), threads));
         let name = format!("stateright BFS, {}", on(threads));
         Self { name, worlds, secs, bytes: None, violation: Some(violation) }
     }

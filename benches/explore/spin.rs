@@ -14,7 +14,7 @@ pub(crate) struct Found {
     pub(crate) secs: f64,
 }
 
-/// Every state of the model; or why there are none.
+/// The number of states of the model, or an error.
 pub(crate) fn run(clients: usize, lease: u64, ticks: u16) -> Result<Found, String> {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/spin/getset.pml");
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -23,17 +23,18 @@ pub(crate) fn run(clients: usize, lease: u64, ticks: u16) -> Result<Found, Strin
     let options = ["-O2", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=8192", "-DVECTORSZ=2048", "-w"];
     call(folder.path(), Command::new("cc").args(options).args(["-o", "pan", "pan.c"]))?;
     let pan = folder.path().join("pan");
-    let (said, secs) = timed(|| call(folder.path(), Command::new(pan).args(["-c0", "-m100000", "-w24"])));
-    Found::read(&said?, secs).ok_or_else(|| "pan does not say how many states it stored".to_owned())
+    let (output, secs) = timed(|| call(folder.path(), Command::new(pan).args(["-c0", "-m100000", "-w24"])));
+    Found::read(&output?, secs).ok_or_else(|| "pan does not print how many states it stored".to_owned())
 }
 
 impl Found {
-    fn read(said: &str, secs: f64) -> Option<Self> {
-        let before = |words| said.lines().find_map(|line| line.trim().strip_suffix(words)?.trim().parse::<f64>().ok());
+    fn read(output: &str, secs: f64) -> Option<Self> {
+        let before =
+            |words| output.lines().find_map(|line| line.trim().strip_suffix(words)?.trim().parse::<f64>().ok());
         let states = before("states, stored")?;
-        let megabytes = said.lines().find(|line| line.contains("actual memory usage for states"))?;
+        let megabytes = output.lines().find(|line| line.contains("actual memory usage for states"))?;
         let megabytes: f64 = megabytes.split_whitespace().next()?.parse().ok()?;
-        let errors = said.lines().find_map(|line| line.split_once("errors: "))?.1;
+        let errors = output.lines().find_map(|line| line.split_once("errors: "))?.1;
         Some(Self {
             worlds: states as usize - 1,
             violation: errors.trim() != "0",

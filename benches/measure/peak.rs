@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lockshift::driver::host;
 
-/// Runs the command to its end: the most memory that it had at a time, in KiB, as the system told while it ran.
+/// Runs the command to its end and returns its peak memory in KiB, as sampled while it ran.
 pub(crate) fn memory_kib(mut command: Command) -> u64 {
     let mut child = command.stdout(Stdio::null()).spawn().expect("it was built");
     let mut most = 0;

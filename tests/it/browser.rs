@@ -20,7 +20,7 @@ const STATE: &str = "
     const state = () => ({
         now: numbers(document.querySelectorAll('tr.now')),
         pale: document.querySelectorAll('#found tr.later').length,
-        says: document.querySelector('output').textContent,
+        text: document.querySelector('output').textContent,
     });
     const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
     const click = (name) => document.querySelector(`[data-go=${name}]`).click();
@@ -65,35 +65,35 @@ fn there_is_a_lane_for_every_client_and_one_for_the_key() {
 fn one_steps_through_it_by_keys_and_by_buttons() {
     let script = format!(
         "{STATE}
-        const told = {{ before: state() }};
-        press('ArrowRight'); told.first = state();
-        press('ArrowRight'); told.second = state();
-        click('back'); told.back = state();
-        press('ArrowLeft'); told.stays = state();
-        press('v'); told.violation = state();
-        press('ArrowRight'); told.end = state();
-        press('Home'); told.home = state();
-        click('violation'); told.jump = state();
-        press('Escape'); told.all = state();
-        told.nav = !document.getElementById('steps').hidden;
-        return told;"
+        const seen = {{ before: state() }};
+        press('ArrowRight'); seen.first = state();
+        press('ArrowRight'); seen.second = state();
+        click('back'); seen.back = state();
+        press('ArrowLeft'); seen.stays = state();
+        press('v'); seen.violation = state();
+        press('ArrowRight'); seen.end = state();
+        press('Home'); seen.home = state();
+        click('violation'); seen.jump = state();
+        press('Escape'); seen.all = state();
+        seen.nav = !document.getElementById('steps').hidden;
+        return seen;"
     );
-    let told = Chromium::start().visit(&page_of("late-unlock"), &script);
-    let at = |now: Value, pale: u32, says: &str| json!({"now": now, "pale": pale, "says": says});
+    let seen = Chromium::start().visit(&page_of("late-unlock"), &script);
+    let at = |now: Value, pale: u32, text: &str| json!({"now": now, "pale": pale, "text": text});
     let everything = at(json!([]), 0, "");
     let first = at(json!(["found-1", "prevented-1"]), 5, "1 of 5");
     let last = at(json!(["found-5", "violation", "prevented-5"]), 0, "5 of 5");
-    assert_eq!(told["nav"], true);
-    assert_eq!(told["before"], everything, "the whole picture, before anything is pressed");
-    assert_eq!(told["first"], first);
-    assert_eq!(told["second"], at(json!(["found-2", "prevented-2"]), 4, "2 of 5"));
+    assert_eq!(seen["nav"], true);
+    assert_eq!(seen["before"], everything, "the whole picture, before anything is pressed");
+    assert_eq!(seen["first"], first);
+    assert_eq!(seen["second"], at(json!(["found-2", "prevented-2"]), 4, "2 of 5"));
     for place in ["back", "stays", "home"] {
-        assert_eq!(told[place], first, "{place}");
+        assert_eq!(seen[place], first, "{place}");
     }
     for place in ["violation", "end", "jump"] {
-        assert_eq!(told[place], last, "{place}");
+        assert_eq!(seen[place], last, "{place}");
     }
-    assert_eq!(told["all"], everything);
+    assert_eq!(seen["all"], everything);
 }
 
 #[test]
@@ -101,16 +101,16 @@ fn what_was_explored_has_a_page_too() {
     let script = format!(
         "{STATE}
         const text = (all) => [...document.querySelectorAll(all)].map((one) => one.innerText.replace(/\\s+/g, ' ').trim());
-        const told = {{ lanes: text('#found thead th.lane'), titles: text('h1, h2'), violation: text('#found tr.violation') }};
-        press('v'); told.jump = state();
-        return told;"
+        const seen = {{ lanes: text('#found thead th.lane'), titles: text('h1, h2'), violation: text('#found tr.violation') }};
+        press('v'); seen.jump = state();
+        return seen;"
     );
     let page = page_of_clients(&["php-getset", "php-getset", "token"]);
     let seen = Chromium::start().visit(&page, &script);
     assert_eq!(seen["lanes"], json!(["A php-getset", "B php-getset", "C token"]));
     assert_eq!(seen["titles"], json!(["Mutual exclusion is broken", "As found"]), "nothing beside it");
     assert_eq!(seen["violation"], json!(["✗ broken: mutual exclusion (B and C both hold)"]));
-    let last = json!({"now": ["found-10", "violation"], "pale": 0, "says": "9 of 9"});
+    let last = json!({"now": ["found-10", "violation"], "pale": 0, "text": "9 of 9"});
     assert_eq!(seen["jump"], last, "{seen:#}");
 }
 

@@ -17,7 +17,7 @@ fn every_lock_lives_on_a_cluster_through_both_drivers() {
     let client = cluster.client();
     let threads = Over::threads(|| client.get_connection().expect("the cluster is up"));
     assert_eq!(lives(&threads, "threads", |locker| locker.needs_own_connection()), Vec::<String>::new());
-    assert!(cluster.keys().iter().all(|keys| *keys < 20), "given back: {:?}", cluster.keys());
+    assert!(cluster.keys().iter().all(|keys| *keys < 20), "released: {:?}", cluster.keys());
     #[cfg(feature = "tokio")]
     {
         let tasks = Over::tasks(async || client.get_async_connection().await.expect("the cluster is up"));

@@ -1,4 +1,4 @@
-//! The drivers, behind one face: what is told once is played through every one of them.
+//! The drivers behind one interface, so that one test runs through both.
 
 mod blocking;
 #[cfg(feature = "tokio")]

@@ -20,20 +20,20 @@ pub(crate) fn run(example: &str, args: &[&str], server: &Server) -> Output {
     cargo.env("REDIS_URL", server.url()).output().expect("cargo runs")
 }
 
-/// What somebody sees who runs this example on this server: its standard output. It exits with 0.
+/// The standard output of this example, run on this server. It exits with 0.
 fn seen(example: &str, server: &Server) -> String {
     let output = run(example, &[], server);
     assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("an example prints text")
 }
 
-/// Runs it where nobody else is, and then where somebody else holds the lock.
+/// Runs it alone, and then while another client holds the lock.
 fn alone_and_in_company(example: &str, lines: [&str; 4]) {
     let server = Server::start();
     let alone = seen(example, &server);
     assert_eq!(alone.lines().count(), lines.len(), "{alone}");
     alone.lines().zip(lines).for_each(|(line, expected)| assert!(line.starts_with(expected), "{alone}"));
-    assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "the lock was given back");
+    assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "the lock was released");
 
     redis::cmd("SET").arg("example:job").arg("another's").exec(&mut server.connect()).unwrap();
     assert_eq!(seen(example, &server), "another machine is at it\n");
@@ -54,14 +54,14 @@ fn with_tokio() {
 
 #[test]
 fn with_a_resource_that_knows_fences() {
-    let told = [
+    let output = [
         "the second holder writes: accepted",
         "the first holder writes: refused, its fence is stale",
         "the report is by the second holder",
         "the first holder gives the lock back: it had lost it",
         "the second holder gives the lock back: it was its own",
     ];
-    assert_eq!(seen("fenced", &Server::start()).lines().collect::<Vec<_>>(), told);
+    assert_eq!(seen("fenced", &Server::start()).lines().collect::<Vec<_>>(), output);
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn every_example_is_among_these() {
 #[test]
 fn with_counters_for_prometheus() {
     let server = Server::start();
-    let told = seen("metrics", &server);
-    assert!(told.contains("# TYPE lockshift_acquired_total counter\n"), "{told}");
+    let output = seen("metrics", &server);
+    assert!(output.contains("# TYPE lockshift_acquired_total counter\n"), "{output}");
     assert!(
-        told.contains("lockshift_acquired_total{key=\"example:metrics\"} 20\n"),
-        "four workers, five times each: {told}"
+        output.contains("lockshift_acquired_total{key=\"example:metrics\"} 20\n"),
+        "four workers, five times each: {output}"
     );
-    assert!(told.contains("lockshift_refused_total{key=\"example:metrics\"} 0\n"), "{told}");
+    assert!(output.contains("lockshift_refused_total{key=\"example:metrics\"} 0\n"), "{output}");
     assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "neither a lock nor a queue stays behind");
 }

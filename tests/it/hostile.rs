@@ -38,14 +38,14 @@ fn lease() -> Lease {
     Lease::new(Duration::from_secs(10)).expect("ten seconds are a lease")
 }
 
-/// The message says which key, what is wrong and, after a colon, what to do.
+/// The message names the key, the problem and, after a colon, what to do.
 fn assert_helps((name, locker): &Named, error: &Error) {
     let message = error.to_string();
     let says = message.strip_prefix(&format!("lock key `{}`: ", locker.key()));
     assert!(says.is_some_and(|says| says.contains(": ")), "{name}: {message}");
 }
 
-/// The message says which key.
+/// The message names the key.
 fn assert_names((name, locker): &Named, unknown: &Unknown) {
     let message = unknown.to_string();
     assert!(message.starts_with(&format!("lock key `{}`: ", locker.key())), "{name}: {message}");

@@ -1,4 +1,4 @@
-//! The life of a lock, of every protocol: acquired, refused to another thread, extended if it can be, given back, acquired
+//! The life of a lock, of every protocol: acquired, refused to another thread, extended if it can be, released, acquired
 //! by a third.
 
 use std::sync::Arc;
@@ -34,13 +34,13 @@ pub(crate) fn lives<L: Locks + Sync>(locks: &L, prefix: &str, refused: impl Fn(&
         let key = Key::new(format!("{{{prefix} {place}}}"));
         let locker = Arc::clone(&protocols::every(&key, lease)[place].1);
         let is_given_back = !NEVER_GIVEN_BACK.contains(&name.as_str());
-        let told = if refused(&*locker) { told_off(locks, &locker) } else { meet(locks, &locker, is_given_back) };
-        stories.extend(told.err().map(|story| format!("{name}: {story}")));
+        let result = if refused(&*locker) { meet_refusal(locks, &locker) } else { meet(locks, &locker, is_given_back) };
+        stories.extend(result.err().map(|story| format!("{name}: {story}")));
     }
     stories
 }
 
-fn told_off<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
+fn meet_refusal<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
     match locks.try_acquire(&locks.lock(Arc::clone(locker))) {
         Err(error) if error.kind() == ErrorKind::SharedConnection => {
             assert!(error.to_string().contains("WATCH and MULTI: give it a connection of its own, to one server"));
@@ -54,34 +54,34 @@ fn told_off<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String>
 fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: bool) -> Result<(), String> {
     let guard = won(locks.try_acquire(&locks.lock(Arc::clone(locker))))?;
     // On the thread of the first one, a re-entrant lock would let it in.
-    std::thread::scope(|scope| scope.spawn(|| meets_a_holder(locks, locker)).join().expect("it tells how it fares"))?;
+    std::thread::scope(|scope| scope.spawn(|| meets_a_holder(locks, locker)).join().expect("the thread returns"))?;
     match locks.extend(&guard) {
         Ok(Answer::Known(Extended::Until(_) | Extended::Unsupported)) => {}
         Ok(Answer::Known(other)) if locker.mode() == Mode::Exclusive => return Err(format!("not extended: {other:?}")),
         Ok(_) => {}
-        Err(error) => return Err(format!("extending fails: {}", told(&error))),
+        Err(error) => return Err(format!("extending fails: {}", describe(&error))),
     }
     match locks.release(guard) {
         Ok(_) if !is_given_back => return Ok(()),
         Ok(Answer::Known(Released::Freed)) => {}
         Ok(Answer::Known(other)) if locker.mode() == Mode::Exclusive => {
-            return Err(format!("not given back: {other:?}"));
+            return Err(format!("not released: {other:?}"));
         }
         Ok(_) => {}
-        Err(error) => return Err(format!("giving back fails: {}", told(&error))),
+        Err(error) => return Err(format!("the release fails: {}", describe(&error))),
     }
     // Not the second one: one of the old clients leaves its connection watching the key when it is refused.
     let third = locks.lock(Arc::clone(locker));
-    let guard = won(locks.try_acquire(&third)).map_err(|story| format!("after it was given back: {story}"))?;
-    locks.release(guard).map(drop).map_err(|error| told(&error))
+    let guard = won(locks.try_acquire(&third)).map_err(|story| format!("after the release: {story}"))?;
+    locks.release(guard).map(drop).map_err(|error| describe(&error))
 }
 
 fn meets_a_holder<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
     match (locker.mode(), locks.try_acquire(&locks.lock(Arc::clone(locker)))) {
         (Mode::Exclusive, Ok(Attempt::Held(_))) => Ok(()),
-        (Mode::Shared, Ok(Attempt::Won(other))) => locks.release(other).map(drop).map_err(|error| told(&error)),
+        (Mode::Shared, Ok(Attempt::Won(other))) => locks.release(other).map(drop).map_err(|error| describe(&error)),
         (mode, Ok(_)) => Err(format!("the second one of two in mode {mode:?} fares otherwise")),
-        (_, Err(error)) => Err(format!("the second one fails: {}", told(&error))),
+        (_, Err(error)) => Err(format!("the second one fails: {}", describe(&error))),
     }
 }
 
@@ -91,11 +91,11 @@ fn won<G>(attempt: Result<Attempt<G>, Error>) -> Result<G, String> {
         Ok(Attempt::Held(held)) => Err(format!("not acquired: {held:?}")),
         Ok(Attempt::TooLate) => Err("not acquired in time".to_owned()),
         Ok(Attempt::Unknown(unknown)) => Err(unknown.to_string()),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(describe(&error)),
     }
 }
 
-fn told(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     format!("{error} ({})", cause.unwrap_or_default())
 }

@@ -6,7 +6,7 @@
 //! - [`golden`]: texts kept in files, and how to renew them.
 //! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
 //! - [`monitor`]: what crossed the wire, as that server saw it.
-//! - [`proxy`]: a wire that breaks where the test says.
+//! - [`proxy`]: a connection that breaks where the test wants it.
 //! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
 //! - [`protocols`]: every protocol by name.
 //! - [`life`]: two of each protocol meet.
@@ -19,7 +19,7 @@
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
-//! - [`contract`]: every protocol, through every driver, says on the wire what its original says.
+//! - [`contract`]: every protocol, through every driver, sends what its original sends.
 //! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
@@ -27,7 +27,7 @@
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`sentinel`]: every lock through Sentinel, before and after a failover.
-//! - [`set`]: SET with all its options, and what its answer says.
+//! - [`set`]: SET with all its options, and its reply.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.

@@ -61,7 +61,7 @@ impl Monitor {
 }
 
 /// The lines of one client among `lines`, as one would type them, and those of the scripts that it ran.
-pub(crate) fn said_by(client: SocketAddr, lines: &[Line]) -> Vec<String> {
+pub(crate) fn commands_of(client: SocketAddr, lines: &[Line]) -> Vec<String> {
     let mut ours = false;
     let mut said = Vec::new();
     for line in lines {
@@ -121,6 +121,6 @@ fn one_client_is_told_from_another() {
     redis::cmd("INCR").arg("b").exec(&mut bob).unwrap();
     let lines = monitor.take();
 
-    assert_eq!(said_by(alice_at, &lines), [r#"EVAL "return redis.call('INCR', 'a')" 0"#, "INCR a"]);
-    assert_eq!(said_by(bob_at, &lines), ["INCR b"]);
+    assert_eq!(commands_of(alice_at, &lines), [r#"EVAL "return redis.call('INCR', 'a')" 0"#, "INCR a"]);
+    assert_eq!(commands_of(bob_at, &lines), ["INCR b"]);
 }

@@ -8,7 +8,7 @@ use lockshift::modern::{CompareDelete, Native, Timing, TokenLock};
 use lockshift::wire::{Key, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
 use redis::{Connection, FromRedisValue};
 
-use crate::monitor::{Monitor, address_of, said_by};
+use crate::monitor::{Monitor, address_of, commands_of};
 use crate::server::{Options, Server, fetched};
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const OWNER: Owner = Owner::new(Token::new([0xab; 16]), 7, 1);
 fn on_the_server_in_path() {
     let server = Server::start();
     let native = detected(&mut server.connect());
-    assert_eq!(native, spoken(&mut server.connect()), "what it says that it speaks is what it speaks");
+    assert_eq!(native, spoken(&mut server.connect()), "the server has the commands that it claims to have");
     plays(&server, native);
 }
 
@@ -89,7 +89,7 @@ struct Scene {
 impl Scene {
     fn new(connection: Connection, native: Native, timing: Timing) -> Self {
         let lock = TokenLock::new(Key::from("k"), Lease::new(LEASE).unwrap()).timed(timing).native(native);
-        // In 2096, so that no moment is over.
+        // In 2096, so that no moment has passed.
         Self { connection, lock, now: at(UnixTime::from_secs(4_000_000_000).unwrap()) }
     }
 
@@ -129,7 +129,7 @@ fn at(wall: UnixTime) -> Reading {
     Reading { wall, mono: MonoTime::since_origin(Duration::from_secs(1)) }
 }
 
-/// One turn of a protocol that is told this time, whenever it asks.
+/// One turn of a protocol whose every clock reading is this time.
 fn at_the_time<T>(now: Reading, redis: &mut Transcript, turn: impl Fn(&mut Transcript) -> Turn<T>) -> Turn<T> {
     let mut inner = Transcript::new();
     loop {
@@ -162,8 +162,8 @@ fn every_timing_is_won_extended_and_released(server: &Server, native: Native) {
         assert_eq!(scene.release(&hold), Ok(Released::Freed), "{timing:?}");
 
         let extend = if native.set_ifeq { "SET".into() } else { format!("EVALSHA EVAL get {expire}") };
-        let said = said_by(us, &monitor.take()).join("\n");
-        let names: Vec<_> = said.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+        let commands = commands_of(us, &monitor.take()).join("\n");
+        let names: Vec<_> = commands.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
         assert_eq!(names.join(" "), format!("FLUSHALL SET{look} {extend}{look} {delete}"), "{timing:?}");
 
         assert_eq!(scene.look(&hold), Ok(Ownership::Free), "{timing:?}");
@@ -182,7 +182,7 @@ fn what_is_not_ours_is_left_alone(server: &Server, native: Native) {
     assert_eq!(scene.release(&hold), Ok(Released::Lost));
     assert_eq!(scene.look(&hold), Ok(Ownership::Theirs));
     assert_eq!(scene.redis::<String>("GET k"), "theirs");
-    assert!((1..=5_000).contains(&scene.redis::<i64>("PTTL k")), "nobody gave it another expiry");
+    assert!((1..=5_000).contains(&scene.redis::<i64>("PTTL k")), "no client changed its expiry");
 
     scene.redis::<()>("DEL k");
     assert_eq!(scene.extend(&hold), Ok(Extended::Lost));
@@ -196,9 +196,9 @@ fn what_is_not_ours_is_left_alone(server: &Server, native: Native) {
 }
 
 fn a_refused_command_is_replaced_by_its_script(server: &Server, native: Native) {
-    // As told for a server that has it all, and then fails over to this one.
-    for told in [native, Native::VALKEY_9_0, Native::REDIS_8_4] {
-        let mut scene = Scene::new(server.connect(), told, Timing::Px);
+    // Configured for a server that has all of them, which then fails over to this one.
+    for claimed in [native, Native::VALKEY_9_0, Native::REDIS_8_4] {
+        let mut scene = Scene::new(server.connect(), claimed, Timing::Px);
         let hold = scene.held();
         scene.redis::<()>("CONFIG SET maxmemory 1");
         assert_eq!(scene.extend(&hold), Ok(Extended::Until(hold.clone())), "a full memory refuses SET");

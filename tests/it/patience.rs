@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Far longer than anything here takes on a busy machine; running out of it is a failure, never a reason to go on.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Asks again and again until there is an answer, and panics with `what` when [`PATIENCE`] is over.
+/// Asks again until there is an answer; panics with `what` after [`PATIENCE`].
 pub(crate) fn until<T>(what: impl Display, mut ask: impl FnMut() -> Option<T>) -> T {
     let started = now();
     loop {
@@ -24,7 +24,7 @@ pub(crate) fn pause(length: Duration) {
     std::thread::sleep(length);
 }
 
-/// What the monotonic clock says.
+/// The monotonic clock.
 #[expect(clippy::disallowed_methods, reason = "a test measures how long the library took")]
 pub(crate) fn now() -> Instant {
     Instant::now()

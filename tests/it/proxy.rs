@@ -1,4 +1,4 @@
-//! A wire that breaks where the test says: a proxy between client and server that counts the client's messages, and
+//! A connection that breaks where the test wants it: a proxy between client and server that counts the client's messages, and
 //! cuts the connection before, within or after one of them, or within its reply.
 //!
 //! A message is what the client writes at once. On a loopback connection that is a whole command.
@@ -66,7 +66,7 @@ impl Proxy {
         format!("redis://{}/", self.address)
     }
 
-    /// A client of the `redis` crate that says nothing of its own when it connects.
+    /// A client of the `redis` crate that sends nothing of its own when it connects.
     pub(crate) fn client(&self) -> Client {
         let info: ConnectionInfo = self.url().as_str().into_connection_info().expect("the url is well formed");
         let silent = info.redis_settings().clone().set_skip_set_lib_name();
@@ -87,7 +87,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         lock(&self.plan).closed = true;
-        // The listener sleeps until somebody comes.
+        // The listener sleeps until a client connects.
         drop(TcpStream::connect(self.address));
     }
 }

@@ -127,12 +127,12 @@ fn whoever_was_not_replicated_learns_that_the_lock_is_lost() {
     assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Lost))));
     assert_eq!(guard.lost(), Some(Loss::Taken));
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Lost))));
-    assert!(matches!(other.release(), Ok(Answer::Known(Released::Freed))), "and nobody took it from the other");
+    assert!(matches!(other.release(), Ok(Answer::Known(Released::Freed))), "and no client took it from the other");
 }
 
 fn won(lock: &blocking::Lock<Followed>) -> blocking::Guard<Followed> {
     match lock.try_acquire() {
         Ok(Attempt::Won(guard)) => guard,
-        other => panic!("it can be had, but: {other:?}"),
+        other => panic!("the lock is free, but: {other:?}"),
     }
 }

@@ -47,7 +47,7 @@ impl Server {
         (0..20).find_map(|_| Self::try_port(get_random_available_port(), options)).expect("no port stayed free")
     }
 
-    /// `None` if somebody else took the port meanwhile.
+    /// `None` if another process took the port meanwhile.
     fn try_port(port: u16, options: &Options) -> Option<Self> {
         let directory = tempfile::Builder::new().prefix("lockshift-redis-").tempdir().expect("a temporary directory");
         let config = directory.path().join("redis.conf");

@@ -1,4 +1,4 @@
-//! The typed SET on a real server: what each option does to value and expiry, and what its answer says.
+//! The typed SET on a real server: the effect of each option on value and expiry, and its reply.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn every_option_does_what_its_name_says() {
             put(&mut connection, before);
             let answer = run(&mut connection, &|redis: &mut Transcript| redis.set_get(&set)).unwrap();
             let old = before.map(|(value, _)| value.as_bytes().to_vec());
-            assert_eq!(answer, old, "{} GET says what was there, written or not", set.command());
+            assert_eq!(answer, old, "{} GET returns the old value, written or not", set.command());
             assert_stands(&mut connection, after, &set);
         }
     }

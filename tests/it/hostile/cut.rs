@@ -55,14 +55,14 @@ fn a_try_that_breaks_leaves_no_lock_behind<D: Driver>() {
             let was_cut = world.was_cut();
             match attempt {
                 Ok(Attempt::Won(guard)) => {
-                    assert!(!was_cut, "{name}: who has won knows it from the reply");
+                    assert!(!was_cut, "{name}: a winner learns it from the reply");
                     driver.release(guard).map(drop).expect("nothing is cut any more");
                 }
                 Ok(Attempt::Unknown(unknown)) => {
                     assert_names(&protocol, &unknown);
                     assert!(world.is_free() || !disclaims(&**locker), "{name} takes back what it may have won");
                 }
-                Ok(other) => panic!("{name}: nobody has it, but: {other:?}"),
+                Ok(other) => panic!("{name}: the lock is free, but: {other:?}"),
                 Err(error) => {
                     assert_helps(&protocol, &error);
                     assert!(world.is_free(), "{name}: after an error nothing is left");
@@ -80,7 +80,7 @@ fn a_release_that_breaks_says_so<D: Driver>() {
         let (name, locker) = &protocol;
         world.cut_everywhere(|world| {
             let lock = driver.lock(&world.proxy.client(), Arc::clone(locker));
-            let Ok(Attempt::Won(guard)) = driver.try_acquire(&lock) else { panic!("{name}: nobody has it") };
+            let Ok(Attempt::Won(guard)) = driver.try_acquire(&lock) else { panic!("{name}: the lock is free") };
             world.cut_from_now_on();
             let released = driver.release(guard);
             let was_cut = world.was_cut();

@@ -44,7 +44,7 @@ fn the_longest_lease_overflows_nothing<D: Driver>() {
         cmd("FLUSHALL").exec(&mut operator).unwrap();
         let guard = match driver.try_acquire(&driver.lock(&server.client(), Arc::clone(locker))) {
             Ok(Attempt::Won(guard)) => guard,
-            other => panic!("{name}: nobody has it, but: {other:?}"),
+            other => panic!("{name}: the lock is free, but: {other:?}"),
         };
         driver.ownership(&guard).unwrap_or_else(|error| panic!("{name}: {error}"));
         driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -64,7 +64,7 @@ fn the_shortest_lease_is_over_or_given_back<D: Driver>() {
                 driver.release(guard).map(drop).unwrap_or_else(|error| panic!("{name}: {error}"))
             }
             Ok(Attempt::TooLate) => {}
-            other => panic!("{name}: nobody has it, but: {other:?}"),
+            other => panic!("{name}: the lock is free, but: {other:?}"),
         }
     }
 }

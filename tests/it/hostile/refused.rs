@@ -35,7 +35,7 @@ const BLIND: [&str; 10] = [
     "rw-pair,side=reader",
 ];
 
-/// What this protocol says where a server refuses for that reason: one on several servers says it of each of them.
+/// The error kind of this protocol when a server refuses for that reason: a protocol on several servers names each.
 fn said_of(name: &str, trouble: ErrorKind) -> ErrorKind {
     if name == "redlock" { ErrorKind::TooFewServers } else { trouble }
 }
@@ -96,7 +96,7 @@ fn a_server_that_wants_a_password<D: Driver>() {
     assert_helps(&every(&key(), lease())[0], &error);
 }
 
-/// Whoever needs a script to acquire is told at once; whoever needs one to release is told then.
+/// A protocol that acquires by script fails at once; one that releases by script fails at the release.
 fn a_user_who_may_not_run_scripts<D: Driver>() {
     let server = Server::start();
     let mut operator = server.connect();
@@ -110,7 +110,7 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
         cmd("FLUSHALL").exec(&mut operator).unwrap();
         let error = match driver.try_acquire(&driver.lock(&clerk, Arc::clone(locker))) {
             Ok(Attempt::Won(guard)) => driver.release(guard).err(),
-            Ok(other) => panic!("{name}: nobody has it, but: {other:?}"),
+            Ok(other) => panic!("{name}: the lock is free, but: {other:?}"),
             Err(error) => {
                 assert!(contents(&mut operator).is_empty(), "{name} leaves nothing behind");
                 Some(error)

@@ -1,4 +1,4 @@
-//! A connection to whoever is the master: before every command the sentinel is asked who that is.
+//! A connection that asks the sentinel for the master before every command.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use redis::{Connection, ConnectionLike, RedisResult, Value};
 pub(super) struct Followed(Mutex<SentinelClient>);
 
 impl Followed {
-    /// By what the sentinel at this address says.
+    /// With the sentinel at this address.
     pub(super) fn by(sentinel: &str) -> Self {
         let client = SentinelClient::build(vec![sentinel], "mymaster", None, SentinelServerType::Master);
         Self(Mutex::new(client.expect("the address is well formed")))
@@ -17,13 +17,13 @@ impl Followed {
 
     /// A connection that stays with the present master.
     pub(super) fn connection(&self) -> RedisResult<Connection> {
-        self.0.lock().expect("nobody panics here").get_connection()
+        self.0.lock().expect("no thread panics while it holds this").get_connection()
     }
 
     /// The same for tasks.
     #[cfg(feature = "tokio")]
     pub(super) async fn async_connection(self) -> RedisResult<redis::aio::MultiplexedConnection> {
-        self.0.into_inner().expect("nobody panics here").get_async_connection().await
+        self.0.into_inner().expect("no thread panics while it holds this").get_async_connection().await
     }
 }
 

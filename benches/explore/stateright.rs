@@ -23,8 +23,8 @@ impl Model for Told {
 
     fn properties(&self) -> Vec<stateright::Property<Self>> {
         vec![
-            stateright::Property::always("mutual exclusion", |told: &Self, world| {
-                told.0.violated(world, Properties::of(&[Property::MutualExclusion])).is_empty()
+            stateright::Property::always("mutual exclusion", |model: &Self, world| {
+                model.0.violated(world, Properties::of(&[Property::MutualExclusion])).is_empty()
             }),
             // Looked for until there is nowhere left to look.
             stateright::Property::sometimes("never found", |_, _| false),
