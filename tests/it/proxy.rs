@@ -1,5 +1,6 @@
-//! A connection that breaks where the test wants it: a proxy between client and server that counts the client's messages, and
-//! cuts the connection before, within or after one of them, or within its reply.
+//! A connection that breaks where the test wants it: a proxy between client and server that counts the client's messages,
+//! and cuts the connection at one of them or within its reply, delays either, splits the reply, or does something else
+//! first.
 //!
 //! A message is what the client writes at once. On a loopback connection that is a whole command.
 
@@ -7,9 +8,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use redis::{Client, ConnectionInfo, IntoConnectionInfo};
 
+use crate::patience::{now, pause};
 use crate::server::Server;
 
 /// Where a message is cut.
@@ -29,6 +32,24 @@ impl Cut {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::Within, Self::After, Self::WithinReply];
 }
 
+/// What happens at a message.
+pub(crate) enum Strike {
+    /// The connection is cut.
+    Cut(Cut),
+    /// The connection is cut after this many bytes of the reply.
+    CutReply(usize),
+    /// The message arrives this much later.
+    Late(Duration),
+    /// Its reply arrives this much later.
+    LateReply(Duration),
+    /// Its reply arrives byte by byte.
+    Trickle,
+    /// Neither it nor anything after it arrives, and the connection stays open.
+    Hang,
+    /// This is done before it passes.
+    First(Box<dyn FnOnce() + Send>),
+}
+
 /// The proxy. It goes on listening until it is dropped, so that a client can connect again after a cut.
 pub(crate) struct Proxy {
     address: SocketAddr,
@@ -36,9 +57,10 @@ pub(crate) struct Proxy {
 }
 
 /// What is still to happen.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Plan {
-    cut: Option<(usize, Cut)>,
+    strike: Option<(usize, Strike)>,
+    struck: Option<Instant>,
     closed: bool,
 }
 
@@ -75,12 +97,22 @@ impl Proxy {
 
     /// Cuts the connection at the next message but `skip`.
     pub(crate) fn cut(&self, skip: usize, cut: Cut) {
-        lock(&self.plan).cut = Some((skip, cut));
+        self.strike(skip, Strike::Cut(cut));
     }
 
-    /// Cuts nothing any more; whether what was planned is still to come.
+    /// Strikes at the next message but `skip`.
+    pub(crate) fn strike(&self, skip: usize, strike: Strike) {
+        lock(&self.plan).strike = Some((skip, strike));
+    }
+
+    /// When it has struck, for the first time.
+    pub(crate) fn struck(&self) -> Option<Instant> {
+        lock(&self.plan).struck
+    }
+
+    /// Strikes no more; whether what was planned is still to come.
     pub(crate) fn spare(&self) -> bool {
-        lock(&self.plan).cut.take().is_some()
+        lock(&self.plan).strike.take().is_some()
     }
 }
 
@@ -93,12 +125,15 @@ impl Drop for Proxy {
 }
 
 impl Plan {
-    /// What is to be done with the message that has just come.
-    fn next(&mut self) -> Option<Cut> {
-        match self.cut.take()? {
-            (0, cut) => Some(cut),
-            (skip, cut) => {
-                self.cut = Some((skip - 1, cut));
+    /// What happens at the message that has just come.
+    fn next(&mut self) -> Option<Strike> {
+        match self.strike.take()? {
+            (0, strike) => {
+                self.struck.get_or_insert_with(now);
+                Some(strike)
+            }
+            (skip, strike) => {
+                self.strike = Some((skip - 1, strike));
                 None
             }
         }
@@ -111,47 +146,85 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     for stream in [client, server] {
         stream.set_nodelay(true).expect("a socket may be quick");
     }
-    let at_reply = Arc::new(Mutex::new(None));
+    let at_reply = Arc::new(Mutex::new(Passage::All));
     let there = (clone(client), clone(server), Arc::clone(plan), Arc::clone(&at_reply));
     thread::spawn(move || {
         let (mut client, mut server, plan, at_reply) = there;
-        carry(&mut client, &mut server, || match lock(&plan).next() {
-            None => Passage::All,
-            Some(Cut::Before) => Passage::Nothing,
-            Some(Cut::Within) => Passage::Half,
-            Some(cut @ (Cut::After | Cut::WithinReply)) => {
-                *lock(&at_reply) = Some(cut);
-                Passage::All
-            }
+        carry(&mut client, &mut server, || {
+            // Out of the plan's lock first: what is done at a message may take its time.
+            let strike = lock(&plan).next();
+            let (message, reply) = strike.map_or((Passage::All, Passage::All), passages);
+            *lock(&at_reply) = reply;
+            message
         });
     });
     let mut back = (clone(client), clone(server));
     thread::spawn(move || {
-        carry(&mut back.1, &mut back.0, || match lock(&at_reply).take() {
-            Some(Cut::After) => Passage::Nothing,
-            Some(Cut::WithinReply) => Passage::Half,
-            Some(Cut::Before | Cut::Within) | None => Passage::All,
-        });
+        carry(&mut back.1, &mut back.0, || std::mem::replace(&mut *lock(&at_reply), Passage::All));
     });
 }
 
-/// How much of a message passes; after anything but all the connection is cut.
+/// How a message passes.
 enum Passage {
     All,
+    /// Half of it, and the connection is cut.
     Half,
-    Nothing,
+    /// So many bytes of it, and the connection is cut.
+    Part(usize),
+    Late(Duration),
+    ByteByByte,
+    /// Nothing of it, nor of any after it.
+    Never,
+}
+
+/// How the message at which this happens passes, and its reply.
+fn passages(strike: Strike) -> (Passage, Passage) {
+    match strike {
+        Strike::Cut(Cut::Before) => (Passage::Part(0), Passage::All),
+        Strike::Cut(Cut::Within) => (Passage::Half, Passage::All),
+        Strike::Cut(Cut::After) => (Passage::All, Passage::Part(0)),
+        Strike::Cut(Cut::WithinReply) => (Passage::All, Passage::Half),
+        Strike::CutReply(bytes) => (Passage::All, Passage::Part(bytes)),
+        Strike::Late(delay) => (Passage::Late(delay), Passage::All),
+        Strike::LateReply(delay) => (Passage::All, Passage::Late(delay)),
+        Strike::Trickle => (Passage::All, Passage::ByteByByte),
+        Strike::Hang => (Passage::Never, Passage::All),
+        Strike::First(act) => {
+            act();
+            (Passage::All, Passage::All)
+        }
+    }
 }
 
 fn carry(from: &mut TcpStream, to: &mut TcpStream, passage: impl Fn() -> Passage) {
     let mut buffer = [0; 1 << 16];
+    let mut hangs = false;
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let message = &buffer[..length];
+        if hangs {
+            continue;
+        }
         let passes = match passage() {
             Passage::All => length,
             Passage::Half => length / 2,
-            Passage::Nothing => 0,
+            Passage::Part(bytes) => bytes,
+            Passage::Late(delay) => {
+                pause(delay);
+                length
+            }
+            Passage::ByteByByte => {
+                if message.iter().any(|byte| to.write_all(&[*byte]).is_err()) {
+                    break;
+                }
+                continue;
+            }
+            Passage::Never => {
+                hangs = true;
+                continue;
+            }
         };
-        if to.write_all(&message[..passes]).is_err() || passes < length {
+        let is_cut = passes < length;
+        if to.write_all(&message[..passes.min(length)]).is_err() || is_cut {
             break;
         }
     }
@@ -185,4 +258,33 @@ fn a_message_is_cut_before_within_or_after() {
     }
     let mut connection = proxy.client().get_connection().unwrap();
     assert_eq!(redis::cmd("INCR").arg("n").query(&mut connection), Ok(3), "one can connect again");
+}
+
+#[test]
+fn a_message_or_its_reply_is_late_split_or_never_comes() {
+    const DELAY: Duration = Duration::from_millis(30);
+    let server = Server::start();
+    let proxy = Proxy::before(&server);
+    let mut other = server.connect();
+    redis::cmd("SET").arg("n").arg(0).exec(&mut other).unwrap();
+    let first = Strike::First(Box::new(move || redis::cmd("SET").arg("n").arg(10).exec(&mut other).unwrap()));
+    let mut connection = proxy.client().get_connection().unwrap();
+    let mut incremented = |strike, read_within| {
+        connection.set_read_timeout(read_within).unwrap();
+        proxy.strike(0, strike);
+        let began = now();
+        (redis::cmd("INCR").arg("n").query::<u8>(&mut connection).ok(), began.elapsed() >= DELAY)
+    };
+
+    assert_eq!(incremented(Strike::Late(DELAY), None), (Some(1), true));
+    assert_eq!(incremented(Strike::LateReply(DELAY), None), (Some(2), true));
+    assert_eq!(incremented(Strike::Trickle, None).0, Some(3));
+    assert_eq!(incremented(first, None).0, Some(11), "it is done before the message passes");
+    assert_eq!(incremented(Strike::Hang, Some(DELAY)), (None, true));
+    assert!(proxy.struck().is_some_and(|struck| struck.elapsed() >= DELAY), "it has struck long ago");
+
+    let mut connection = proxy.client().get_connection().unwrap();
+    proxy.strike(0, Strike::CutReply(1));
+    assert!(redis::cmd("INCR").arg("n").exec(&mut connection).unwrap_err().is_connection_dropped());
+    assert_eq!(redis::cmd("GET").arg("n").query(&mut server.connect()), Ok(12), "it ran, unlike the one that hung");
 }

@@ -1,0 +1,92 @@
+//! A client: acquires, stays inside and goes by its guard, releases; the witness sees all of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Wait};
+use lockshift::lock::Locker;
+
+use crate::drivers::{Driver, Held, Way};
+use crate::patience::pause;
+use crate::witness::{Ending, Outcome, Visit, Witness, stamp};
+
+/// A client of a run.
+pub(crate) struct Client<'a> {
+    pub(crate) number: u32,
+    pub(crate) driver: Driver,
+    pub(crate) way: Way,
+    pub(crate) locker: Arc<dyn Locker>,
+    pub(crate) witness: &'a Witness,
+}
+
+/// How a client stays inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// As long as it is told.
+    Told,
+    /// As long as it is told, renewing.
+    Renewing,
+    /// Without a look at the guard, until its lease has ended, as a client that was stopped.
+    Overrunning,
+}
+
+/// How often a holder looks at its guard.
+const LOOK: Duration = Duration::from_millis(4);
+
+impl Client<'_> {
+    /// Connects, tries for so long, and if it wins stays until `leaves` says so or it is told of a loss: how it ended.
+    pub(crate) fn visit(&self, wait: &Wait, stay: Stay, drops: bool, mut leaves: impl FnMut() -> bool) -> Outcome {
+        let Ok(lock) = self.driver.lock(&self.way, Arc::clone(&self.locker)) else { return Outcome::Failed };
+        let asked = stamp();
+        let attempt = lock.acquire(wait);
+        let answered = stamp();
+        let (outcome, held) = match attempt {
+            Ok(Attempt::Won(held)) => (Outcome::Won, Some(held)),
+            Ok(Attempt::Held(_) | Attempt::TooLate) => (Outcome::Refused, None),
+            Ok(Attempt::Unknown(_)) => (Outcome::Unknown, None),
+            Err(_) => (Outcome::Failed, None),
+        };
+        let lease = self.locker.lease().length();
+        let mut visit = Visit::new(self.number, self.locker.mode(), (asked, answered), outcome, lease);
+        if let Some(mut held) = held {
+            visit.is_renewed = stay == Stay::Renewing && held.renew().is_ok();
+            stay_inside(&mut visit, &*held, stay, &mut leaves);
+            visit.released = Some(release(held, drops));
+        }
+        self.witness.note(visit);
+        outcome
+    }
+}
+
+/// Goes by the guard, again and again. That it held at a moment is what it says when it is asked after that moment.
+fn stay_inside(visit: &mut Visit, held: &dyn Held, stay: Stay, leaves: &mut impl FnMut() -> bool) {
+    loop {
+        let at = stamp();
+        if let Some(loss) = held.lost() {
+            visit.lost = Some((stamp(), loss));
+            return;
+        }
+        visit.is_inside(at, held.left());
+        let leaves = leaves();
+        match stay {
+            Stay::Told | Stay::Renewing if leaves => return,
+            Stay::Told | Stay::Renewing => pause(LOOK),
+            Stay::Overrunning => pause(held.left() + visit.lease / 2),
+        }
+    }
+}
+
+fn release(held: Box<dyn Held>, drops: bool) -> (Duration, Duration, Ending) {
+    let began = stamp();
+    let ending = if drops {
+        drop(held);
+        Ending::Unasked
+    } else {
+        match held.release() {
+            Ok(Answer::Known(released)) => Ending::Known(released),
+            Ok(Answer::Unknown(_)) => Ending::Unknown,
+            Err(_) => Ending::Failed,
+        }
+    };
+    (began, stamp(), ending)
+}

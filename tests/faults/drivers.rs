@@ -1,0 +1,166 @@
+//! Both drivers behind one face, that of threads: what is told once is played through either.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, Wait, aio, blocking};
+use lockshift::lock::{Locker, Released};
+use redis::cluster::ClusterClient;
+use redis::{AsyncConnectionConfig, Client, RedisResult};
+use tokio::runtime::{Builder, Runtime};
+
+/// How long a client waits for a reply: less than any lease here.
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(250);
+
+/// A driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Driver {
+    Blocking,
+    Tokio,
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Blocking => "blocking",
+            Self::Tokio => "tokio",
+        })
+    }
+}
+
+/// What a client connects to.
+#[derive(Clone)]
+pub(crate) enum Way {
+    /// One server.
+    Server(Box<Client>),
+    /// A cluster.
+    Cluster(Box<ClusterClient>),
+    /// Several independent masters.
+    Masters(Vec<Client>),
+}
+
+/// A lock of either driver.
+pub(crate) trait Lock: Send {
+    fn acquire(&self, wait: &Wait) -> Result<Attempt<Box<dyn Held>>, Error>;
+}
+
+/// A lock that is held, through either driver. Dropping it drops the guard.
+pub(crate) trait Held: Send {
+    fn lost(&self) -> Option<Loss>;
+    fn left(&self) -> Duration;
+    fn renew(&mut self) -> Result<(), Error>;
+    fn release(self: Box<Self>) -> Result<Answer<Released>, Error>;
+}
+
+impl Driver {
+    pub(crate) const BOTH: [Self; 2] = [Self::Blocking, Self::Tokio];
+
+    /// A lock over a connection of its own.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub(crate) fn lock(self, way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
+        match self {
+            Self::Blocking => over_threads(way, locker),
+            Self::Tokio => runtime().block_on(over_tasks(way, locker)),
+        }
+    }
+}
+
+fn over_threads(way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
+    Ok(match way {
+        Way::Server(client) => {
+            let connection = client.get_connection_with_timeout(TIMEOUT)?;
+            connection.set_read_timeout(Some(TIMEOUT))?;
+            connection.set_write_timeout(Some(TIMEOUT))?;
+            Box::new(blocking::Lock::new(connection, locker))
+        }
+        Way::Cluster(client) => {
+            let connection = client.get_connection()?;
+            connection.set_read_timeout(Some(TIMEOUT))?;
+            connection.set_write_timeout(Some(TIMEOUT))?;
+            Box::new(blocking::Lock::new(connection, locker))
+        }
+        Way::Masters(clients) => {
+            Box::new(blocking::Lock::new(blocking::Masters::new(clients.clone(), TIMEOUT), locker))
+        }
+    })
+}
+
+async fn over_tasks(way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
+    Ok(match way {
+        Way::Server(client) => {
+            let timeouts =
+                AsyncConnectionConfig::new().set_response_timeout(Some(TIMEOUT)).set_connection_timeout(Some(TIMEOUT));
+            let connection = client.get_multiplexed_async_connection_with_config(&timeouts).await?;
+            Box::new(aio::Lock::on_own_connection(connection, locker))
+        }
+        Way::Cluster(client) => Box::new(aio::Lock::new(client.get_async_connection().await?, locker)),
+        Way::Masters(clients) => Box::new(aio::Lock::new(aio::Masters::new(clients.clone(), TIMEOUT), locker)),
+    })
+}
+
+/// On which all tasks run.
+pub(crate) fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime"))
+}
+
+fn boxed<G: Held + 'static>(attempt: Attempt<G>) -> Attempt<Box<dyn Held>> {
+    match attempt {
+        Attempt::Won(guard) => Attempt::Won(Box::new(guard)),
+        Attempt::Held(held) => Attempt::Held(held),
+        Attempt::TooLate => Attempt::TooLate,
+        Attempt::Unknown(unknown) => Attempt::Unknown(unknown),
+    }
+}
+
+impl<C: blocking::Carrier + Send + 'static> Lock for blocking::Lock<C> {
+    fn acquire(&self, wait: &Wait) -> Result<Attempt<Box<dyn Held>>, Error> {
+        self.acquire(wait).map(boxed)
+    }
+}
+
+impl<C: blocking::Carrier + Send + 'static> Held for blocking::Guard<C> {
+    fn lost(&self) -> Option<Loss> {
+        self.lost()
+    }
+
+    fn left(&self) -> Duration {
+        self.left()
+    }
+
+    fn renew(&mut self) -> Result<(), Error> {
+        self.renew(Renewal::every_third())
+    }
+
+    fn release(self: Box<Self>) -> Result<Answer<Released>, Error> {
+        (*self).release()
+    }
+}
+
+impl<C: aio::Carrier + Clone + Sync + 'static> Lock for aio::Lock<C> {
+    fn acquire(&self, wait: &Wait) -> Result<Attempt<Box<dyn Held>>, Error> {
+        runtime().block_on(self.acquire(wait)).map(boxed)
+    }
+}
+
+impl<C: aio::Carrier + Sync + 'static> Held for aio::Guard<C> {
+    fn lost(&self) -> Option<Loss> {
+        self.lost()
+    }
+
+    fn left(&self) -> Duration {
+        self.left()
+    }
+
+    fn renew(&mut self) -> Result<(), Error> {
+        runtime().block_on(self.renew(Renewal::every_third()));
+        Ok(())
+    }
+
+    fn release(self: Box<Self>) -> Result<Answer<Released>, Error> {
+        runtime().block_on((*self).release())
+    }
+}

@@ -1,0 +1,185 @@
+//! The faults that strike while a client speaks with its server: each is a row.
+
+use std::time::Duration;
+
+use redis::{Client, cmd};
+
+use crate::client::Stay;
+use crate::patience::{pause, until};
+use crate::promise::{Harm, Row};
+use crate::proxy::{Cut, Strike};
+use crate::server::Options;
+
+/// A fault that strikes at a command of one client: at each in turn.
+pub(crate) struct Fault {
+    pub(crate) row: Row,
+    /// What happens at a command.
+    pub(crate) strike: fn(&Target) -> Strike,
+    /// What its server must be like; `None`: any, and all runs may share it.
+    pub(crate) server: Option<fn() -> Options>,
+    /// What ends it.
+    pub(crate) heal: fn(&Target),
+}
+
+/// What it strikes.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// The server, past the fault.
+    pub(crate) server: Client,
+}
+
+impl Target {
+    fn run(&self, words: &[&str]) {
+        let (name, arguments) = words.split_first().expect("a command has a name");
+        // A fault that finds the server busy with another is none.
+        let _ = self.server.get_connection().and_then(|mut server| cmd(name).arg(arguments).exec(&mut server));
+    }
+
+    /// The server is killed, with all that it has not written down, and started again.
+    fn crash(&self) -> Strike {
+        let target = self.clone();
+        Strike::First(Box::new(move || {
+            target.run(&["DEBUG", "CRASH-AND-RECOVER", "0"]);
+            until("the server is back", || target.server.get_connection().ok().map(drop));
+        }))
+    }
+
+    /// Every client may no longer do this.
+    fn forbid(&self, rights: &'static str) -> Strike {
+        let target = self.clone();
+        Strike::First(Box::new(move || {
+            let words = ["ACL", "SETUSER", "default"].into_iter().chain(rights.split(' '));
+            target.run(&words.collect::<Vec<_>>());
+        }))
+    }
+
+    fn allow(&self) {
+        self.run(&["ACL", "SETUSER", "default", "+@all"]);
+    }
+
+    fn first(&self, words: &'static [&'static str]) -> Strike {
+        let target = self.clone();
+        Strike::First(Box::new(move || target.run(words)))
+    }
+}
+
+/// Longer than a client waits for its reply, and shorter than what is left of its lease.
+const LATE: Duration = Duration::from_millis(350);
+
+const fn row(name: &'static str) -> Row {
+    Row { name, harm: Harm::None, delay: Duration::ZERO, stay: Stay::Told }
+}
+
+const WIRE: Fault =
+    Fault { row: row("no fault"), strike: |_| Strike::First(Box::new(|| ())), server: None, heal: |_| () };
+
+const SERVER: Fault = Fault { server: Some(Options::new), ..WIRE };
+
+/// Every fault.
+pub(crate) const FAULTS: &[Fault] = &[
+    WIRE,
+    Fault { row: row("command cut off"), strike: |_| Strike::Cut(Cut::Before), ..WIRE },
+    Fault { row: row("command cut in half"), strike: |_| Strike::Cut(Cut::Within), ..WIRE },
+    Fault { row: row("reply cut off"), strike: |_| Strike::Cut(Cut::After), ..WIRE },
+    Fault { row: row("reply cut in half"), strike: |_| Strike::Cut(Cut::WithinReply), ..WIRE },
+    Fault { row: row("reply cut after a byte"), strike: |_| Strike::CutReply(1), ..WIRE },
+    Fault { row: row("reply byte by byte"), strike: |_| Strike::Trickle, ..WIRE },
+    Fault { row: Row { delay: LATE, ..row("command late") }, strike: |_| Strike::Late(LATE), ..WIRE },
+    Fault { row: row("reply late"), strike: |_| Strike::LateReply(LATE), ..WIRE },
+    Fault { row: row("connection hangs"), strike: |_| Strike::Hang, ..WIRE },
+    Fault { row: Row { stay: Stay::Overrunning, ..row("holder stands still past its lease") }, ..WIRE },
+    Fault {
+        row: Row { stay: Stay::Overrunning, ..row("holder stands still, reply cut off") },
+        strike: |_| Strike::Cut(Cut::After),
+        ..WIRE
+    },
+    Fault {
+        row: Row { stay: Stay::Renewing, ..row("renewing, reply cut off") },
+        strike: |_| Strike::Cut(Cut::After),
+        ..WIRE
+    },
+    Fault { row: row("CLIENT KILL"), strike: |target| target.first(&["CLIENT", "KILL", "TYPE", "normal"]), ..SERVER },
+    Fault {
+        row: Row { delay: LATE, ..row("CLIENT PAUSE") },
+        strike: |target| target.first(&["CLIENT", "PAUSE", "350", "ALL"]),
+        ..SERVER
+    },
+    Fault {
+        row: Row { delay: LATE, ..row("DEBUG SLEEP") },
+        strike: |target| {
+            let target = target.clone();
+            Strike::First(Box::new(move || {
+                std::thread::spawn(move || target.run(&["DEBUG", "SLEEP", "0.35"]));
+                // Until it sleeps.
+                pause(Duration::from_millis(20));
+            }))
+        },
+        server: Some(|| Options::new().line("enable-debug-command yes")),
+        ..SERVER
+    },
+    Fault { row: row("SCRIPT FLUSH"), strike: |target| target.first(&["SCRIPT", "FLUSH"]), ..SERVER },
+    Fault {
+        row: row("out of memory"),
+        strike: |target| target.first(&["CONFIG", "SET", "maxmemory", "1"]),
+        heal: |target| target.run(&["CONFIG", "SET", "maxmemory", "0"]),
+        ..SERVER
+    },
+    Fault {
+        row: Row { harm: Harm::State, ..row("eviction") },
+        strike: |target| {
+            let target = target.clone();
+            Strike::First(Box::new(move || {
+                target.run(&["CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1"]);
+                target.run(&["SET", "filler", "1"]);
+                target.run(&["CONFIG", "SET", "maxmemory", "0"]);
+            }))
+        },
+        ..SERVER
+    },
+    Fault {
+        row: Row { harm: Harm::State, ..row("server killed and restarted, empty") },
+        strike: |target| target.crash(),
+        server: Some(|| Options::new().line("enable-debug-command yes")),
+        ..SERVER
+    },
+    Fault {
+        row: row("server killed and restarted, all kept"),
+        strike: |target| target.crash(),
+        server: Some(|| {
+            let logs_all = Options::new().line("appendonly yes").line("appendfsync always");
+            logs_all.line("enable-debug-command yes")
+        }),
+        ..SERVER
+    },
+    Fault {
+        row: row("user without DEL"),
+        strike: |target| target.forbid("-del -unlink"),
+        heal: Target::allow,
+        ..SERVER
+    },
+    Fault {
+        row: row("user without GET"),
+        strike: |target| target.forbid("-get -getset"),
+        heal: Target::allow,
+        ..SERVER
+    },
+    Fault {
+        row: row("user without SET"),
+        strike: |target| target.forbid("-set -setnx"),
+        heal: Target::allow,
+        ..SERVER
+    },
+    Fault {
+        row: row("user without scripts"),
+        strike: |target| target.forbid("-@scripting"),
+        heal: Target::allow,
+        ..SERVER
+    },
+    Fault {
+        row: row("user without expiry"),
+        strike: |target| target.forbid("-expire -pexpire -expireat -pexpireat"),
+        heal: Target::allow,
+        ..SERVER
+    },
+    Fault { row: Row { harm: Harm::State, ..row("FLUSHALL") }, strike: |target| target.first(&["FLUSHALL"]), ..SERVER },
+];

@@ -1,0 +1,68 @@
+//! Who is put to the test: every lock of the catalogue, with what it is by nature.
+
+use std::sync::{Arc, OnceLock};
+
+use lockshift::lock::{Locker, Mode};
+use lockshift::protocols::Choice;
+use lockshift::wire::Key;
+
+use crate::nature::{Nature, lease};
+use crate::protocols::every;
+
+/// A lock of the catalogue.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// As the command calls it.
+    pub(crate) name: String,
+    /// By what name the clients call it that its holder excludes: the same, but for a reader.
+    against: String,
+    /// By what name it is on one server.
+    alone: String,
+    nature: OnceLock<Nature>,
+}
+
+/// All of them; of read/write locks, both sides.
+pub(crate) fn subjects() -> &'static [Subject] {
+    static SUBJECTS: OnceLock<Vec<Subject>> = OnceLock::new();
+    SUBJECTS.get_or_init(|| {
+        let subject = |(name, locker): (String, Arc<dyn Locker>)| {
+            let writer = name.split(',').next().unwrap_or_default().to_owned();
+            let against = if locker.mode() == Mode::Shared { writer } else { name.clone() };
+            Subject { alone: name.clone(), name, against, nature: OnceLock::new() }
+        };
+        every(&Key::from("k"), lease()).into_iter().map(subject).collect()
+    })
+}
+
+/// Redlock, on this many servers.
+pub(crate) fn redlock(servers: usize) -> Subject {
+    let alone = choice("redlock");
+    let name = alone.on_servers(servers).expect("it may be on several").to_string();
+    Subject { against: name.clone(), name, alone: alone.to_string(), nature: OnceLock::new() }
+}
+
+impl Subject {
+    /// The lock on this key.
+    pub(crate) fn locker(&self, key: &str) -> Arc<dyn Locker> {
+        choice(&self.name).locker(key.into(), lease())
+    }
+
+    /// The lock that excludes it, on this key.
+    pub(crate) fn against(&self, key: &str) -> Arc<dyn Locker> {
+        choice(&self.against).locker(key.into(), lease())
+    }
+
+    /// What it is by nature.
+    pub(crate) fn nature(&self) -> &Nature {
+        self.nature.get_or_init(|| {
+            let one = choice(&self.alone).locker("k".into(), lease());
+            let is_alone = self.alone == self.name;
+            let others = if is_alone { self.against("k") } else { Arc::clone(&one) };
+            Nature::between(&one, &others)
+        })
+    }
+}
+
+fn choice(name: &str) -> Choice {
+    name.parse().expect("the catalogue knows its own names")
+}

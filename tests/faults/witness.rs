@@ -1,0 +1,135 @@
+//! The witness: what each client of a run did and believed, and when, on a clock that no fault touches and that counts
+//! while a process is stopped or the machine sleeps. It is written while the run goes on and judged afterwards.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use lockshift::driver::Loss;
+use lockshift::lock::{Mode, Released};
+use rustix::time::{ClockId, clock_gettime};
+
+/// A moment, since the machine was started.
+pub(crate) type Stamp = Duration;
+
+/// The moment now, suspended time counted.
+pub(crate) fn stamp() -> Stamp {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let now = clock_gettime(clock);
+    let part = |number: i64| u64::try_from(number).expect("the clock begins at zero");
+    Duration::from_secs(part(now.tv_sec)) + Duration::from_nanos(part(now.tv_nsec))
+}
+
+/// What the witness has seen of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Witness(Mutex<Log>);
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    /// Every acquisition that was tried, in the order in which they ended.
+    pub(crate) visits: Vec<Visit>,
+    /// When the fault struck, if it did.
+    pub(crate) struck: Option<Stamp>,
+}
+
+/// One acquisition of one client, and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    pub(crate) client: u32,
+    pub(crate) mode: Mode,
+    /// From before it was asked for until the answer was there; `None`: there was none.
+    pub(crate) asked: (Stamp, Stamp),
+    pub(crate) outcome: Outcome,
+    /// The lease of the lock, as it was acquired.
+    pub(crate) lease: Duration,
+    /// From the first moment to the last at which its holder went by the guard that it held.
+    pub(crate) inside: Option<(Stamp, Stamp)>,
+    /// Until when, at the last of these moments, its holder could rely on it.
+    pub(crate) until: Stamp,
+    /// Whether it was renewed.
+    pub(crate) is_renewed: bool,
+    /// When and how its holder was told of a loss.
+    pub(crate) lost: Option<(Stamp, Loss)>,
+    /// When it was released, and how that ended.
+    pub(crate) released: Option<(Stamp, Stamp, Ending)>,
+}
+
+/// How an acquisition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Won,
+    /// Somebody else has it, or the answer came too late.
+    Refused,
+    /// An error: nothing of it is left on the server, as far as the driver can tell.
+    Failed,
+    Unknown,
+}
+
+/// How a release ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Known(Released),
+    Failed,
+    Unknown,
+    /// The guard was dropped, or its process ended: nobody is told.
+    Unasked,
+}
+
+impl Witness {
+    /// Notes a visit when it is over, and when its inside has begun.
+    pub(crate) fn note(&self, visit: Visit) {
+        self.log(|log| log.visits.push(visit));
+    }
+
+    /// What was seen.
+    pub(crate) fn log<T>(&self, look: impl FnOnce(&mut Log) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Visit {
+    /// One that has just been answered.
+    pub(crate) fn new(client: u32, mode: Mode, asked: (Stamp, Stamp), outcome: Outcome, lease: Duration) -> Self {
+        let until = asked.0 + lease;
+        Self { client, mode, asked, outcome, lease, inside: None, until, is_renewed: false, lost: None, released: None }
+    }
+
+    /// Notes that its holder goes by its guard at this moment, and may for so long.
+    pub(crate) fn is_inside(&mut self, at: Stamp, left: Duration) {
+        let since = self.inside.map_or(at, |(since, _)| since);
+        self.inside = Some((since, at));
+        self.until = at + left;
+    }
+}
+
+impl fmt::Display for Log {
+    /// A line for each visit, in milliseconds since the first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = self.visits.iter().map(|visit| visit.asked.0).min().unwrap_or_default();
+        let ms = |at: Stamp| format!("{:.1}", (at.as_secs_f64() - origin.as_secs_f64()) * 1000.0);
+        if let Some(struck) = self.struck {
+            writeln!(f, "      the fault strikes at {}", ms(struck))?;
+        }
+        let mut visits: Vec<_> = self.visits.iter().collect();
+        visits.sort_by_key(|visit| visit.asked);
+        for visit in visits {
+            write!(f, "      client {} asks {}-{}: ", visit.client, ms(visit.asked.0), ms(visit.asked.1))?;
+            write!(f, "{:?}", visit.outcome)?;
+            if let Some((since, last)) = visit.inside {
+                write!(f, ", inside {}-{}, at most until {}", ms(since), ms(last), ms(visit.until))?;
+            }
+            if let Some((at, loss)) = visit.lost {
+                write!(f, ", lost ({loss:?}) at {}", ms(at))?;
+            }
+            if let Some((since, end, ending)) = visit.released {
+                write!(f, ", releases {}-{}: {ending:?}", ms(since), ms(end))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
