@@ -39,8 +39,12 @@ use typed::Typed;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The key of the lock
-    #[arg(value_parser = words::key())]
-    key: Key,
+    #[arg(value_parser = words::key(), required_unless_present = "name")]
+    key: Option<Key>,
+    /// The lock's name in place of its key: the key is what the protocol's own program makes of it, `gorlock:stock` of
+    /// `stock` with gorlock
+    #[arg(long, value_parser = words::key(), conflicts_with = "key")]
+    name: Option<Key>,
     /// How to lock: a name from `lockshift protocols`
     #[arg(long, short, value_name = "P", default_value = "token")]
     protocol: Choice,
@@ -74,9 +78,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let server = Arc::new(server);
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = Events::listen()?;
-    let mut ran = Ran::new(args.key.to_string(), args.protocol.to_string());
+    let key = args.key()?;
+    let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
     // What went wrong is said first: the note is the last line.
-    let exit = args.run_under_lock(&server, grace, &events, &mut ran).unwrap_or_else(Failure::tell);
+    let exit = args.run_under_lock(&key, &server, grace, &events, &mut ran).unwrap_or_else(Failure::tell);
     if global.json {
         page::note(&ran);
     }
@@ -84,8 +89,26 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 }
 
 impl Args {
+    /// The key, as given or as the protocol's program makes it of the name.
+    fn key(&self) -> Result<Key, Failure> {
+        let Some(name) = &self.name else {
+            return Ok(self.key.clone().expect("clap asks for a key where there is no name"));
+        };
+        match self.protocol.key_names().as_slice() {
+            [rule] => Ok(rule.key_of(name.as_bytes())),
+            rules => {
+                let rules: Vec<_> = rules.iter().map(ToString::to_string).collect();
+                let rules = rules.join(", ");
+                let text =
+                    format!("the programs of {} make different keys of a name ({rules}): pass KEY", self.protocol);
+                Err(Failure::new(Exit::Usage, text))
+            }
+        }
+    }
+
     fn run_under_lock(
         &self,
+        key: &Key,
         server: &Arc<Server>,
         grace: Grace,
         events: &Events,
@@ -97,9 +120,9 @@ impl Args {
             }
             Server::Single(_) | Server::Cluster(_) => self.protocol.clone(),
         };
-        let locker = choice.locker(self.key.clone(), self.lease);
+        let locker = choice.locker(key.clone(), self.lease);
         let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
-        let wires = Wires::to(server, self.lease).map_err(|error| failure::of_connection(server, &self.key, error))?;
+        let wires = Wires::to(server, self.lease).map_err(|error| failure::of_connection(server, key, error))?;
         let lock = Lock::new(wires, Arc::clone(&locker));
         match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, events, ran)? {
             Ended::Won(guard) => {

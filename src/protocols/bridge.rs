@@ -7,7 +7,7 @@ use super::maker::Maker;
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::bridge::Bridge;
-use crate::legacy::find;
+use crate::legacy::{KeyName, find};
 use crate::lock::Lease;
 use crate::wire::Key;
 
@@ -44,6 +44,19 @@ pub(super) fn maker(
         make("k".into(), lease).map_err(|because| Unsuitable::Unbridgeable { name: name.to_owned(), because })?;
     }
     Ok(Arc::new(move |key, lease| Arc::new(make(key, lease).expect("what bridges the extremes bridges all between"))))
+}
+
+/// How the dialects of the bridge of this name make a key of a name: each rule once.
+pub(super) fn key_names(name: &str) -> Vec<KeyName> {
+    let (name, _options) = name.split_once(',').unwrap_or((name, ""));
+    let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+').filter_map(find);
+    let mut rules = Vec::new();
+    for dialect in dialects {
+        if !rules.contains(&dialect.key) {
+            rules.push(dialect.key);
+        }
+    }
+    rules
 }
 
 /// Whether a fleet can be bridged follows from its dialects. A test tries other leases and finds no difference.

@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::bridge;
 use super::maker::Maker;
 use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
+use crate::legacy::KeyName;
 use crate::lock::{Lease, Locker};
 use crate::wire::Key;
 
@@ -66,6 +68,15 @@ impl Choice {
     /// [`Unsuitable`]: it has its lock on one server, or not on so many.
     pub fn on_servers(&self, servers: usize) -> Result<Self, Unsuitable> {
         format!("{},{}={servers}", self.written, SERVERS.name).parse()
+    }
+
+    /// How its programs make a key of the name that their caller gives: one rule, or for a bridge those of its dialects,
+    /// each once.
+    pub fn key_names(&self) -> Vec<KeyName> {
+        match self.protocol.generation() {
+            Generation::Bridge => bridge::key_names(&self.written),
+            Generation::Legacy | Generation::Modern => vec![self.protocol.key_name()],
+        }
     }
 
     /// This protocol's lock on `key`, for `lease` at a time.

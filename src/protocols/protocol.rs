@@ -9,7 +9,7 @@ use super::maker::Maker;
 use super::modern::{self, Holder, Modern};
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
-use crate::legacy::{self, Dialect};
+use crate::legacy::{self, Dialect, KeyName};
 
 /// One lock protocol: an implementation that exists, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,15 @@ impl Protocol {
             Row::Legacy(dialect) => dialect.encoding().into(),
             Row::Modern(modern) => modern.encoding.into(),
             Row::Bridge => bridge::ENCODING.into(),
+        }
+    }
+
+    /// How it makes a key of the name that its caller gives. That of a bridge follows from its dialects:
+    /// [`Choice::key_names`](super::Choice::key_names).
+    pub fn key_name(self) -> KeyName {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.key,
+            Row::Modern(_) | Row::Bridge => KeyName::PLAIN,
         }
     }
 

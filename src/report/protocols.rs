@@ -23,6 +23,7 @@ pub struct Listed {
     #[serde(serialize_with = "as_text")]
     generation: Generation,
     source: &'static str,
+    key: String,
     encoding: String,
     options: Vec<String>,
 }
@@ -38,6 +39,7 @@ impl Protocols {
             name: protocol.name(),
             generation: protocol.generation(),
             source: protocol.source(),
+            key: protocol.key_name().to_string(),
             encoding: protocol.encoding().into_owned(),
             options: protocol.options(),
         };
@@ -76,10 +78,10 @@ fn table_of<'a>(
     let mut rows = listed.peekable();
     rows.peek()?;
     let title = generation.to_string().to_uppercase();
-    let mut table = table::table(&[&title, "WRITES", "FROM"], width);
+    let mut table = table::table(&[&title, "KEY", "WRITES", "FROM"], width);
     for listed in rows {
         let name = Cell::new(listed.name).add_attribute(Attribute::Bold);
-        table.add_row([name, Cell::new(&listed.encoding), Cell::new(listed.source)]);
+        table.add_row([name, Cell::new(&listed.key), Cell::new(&listed.encoding), Cell::new(listed.source)]);
     }
     Some(table::text(table))
 }
@@ -93,6 +95,7 @@ impl Listed {
         };
         row("world", &self.generation.to_string());
         row("from", self.source);
+        row("key", &self.key);
         row("writes", &self.encoding);
         for option in &self.options {
             // Those of a dialect have a title of their own.

@@ -12,10 +12,10 @@ fn every_protocol_is_listed_and_can_be_chosen() {
     let listed = json.as_array().unwrap();
     for protocol in listed {
         let fields: Vec<_> = protocol.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(fields, ["encoding", "generation", "name", "options", "source"]);
+        assert_eq!(fields, ["encoding", "generation", "key", "name", "options", "source"]);
         assert!(matches!(protocol["generation"].as_str(), Some("legacy" | "modern" | "bridge")), "{protocol}");
         assert!(protocol["options"].is_array());
-        for field in ["name", "source", "encoding"] {
+        for field in ["name", "source", "key", "encoding"] {
             assert!(!protocol[field].as_str().unwrap().is_empty(), "{field} of {protocol}");
         }
     }
@@ -36,6 +36,13 @@ fn what_is_named_is_told_in_full() {
     assert!(card.starts_with("php-getset\n  world     legacy\n"), "{card}");
     assert!(card.contains("\n  takeover  GETSET") && card.contains("\ntoken\n  world   modern\n"), "{card}");
     assert!(card.contains("  option  expiry=px|ex|pxat|exat\n"), "{card}");
+}
+
+#[test]
+fn a_protocol_says_which_key_its_program_makes_of_a_name() {
+    let card = done(lockshift(), ["protocols", "gorlock", "redis-semaphore"]).stdout;
+    let keys: Vec<_> = card.lines().filter_map(|line| line.trim().strip_prefix("key ")).map(str::trim).collect();
+    assert_eq!(keys, ["gorlock:NAME", "SEMAPHORE:NAME:release_locks"]);
 }
 
 #[test]

@@ -169,3 +169,29 @@ fn it_says_in_json_how_it_went() {
         ["true", "\"stock\"", "false", "\"token\"", "\"freed\"", "3"]
     );
 }
+
+#[test]
+fn a_name_becomes_the_key_that_the_program_makes_of_it() {
+    let server = Server::start();
+    let under = |protocol: &str, name: &str| {
+        let script = "printf %s \"$LOCKSHIFT_KEY\"";
+        done(lockshift_at(&server), ["run", "--name", name, "--protocol", protocol, "--", "sh", "-c", script])
+    };
+    for (protocol, key) in [
+        ("gorlock", "gorlock:stock"),
+        ("npm-redis-lock", "lock.stock"),
+        ("kdyby-redis-php8", "stock:lock"),
+        ("mlanett-redis-lock", "lock:owner:stock"),
+        ("bridge:php-getset+predis-getset", "lock:stock"),
+        ("token", "stock"),
+    ] {
+        let ran = under(protocol, "stock");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), key), "{protocol}: {}", ran.stderr);
+    }
+
+    let ran = under("bridge:php-getset+php-setnx", "stock");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("make different keys of a name (lock:NAME, NAME): pass KEY"), "{}", ran.stderr);
+    let both = ["run", "stock", "--name", "stock", "--", "true"];
+    assert_eq!(done(lockshift_at(&server), both).code, Some(2), "a key or a name");
+}
