@@ -1,9 +1,7 @@
-//! The token lock with a fence: a number that grows with every acquisition, for a resource that refuses whoever comes
-//! with a lower one than it has seen.
+//! The token lock with a fence: a number that grows with every acquisition, for a resource that refuses a lower one than
+//! it has seen.
 //!
-//! Source: Martin Kleppmann, "How to do distributed locking", 2016. The counter is in the same Redis as the lock, without
-//! a time to live: a failover that loses the one may lose the other. A counter that somebody else has written below zero
-//! is an error, and no lock is taken.
+//! Source: Martin Kleppmann, "How to do distributed locking", 2016.
 
 use alloc::string::ToString;
 
@@ -14,8 +12,15 @@ use crate::{TokenLock, fence};
 
 const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
 
-/// A [`TokenLock`] whose holds carry a [`fence`](Hold::fence). It keeps the token lock's bytes in the key, so that both
-/// can share it; only those who come through here get a number.
+/// A [`TokenLock`] whose holds carry a [`fence`](Hold::fence): a number that grows with every acquisition.
+///
+/// Both keep the same bytes in the key, so they can share it; a plain token lock gets no number.
+///
+/// A fence is greater than all before it while its counter survives, whatever the server's clock does. If the counter is
+/// evicted, deleted, or falls back in a failover, the next fence is still greater, provided that the server's clock (or that
+/// of the replica which took its place) is then ahead of what it was at the last acquisition: a fence is never below that
+/// clock, in microseconds since 1970. So fences have gaps, and only their order means anything. They stay below 2^53 until
+/// the year 2255. A counter that something else has written is refused with `NOFENCE`, and no lock is taken. Needs Redis 3.2.
 #[derive(Clone, Debug)]
 pub struct FencedTokenLock {
     lock: TokenLock,

@@ -22,10 +22,12 @@
 //! - [`contract`]: every protocol, through every driver, sends what its original sends.
 //! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
+//! - [`fencing`]: fences grow, whatever becomes of their counter.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
+//! - [`own_attempts`]: an attempt whose script runs twice wins once.
 //! - [`sentinel`]: every lock through Sentinel, before and after a failover.
 //! - [`set`]: SET with all its options, and its reply.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
@@ -46,6 +48,7 @@ mod driver;
 mod drivers;
 mod examples;
 mod explore;
+mod fencing;
 mod golden;
 mod hostile;
 mod life;
@@ -53,6 +56,7 @@ mod migration;
 mod monitor;
 mod native;
 mod oracle;
+mod own_attempts;
 mod patience;
 mod prose;
 mod protocols;

@@ -11,10 +11,9 @@ use lockshift::modern::{
     FairLock, FencedTokenLock, MultiKeyLock, Native, PairLock, Publish, ReadWriteLock, Redlock, ReentrantLock,
     StampHashLock, Timing, TokenLock,
 };
-use lockshift::wire::{Key, Transcript};
-use redis::cmd;
+use lockshift::wire::Key;
 
-use super::stage::{ALICE, Again, Clock};
+use super::stage::{Again, Clock};
 use super::{again, alike, holds, holds_on, two_sided};
 use crate::server::{Options, Server, fetched};
 
@@ -132,23 +131,6 @@ fn the_read_write_lock_of_readers_with_a_lease_each() {
 fn the_token_lock_with_a_fence() {
     let lock = FencedTokenLock::new(key(), seconds(10));
     holds(include_str!("modern/token_fenced.txt"), &[alike("token-fenced", Clock::Runs, Arc::new(lock))]);
-}
-
-/// Nothing is taken, and nothing is counted.
-#[test]
-fn a_counter_of_fences_below_zero_is_an_error() {
-    let fenced: [&dyn Locker; 2] =
-        [&FencedTokenLock::new(key(), seconds(10)), &ReentrantLock::new(key(), seconds(10)).fenced()];
-    for lock in fenced {
-        let server = Server::start();
-        let mut connection = server.connect();
-        cmd("SET").arg("{k}:fence").arg(-5).exec(&mut connection).expect("the server answers");
-        let refused = driver::blocking::run(&mut connection, &|redis: &mut Transcript| lock.acquire(&ALICE, redis));
-        let refused = refused.map(drop).expect_err("it is no fence");
-        assert!(format!("{refused:?}").contains("NOFENCE"), "{refused:?}");
-        let left: (Option<String>, String) = cmd("MGET").arg("k").arg("{k}:fence").query(&mut connection).unwrap();
-        assert_eq!(left, (None, "-5".to_owned()));
-    }
 }
 
 #[test]

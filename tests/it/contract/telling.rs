@@ -36,14 +36,17 @@ pub(super) fn wire(lines: &[Line]) -> String {
 
 /// A script's own call. Scripts ask the server for the time, which is not ours to set: `<now+10s>` is ten seconds from
 /// now, and of a number of milliseconds some may have passed: it is rounded up to whole seconds. So is a score that was
-/// reckoned from a TTL and a clock of ours.
+/// reckoned from a TTL and a clock of ours. A fence is the server's clock in microseconds.
 fn by_its_own_clock(line: &Line) -> Command {
     let word = |word: &Vec<u8>| {
         let Some(number) = str::from_utf8(word).ok().and_then(|text| text.parse::<i64>().ok()) else {
             return word.clone();
         };
         let ahead_ms = number - line.at.as_millis();
-        if is(line, "zadd") && number > 3_900_000_000_000 {
+        let ahead_us = number - line.at.as_nanos() / 1_000;
+        if ahead_us.abs() < 3_600_000_000 {
+            b"<now-us>".to_vec()
+        } else if is(line, "zadd") && number > 3_900_000_000_000 {
             ((number + 999) / 1_000 * 1_000).to_string().into_bytes()
         } else if ahead_ms.abs() < 3_600_000 {
             format!("<now{:+}s>", (ahead_ms + 500).div_euclid(1_000)).into_bytes()

@@ -1,10 +1,15 @@
 -- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept;
 -- ARGV[1] token, ARGV[2] token:instance, ARGV[3] lease in ms, ARGV[4] for how many ms a place is kept,
 -- ARGV[5] publish or spublish, ARGV[6] channels up to the instance.
--- Takes the lock if it is free and nobody is before us, else a place at the end of the queue, or keeps ours for longer.
--- Answers -1, or the ms until we should ask again.
--- What is no lock is refused here, before anything is written.
-local is_free = not redis.call('get', KEYS[1])
+-- Takes the lock if it is free and no waiter is before us, else a place at the end of the queue, or keeps ours for
+-- longer. Answers -1, or the ms until we should ask again. An attempt that runs a second time finds its own token: it
+-- holds, for a whole lease from now. A key of another type is refused here, before anything is written.
+local holder = redis.call('get', KEYS[1])
+if holder == ARGV[1] then
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return -1
+end
+local is_free = not holder
 local time = redis.call('time')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local first = redis.call('zrange', KEYS[2], 0, 0)[1]

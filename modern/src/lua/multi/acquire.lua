@@ -1,13 +1,23 @@
 -- KEYS the locks; ARGV[1] token, ARGV[2] lease in ms.
--- Takes all of them if all are free. Answers -1, or the ms until the last of those that are held may be free.
+-- Takes all of them if all are free. Answers -1, or the ms until the last of those that are held may be free. An attempt
+-- that runs a second time finds its own token in all of them: it holds them, for a whole lease from now.
 if redis.call('exists', unpack(KEYS)) == 0 then
   for _, key in ipairs(KEYS) do
     redis.call('set', key, ARGV[1], 'px', ARGV[2])
   end
   return -1
 end
-local wait_ms = 1
+local wait_ms, own = 1, 0
 for _, key in ipairs(KEYS) do
+  if redis.pcall('get', key) == ARGV[1] then
+    own = own + 1
+  end
   wait_ms = math.max(wait_ms, redis.call('pttl', key))
 end
-return wait_ms
+if own < #KEYS then
+  return wait_ms
+end
+for _, key in ipairs(KEYS) do
+  redis.call('pexpire', key, ARGV[2])
+end
+return -1

@@ -1,13 +1,20 @@
 -- KEYS[1] lock hash, KEYS[2] counter of fences; ARGV[1] owner, ARGV[2] lease in seconds.
--- Enters if the lock is free or the owner's, and counts every entry in the counter too. Answers that count, or 0.
+-- Enters if the lock is free or the owner's, and counts every entry in the counter too. Answers the fence, or 0.
 if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
   return 0
 end
-local count = redis.call('incr', KEYS[2])
-if count < 1 then
-  redis.call('decr', KEYS[2])
-  return redis.error_reply('NOFENCE the counter of this lock is below zero: something else has written it')
+-- The next fence is above the last one and not below the server's clock in microseconds, so that a counter that is
+-- deleted, or restored from an older copy, does not count again what it has counted. Checked before anything is written.
+local counted = redis.call('get', KEYS[2]) or '0'
+if not string.find(counted, '^%d+$') or tonumber(counted) >= 9007199254740991 then
+  return redis.error_reply('NOFENCE the counter of this lock is not a count below 2^53: something else has written it')
 end
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
+local time = redis.call('time')
+local fence = math.max(counted + 1, time[1] * 1000000 + time[2])
+redis.call('set', KEYS[2], string.format('%.0f', fence))
 redis.call('hincrby', KEYS[1], ARGV[1], 1)
 redis.call('expire', KEYS[1], ARGV[2])
-return count
+return fence
