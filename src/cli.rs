@@ -11,6 +11,7 @@ mod explore;
 mod failure;
 mod file;
 mod global_options;
+mod hazards;
 mod inspect;
 mod keys;
 mod link;

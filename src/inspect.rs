@@ -26,6 +26,7 @@
 mod finding;
 mod hazard;
 mod reader;
+mod server;
 mod shape;
 mod sight;
 mod writer;
@@ -33,5 +34,6 @@ mod writer;
 pub use finding::Finding;
 pub use hazard::{Gravity, Hazard};
 pub use reader::{Reader, Would};
+pub use server::ServerHazard;
 pub use shape::Shapes;
 pub use sight::{LONGEST, Sight, few_fields, head, look};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::link::Link;
-use super::{failure, page, words};
+use super::{failure, hazards, page, words};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
 use crate::protocols::Choice;
@@ -15,9 +15,12 @@ use crate::wire::{Key, Transcript};
 /// Show what is in a key: who wrote it, when it ends, who would take it, what is wrong with it
 ///
 /// Only commands that change nothing are sent: TYPE, GETRANGE, HLEN, MEMORY USAGE,
-/// HGETALL, PTTL, TIME. Every protocol of `lockshift protocols` is
+/// HGETALL, PTTL, TIME, INFO. Every protocol of `lockshift protocols` is
 /// asked whether it could have written the value, and what it would make of it now: take it for held, take it over
 /// because it reads as expired, end with an error, or wait until the key is gone without ever reading it.
+///
+/// What endangers every lock of the server is shown as well: eviction, replicas without
+/// min-replicas-to-write and, with redlock in --fleet, no append-only file.
 ///
 /// Exit status 1 means that there is no key, or that no known lock writes such a value.
 #[derive(Debug, clap::Args)]
@@ -45,7 +48,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
     };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
-    page::print(&Inspection::of(finding, args.all), global)?;
+    let inspection = Inspection::of(finding, args.all).on_server(hazards::of_server(&server, &args.fleet));
+    page::print(&inspection, global)?;
     Ok(exit)
 }
 

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
-use super::{failure, page};
+use super::{failure, hazards, page};
 use crate::driver::host;
 use crate::protocols::Choice;
 use crate::report::Scanned;
@@ -21,12 +21,13 @@ use pace::Pace;
 /// token, or a hash that names its holders. Values such as 1 or true may be locks too, but nobody can tell; look at those
 /// with `lockshift inspect`.
 ///
-/// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, MEMORY USAGE, HGETALL, PTTL, DBSIZE;
-/// CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
+/// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, MEMORY USAGE, HGETALL, PTTL, DBSIZE,
+/// INFO; CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
 /// keys at a time, and little is fetched of a value, however long it is.
 ///
 /// With --fleet, hazards name who of the fleet would take a lock that is held, or never get past one. Exit status 1
-/// means that some lock has a hazard. A scan that is stopped (Ctrl-C) or loses its server shows what it has found.
+/// means that some lock has a hazard. What endangers every lock is told of the server: eviction, replicas without
+/// min-replicas-to-write and, with redlock in --fleet, no append-only file. A scan that is stopped (Ctrl-C) or loses its server shows what it has found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -50,6 +51,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
     let pace = Pace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
+    let on_server = hazards::of_server(&server, &args.fleet);
     let tally = Tally::keeping(if global.json { 0 } else { args.limit });
     let stream = global.json.then(|| page::Stream::begin("locks"));
     let began = host::mono();
@@ -62,7 +64,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     };
     let seconds = host::mono().saturating_since(began);
     let is_whole = matches!(ended, Ended::Whole);
-    let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty(), is_whole);
+    let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
     match stream {
         Some(stream) => stream.end(&scanned)?,
         None => page::print(&scanned, global)?,

@@ -25,6 +25,9 @@ pub struct Inspection {
     expired: Option<bool>,
     pttl_ms: i64,
     hazards: Vec<String>,
+    /// Not told of each key of a scan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_hazards: Option<Vec<String>>,
     #[serde(skip)]
     finding: Finding,
     #[serde(skip)]
@@ -63,9 +66,16 @@ impl Inspection {
             expired: finding.is_expired,
             pttl_ms: finding.sight.ttl.0,
             hazards: finding.hazards.iter().map(ToString::to_string).collect(),
+            server_hazards: None,
             finding,
             names_everybody,
         }
+    }
+
+    /// The same, with what endangers every lock of the server.
+    #[must_use]
+    pub fn on_server(self, hazards: Vec<String>) -> Self {
+        Self { server_hazards: Some(hazards), ..self }
     }
 
     fn value(&self) -> String {
@@ -149,6 +159,9 @@ impl Report for Inspection {
         }
         for hazard in &self.hazards {
             rows.add_row([Cell::new("  hazard").fg(Color::Yellow), Cell::new(hazard)]);
+        }
+        for hazard in self.server_hazards.iter().flatten() {
+            rows.add_row([Cell::new("  server").fg(Color::Yellow), Cell::new(hazard)]);
         }
         format!("{bold}{title}{bold:#}\n{}", table::text(rows))
     }

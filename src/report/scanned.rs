@@ -22,6 +22,8 @@ pub struct Scanned {
     #[serde(skip)]
     locks: u64,
     hazards: BTreeMap<&'static str, u64>,
+    /// What endangers every lock, whatever is in its key.
+    server_hazards: Vec<String>,
     /// Keys that were on their way to another node of a cluster.
     moving: u64,
     /// Whether all keys were seen.
@@ -40,12 +42,19 @@ impl Scanned {
             keys: tally.keys,
             locks: tally.locks,
             hazards: tally.hazards.clone(),
+            server_hazards: Vec::new(),
             moving: tally.moving,
             complete,
             seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
             shown: tally.findings().cloned().collect(),
             names_fleet,
         }
+    }
+
+    /// The same, with what endangers every lock of the server.
+    #[must_use]
+    pub fn on_server(self, server_hazards: Vec<String>) -> Self {
+        Self { server_hazards, ..self }
     }
 
     fn table(&self, width: Option<u16>) -> String {
@@ -81,6 +90,9 @@ impl Scanned {
         }
         if !self.complete {
             text += "Not all keys were seen.\n";
+        }
+        for hazard in &self.server_hazards {
+            text += &format!("Server: {hazard}.\n");
         }
         if self.locks > 0 && !self.names_fleet {
             text += "Who would take what is held, or never get past it, depends on who shares the keys: see --fleet.\n";

@@ -16,6 +16,7 @@ mod redlock;
 mod rotation;
 mod run;
 mod scan;
+mod server_hazards;
 mod traces;
 mod troubles;
 mod usage;

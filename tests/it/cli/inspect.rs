@@ -42,7 +42,7 @@ fn no_key() {
     let seen = inspect(&Server::start());
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""));
     let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "holders": [],
-        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": []});
+        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": [], "server_hazards": []});
     assert_eq!(seen.json(), nothing);
 }
 
@@ -57,7 +57,19 @@ fn a_lock_of_the_old_kind() {
     assert_eq!(seen.code, Some(0), "{seen:?}");
     let json = seen.json();
     let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, ["dialects", "exists", "expired", "expires_at", "hazards", "holders", "key", "pttl_ms", "type"]);
+    let named = [
+        "dialects",
+        "exists",
+        "expired",
+        "expires_at",
+        "hazards",
+        "holders",
+        "key",
+        "pttl_ms",
+        "server_hazards",
+        "type",
+    ];
+    assert_eq!(fields, named);
     assert_eq!((&json["exists"], &json["type"], &json["expired"]), (&true.into(), &"string".into(), &false.into()));
     let expected = chrono::DateTime::from_timestamp_secs(i64::try_from(ends).unwrap()).unwrap();
     assert_eq!(json["expires_at"], expected.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true));

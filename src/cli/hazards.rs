@@ -1,0 +1,23 @@
+//! What endangers all locks of the chosen servers.
+
+use super::server::Server;
+use crate::driver::blocking;
+use crate::inspect::ServerHazard;
+use crate::protocols::Choice;
+use crate::wire::Transcript;
+
+/// Looks at every master of `server`; which of several a hazard is of stands before it. One that cannot be looked at has
+/// none that is known.
+pub(super) fn of_server(server: &Server, fleet: &[Choice]) -> Vec<String> {
+    let votes = fleet.iter().any(Choice::spans_servers);
+    let masters = server.masters().unwrap_or_default();
+    let mut told = Vec::new();
+    for master in &masters {
+        let Ok(mut connection) = Server::connect_single(master) else { continue };
+        let look = |redis: &mut Transcript| ServerHazard::look(votes, redis);
+        let hazards = blocking::run(&mut connection, &look).unwrap_or_default();
+        let of = if masters.len() > 1 { format!("{master}: ") } else { String::new() };
+        told.extend(hazards.iter().map(|hazard| format!("{of}{hazard}")));
+    }
+    told
+}
