@@ -58,8 +58,9 @@ pub(super) const RACES: &[Race] = &[
         id: "failover-loses-fence",
         title: "The replica counts the fence again",
         sources: Race::FOUND_BY_EXPLORATION,
-        story: "The counter of the fence is in the same Redis as the lock. A failover that loses the lock loses the count as well, \
-                so that two holders have the same number, and the resource takes both.",
+        story: "The counter of the fence is in the same Redis as the lock. A failover that loses the lock loses the count as well. \
+                If the replica's clock is not ahead of the last count, two holders have the same number, and the resource \
+                takes both.",
         cast: Cast {
             players: &[FENCED_WRITER; 2],
             bounds: A_FAILOVER,
@@ -79,6 +80,9 @@ pub(super) const RACES: &[Race] = &[
         },
         remedies: &[],
         variations: &[],
-        remark: Some("A fence needs a counter that survives what the lock does not."),
+        remark: Some(
+            "A fence is not below the server's clock in microseconds, so it takes a failover that is faster than the two \
+             clocks are apart. A counter that survives what the lock does not is needed to rule it out.",
+        ),
     },
 ];
