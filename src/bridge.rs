@@ -37,10 +37,14 @@
 //! let lease = Lease::new(Duration::from_secs(30))?;
 //! let row = |name| legacy::find(name).expect("a row of the catalogue");
 //!
-//! // One stamp keeps PHP and Java out: PHP reads it, and to Java it is nothing that it could take.
-//! let bridge = Bridge::new(&[row("php-getset"), row("java-getset")], "invoices".into(), lease)?;
+//! // One stamp keeps old and new PHP out.
+//! let bridge = Bridge::new(&[row("php-getset"), row("php7-getset")], "invoices".into(), lease)?;
 //! assert_eq!(bridge.stamp_of().name, "php-getset");
 //! assert_eq!(new_key(&"invoices".into()), Key::from("{invoices}:token"));
+//!
+//! // PHP takes Java's eight bytes for a stamp of long ago: these two do not exclude each other, bridge or not.
+//! let refused = Bridge::new(&[row("php-getset"), row("java-getset")], "invoices".into(), lease);
+//! assert!(refused.unwrap_err().to_string().contains("php-getset takes"));
 //!
 //! // No stamp keeps these two out: what the one can read, the other takes for a ruin.
 //! let refused = Bridge::new(&[row("jedis-lock-2015"), row("php-getset")], "invoices".into(), lease);

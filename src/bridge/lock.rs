@@ -36,9 +36,22 @@ impl Bridge {
     /// written, early and late in the lease.
     ///
     /// # Errors
-    /// [`Unbridgeable`]: no stamp does, with the values that show it; or one of the dialects has no stamp that another
-    /// client could write.
+    /// [`Unbridgeable`]: no stamp does, with the values that show it; one of the dialects has no stamp that another client
+    /// could write; or two dialects take each other's locks while they are held, and with them a bridge's, which is hit
+    /// when one of them enters beside the other. [`accepting_double_holds`](Self::accepting_double_holds) bridges those.
     pub fn new(fleet: &[&'static Dialect], key: Key, lease: Lease) -> Result<Self, Unbridgeable> {
+        let bridge = Self::accepting_double_holds(fleet, key, lease)?;
+        let taken = taken_among(&bridge.fleet);
+        if taken.is_empty() { Ok(bridge) } else { Err(Unbridgeable::NotExclusive(taken)) }
+    }
+
+    /// A bridge as [`new`](Self::new) makes it, also to a fleet whose dialects do not exclude each other. Two of its old
+    /// clients can hold at once, with the bridge or without it; and one that releases then, or renews, can let another in
+    /// beside a bridge.
+    ///
+    /// # Errors
+    /// [`Unbridgeable`], but not for that.
+    pub fn accepting_double_holds(fleet: &[&'static Dialect], key: Key, lease: Lease) -> Result<Self, Unbridgeable> {
         if fleet.is_empty() {
             return Err(Unbridgeable::Nobody);
         }
@@ -241,7 +254,6 @@ const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
     None => panic!("2027 is before 2262"),
 };
 /// And a lease.
-#[cfg(feature = "sim")]
 const TRIED_FOR: Duration = Duration::from_secs(60);
 const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
@@ -272,6 +284,26 @@ fn is_the_same(fleet: &Fleet, one: &Writing, other: &Writing, lease: Lease) -> b
         let looks = |member: &Lock, value: &[u8]| member.looks(value, clocks.of(member.dialect()));
         fleet.members().iter().all(|member| looks(member, &values[0]) == looks(member, &values[1]))
     })
+}
+
+/// Which dialects of the fleet take what another one writes while its lease, a minute, runs: an example for each pair.
+fn taken_among(fleet: &Fleet) -> Vec<Taken> {
+    let mut taken: Vec<Taken> = Vec::new();
+    for writer in fleet.members().iter().map(Lock::dialect) {
+        for other in fleet.members().iter().filter(|other| other.dialect().name != writer.name) {
+            let example = FRACTIONS.into_iter().find_map(|fraction| {
+                let begin = Clocks::at(TRIED_AT.saturating_add(fraction));
+                let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+                let now = begin.of(writer).wall;
+                let value = writer.form.write(writer.form.stamp.at(now, TRIED_FOR), &owner);
+                let early = [Duration::ZERO, TRIED_FOR / 2];
+                early.into_iter().any(|elapsed| !trial::respects(other, &value, &begin.after(elapsed))).then_some(value)
+            });
+            let by = other.dialect().name;
+            taken.extend(example.map(|value| Taken { value, form_of: writer.name, by }));
+        }
+    }
+    taken
 }
 
 /// Who takes what is written this way while the lease runs.

@@ -10,7 +10,7 @@ use crate::wire::Printable;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unbridgeable {
     /// No dialect was named.
-    #[error("there is nobody to bridge to")]
+    #[error("no old dialect is named")]
     Nobody,
     /// Its owner and its stamp are in two keys, in two hash slots: no script may touch both in a cluster.
     #[error("{0} keeps owner and stamp in two keys")]
@@ -18,9 +18,12 @@ pub enum Unbridgeable {
     /// Its stamps count the uptime of the machine that wrote them, and mean nothing on another.
     #[error("{0} counts the uptime of its own machine, which nobody else can write")]
     Uptime(&'static str),
-    /// Whatever the bridge could write, somebody takes while it is held.
+    /// Whatever the bridge could write, a dialect takes while it is held.
     #[error("no stamp keeps them all out: {}", listed(.0))]
     NoStamp(Vec<Taken>),
+    /// The old clients do not exclude each other: what one of them writes, another takes while it is held.
+    #[error("these dialects do not exclude each other, with a bridge or without one: {}", listed(.0))]
+    NotExclusive(Vec<Taken>),
 }
 
 /// A stamp that somebody takes while its lease is running.

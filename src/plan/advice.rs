@@ -2,6 +2,8 @@
 
 use super::outlook::Plan;
 use super::phase::Phase;
+use crate::bridge::Unbridgeable;
+use crate::protocols::{Choice, Unsuitable};
 
 /// What to do in a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +47,12 @@ impl Plan {
     /// The bridge's name: `bridge:php-getset+java-getset`.
     pub fn bridge(&self) -> String {
         let names: Vec<&str> = self.fleet.iter().map(|dialect| dialect.name).collect();
-        format!("bridge:{}", names.join("+"))
+        let name = format!("bridge:{}", names.join("+"));
+        match name.parse::<Choice>() {
+            // The plan says which double holds that accepts.
+            Err(Unsuitable::Unbridgeable { because: Unbridgeable::NotExclusive(_), .. }) => format!("{name},fleet=any"),
+            Ok(_) | Err(_) => name,
+        }
     }
 }
 

@@ -46,13 +46,13 @@ impl Cast {
             fleet.iter().map(|dialect| Client::new(dialect.name, lock(dialect))).collect()
         };
         let across = |bridge: Bridge| renewed(Client::new("bridge", Arc::new(bridge)));
-        let bridge = Bridge::new(fleet, key.clone(), lease)?;
+        let bridge = Bridge::accepting_double_holds(fleet, key.clone(), lease)?;
         Ok(Self {
             stamp_of: bridge.stamp_of(),
             legacy: old(lease),
             longer_legacy: old(longer),
             bridge: across(bridge),
-            longer_bridge: across(Bridge::new(fleet, key.clone(), longer)?),
+            longer_bridge: across(Bridge::accepting_double_holds(fleet, key.clone(), longer)?),
             modern: renewed(Client::new(to.to_string(), to.locker(new_key(&key), lease))),
         })
     }

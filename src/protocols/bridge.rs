@@ -18,7 +18,11 @@ const PREFIX: &str = "bridge:";
 pub(super) const NAME: &str = "bridge:php-getset";
 pub(super) const SOURCE: &str = "lockshift: a stamp for the old clients and a token for the new, held at once";
 pub(super) const ENCODING: &str = "a stamp of the named dialects; <hex>:<that stamp> in {key}:token";
-pub(super) const SETTINGS: &[Setting] = &[Setting { name: "fence", words: &["no", "yes"] }];
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting { name: "fence", words: &["no", "yes"] },
+    // Whether its dialects must exclude each other.
+    Setting { name: "fleet", words: &["exclusive", "any"] },
+];
 
 /// Whether this is the name of a bridge.
 pub(super) fn names_one(name: &str) -> bool {
@@ -37,8 +41,10 @@ pub(super) fn maker(
     let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+');
     let fleet: Vec<_> = dialects.map(|name| find(name).ok_or_else(|| unknown(name))).collect::<Result<_, _>>()?;
     let is_fenced = said.iter().any(|(name, word)| name == "fence" && word == "yes");
+    let accepts_any = said.iter().any(|(name, word)| name == "fleet" && word == "any");
+    let bridge = if accepts_any { Bridge::accepting_double_holds } else { Bridge::new };
     let make = move |key: Key, lease: Lease| {
-        Bridge::new(&fleet, key, lease).map(|bridge| if is_fenced { bridge.fenced() } else { bridge })
+        bridge(&fleet, key, lease).map(|bridge| if is_fenced { bridge.fenced() } else { bridge })
     };
     for lease in EXTREMES.into_iter().filter_map(|length| Lease::new(length).ok()) {
         make("k".into(), lease).map_err(|because| Unsuitable::Unbridgeable { name: name.to_owned(), because })?;

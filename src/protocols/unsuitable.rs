@@ -27,7 +27,7 @@ pub enum Unsuitable {
         known: Vec<Setting>,
     },
     /// A fleet that no bridge can keep out.
-    #[error("`{name}` cannot be: {because}")]
+    #[error("cannot bridge `{name}`: {because}{}", way_out(because))]
     Unbridgeable {
         /// The bridge as written.
         name: String,
@@ -38,6 +38,13 @@ pub enum Unsuitable {
 
 fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
+}
+
+fn way_out(because: &Unbridgeable) -> &'static str {
+    match because {
+        Unbridgeable::NotExclusive(_) => "; give each a key of its own, or accept double holds with `,fleet=any`",
+        _ => "",
+    }
 }
 
 fn choices(known: &[Setting]) -> String {

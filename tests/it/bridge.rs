@@ -23,6 +23,7 @@ fn seconds(seconds: u64) -> Lease {
     Lease::new(Duration::from_secs(seconds)).expect("some seconds are a lease")
 }
 
+/// Also to a fleet whose members do not exclude each other: most of these tests are about what keeps each of them out.
 fn bridge(names: &str, lease_secs: u64) -> Result<Bridge, Unbridgeable> {
-    Bridge::new(&fleet(names), Key::from("k"), seconds(lease_secs))
+    Bridge::accepting_double_holds(&fleet(names), Key::from("k"), seconds(lease_secs))
 }

@@ -15,7 +15,7 @@ const BRIDGED: [(&str, &str); 4] = [
     ("bridge:php-getset", "php-getset"),
     ("bridge:jedis-lock", "jedis-lock"),
     ("bridge:servicestack", "servicestack"),
-    ("bridge:php-getset+java-getset", "java-getset"),
+    ("bridge:php-getset+java-getset,fleet=any", "java-getset"),
 ];
 
 #[test]

@@ -90,7 +90,8 @@ fn nor_beside_two_dialects_or_for_longer() {
         let dialects = fleet(names);
         let mut distinct = dialects.clone();
         distinct.dedup_by_key(|dialect| dialect.name);
-        let bridge = Bridge::new(&distinct, Key::from("k"), seconds(bridge_secs)).expect("it can be bridged");
+        let bridge =
+            Bridge::accepting_double_holds(&distinct, Key::from("k"), seconds(bridge_secs)).expect("it can be bridged");
         let (states, blamed) = Meeting::of([dialects[0], dialects[1]], old_secs, bridge, 3).blamed();
         assert_eq!(blamed, [""; 0], "{names}, {old_secs} s and {bridge_secs} s, {states} states");
     }

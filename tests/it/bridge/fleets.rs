@@ -9,6 +9,7 @@ use lockshift::legacy::{self, Dialect};
 use lockshift::lock::{Acquired, Lease, Locker, Owner, Token};
 #[cfg(feature = "sim")]
 use lockshift::matrix::meet;
+use lockshift::protocols::Choice;
 use lockshift::wire::{Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
 use super::{bridge, fleet, seconds};
@@ -61,6 +62,25 @@ fn a_fleet_that_nothing_keeps_out_is_refused_with_the_values_that_show_it() {
     assert_eq!(Bridge::new(&[], Key::from("k"), seconds(10)).unwrap_err(), Unbridgeable::Nobody);
 }
 
+/// PHP takes Java's eight bytes for a stamp of long ago, so both can be inside; a release of one then deletes a bridge's
+/// stamp.
+#[test]
+fn a_fleet_whose_members_do_not_exclude_each_other_is_refused_unless_that_is_accepted() {
+    let new = |names: &str| Bridge::new(&fleet(names), Key::from("k"), seconds(10)).map(drop);
+    let Err(Unbridgeable::NotExclusive(taken)) = new("php-getset+java-getset") else { panic!("it is bridged") };
+    // Java adds a second of its own.
+    let eight_bytes = 1_800_000_061_000_i64.to_be_bytes().to_vec();
+    assert_eq!(taken, [Taken { value: eight_bytes, form_of: "java-getset", by: "php-getset" }]);
+    assert!(bridge("php-getset+java-getset", 10).is_ok());
+    for exclusive in ["php-getset", "php-getset+php7-getset", "java-getset", "php-getset+redis-py-2.8"] {
+        assert_eq!(new(exclusive), Ok(()), "{exclusive}");
+    }
+    let named = "bridge:php-getset+java-getset".parse::<Choice>().unwrap_err().to_string();
+    assert!(named.starts_with("cannot bridge `bridge:php-getset+java-getset`: these dialects do not"), "{named}");
+    assert!(named.ends_with("or accept double holds with `,fleet=any`"), "{named}");
+    assert!("bridge:php-getset+java-getset,fleet=any".parse::<Choice>().is_ok());
+}
+
 #[test]
 fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
     let names: Vec<&str> = legacy::catalogue().map(|dialect| dialect.name).collect();
@@ -69,7 +89,9 @@ fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
     for names in fleets {
         let by_lease = LEASES_MS.map(|millis| {
             let lease = Lease::new(Duration::from_millis(millis)).expect("it is a lease");
-            Bridge::new(&fleet(&names), Key::from("k"), lease).is_ok()
+            let bridge =
+                [Bridge::new, Bridge::accepting_double_holds].map(|new| new(&fleet(&names), Key::from("k"), lease));
+            bridge.map(|bridge| bridge.is_ok())
         });
         assert!(by_lease.iter().all(|can| *can == by_lease[0]), "{names}: {by_lease:?}");
     }
@@ -143,7 +165,7 @@ fn what_a_refusal_names_the_matrix_shows() {
     let (mut bridged, mut shown) = (0, 0);
     for (place, one) in kinds.iter().enumerate() {
         for other in &kinds[place + 1..] {
-            let Err(refused) = Bridge::new(&[one, other], Key::from("k"), seconds(10)) else {
+            let Err(refused) = Bridge::accepting_double_holds(&[one, other], Key::from("k"), seconds(10)) else {
                 bridged += 1;
                 continue;
             };

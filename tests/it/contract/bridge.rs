@@ -36,7 +36,8 @@ fn rows(fleet: &str) -> Vec<Row> {
     let lease = Lease::new(Duration::from_secs(10)).expect("ten seconds are a lease");
     let dialects: Vec<_> =
         fleet.split('+').map(|name| catalogue::find(name).expect("it is in the catalogue")).collect();
-    let bridge: Arc<dyn Locker> = Arc::new(Bridge::new(&dialects, Key::from("k"), lease).expect("it can be bridged"));
+    let bridge: Arc<dyn Locker> =
+        Arc::new(Bridge::accepting_double_holds(&dialects, Key::from("k"), lease).expect("it can be bridged"));
     let mut rows = vec![alike(&format!("bridge:{fleet}"), Clock::Set, Arc::clone(&bridge))];
     for dialect in dialects {
         let old: Arc<dyn Locker> = Arc::new(Lock::new(dialect, Key::from("k"), lease));
