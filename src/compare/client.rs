@@ -51,7 +51,9 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         while !self.clock.is_over() {
             let wanted = host::mono();
             let wait = self.clock.workload.wait.clone().for_at_most(self.clock.left());
-            match self.lock.acquire_while(&wait, |attempt, pause| !is_unreadable(attempt) && self.clock.pause(pause))? {
+            match self.lock.acquire_while(&wait, |attempt, pause| {
+                attempt.as_ref().is_ok_and(|attempt| !is_unreadable(attempt)) && self.clock.pause(pause)
+            })? {
                 Attempt::Won(guard) if self.clock.is_over() => drop(guard),
                 Attempt::Won(guard) => {
                     self.hold(guard, wanted)?;

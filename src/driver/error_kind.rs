@@ -57,6 +57,40 @@ pub enum ErrorKind {
     NoRuntime,
 }
 
+impl ErrorKind {
+    /// Whether the same attempt may succeed a little later although nobody has changed anything: the server restarts, a
+    /// replica takes over, the network was interrupted.
+    pub const fn is_transient(self) -> bool {
+        match self {
+            Self::ReadOnly
+            | Self::Loading
+            | Self::Busy
+            | Self::TooFewReplicas
+            | Self::MasterDown
+            | Self::ClusterDown
+            | Self::ConnectionRefused
+            | Self::TimedOut
+            | Self::Disconnected
+            | Self::TooFewServers => true,
+            Self::WrongType
+            | Self::OutOfMemory
+            | Self::NotAuthenticated
+            | Self::NoPermission
+            | Self::CannotSave
+            | Self::OtherNode
+            | Self::CrossSlot
+            | Self::UnknownCommand
+            | Self::Refused
+            | Self::NotRedis
+            | Self::Unusable
+            | Self::SharedConnection
+            | Self::NoRandomness
+            | Self::NoThread
+            | Self::NoRuntime => false,
+        }
+    }
+}
+
 impl fmt::Display for ErrorKind {
     /// What is wrong, and after the colon what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

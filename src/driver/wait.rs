@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lockshift_wire::MonoTime;
 
+use super::error::Error;
 use super::outcome::Attempt;
 
 /// How to wait for a lock that somebody else has. Without a limit, until it is free.
@@ -36,6 +37,9 @@ const BACKOFF: Pace = Pace::Backoff { min: Duration::from_millis(10), max: Durat
 
 /// How long a release may go unheard where the protocol cannot tell when the present lease ends.
 const LONGEST_SILENCE: Duration = Duration::from_secs(1);
+
+/// How long nothing but errors is ridden out where no deadline is set.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(30);
 
 /// So that not all who know when a lease ends try in the same instant.
 const SPREAD: Duration = Duration::from_millis(10);
@@ -88,7 +92,7 @@ impl Wait {
 
     /// The patience of somebody who begins to wait now.
     pub(crate) fn begin(&self, now: MonoTime) -> Patience<'_> {
-        Patience { wait: self, began: now, tries: 0 }
+        Patience { wait: self, began: now, tries: 0, failing_since: None }
     }
 }
 
@@ -104,6 +108,8 @@ pub(crate) struct Patience<'a> {
     wait: &'a Wait,
     began: MonoTime,
     tries: u32,
+    /// Since when there have been nothing but errors.
+    failing_since: Option<MonoTime>,
 }
 
 impl Patience<'_> {
@@ -111,11 +117,22 @@ impl Patience<'_> {
     /// pause.
     pub(super) fn after<G>(
         &mut self,
-        attempt: &Attempt<G>,
+        attempt: &Result<Attempt<G>, Error>,
         hears: bool,
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
+        let attempt = match attempt {
+            Ok(attempt) => attempt,
+            Err(error) if error.kind().is_transient() => {
+                let since = *self.failing_since.get_or_insert(now);
+                let is_hopeless = self.wait.at_most.is_none() && now.saturating_since(since) >= LONGEST_OUTAGE;
+                // Nothing is heard from a server that cannot be used.
+                return if is_hopeless { None } else { self.pause(None, false, now, jitter) };
+            }
+            Err(_) => return None,
+        };
+        self.failing_since = None;
         match attempt {
             Attempt::Won(_) | Attempt::Unknown(_) => None,
             Attempt::Held(held) => self.pause(held.retry_in, hears, now, jitter),
@@ -168,6 +185,10 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use redis::RedisError;
+
     use super::*;
 
     const fn ms(millis: u64) -> Duration {
@@ -228,6 +249,30 @@ mod tests {
         assert_eq!(patience.pause(None, false, at(1075), longest), Some(ms(25)), "what is left");
         assert_eq!(patience.pause(None, false, at(1100), longest), None);
         assert_eq!(patience.pause(None, false, at(9000), longest), None);
+    }
+
+    #[test]
+    fn a_transient_error_is_ridden_out_and_another_is_not() {
+        let failed =
+            |kind: io::ErrorKind| Err::<Attempt<()>, _>(Error::connection(&"k".into(), io::Error::from(kind).into()));
+        let denied: RedisError = redis::parse_redis_value(b"-NOAUTH no\r\n").unwrap().extract_error().unwrap_err();
+        let denied = Err::<Attempt<()>, _>(Error::connection(&"k".into(), denied));
+        let wait = Wait::every(ms(40)).for_at_most(ms(100));
+        let mut patience = wait.begin(at(0));
+        assert_eq!(patience.after(&denied, false, at(0), longest), None);
+        let reset = failed(io::ErrorKind::ConnectionReset);
+        assert_eq!(patience.after(&reset, false, at(0), longest), Some(ms(40)));
+        assert_eq!(patience.after(&reset, true, at(90), longest), Some(ms(10)), "up to the deadline");
+        assert_eq!(patience.after(&reset, false, at(100), longest), None);
+
+        let wait = Wait::every(ms(40));
+        let mut patience = wait.begin(at(0));
+        let refused = failed(io::ErrorKind::ConnectionRefused);
+        assert_eq!(patience.after(&refused, false, at(0), longest), Some(ms(40)));
+        assert_eq!(patience.after(&refused, false, at(29_999), longest), Some(ms(40)));
+        assert_eq!(patience.after::<()>(&Ok(Attempt::TooLate), false, at(29_999), longest), Some(ms(40)));
+        assert_eq!(patience.after(&refused, false, at(50_000), longest), Some(ms(40)), "it had answered meanwhile");
+        assert_eq!(patience.after(&refused, false, at(80_000), longest), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::cli::server::Server;
 use crate::cli::signals::{Caught, Request};
 use crate::cli::wires::Wires;
 use crate::driver::blocking::{Guard, Lock};
-use crate::driver::{Attempt, Wait, host};
+use crate::driver::{Attempt, Error, Wait, host};
 use crate::lock::{Held, Refusal};
 use crate::report::{Ran, whole_millis};
 
@@ -36,9 +36,12 @@ impl Acquiring<'_> {
     pub(super) fn acquire(&self, lock: &Lock<Wires>, events: &Events, ran: &mut Ran) -> Result<Ended, Failure> {
         let began = host::mono();
         let mut asked = None;
+        // Without a time limit an error is told at once, unless the server has answered before.
+        let mut may_recover = self.wait.is_some();
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
+            may_recover |= attempt.is_ok();
             asked = request_within(events, pause);
-            asked.is_none() && !is_hopeless(attempt)
+            asked.is_none() && !is_hopeless(attempt) && (attempt.is_ok() || may_recover)
         });
         // Nor may one be missed that came during the last try.
         let asked = asked.or_else(|| request_within(events, Duration::ZERO));
@@ -112,6 +115,6 @@ fn request_within(events: &Events, length: Duration) -> Option<Request> {
 }
 
 /// Whether waiting will not help: nobody's release changes it.
-fn is_hopeless<G>(attempt: &Attempt<G>) -> bool {
-    matches!(attempt, Attempt::Held(held) if held.reason == Refusal::Unreadable)
+fn is_hopeless<G>(attempt: &Result<Attempt<G>, Error>) -> bool {
+    matches!(attempt, Ok(Attempt::Held(held)) if held.reason == Refusal::Unreadable)
 }

@@ -48,12 +48,15 @@ impl<C: Carrier + 'static> Acquisition<C> {
 
     /// Tries once, in a task of its own. If this future is dropped the try goes on to its end, and what it wins or leaves
     /// is given back.
-    pub(super) async fn attempt(self) -> Result<(Self, Attempt<Guard<C>>), Error> {
+    ///
+    /// # Errors
+    /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
+    pub(super) async fn attempt(self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
         let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
-        to_the_end(&runtime, &key, self.carry_out()).await
+        to_the_end(&runtime, &key, async { Ok(self.carry_out().await) }).await
     }
 
-    async fn carry_out(mut self) -> Result<(Self, Attempt<Guard<C>>), Error> {
+    async fn carry_out(mut self) -> (Self, Result<Attempt<Guard<C>>, Error>) {
         let session = self.session.clone();
         let mut connection = session.for_attempt().await;
         let owner = self.owner;
@@ -63,13 +66,13 @@ impl<C: Carrier + 'static> Acquisition<C> {
                 let beside = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
                 let guard = Guard::new(session, hold, beside, self.runtime.clone());
                 let attempt = self.won(guard).await;
-                return Ok((self, attempt));
+                return (self, Ok(attempt));
             }
             Ok(Acquired::Held(held)) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
                 let attempt = Attempt::refused(session.locker.key(), held);
                 self.is_refused = attempt.is_ok();
-                return attempt.map(|attempt| (self, attempt));
+                return (self, attempt);
             }
             Err(interrupted) => interrupted,
         };
@@ -78,7 +81,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
             session.disclaim(&mut connection, &owner).await;
         }
         drop(connection);
-        Unknown::or_error(session.locker.key(), interrupted).map(|unknown| (self, Attempt::Unknown(unknown)))
+        (self, Unknown::or_error(session.locker.key(), interrupted).map(Attempt::Unknown))
     }
 
     async fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {

@@ -91,11 +91,14 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
         let (asking, attempt) = Acquisition::new(self.session()?, self.shadow.clone())?.attempt().await?;
         asking.give_up().await;
-        Ok(attempt)
+        attempt
     }
 
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
     /// in the way of any further try. This future may be dropped at any time, as `try_acquire`'s may.
+    ///
+    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try
+    /// follows after a pause, up to the deadline, or without a deadline for 30 s of nothing but errors.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
@@ -115,7 +118,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             let hears = place.as_ref().is_some_and(Place::hears);
             let Some(pause) = patience.after(&attempt, hears, host::mono(), host::jitter) else {
                 asking.give_up().await;
-                return Ok(attempt);
+                return attempt;
             };
             if place.is_none() {
                 place = ears.as_ref().map(enter);

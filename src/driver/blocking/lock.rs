@@ -98,6 +98,9 @@ impl<C: Carrier + 'static> Lock<C> {
     /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
     /// in the way of any further try.
     ///
+    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try
+    /// follows after a pause, up to the deadline, or without a deadline for 30 s of nothing but errors.
+    ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
@@ -122,7 +125,7 @@ impl<C: Carrier + 'static> Lock<C> {
     pub fn acquire_while(
         &self,
         wait: &Wait,
-        mut pause: impl FnMut(&Attempt<Guard<C>>, Duration) -> bool,
+        mut pause: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
         self.acquire_passing(wait, |attempt, length, place| {
             let Some(place) = place else { return pause(attempt, length) };
@@ -144,7 +147,7 @@ impl<C: Carrier + 'static> Lock<C> {
     fn acquire_passing(
         &self,
         wait: &Wait,
-        mut pass: impl FnMut(&Attempt<Guard<C>>, Duration, Option<&Place>) -> bool,
+        mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&Place>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
         let mut asking = Acquisition::new(self.session.clone(), self.shadow.clone())?;
         let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
@@ -155,10 +158,10 @@ impl<C: Carrier + 'static> Lock<C> {
         let mut patience = wait.begin(host::mono());
         loop {
             place.iter_mut().for_each(Place::begin_try);
-            let attempt = asking.attempt()?;
+            let attempt = asking.attempt();
             place.iter_mut().for_each(Place::end_try);
             let hears = place.as_ref().is_some_and(Place::hears);
-            let Some(length) = patience.after(&attempt, hears, host::mono(), host::jitter) else { return Ok(attempt) };
+            let Some(length) = patience.after(&attempt, hears, host::mono(), host::jitter) else { return attempt };
             if place.is_none() {
                 let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| {
                     bells.enter(bell.clone(), asking.owner().token)
@@ -166,7 +169,7 @@ impl<C: Carrier + 'static> Lock<C> {
                 place = ears.as_ref().map(enter);
             }
             if !pass(&attempt, length, place.as_ref()) {
-                return Ok(attempt);
+                return attempt;
             }
         }
     }
