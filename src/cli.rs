@@ -14,7 +14,6 @@ mod global_options;
 mod hazards;
 mod inspect;
 mod keys;
-mod link;
 mod man;
 mod matrix;
 mod page;

@@ -31,14 +31,18 @@
 //!
 //! # What a connection must be
 //!
-//! Anything of the `redis` crate: a single connection, a pooled one, a cluster, a connection manager. Two things matter:
+//! Those of [`connect`](crate::connect) are made for locks: one server, a cluster or Sentinel, with timeouts, opened anew
+//! after they broke. Any other of the `redis` crate can be used as well: a single connection, a pooled one, a connection
+//! manager. Two things matter:
 //!
 //! - **Timeouts.** A blocking `redis::Connection` waits for ever by default; set its read and write timeouts, or a
-//!   server that hangs also hangs whoever releases. The holder is told of its lost lock in any case: that does not
+//!   server that hangs also hangs the release. The holder learns of a lost lock in any case: that does not
 //!   depend on the server.
-//! - **A cluster connection sends a command again by itself** when a connection breaks. A `SET NX` that ran and lost its
-//!   reply is then sent twice, and the second reply says that somebody holds the lock. So *held*, on a cluster, may mean
-//!   a lock that nobody holds until its lease ends.
+//! - **No command may be sent twice.** A release without an owner that runs again deletes the next holder's lock. Single
+//!   connections and the connection manager never send a command again. The cluster connections of the `redis` crate do,
+//!   up to 16 times, even with `set_auto_reconnect(false)`; nothing in them tells this driver so. Build their client with
+//!   `.retries(0)`, which also ends the following of redirects, or use [`connect`](crate::connect), which follows
+//!   redirects and nothing else.
 //!
 //! # Logging
 //!
@@ -81,6 +85,7 @@ mod shadow;
 mod wait;
 mod waiters;
 
+pub(crate) use connection::unsent;
 pub use counters::{Counted, Counters};
 pub use error::Error;
 pub use error_kind::ErrorKind;

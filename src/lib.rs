@@ -13,6 +13,7 @@ pub mod bridge;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;
+pub mod connect;
 pub mod driver;
 #[cfg(feature = "sim")]
 pub mod dry_run;

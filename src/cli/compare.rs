@@ -7,7 +7,6 @@ use redis::RedisError;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::link::Link;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
 use super::{failure, page, words};
@@ -89,11 +88,11 @@ impl Waiting {
 
 /// Compares.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = Arc::new(global.server()?);
+    let server = global.server()?;
     let end = End::on_signal()?;
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
-    let client = server.any_client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
+    let client = server.client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
     let bells = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();
@@ -104,7 +103,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
             progress.tell(number, elapsed, format!("{acquisitions} acquired"));
         };
         let settings = Settings { workload: &workload, stop: &end.stop, listener: Some(&bells), progress: &told };
-        let outcome = crate::compare::run(&settings, |key, lease| choice.locker(key, lease), || Link::to(&server));
+        let outcome = crate::compare::run(&settings, |key, lease| choice.locker(key, lease), || server.connect());
         match outcome.map_err(|trouble| failure::of_compare(&server, trouble))? {
             Some(figures) => {
                 has_races |= figures.has_races();

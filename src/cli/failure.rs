@@ -1,23 +1,24 @@
 //! What goes wrong with a server, as the command says it: which key, at which address, what to do.
 
+use std::fmt::Display;
+
 use redis::RedisError;
 
 use super::exit::{Exit, Failure};
-use super::server::Server;
 use crate::compare;
 use crate::driver::{Error, ErrorKind, Interrupted, Unknown};
 use crate::wire::Key;
 
 /// Connecting for the sake of `key` failed.
-pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Failure {
+pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key, error: RedisError) -> Failure {
     let words = error.to_string();
     let error = Error::connection(key, error);
     match error.kind() {
         // There was none that could break: the name is unknown, the handshake failed, somebody hung up at once.
         ErrorKind::Disconnected | ErrorKind::Unusable => {
-            let remedy = match server.is_encrypted() {
+            let remedy = match is_encrypted {
                 false => "correct the address",
-                true => "correct the address, or name the certificates to trust in SSL_CERT_FILE",
+                true => "correct the address, or name the certificates to trust with --tls-ca or in SSL_CERT_FILE",
             };
             Failure::new(Exit::Unusable, format_args!("{server}: no connection ({words}): {remedy}"))
         }
@@ -26,29 +27,29 @@ pub(super) fn of_connection(server: &Server, key: &Key, error: RedisError) -> Fa
 }
 
 /// A server does not answer, or refuses what is asked of it.
-pub(super) fn of_server(server: &impl std::fmt::Display, error: RedisError) -> Failure {
+pub(super) fn of_server(server: &impl Display, error: RedisError) -> Failure {
     Failure::new(Exit::Unusable, format_args!("{server}: {error}"))
 }
 
 /// A procedure that only reads broke off.
-pub(super) fn of_procedure(server: &impl std::fmt::Display, broken: Interrupted) -> Failure {
+pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failure {
     let source = std::error::Error::source(&broken.cause).map_or_else(String::new, |source| format!(" ({source})"));
     Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", broken.cause))
 }
 
 /// The lock cannot be used.
-pub(super) fn of_lock(server: &Server, error: &Error) -> Failure {
+pub(super) fn of_lock(server: &impl Display, error: &Error) -> Failure {
     let sentence = format_args!("lock key `{}` at {server}: {}{}", error.key(), error.kind(), own_words(error));
     Failure::new(Exit::Unusable, sentence)
 }
 
 /// A reply was lost.
-pub(super) fn of_unknown(server: &Server, unknown: &Unknown) -> Failure {
+pub(super) fn of_unknown(server: &impl Display, unknown: &Unknown) -> Failure {
     Failure::new(Exit::Unknown, format_args!("{unknown} ({server}: {})", unknown.source))
 }
 
 /// A comparison could not be finished. Its key is its own, and nobody's concern.
-pub(super) fn of_compare(server: &Server, trouble: compare::RunError) -> Failure {
+pub(super) fn of_compare(server: &impl Display, trouble: compare::RunError) -> Failure {
     use compare::RunError as T;
     match trouble {
         T::Server(error) => {

@@ -1,6 +1,6 @@
 //! What endangers all locks of the chosen servers.
 
-use super::server::Server;
+use crate::connect::Server;
 use crate::driver::blocking;
 use crate::inspect::ServerHazard;
 use crate::protocols::Choice;
@@ -13,7 +13,7 @@ pub(super) fn of_server(server: &Server, fleet: &[Choice]) -> Vec<String> {
     let masters = server.masters().unwrap_or_default();
     let mut told = Vec::new();
     for master in &masters {
-        let Ok(mut connection) = Server::connect_single(master) else { continue };
+        let Ok(mut connection) = master.connect() else { continue };
         let look = |redis: &mut Transcript| ServerHazard::look(votes, redis);
         let hazards = blocking::run(&mut connection, &look).unwrap_or_default();
         let of = if masters.len() > 1 { format!("{master}: ") } else { String::new() };

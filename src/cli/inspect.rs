@@ -1,10 +1,7 @@
 //! `lockshift inspect`: what is in a key.
 
-use std::sync::Arc;
-
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::link::Link;
 use super::{failure, hazards, page, words};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
@@ -39,9 +36,10 @@ pub(super) struct Args {
 
 /// Looks, and shows what it saw.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = Arc::new(global.server()?);
-    let mut link = Link::to(&server).map_err(|error| failure::of_connection(&server, &args.key, error))?;
-    let seen = blocking::run(&mut link, &|redis: &mut Transcript| look(&args.key, redis));
+    let server = global.server()?;
+    let refused = |error| failure::of_connection(&server, server.is_encrypted(), &args.key, error);
+    let mut connection = server.connect().map_err(refused)?;
+    let seen = blocking::run(&mut connection, &|redis: &mut Transcript| look(&args.key, redis));
     let sight = seen.map_err(|broken| failure::of_lock(&server, &Error::because(&args.key, broken.cause)))?;
     let finding = match args.fleet.as_slice() {
         [] => Finding::of(sight),

@@ -11,7 +11,6 @@ use redis::{RedisError, Value};
 
 use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
-use super::server::Server;
 use super::signals::{self, Caught, Request};
 use super::words;
 use crate::driver::host;
@@ -33,6 +32,9 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 }
 
+/// How long the server may take to accept a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// What the connection tells.
 enum News {
     Line(String),
@@ -42,17 +44,16 @@ enum News {
 
 /// Records.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = match global.server()? {
-        Server::Single(node) => node,
-        Server::Cluster(_) | Server::Masters(_) => {
-            return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
-        }
-    };
+    let server = global.server()?;
+    if server.is_cluster() {
+        return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
+    }
     let unusable = |error: RedisError| Failure::new(Exit::Unusable, format_args!("{server}: {error}"));
     let (tell, news) = sync_channel(1024);
     let asked: Arc<OnceLock<Request>> = Arc::default();
     listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
-    let mut connection = Server::connect_single(&server).map_err(unusable)?;
+    let client = server.client().map_err(unusable)?;
+    let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
     connection.set_read_timeout(None).map_err(unusable)?;
     redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
     thread::spawn(move || {

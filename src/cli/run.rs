@@ -74,8 +74,7 @@ pub(super) struct Args {
 
 /// Runs CMD under the lock.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = if args.protocol.spans_servers() { global.masters()? } else { global.server()? };
-    let server = Arc::new(server);
+    let server = if args.protocol.spans_servers() { global.masters()? } else { Server::One(global.server()?) };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = Events::listen()?;
     let key = args.key()?;
@@ -109,20 +108,21 @@ impl Args {
     fn run_under_lock(
         &self,
         key: &Key,
-        server: &Arc<Server>,
+        server: &Server,
         grace: Grace,
         events: &Events,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
-        let choice = match &**server {
+        let choice = match server {
             Server::Masters(nodes) => {
                 self.protocol.on_servers(nodes.len()).map_err(|error| Failure::new(Exit::Usage, error))?
             }
-            Server::Single(_) | Server::Cluster(_) => self.protocol.clone(),
+            Server::One(_) => self.protocol.clone(),
         };
         let locker = choice.locker(key.clone(), self.lease);
         let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
-        let wires = Wires::to(server, self.lease).map_err(|error| failure::of_connection(server, key, error))?;
+        let wires = Wires::to(server, self.lease)
+            .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let lock = Lock::new(wires, Arc::clone(&locker));
         match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, events, ran)? {
             Ended::Won(guard) => {

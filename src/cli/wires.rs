@@ -1,12 +1,11 @@
 //! What carries the commands of `run`: a connection to one server or cluster, or one to each of several masters.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Client, RedisResult};
 
-use super::link::Link;
 use super::server::Server;
+use crate::connect::{self, blocking::Connection};
 use crate::driver::Unanswered;
 use crate::driver::blocking::{Carrier, Masters};
 use crate::lock::Lease;
@@ -15,18 +14,28 @@ use crate::wire::{Command, Heard, Reply};
 /// What carries the commands of `run`.
 pub(super) enum Wires {
     /// A connection to one server or cluster.
-    One(Box<Link>),
+    One(Box<Connection>),
     /// A connection to each of several masters.
     Several(Masters),
 }
 
 impl Wires {
     /// To this server, for a lock of this lease.
-    pub(super) fn to(server: &Arc<Server>, lease: Lease) -> RedisResult<Self> {
-        let Server::Masters(nodes) = &**server else { return Ok(Self::One(Box::new(Link::to(server)?))) };
-        let clients = nodes.iter().map(Server::client).collect::<RedisResult<Vec<Client>>>()?;
-        Ok(Self::Several(Masters::new(clients, patience(lease))))
+    pub(super) fn to(server: &Server, lease: Lease) -> RedisResult<Self> {
+        match server {
+            Server::One(server) => Ok(Self::One(Box::new(impatient(server, lease).connect()?))),
+            Server::Masters(servers) => {
+                let clients = servers.iter().map(connect::Server::client).collect::<RedisResult<Vec<Client>>>()?;
+                Ok(Self::Several(Masters::new(clients, patience(lease))))
+            }
+        }
     }
+}
+
+/// The server with the timeouts of a lock: a holder waits for no answer past its lease.
+fn impatient(server: &connect::Server, lease: Lease) -> connect::Server {
+    let server = server.clone().connecting_within(Duration::from_secs(2)).answering_within(Duration::from_secs(1));
+    server.for_lease(lease.length())
 }
 
 /// How long one master may take to answer: far less than the lease, so that it still runs when the slowest has.
@@ -37,28 +46,28 @@ fn patience(lease: Lease) -> Duration {
 impl Carrier for Wires {
     fn servers(&self) -> usize {
         match self {
-            Self::One(link) => link.servers(),
+            Self::One(connection) => connection.servers(),
             Self::Several(masters) => masters.servers(),
         }
     }
 
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
         match self {
-            Self::One(link) => link.send(command),
+            Self::One(connection) => connection.send(command),
             Self::Several(masters) => masters.send(command),
         }
     }
 
     fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
         match self {
-            Self::One(link) => link.round(commands),
+            Self::One(connection) => connection.round(commands),
             Self::Several(masters) => masters.round(commands),
         }
     }
 
     fn keeps_its_connection(&self) -> bool {
         match self {
-            Self::One(link) => link.keeps_its_connection(),
+            Self::One(connection) => connection.keeps_its_connection(),
             Self::Several(masters) => masters.keeps_its_connection(),
         }
     }

@@ -22,10 +22,32 @@ pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
     Some(rejoined(error.code()?, error.detail()))
 }
 
-/// Whether the error surely came before the command could leave this machine. An async cluster tells only of the last
-/// of its attempts, and nothing shows that it is one: refused there may have been only the second.
+/// An error that came before the command was sent.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unsent(#[source] RedisError);
+
+/// The same error, marked as one that came before the command was sent: so nothing can have been changed.
+pub(crate) fn unsent(error: RedisError) -> RedisError {
+    if refusal_text(&error).is_some() || never_left(&error) {
+        return error;
+    }
+    let kind = io_error(&error).map_or(io::ErrorKind::Other, io::Error::kind);
+    io::Error::new(kind, Unsent(error)).into()
+}
+
+/// The I/O error that this one is.
+fn io_error(error: &RedisError) -> Option<&io::Error> {
+    // The `redis` crate hands its source out inside of the `Arc` in which it keeps it.
+    let source = error.source().and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    source.and_then(|source| source.downcast_ref())
+}
+
+/// Whether the error certainly came before the command was sent.
 pub(super) fn never_left(error: &RedisError) -> bool {
+    let is_marked = || io_error(error).and_then(io::Error::get_ref).is_some_and(|source| source.is::<Unsent>());
     error.is_connection_refusal()
+        || is_marked()
         || matches!(
             error.kind(),
             ErrorKind::AuthenticationFailed
@@ -39,9 +61,7 @@ pub(super) fn never_left(error: &RedisError) -> bool {
 
 /// Whether the error is that the other side has closed the connection before something was written to it.
 pub(super) fn is_broken_pipe(error: &RedisError) -> bool {
-    // The `redis` crate hands its source out inside of the `Arc` in which it keeps it.
-    let source = error.source().and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>());
-    source.and_then(|source| source.downcast_ref()).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
+    io_error(error).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
 }
 
 /// RESP3's shapes become those of RESP2, the only ones that protocols know.
@@ -88,6 +108,16 @@ mod tests {
         assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&error(io::ErrorKind::ConnectionReset)));
         assert!(!is_broken_pipe(&RedisError::from((ErrorKind::Io, "no cause"))));
+    }
+
+    #[test]
+    fn an_error_before_the_command_was_sent_keeps_what_it_is_and_says_so() {
+        let timeout = RedisError::from(io::Error::from(io::ErrorKind::TimedOut));
+        assert!(!never_left(&timeout));
+        let before = unsent(timeout);
+        assert!(never_left(&before) && before.is_timeout(), "{before}");
+        let login = unsent((ErrorKind::AuthenticationFailed, "wrong password").into());
+        assert!(never_left(&login) && login.kind() == ErrorKind::AuthenticationFailed, "{login}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use lockshift::connect::Server as Target;
 use lockshift::wire::Key;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -14,13 +15,13 @@ use crate::server::{Cluster, Options, Server};
 #[test]
 fn every_lock_lives_on_a_cluster_through_both_drivers() {
     let cluster = Cluster::start();
-    let client = cluster.client();
-    let threads = Over::threads(|| client.get_connection().expect("the cluster is up"));
+    let target: Target = format!("{}?cluster=true", cluster.masters()[0].url()).parse().expect("it is well formed");
+    let threads = Over::threads(|| target.connect().expect("the cluster is up"));
     assert_eq!(lives(&threads, "threads", |locker| locker.needs_own_connection()), Vec::<String>::new());
     assert!(cluster.keys().iter().all(|keys| *keys < 20), "released: {:?}", cluster.keys());
     #[cfg(feature = "tokio")]
     {
-        let tasks = Over::tasks(async || client.get_async_connection().await.expect("the cluster is up"));
+        let tasks = Over::tasks(async || target.connect_async().await.expect("the cluster is up"));
         assert_eq!(lives(&tasks, "tasks", |locker| locker.needs_own_connection()), Vec::<String>::new());
     }
 }

@@ -61,6 +61,7 @@ pub(crate) struct Proxy {
 struct Plan {
     strike: Option<(usize, Strike)>,
     struck: Option<Instant>,
+    messages: Vec<Vec<u8>>,
     closed: bool,
 }
 
@@ -86,6 +87,21 @@ impl Proxy {
     /// How to reach it: `redis://127.0.0.1:6379/`.
     pub(crate) fn url(&self) -> String {
         format!("redis://{}/", self.address)
+    }
+
+    /// Where it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// What has come from clients, since it was told to forget.
+    pub(crate) fn messages(&self) -> Vec<Vec<u8>> {
+        lock(&self.plan).messages.clone()
+    }
+
+    /// Forgets what has come from clients.
+    pub(crate) fn forget(&self) {
+        lock(&self.plan).messages.clear();
     }
 
     /// A client of the `redis` crate that sends nothing of its own when it connects.
@@ -126,7 +142,8 @@ impl Drop for Proxy {
 
 impl Plan {
     /// What happens at the message that has just come.
-    fn next(&mut self) -> Option<Strike> {
+    fn next(&mut self, message: &[u8]) -> Option<Strike> {
+        self.messages.push(message.to_vec());
         match self.strike.take()? {
             (0, strike) => {
                 self.struck.get_or_insert_with(now);
@@ -150,9 +167,9 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     let there = (clone(client), clone(server), Arc::clone(plan), Arc::clone(&at_reply));
     thread::spawn(move || {
         let (mut client, mut server, plan, at_reply) = there;
-        carry(&mut client, &mut server, || {
+        carry(&mut client, &mut server, |message| {
             // Out of the plan's lock first: what is done at a message may take its time.
-            let strike = lock(&plan).next();
+            let strike = lock(&plan).next(message);
             let (message, reply) = strike.map_or((Passage::All, Passage::All), passages);
             *lock(&at_reply) = reply;
             message
@@ -160,7 +177,7 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     });
     let mut back = (clone(client), clone(server));
     thread::spawn(move || {
-        carry(&mut back.1, &mut back.0, || std::mem::replace(&mut *lock(&at_reply), Passage::All));
+        carry(&mut back.1, &mut back.0, |_| std::mem::replace(&mut *lock(&at_reply), Passage::All));
     });
 }
 
@@ -196,7 +213,7 @@ fn passages(strike: Strike) -> (Passage, Passage) {
     }
 }
 
-fn carry(from: &mut TcpStream, to: &mut TcpStream, passage: impl Fn() -> Passage) {
+fn carry(from: &mut TcpStream, to: &mut TcpStream, passage: impl Fn(&[u8]) -> Passage) {
     let mut buffer = [0; 1 << 16];
     let mut hangs = false;
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -204,7 +221,7 @@ fn carry(from: &mut TcpStream, to: &mut TcpStream, passage: impl Fn() -> Passage
         if hangs {
             continue;
         }
-        let passes = match passage() {
+        let passes = match passage(message) {
             Passage::All => length,
             Passage::Half => length / 2,
             Passage::Part(bytes) => bytes,

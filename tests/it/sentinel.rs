@@ -1,20 +1,19 @@
 //! Every lock through Sentinel; and what holders and contenders learn when it replaces the master.
 
-mod followed;
-
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Loss, blocking};
+use lockshift::connect::{self, blocking::Connection};
+use lockshift::driver::{Answer, Attempt, Loss, Renewal, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 use redis::{InfoDict, Value, cmd};
 
+use crate::cli::{done, lockshift};
 use crate::life::{Over, lives};
 use crate::patience::until;
 use crate::server::{Options, Server};
-use followed::Followed;
 
 /// A master, its replica, and a sentinel that watches both.
 struct Watched {
@@ -75,24 +74,30 @@ impl Watched {
         });
     }
 
-    fn follow(&self) -> Followed {
-        Followed::by(&self.sentinel.url())
+    /// The master, by what the sentinel says.
+    fn master(&self) -> connect::Server {
+        self.address().parse().expect("it is well formed")
     }
 
-    fn lock(&self) -> blocking::Lock<Followed> {
+    fn address(&self) -> String {
+        format!("redis+sentinel://{}/mymaster", self.sentinel.address())
+    }
+
+    fn lock(&self) -> blocking::Lock<Connection> {
         let lease = Lease::new(Duration::from_secs(600)).unwrap();
-        blocking::Lock::new(self.follow(), TokenLock::new(Key::from("k"), lease))
+        blocking::Lock::new(Connection::to(&self.master()), TokenLock::new(Key::from("k"), lease))
     }
 }
 
 #[test]
 fn every_lock_lives_through_sentinel_with_both_drivers() {
     let watched = Watched::start();
-    let threads = Over::threads(|| watched.follow().connection().expect("there is a master"));
+    let master = watched.master();
+    let threads = Over::threads(|| master.connect().expect("there is a master"));
     assert_eq!(lives(&threads, "threads", |_| false), Vec::<String>::new());
     #[cfg(feature = "tokio")]
     {
-        let tasks = Over::tasks(async || watched.follow().async_connection().await.expect("there is a master"));
+        let tasks = Over::tasks(async || master.connect_async().await.expect("there is a master"));
         assert_eq!(lives(&tasks, "tasks", |locker| locker.needs_own_connection()), Vec::<String>::new());
     }
 }
@@ -130,9 +135,65 @@ fn whoever_was_not_replicated_learns_that_the_lock_is_lost() {
     assert!(matches!(other.release(), Ok(Answer::Known(Released::Freed))), "and no client took it from the other");
 }
 
-fn won(lock: &blocking::Lock<Followed>) -> blocking::Guard<Followed> {
+fn won(lock: &blocking::Lock<Connection>) -> blocking::Guard<Connection> {
     match lock.try_acquire() {
         Ok(Attempt::Won(guard)) => guard,
         other => panic!("the lock is free, but: {other:?}"),
     }
+}
+
+#[test]
+fn a_held_lock_is_renewed_through_a_failover() {
+    let watched = Watched::start();
+    let lease = Lease::new(Duration::from_secs(30)).unwrap();
+    let lock = blocking::Lock::new(watched.master().connect().unwrap(), TokenLock::new(Key::from("k"), lease));
+    let mut guard = won(&lock);
+    guard.renew(Renewal::every(Duration::from_millis(200))).unwrap();
+    watched.replicate();
+    watched.fail_over();
+    let mut master = watched.replica.connect();
+    cmd("PEXPIRE").arg("k").arg(20_000).exec(&mut master).unwrap();
+    until("the lock is renewed on the new master", || {
+        let left: i64 = cmd("PTTL").arg("k").query(&mut master).ok()?;
+        (left > 20_000).then_some(())
+    });
+    assert_eq!(guard.lost(), None);
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn a_task_acquires_on_the_new_master_while_it_waits_through_a_failover() {
+    use lockshift::driver::aio::Lock;
+
+    let watched = Watched::start();
+    let lease = Lease::new(Duration::from_secs(600)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let connection = runtime.block_on(watched.master().connect_async()).unwrap();
+    let lock = Lock::new(connection, TokenLock::new(Key::from("k"), lease));
+    let holder = won(&watched.lock());
+    watched.replicate();
+    let waiter = runtime.spawn(async move {
+        let wait = Wait::backoff().for_at_most(Duration::from_secs(600));
+        loop {
+            // The old master may hang up amid an attempt: then its outcome is unknown, and it was disclaimed.
+            match lock.acquire(&wait).await {
+                Ok(Attempt::Unknown(_)) => {}
+                ended => return matches!(ended, Ok(Attempt::Won(_))),
+            }
+        }
+    });
+    watched.fail_over();
+    assert!(matches!(holder.release(), Ok(Answer::Known(Released::Freed))));
+    assert!(runtime.block_on(waiter).unwrap(), "it is won on the new master");
+}
+
+#[test]
+fn the_command_finds_the_master_that_a_sentinel_names() {
+    let watched = Watched::start();
+    let run = |address: &str| done(lockshift(), ["run", "k", "--redis", address, "--", "echo", "reached"]);
+    let reached = run(&watched.address());
+    assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
+    let refused = run("redis+sentinel://127.0.0.1:1/mymaster");
+    assert_eq!(refused.code, Some(3), "{refused:?}");
 }

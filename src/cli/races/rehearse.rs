@@ -1,11 +1,8 @@
 //! The schedules that were found, on the server that was chosen, or on several.
 
-use std::sync::Arc;
-
 use super::super::exit::{Exit, Failure, warn};
 use super::super::global_options::GlobalOptions;
-use super::super::link::Link;
-use super::super::server::Server;
+use crate::connect::Server;
 use crate::driver::host;
 use crate::races::{Account, Cast, Found};
 use crate::replay::{Divergence, replay};
@@ -14,7 +11,7 @@ use crate::wire::{Key, Node};
 
 /// Servers to replay on.
 pub(super) struct Rehearsal {
-    servers: Vec<Arc<Server>>,
+    servers: Vec<Server>,
     key: Key,
 }
 
@@ -24,7 +21,7 @@ impl Rehearsal {
         if !global.names_a_server() {
             return Ok(None);
         }
-        let servers = global.servers()?.into_iter().map(Arc::new).collect();
+        let servers = global.servers()?;
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
         // Nobody else has this key: not even another of these commands at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());
@@ -44,7 +41,7 @@ impl Rehearsal {
     fn replay_one(&self, id: &str, cast: &Cast, found: &Found) -> Result<Replayed, Failure> {
         let trace = cast.retell(found, &self.key, host::wall());
         let count = u8::try_from(self.servers.len()).unwrap_or(u8::MAX);
-        let mut connect = |node: Node| Link::to(&self.servers[usize::from(node.0)]);
+        let mut connect = |node: Node| self.servers[usize::from(node.0)].connect();
         match replay(&trace, count, &mut connect) {
             Ok(()) => Ok(Replayed::Same),
             Err(why @ (Divergence::ServerFault { .. } | Divergence::SeveralServers { .. })) => {

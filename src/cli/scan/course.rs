@@ -1,13 +1,11 @@
 //! A scan on its way over one server after the other.
 
-use redis::Connection;
-
 use super::pace::Pace;
 use crate::cli::exit::Failure;
 use crate::cli::keys::Keys;
-use crate::cli::server::{Node, Server};
 use crate::cli::signals::Request;
 use crate::cli::{failure, page};
+use crate::connect::{Server, blocking::Connection};
 use crate::driver::{Interrupted, blocking, host};
 use crate::inspect::Finding;
 use crate::protocols::Choice;
@@ -44,7 +42,7 @@ impl<'a> Course<'a> {
     }
 
     /// Goes over all keys of these.
-    pub(super) fn over(&mut self, masters: &[Node]) -> Ended {
+    pub(super) fn over(&mut self, masters: &[Server]) -> Ended {
         for master in masters {
             match self.server(master) {
                 Ok(Ended::Whole) => {}
@@ -60,9 +58,9 @@ impl<'a> Course<'a> {
         (self.tally, self.stream)
     }
 
-    fn server(&mut self, node: &Node) -> Result<Ended, Failure> {
-        let of_server = |error| failure::of_server(node, error);
-        let mut connection = Server::connect_single(node).map_err(of_server)?;
+    fn server(&mut self, server: &Server) -> Result<Ended, Failure> {
+        let of_server = |error| failure::of_server(server, error);
+        let mut connection = server.connect().map_err(of_server)?;
         let size: u64 = redis::cmd("DBSIZE").query(&mut connection).map_err(of_server)?;
         self.progress.expect(size);
         let mut left = size;
@@ -76,7 +74,7 @@ impl<'a> Course<'a> {
             }
             let began = host::mono();
             let looked;
-            (looked, next) = self.page(node, cursor, &mut connection)?;
+            (looked, next) = self.page(server, cursor, &mut connection)?;
             // What a pattern leaves out was visited as well.
             let visited = looked.max(u64::from(self.walk.visited_per_page())).min(left.max(looked));
             left = left.saturating_sub(visited);
@@ -87,8 +85,13 @@ impl<'a> Course<'a> {
     }
 
     /// The keys at this cursor: how many, and where the next ones are.
-    fn page(&mut self, node: &Node, cursor: u64, connection: &mut Connection) -> Result<(u64, Option<u64>), Failure> {
-        let refused = |broken: Interrupted| failure::of_procedure(node, broken);
+    fn page(
+        &mut self,
+        server: &Server,
+        cursor: u64,
+        connection: &mut Connection,
+    ) -> Result<(u64, Option<u64>), Failure> {
+        let refused = |broken: Interrupted| failure::of_procedure(server, broken);
         let found =
             blocking::run(connection, &|redis: &mut Transcript| self.walk.page(cursor, redis)).map_err(refused)?;
         let glances: Vec<_> =

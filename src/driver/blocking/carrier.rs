@@ -35,7 +35,7 @@ impl<C: ConnectionLike> Carrier for C {
         let packed = redis::pack_command(command.words());
         reply(self.req_packed_command(&packed)).map_err(|source| {
             // A broken pipe is what writing to a closed socket ends with, so nothing was sent. But a connection that
-            // sends again by itself, as a cluster's does, tells only of its last attempt.
+            // sends again by itself, as a `redis::cluster::ClusterConnection` does, tells only of its last attempt.
             let only_attempt = self.supports_pipelining();
             let unsent = never_left(&source) || is_broken_pipe(&source);
             Unanswered { may_have_run: !(only_attempt && unsent), source }

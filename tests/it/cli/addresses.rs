@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use redis_test::utils::get_random_available_port;
 use tempfile::TempDir;
 
@@ -24,6 +24,8 @@ fn run(urls: &[&str], trusted: Option<&Path>) -> Done {
 fn certify(directory: &Path) {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Two certificates of one name would be taken for one that has signed itself.
+    params.distinguished_name.push(DnType::CommonName, "authority");
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
@@ -58,6 +60,30 @@ fn an_encrypted_connection_trusts_whom_it_is_told_to() {
         assert_eq!(refused.code, Some(3), "{refused:?}");
         assert!(refused.stderr.contains(&url) && refused.stderr.contains("SSL_CERT_FILE"), "{refused:?}");
     }
+}
+
+#[test]
+fn a_server_that_wants_a_certificate_is_shown_one() {
+    let directory = TempDir::new().unwrap();
+    certify(directory.path());
+    let (home, port) = (directory.path().display(), get_random_available_port());
+    let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients yes");
+    for (option, file) in [("cert", "redis.pem"), ("key", "key.pem"), ("ca-cert", "ca.pem")] {
+        options = options.line(format_args!("tls-{option}-file {home}/{file}"));
+    }
+    let _server = Server::with(&options);
+    let url = format!("rediss://localhost:{port}/");
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (ca, cert, key) = (file("ca.pem"), file("redis.pem"), file("key.pem"));
+    let run = |more: &[&str]| {
+        let all = [&["run", "stock", "--redis", &url], more, &["--", "echo", "reached"]].concat();
+        done(lockshift(), all)
+    };
+    let reached = run(&["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &key]);
+    assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
+    assert_eq!(run(&["--tls-ca", &ca]).code, Some(3), "without a certificate");
+    assert_eq!(run(&["--tls-ca", &file("missing.pem")]).code, Some(2), "no such file");
+    assert_eq!(run(&["--tls-cert", &cert]).code, Some(2), "a certificate without its key");
 }
 
 #[test]

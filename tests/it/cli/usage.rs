@@ -39,10 +39,10 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn addresses_that_are_none_are_refused_and_their_passwords_kept() {
+fn invalid_addresses_are_refused_without_leaking_passwords() {
     let table: [(&[&str], &str); 4] = [
-        (&["http://:sesame@localhost"], "http://***@localhost is no address of a Redis: it begins with redis://"),
-        (&["redis://:sesame@localhost:notaport"], "redis://***@localhost:notaport is no address of a Redis"),
+        (&["http://:sesame@localhost"], "http://***@localhost is not the address of a Redis: it begins with redis://"),
+        (&["redis://:sesame@localhost:notaport"], "redis://***@localhost:notaport is not the address of a Redis"),
         (&["redis://:sesame@localhost/notadb"], "Invalid database number"),
         (
             &["redis://:sesame@localhost", "redis+unix:///run/redis.sock"],

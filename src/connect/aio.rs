@@ -1,0 +1,320 @@
+//! The connection of a program with tasks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lockshift_wire::MonoTime;
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
+
+use super::delivery::{Delivery, Next, is_to_be_asked};
+use super::node::Node;
+use super::routing;
+use super::server::{Place, Server};
+use super::slots::SlotTable;
+use super::topology::{Topology, is_master, master_command, named_master, slots_command};
+use super::transaction::Transaction;
+use crate::driver::{host, unsent};
+
+/// A connection to one server, to a cluster, or to the master that sentinels name, which opens anew after it broke.
+///
+/// See [the module above](super) for what it does between commands, and never within one. Clones share it, and may send
+/// at the same time. For a protocol that uses WATCH and MULTI make one of its own, to one server, and hand it to
+/// [`Lock::on_own_connection`](crate::driver::aio::Lock::on_own_connection).
+#[derive(Clone)]
+pub struct Connection(Arc<Shared>);
+
+struct Shared {
+    server: Server,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    topology: Option<Topology>,
+    nodes: HashMap<String, Slot>,
+    transaction: Transaction,
+}
+
+/// The connection to one server; locked while it is being opened, or asked PING.
+type Slot = Arc<tokio::sync::Mutex<Option<Open>>>;
+
+/// An open connection to one server.
+#[derive(Clone)]
+struct Open {
+    node: Node,
+    connection: MultiplexedConnection,
+    /// When it last answered; `None` if it owes a reply.
+    answered: Arc<Mutex<Option<MonoTime>>>,
+}
+
+impl Open {
+    fn to(node: &Node, connection: MultiplexedConnection) -> Self {
+        Self { node: node.clone(), connection, answered: Arc::new(Mutex::new(Some(host::mono()))) }
+    }
+
+    /// Whether it is open on both sides, as far as can be told without harm.
+    async fn is_usable(&mut self) -> bool {
+        if !is_to_be_asked(*lock(&self.answered), host::mono()) {
+            return true;
+        }
+        let answer = self.connection.req_packed_command(&cmd("PING")).await;
+        self.note(&answer);
+        answer.is_ok()
+    }
+
+    fn note<T>(&self, answer: &RedisResult<T>) {
+        *lock(&self.answered) = match answer {
+            Err(error) if error.is_io_error() => None,
+            _ => Some(host::mono()),
+        };
+    }
+}
+
+impl Server {
+    /// A connection to it for tasks, open.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_async(&self) -> RedisResult<Connection> {
+        let connection = Connection::to(self);
+        connection.open().await?;
+        Ok(connection)
+    }
+}
+
+impl Connection {
+    /// A connection to this server, which opens with its first command.
+    pub fn to(server: &Server) -> Self {
+        Self(Arc::new(Shared { server: server.clone(), state: Mutex::default() }))
+    }
+
+    /// Opens it: to one server of several.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses the login.
+    pub(super) async fn open(&self) -> RedisResult<()> {
+        let node = self.0.target(None).await?;
+        self.0.opened(&node).await.map(drop)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Where a command for this slot goes.
+    async fn target(&self, slot: Option<u16>) -> RedisResult<Node> {
+        if let Some(topology) = &self.state().topology {
+            return Ok(topology.target(slot));
+        }
+        let topology = self.discover().await?;
+        Ok(self.state().topology.insert(topology).target(slot))
+    }
+
+    async fn discover(&self) -> RedisResult<Topology> {
+        let mut refusal: Option<RedisError> = None;
+        match &*self.server.place {
+            Place::Single(node) => return Ok(Topology::One(node.clone())),
+            Place::Cluster(named) => {
+                for node in self.open_nodes().await.iter().chain(named) {
+                    match self.slots(node).await {
+                        Ok(table) => return Ok(Topology::Slots(table)),
+                        Err(error) => refusal = Some(passed_over(node, error)),
+                    }
+                }
+            }
+            Place::Sentinel { sentinels, service, template } => {
+                for sentinel in sentinels {
+                    match self.named_master(sentinel, service, template).await {
+                        Ok(node) => return Ok(Topology::One(node)),
+                        Err(error) => refusal = Some(passed_over(sentinel, error)),
+                    }
+                }
+            }
+        }
+        Err(refusal.unwrap_or_else(|| (redis::ErrorKind::InvalidClientConfig, "there is no address").into()))
+    }
+
+    async fn slots(&self, node: &Node) -> RedisResult<SlotTable> {
+        let mut open = self.opened(node).await?;
+        SlotTable::from_reply(node, open.connection.req_packed_command(&slots_command()).await?)
+    }
+
+    async fn named_master(&self, sentinel: &Node, service: &str, template: &Node) -> RedisResult<Node> {
+        let mut connection = sentinel.open_async(self.server.timeouts).await?;
+        named_master(template, connection.req_packed_command(&master_command(service)).await?)
+    }
+
+    /// The nodes to which a connection is open.
+    async fn open_nodes(&self) -> Vec<Node> {
+        let slots: Vec<Slot> = self.state().nodes.values().cloned().collect();
+        let mut nodes = Vec::new();
+        for slot in slots {
+            nodes.extend(slot.lock().await.as_ref().map(|open| open.node.clone()));
+        }
+        nodes
+    }
+
+    /// The connection to this node, which is open.
+    async fn opened(&self, node: &Node) -> RedisResult<Open> {
+        let slot = Arc::clone(self.state().nodes.entry(node.address().to_string()).or_default());
+        let mut slot = slot.lock().await;
+        if let Some(open) = &mut *slot {
+            // Another connection would not know what this one watches.
+            let is_in_transaction = self.state().transaction.is_open();
+            if is_in_transaction || open.is_usable().await {
+                return Ok(open.clone());
+            }
+            *slot = None;
+        }
+        self.state().transaction = Transaction::default();
+        let mut connection = node.open_async(self.server.timeouts).await?;
+        if matches!(*self.server.place, Place::Sentinel { .. }) {
+            is_master(node, connection.req_packed_command(&cmd("ROLE")).await)?;
+        }
+        Ok(slot.insert(Open::to(node, connection)).clone())
+    }
+
+    /// Where a command for this slot goes, with an open connection. Nothing has been sent if there is none.
+    async fn reached(&self, slot: Option<u16>, delivery: &mut Delivery) -> RedisResult<Open> {
+        loop {
+            let reached = match self.target(slot).await {
+                Ok(node) => self.opened(&node).await,
+                Err(error) => Err(error),
+            };
+            match reached {
+                Ok(open) => return Ok(open),
+                Err(error) => {
+                    // Another node may be the master by now, or own the slot.
+                    self.state().topology = None;
+                    if self.server.is_single() || !delivery.may_look_again() {
+                        return Err(unsent(error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes what became of a command.
+    async fn note<T>(&self, open: &Open, answer: &RedisResult<T>) {
+        open.note(answer);
+        if let Err(error) = answer
+            && (error.is_io_error() || error.is_unrecoverable_error())
+        {
+            self.state().transaction = Transaction::default();
+            // One that only was too slow is kept: what is sent on it next runs after what is under way. If it stays
+            // silent, the PING before the next command shows that.
+            if !error.is_timeout() {
+                log::debug!(target: "lockshift::connect", "{}: connection closed: {error}", open.node);
+                self.close(open).await;
+            }
+        }
+    }
+
+    /// Closes this connection, if no newer one has taken its place.
+    async fn close(&self, open: &Open) {
+        let slot = self.state().nodes.get(&open.node.address().to_string()).cloned();
+        if let Some(slot) = slot {
+            let mut slot = slot.lock().await;
+            if slot.as_ref().is_some_and(|present| Arc::ptr_eq(&present.answered, &open.answered)) {
+                *slot = None;
+            }
+        }
+    }
+
+    async fn request(&self, command: &Cmd) -> RedisResult<Value> {
+        let packed = command.get_packed_command();
+        let slot = if self.server.is_cluster() { routing::slot(&packed) } else { None };
+        let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
+        let mut asked: Option<Node> = None;
+        loop {
+            let (mut open, answer);
+            match asked.take() {
+                None => {
+                    open = self.reached(slot, &mut delivery).await?;
+                    answer = open.connection.req_packed_command(command).await;
+                }
+                Some(node) => {
+                    open = self.opened(&node).await.map_err(unsent)?;
+                    // In one piece: nothing that another task sends may come between the two.
+                    let mut both = Pipeline::new();
+                    both.cmd("ASKING").add_command(command.clone());
+                    let answers = open.connection.req_packed_commands(&both, 1, 1).await;
+                    answer = answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
+                }
+            }
+            self.note(&open, &answer).await;
+            match delivery.after(&answer, host::mono()) {
+                Next::Answer => {
+                    self.state().transaction.note(routing::name(&packed), answer.is_ok());
+                    return answer;
+                }
+                Next::AnswerAndForget => {
+                    if !self.server.is_single() {
+                        self.state().topology = None;
+                        self.close(&open).await;
+                    }
+                    return answer;
+                }
+                Next::Moved { .. } | Next::Ask { .. } if !self.server.is_cluster() => return answer,
+                Next::Moved { slot, host, port } => {
+                    let owner = open.node.moved_to(&host, port);
+                    log::debug!(target: "lockshift::connect", "slot {slot} has moved to {owner}");
+                    self.state().topology.iter_mut().for_each(|topology| topology.learn(slot, owner.clone()));
+                }
+                Next::Ask { host, port } => asked = Some(open.node.moved_to(&host, port)),
+                Next::Pause(pause) => host::sleep_async(pause).await,
+            }
+        }
+    }
+}
+
+/// Notes that this one cannot be asked; another one may.
+fn passed_over(node: &Node, error: RedisError) -> RedisError {
+    log::debug!(target: "lockshift::connect", "{node}: {error}");
+    error
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(self.0.request(command))
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        commands: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(async move {
+            let is_cluster = self.0.server.is_cluster();
+            let slot = if is_cluster { routing::slot(&commands.get_packed_pipeline()) } else { None };
+            let mut delivery = Delivery::begin(host::mono(), self.0.server.timeouts.response);
+            let mut open = self.0.reached(slot, &mut delivery).await?;
+            let answers = open.connection.req_packed_commands(commands, offset, count).await;
+            self.0.note(&open, &answers).await;
+            answers
+        })
+    }
+
+    fn get_db(&self) -> i64 {
+        match &*self.0.server.place {
+            Place::Single(node) => node.info().redis_settings().db(),
+            Place::Sentinel { template, .. } => template.info().redis_settings().db(),
+            Place::Cluster(_) => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Connection({})", self.0.server)
+    }
+}

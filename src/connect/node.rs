@@ -1,0 +1,111 @@
+//! One server, by its address: how it is reached and within what time.
+
+use std::fmt;
+use std::time::Duration;
+
+use redis::io::tcp::TcpSettings;
+use redis::io::tcp::socket2::TcpKeepalive;
+use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult};
+
+/// How long a server may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timeouts {
+    /// To accept a connection, handshake and login included.
+    pub(super) connect: Duration,
+    /// To answer a command.
+    pub(super) response: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(2), response: Duration::from_secs(1) }
+    }
+}
+
+/// One server.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    info: ConnectionInfo,
+    /// The address without its password.
+    shown: String,
+}
+
+impl Node {
+    /// The server that is reached in this way. The kernel notices a peer that vanished, and sends commands at once.
+    pub(super) fn new(info: ConnectionInfo, shown: String) -> Self {
+        let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
+        let tcp = TcpSettings::default().set_keepalive(keepalive).set_nodelay(true);
+        Self { info: info.set_tcp_settings(tcp), shown }
+    }
+
+    pub(super) fn info(&self) -> &ConnectionInfo {
+        &self.info
+    }
+
+    /// Its address, by which two of them are told apart.
+    pub(super) fn address(&self) -> &ConnectionAddr {
+        self.info.addr()
+    }
+
+    /// Whether it is a socket of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.address(), ConnectionAddr::Unix(_))
+    }
+
+    /// Whether connections to it are encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        matches!(self.address(), ConnectionAddr::TcpTls { .. })
+    }
+
+    /// The same, trusting these certificates.
+    #[cfg(feature = "tls")]
+    pub(super) fn trusting(&self, certificates: &redis::TlsCertificates) -> RedisResult<Self> {
+        if !self.is_encrypted() {
+            return Ok(self.clone());
+        }
+        let client = Client::build_with_tls(self.info.clone(), certificates.clone())?;
+        Ok(Self { info: client.get_connection_info().clone(), shown: self.shown.clone() })
+    }
+
+    /// The same, at another address: that of a node which a cluster or a sentinel names. One without a host is at ours.
+    pub(super) fn moved_to(&self, host: &str, port: u16) -> Self {
+        let host = |ours: &str| if host.is_empty() { ours.to_owned() } else { host.to_owned() };
+        let addr = match self.address() {
+            ConnectionAddr::Tcp(ours, _) => ConnectionAddr::Tcp(host(ours), port),
+            ConnectionAddr::TcpTls { host: ours, insecure, tls_params, .. } => {
+                ConnectionAddr::TcpTls { host: host(ours), port, insecure: *insecure, tls_params: tls_params.clone() }
+            }
+            other => other.clone(),
+        };
+        Self { shown: addr.to_string(), info: self.info.clone().set_addr(addr) }
+    }
+
+    /// A client of the `redis` crate for it.
+    pub(super) fn client(&self) -> RedisResult<Client> {
+        Client::open(self.info.clone())
+    }
+
+    /// A new connection.
+    pub(super) fn open(&self, timeouts: Timeouts) -> RedisResult<Connection> {
+        let connection = self.client()?.get_connection_with_timeout(timeouts.connect)?;
+        connection.set_read_timeout(Some(timeouts.response))?;
+        connection.set_write_timeout(Some(timeouts.response))?;
+        Ok(connection)
+    }
+
+    /// A new connection for tasks.
+    #[cfg(feature = "tokio")]
+    pub(super) async fn open_async(&self, timeouts: Timeouts) -> RedisResult<redis::aio::MultiplexedConnection> {
+        let config = redis::AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(timeouts.connect))
+            .set_response_timeout(Some(timeouts.response));
+        self.client()?.get_multiplexed_async_connection_with_config(&config).await
+    }
+}
+
+impl fmt::Display for Node {
+    /// The address without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}

@@ -1,0 +1,42 @@
+//! Whether a connection watches keys or collects a transaction, so that no other one can take its place.
+
+/// What WATCH and MULTI have begun on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Transaction {
+    is_open: bool,
+}
+
+impl Transaction {
+    /// Whether something has begun that a new connection would not know of.
+    pub(super) fn is_open(self) -> bool {
+        self.is_open
+    }
+
+    /// Notes a command that was answered, or was not.
+    pub(super) fn note(&mut self, name: &[u8], was_answered: bool) {
+        self.is_open = match name.to_ascii_uppercase().as_slice() {
+            b"WATCH" | b"MULTI" => was_answered,
+            b"EXEC" | b"DISCARD" | b"UNWATCH" => false,
+            _ => self.is_open && was_answered,
+        };
+    }
+}
+
+#[test]
+fn a_transaction_lasts_from_watch_to_exec_or_until_the_connection_breaks() {
+    let mut transaction = Transaction::default();
+    for (name, was_answered, is_open) in [
+        ("GET", true, false),
+        ("watch", true, true),
+        ("GET", true, true),
+        ("MULTI", true, true),
+        ("SET", true, true),
+        ("EXEC", true, false),
+        ("WATCH", true, true),
+        ("GET", false, false),
+        ("WATCH", false, false),
+    ] {
+        transaction.note(name.as_bytes(), was_answered);
+        assert_eq!(transaction.is_open(), is_open, "{name}");
+    }
+}
