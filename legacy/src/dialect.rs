@@ -91,7 +91,7 @@ impl Dialect {
 
     /// When the lock in this value is over, on the wall clock: what its stamp says, margin and all. `None` for values of
     /// another form, and for dialects whose stamps do not say it.
-    pub fn over_at(&self, value: &[u8]) -> Option<UnixTime> {
+    pub fn expires_at(&self, value: &[u8]) -> Option<UnixTime> {
         match (self.form.stamp.moment, self.clock) {
             (Moment::Expiry, Clock::Local | Clock::Server) => {
                 self.form.read(value).map(|number| self.form.stamp.moment_of(number))

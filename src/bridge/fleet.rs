@@ -49,8 +49,9 @@ impl Fleet {
     /// How long the stamp in the value is still ahead, by the one of its possible writers who says longest.
     pub(super) fn left_of(&self, value: &[u8], clocks: &Clocks) -> Option<Duration> {
         let writers = self.0.iter().filter(|member| could_have_written(member, value, clocks));
-        let left =
-            |member: &Lock| Some(member.dialect().over_at(value)?.saturating_since(clocks.of(member.dialect()).wall));
+        let left = |member: &Lock| {
+            Some(member.dialect().expires_at(value)?.saturating_since(clocks.of(member.dialect()).wall))
+        };
         writers.filter_map(left).max()
     }
 

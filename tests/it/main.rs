@@ -24,6 +24,7 @@
 //! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`fencing`]: fences grow, whatever becomes of their counter.
+//! - [`foreign`]: what real programs were recorded to send is what their rows could have sent.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
@@ -51,6 +52,7 @@ mod drivers;
 mod examples;
 mod explore;
 mod fencing;
+mod foreign;
 mod golden;
 mod hostile;
 mod life;

@@ -139,7 +139,7 @@ fn a_row_recognises_its_own_hand_and_says_when_the_lock_is_over() {
     for (name, value, matches, over_at) in values {
         let row = find(name).expect(name);
         assert_eq!(row.form.matches(value.as_bytes()), matches, "{name}: {value}");
-        assert_eq!(row.over_at(value.as_bytes()), over_at, "{name}: {value}");
+        assert_eq!(row.expires_at(value.as_bytes()), over_at, "{name}: {value}");
     }
 }
 
