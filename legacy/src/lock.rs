@@ -8,10 +8,10 @@ mod release;
 mod takeover;
 mod two_keys;
 
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
+use lockshift_lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
 use lockshift_wire::{Key, Transcript, Turn};
 
-use crate::{Dialect, Keys};
+use crate::{Dialect, Keys, Release, Takeover};
 
 /// A lock on one key in one dialect.
 ///
@@ -65,6 +65,18 @@ impl Locker for Lock {
         match self.dialect.keys {
             Keys::One => self.release_one_key(hold, redis),
             Keys::OwnerAndExpiry => self.release_two_keys(hold, redis),
+        }
+    }
+
+    fn late_release(&self) -> LateRelease {
+        let dialect = self.dialect;
+        let never_expires = dialect.takeover == Takeover::Never && !self.gives_ttl();
+        let compares_in_one_step = dialect.keys == Keys::OwnerAndExpiry || dialect.release.compares_in_one_step();
+        let names_the_hold = compares_in_one_step && dialect.form.names_token();
+        if never_expires || names_the_hold || dialect.release == Release::Never {
+            LateRelease::Harmless
+        } else {
+            LateRelease::MayFreeAnother
         }
     }
 

@@ -18,7 +18,7 @@ mod votes;
 
 pub use hold::Hold;
 pub use lease::{Lease, LeaseError};
-pub use locker::{Locker, Mode};
+pub use locker::{LateRelease, Locker, Mode};
 pub use outcome::{Acquired, Extended, Held, Ownership, Refusal, Released};
 pub use owner::{Owner, Token};
 pub use release_channel::ReleaseChannel;

@@ -15,6 +15,18 @@ pub enum Mode {
     Shared,
 }
 
+/// What a release can do that reaches the server after the lease of its hold has ended, when another acquisition may
+/// have won the lock: of another client, or, where locks are owned per thread, of the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LateRelease {
+    /// Nothing to others: in one step on the server, it compares what this very acquisition wrote and deletes only that.
+    /// Or the lock never expires, so that no other acquisition can have won it.
+    Harmless,
+    /// It may free the lock of another acquisition: it compares nothing, or only the thread, or it compares in one step
+    /// and deletes in the next. A driver must not send it once the lock is lost.
+    MayFreeAnother,
+}
+
 /// A lock on one key in one protocol.
 ///
 /// Each method is a procedure over a transcript: it does no I/O, may be run many times, and depends on nothing but its
@@ -37,6 +49,9 @@ pub trait Locker: Send + Sync {
 
     /// Gives back what `hold` says we have, the way this protocol does.
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released>;
+
+    /// Whether a release may still be sent when the lock is known to be lost.
+    fn late_release(&self) -> LateRelease;
 
     /// Holds on for another lease.
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended>;
@@ -90,6 +105,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         (**self).release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        (**self).late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

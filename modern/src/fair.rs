@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
@@ -118,6 +118,10 @@ impl Locker for FairLock {
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let held = self.leave(&hold.value, &hold.value, redis)?;
         Ok(if held { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -5,7 +5,7 @@
 
 use alloc::string::ToString;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use crate::{TokenLock, fence};
@@ -56,6 +56,10 @@ impl Locker for FencedTokenLock {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         self.lock.release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.lock.late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

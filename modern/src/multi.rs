@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 use thiserror::Error;
 
@@ -107,6 +107,10 @@ impl Locker for MultiKeyLock {
     /// Deletes what is ours; if one key was not, the lock as a whole had been lost.
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if self.delete(&hold.value, redis)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -18,7 +18,9 @@ use alloc::vec::Vec;
 use core::num::NonZeroU8;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released, Vote, Votes};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Vote, Votes,
+};
 use lockshift_wire::{
     Command, Expiry, Fault, Heard, Key, Node, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
 };
@@ -87,6 +89,10 @@ impl Locker for Redlock {
             Some(false) => Ok(Released::Lost),
             None => self.too_few_answers(RELEASE.eval(&[&self.key], &[&hold.value]), heard),
         }
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

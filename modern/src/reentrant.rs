@@ -10,7 +10,7 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
 
 use crate::{fence, field};
@@ -89,6 +89,10 @@ impl Locker for ReentrantLock {
             Reply::Int(1) => Ok(Released::Freed),
             other => Transcript::fault(RELEASE.evalsha(&keys, &args), other),
         }
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

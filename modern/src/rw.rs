@@ -7,7 +7,9 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
+};
 use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw/read.lua"));
@@ -67,6 +69,10 @@ impl Locker for ReadWriteLock {
         let keys = [&self.writer, &self.readers, &self.waiting];
         let held = redis.script_flag(&LEAVE, &keys, &[&hold.value])?;
         Ok(if held { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

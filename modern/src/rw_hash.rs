@@ -9,7 +9,9 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
+};
 use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw_hash/read.lua"));
@@ -79,6 +81,10 @@ impl Locker for StampHashLock {
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let removed = redis.script_flag(&RELEASE, &[&self.key], &[self.field(), &hold.value])?;
         Ok(if removed { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {

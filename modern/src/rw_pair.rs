@@ -8,7 +8,9 @@
 use alloc::string::ToString;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 const READ: Script = Script::new(include_str!("lua/rw_pair/read.lua"));
@@ -61,6 +63,10 @@ impl Locker for PairLock {
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if redis.del(self.key())? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {

@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
 use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime};
 
@@ -98,6 +98,10 @@ impl Locker for TokenLock {
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let freed = self.delete_if_equal(&hold.value, redis)?;
         Ok(if freed { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -8,7 +8,9 @@ use super::trial;
 use super::unbridgeable::{Taken, Unbridgeable};
 use super::writing::Writing;
 use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released, Token};
+use crate::lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Token,
+};
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
 /// The new key beside an old one, in the same hash slot: `{invoices}:token` for `invoices`. Whoever speaks nothing but the
@@ -189,6 +191,10 @@ impl Locker for Bridge {
             Found::Changed => Released::Intruded,
             Found::NotOurs => Released::Lost,
         })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -83,6 +83,7 @@ impl Interrupted {
     }
 }
 
-fn has_acted(redis: &Transcript) -> bool {
+/// Whether anything that was sent until now may have changed the server.
+pub(super) fn has_acted(redis: &Transcript) -> bool {
     redis.entries().iter().any(Entry::may_have_acted)
 }

@@ -1,10 +1,12 @@
-//! What a holder knows of its own term: until when it may work, and whether it is over. Once over it stays over. A value:
-//! it is told the time.
+//! What a holder knows about its lease: until when it may work, and whether it has ended. Once ended it stays ended. A
+//! value: the time is an argument.
 
 use std::time::Duration;
 
-use lockshift_lock::{Extended, Hold};
-use lockshift_wire::MonoTime;
+use lockshift_lock::{Extended, Hold, LateRelease, Locker, Released};
+use lockshift_wire::{MonoTime, Pending, Transcript, Turn};
+
+use super::interrupted::has_acted;
 
 /// How a lock was lost while its holder still wanted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +18,15 @@ pub enum Loss {
     /// It is still ours on the server, and somebody may be working beside us all the same: of the keys that it holds at
     /// once, one was not as we had left it. Giving the lock back still gives back what is ours.
     Intruded,
+}
+
+/// What a watcher of a lease does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched<T> {
+    /// It knows what it waits for.
+    Known(T),
+    /// It looks again after this long, or sooner if the lease changes.
+    In(Duration),
 }
 
 /// Why a term is over.
@@ -59,9 +70,39 @@ impl LeaseState {
         self.over.or_else(|| overrun().then_some(Over::Lost(Loss::Overrun)))
     }
 
-    /// Ends it, unless it is over already.
-    pub(super) fn end(&mut self, now: MonoTime) {
+    /// How the lock was lost, if it was.
+    pub(super) fn lost(&self, now: MonoTime) -> Option<Loss> {
+        match self.over(now) {
+            Some(Over::Lost(loss)) => Some(loss),
+            Some(Over::Ended) | None => None,
+        }
+    }
+
+    /// For whoever waits until the lock is lost: how, or `None` once it was released in time.
+    pub(super) fn watch_for_loss(&self, now: MonoTime) -> Watched<Option<Loss>> {
+        match self.over(now) {
+            Some(_) => Watched::Known(self.lost(now)),
+            None => Watched::In(self.left(now)),
+        }
+    }
+
+    /// For whoever waits until at most `margin` remains: how much does, zero if the lock is lost, or `None` once it was
+    /// released in time.
+    pub(super) fn watch_for_end(&self, margin: Duration, now: MonoTime) -> Watched<Option<Duration>> {
+        let remaining = self.left(now);
+        match self.over(now) {
+            Some(Over::Ended) => Watched::Known(None),
+            Some(Over::Lost(_)) => Watched::Known(Some(Duration::ZERO)),
+            None if remaining <= margin => Watched::Known(Some(remaining)),
+            None => Watched::In(remaining - margin),
+        }
+    }
+
+    /// Ends it, unless it has ended already; what remains to be released.
+    pub(super) fn end(&mut self, now: MonoTime) -> EndedLease {
+        let loss = self.lost(now);
         self.over = self.over(now).or(Some(Over::Ended));
+        EndedLease { hold: self.hold.clone(), loss }
     }
 
     /// Takes note of how an extension ended. One that is confirmed after the term was over comes too late: the holder
@@ -86,6 +127,34 @@ impl LeaseState {
                 self.over = over;
                 Extended::Lost
             }
+        }
+    }
+}
+
+/// A lease that its holder has ended, and the release that remains.
+#[derive(Clone, Debug)]
+pub(super) struct EndedLease {
+    hold: Hold,
+    loss: Option<Loss>,
+}
+
+impl EndedLease {
+    /// Whether the lock had been lost before.
+    pub(super) fn was_lost(&self) -> bool {
+        self.loss.is_some()
+    }
+
+    /// The release, as far as it may be sent at this moment. One that could free another acquisition's lock is not begun
+    /// once the lock is lost, and not carried on if the lease ends before it has written anything.
+    ///
+    /// What remains is the race of those protocols themselves: a command that was sent in time may arrive late.
+    pub(super) fn release(&self, locker: &dyn Locker, redis: &mut Transcript, now: MonoTime) -> Turn<Released> {
+        let turn = locker.release(&self.hold, redis);
+        let sends = matches!(turn, Err(Pending::Send(_) | Pending::Round(_)));
+        let is_lost = self.was_lost() || now >= self.hold.valid_until();
+        match locker.late_release() {
+            LateRelease::MayFreeAnother if sends && is_lost && !has_acted(redis) => Ok(Released::Lost),
+            LateRelease::MayFreeAnother | LateRelease::Harmless => turn,
         }
     }
 }
@@ -149,6 +218,19 @@ mod tests {
         assert_eq!(term.over(at(311)), Some(Over::Lost(Loss::Intruded)));
         assert_eq!(term.left(at(311)), Duration::ZERO);
         assert_eq!(*term.hold(), hold_since(300), "what was written last is what is to be given back");
+    }
+
+    #[test]
+    fn a_watcher_is_warned_when_no_more_than_the_margin_remains() {
+        let margin = Duration::from_millis(200);
+        let mut state = LeaseState::new(hold_since(0));
+        assert_eq!(state.watch_for_end(margin, at(700)), Watched::In(Duration::from_millis(88)));
+        assert_eq!(state.watch_for_end(margin, at(788)), Watched::Known(Some(margin)));
+        assert_eq!(state.watch_for_end(margin, at(2000)), Watched::Known(Some(Duration::ZERO)));
+        state.note(Extended::Until(hold_since(700)), at(710));
+        assert_eq!(state.watch_for_end(margin, at(788)), Watched::In(Duration::from_millis(700)), "renewed");
+        state.end(at(800));
+        assert_eq!(state.watch_for_end(margin, at(2000)), Watched::Known(None), "released in time");
     }
 
     #[test]

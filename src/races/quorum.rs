@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU8;
 
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use crate::lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
 use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcript, Turn};
 
 /// The article's compare-and-delete.
@@ -65,6 +65,10 @@ impl Locker for Quorum {
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let freed = self.release_everywhere(&hold.value, redis)?;
         Ok(if freed > 0 { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {

@@ -13,6 +13,7 @@ mod lockers;
 mod logbook;
 mod losing_replies;
 mod queueing;
+mod releasing_late;
 mod renewing;
 mod shadowing;
 mod troubles;

@@ -42,6 +42,24 @@ pub enum Release {
     Script(Script),
 }
 
+impl Release {
+    /// Whether the server compares the value and deletes the key in one step.
+    pub fn compares_in_one_step(self) -> bool {
+        match self {
+            Self::IfEqualWatched | Self::Script(_) => true,
+            Self::Never
+            | Self::Del
+            | Self::DelSerializedKey
+            | Self::WhileStampAhead { .. }
+            | Self::WithinLease
+            | Self::UnlessTtlZero
+            | Self::IfValue(_)
+            | Self::IfExistsAndValue(_)
+            | Self::AfterGetset => false,
+        }
+    }
+}
+
 /// What the value in the key must be before its key is deleted. Between GET and DEL it can change hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {

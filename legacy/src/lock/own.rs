@@ -60,7 +60,7 @@ impl Lock {
     }
 
     /// Whether the dialect gives its keys a TTL, in whatever way.
-    fn gives_ttl(&self) -> bool {
+    pub(super) fn gives_ttl(&self) -> bool {
         match self.dialect.claim {
             Claim::SetNxEx(_)
             | Claim::SetNxPx(_)

@@ -7,7 +7,9 @@
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, ReleaseChannel, Released};
+use lockshift_lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -117,6 +119,10 @@ impl Locker for Fair {
         let keys = [&self.name, &self.queue(), &self.times(), &self.channel()];
         let args = [ONE_MAY_TRY, lease_ms.as_bytes(), mark.field, now_ms.as_bytes()];
         GivingBack::of(&self.name, Some(self.publish)).by(&UNLOCK, keys, args, mark, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -3,7 +3,9 @@
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, ReleaseChannel, Released};
+use lockshift_lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -131,6 +133,10 @@ impl Locker for Mutex {
         let args = [ONE_MAY_TRY, lease_ms.as_bytes(), mark.field];
         let giving_back = GivingBack::of(&self.name, Some(self.publish));
         giving_back.by(&UNLOCK, [&self.name, &self.channel()], args, mark, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -9,7 +9,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
+use lockshift_lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
 use super::answers;
@@ -110,6 +112,10 @@ impl Locker for ReadWrite {
                 giving_back.by(&WRITE_UNLOCK, [&self.name, &self.channel()], args, mark, redis)
             }
         }
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lockshift_lock::{Extended, Hold, Ownership, Released};
-use lockshift_wire::Key;
+use lockshift_lock::{Extended, Hold, Locker, Ownership, Released};
+use lockshift_wire::{Key, Transcript};
 
 use super::carrier::Carrier;
 use super::loss_watch::LossWatch;
@@ -12,6 +12,7 @@ use super::shadow_hold::ShadowHold;
 use crate::driver::error::Error;
 use crate::driver::hold_metrics::HoldMetrics;
 use crate::driver::host;
+use crate::driver::lease_state::EndedLease;
 use crate::driver::outcome::Answer;
 
 /// One lock that was won.
@@ -67,19 +68,21 @@ impl<C: Carrier + 'static> HeldLock<C> {
             beside.release().await;
         }
         let mut connection = self.session.for_holder().await;
-        let hold = self.let_go();
-        let released = self.session.ask(&mut connection, |locker, redis| locker.release(&hold, redis)).await;
+        let ended = self.let_go();
+        let release = |locker: &dyn Locker, redis: &mut Transcript| ended.release(locker, redis, host::mono());
+        let released = self.session.ask(&mut connection, release).await;
         self.stay.note_released(&released);
         Answer::of(self.key(), released)
     }
 
-    /// Ends the term, as far as anybody here is concerned, and says what was held until now.
-    fn let_go(&self) -> Hold {
-        if self.watch.lost().is_some() {
+    /// Ends the lease, as far as anybody here is concerned, and says what remains to be released.
+    fn let_go(&self) -> EndedLease {
+        let ended = self.watch.end();
+        if ended.was_lost() {
             self.stay.note_lost();
         }
         self.stay.end(host::mono());
-        self.watch.end()
+        ended
     }
 
     /// Lets go without a word; what is held beside is left to its lease too.

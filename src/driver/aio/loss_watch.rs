@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift_lock::Hold;
+use lockshift_wire::MonoTime;
 use tokio::select;
 use tokio::sync::watch::Sender;
 
 use crate::driver::host;
-use crate::driver::lease_state::{LeaseState, Loss, Over};
+use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
 
-/// Tells when a lock is lost. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other tasks and outlive
+/// Tells when a lock is lost, or about to be. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other tasks and outlive
 /// the guard.
 ///
 /// ```no_run
@@ -33,7 +34,7 @@ impl LossWatch {
 
     /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        loss(self.0.borrow().over(host::mono()))
+        self.0.borrow().lost(host::mono())
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost or given back.
@@ -43,16 +44,36 @@ impl LossWatch {
 
     /// Waits until the lock is lost, and says how, or until it is given back: `None`.
     pub async fn wait(&self) -> Option<Loss> {
+        self.wait_for(LeaseState::watch_for_loss).await
+    }
+
+    /// Waits until the lock is about to be lost: until at most `margin` of its lease remains, because no renewal was
+    /// confirmed. Returns how much remains, zero if the lock is lost already, or `None` once it is released.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # async fn work() {}
+    /// # async fn watch(guard: lockshift::driver::aio::Guard<redis::aio::MultiplexedConnection>) {
+    /// let watch = guard.watch();
+    /// tokio::select! {
+    ///     () = work() => {}
+    ///     Some(remaining) = watch.about_to_be_lost(Duration::from_secs(5)) => {
+    ///         eprintln!("{remaining:?} remain to bring the work to a safe end");
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub async fn about_to_be_lost(&self, margin: Duration) -> Option<Duration> {
+        self.wait_for(|state, now| state.watch_for_end(margin, now)).await
+    }
+
+    async fn wait_for<T>(&self, look: impl Fn(&LeaseState, MonoTime) -> Watched<T>) -> T {
         let mut changes = self.0.subscribe();
         loop {
-            let now = host::mono();
-            let (over, left) = {
-                let term = changes.borrow_and_update();
-                (term.over(now), term.left(now))
+            let left = match look(&changes.borrow_and_update(), host::mono()) {
+                Watched::Known(known) => return known,
+                Watched::In(left) => left,
             };
-            if over.is_some() {
-                return loss(over);
-            }
             select! {
                 _ = changes.changed() => {}
                 () = host::sleep_async(left) => {}
@@ -65,12 +86,9 @@ impl LossWatch {
         self.0.borrow().hold().clone()
     }
 
-    /// Ends the term, and says what was held until now.
-    pub(super) fn end(&self) -> Hold {
-        self.change(|term| {
-            term.end(host::mono());
-            term.hold().clone()
-        })
+    /// Ends the lease, and says what remains to be released.
+    pub(super) fn end(&self) -> EndedLease {
+        self.change(|term| term.end(host::mono()))
     }
 
     /// Changes the term, and wakes those who wait.
@@ -81,9 +99,17 @@ impl LossWatch {
     }
 }
 
-fn loss(over: Option<Over>) -> Option<Loss> {
-    match over {
-        Some(Over::Lost(loss)) => Some(loss),
-        Some(Over::Ended) | None => None,
-    }
+#[tokio::test]
+async fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resumes() {
+    use lockshift_lock::Lease;
+
+    let lease = Lease::new(Duration::from_secs(3600)).unwrap();
+    let watch = LossWatch::new(Hold { value: Vec::new(), since: host::reading(), lease, fence: None });
+    let suspend = async {
+        // Polled after the other one, which sleeps by now.
+        host::pretend_suspended_for_ms(7_200_000);
+    };
+    // Two naps of half a second, on a busy machine.
+    let lost = host::within(Duration::from_secs(20), async { tokio::join!(biased; watch.wait(), suspend) }).await;
+    assert_eq!(lost, Some((Some(Loss::Overrun), ())));
 }

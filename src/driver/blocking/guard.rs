@@ -76,6 +76,9 @@ impl<C: Carrier + 'static> Guard<C> {
 
     /// Gives the lock back: stops renewing, waits for an extension under way, then releases.
     ///
+    /// A lost lock is released only if the protocol compares, in one step, what this very acquisition wrote: see
+    /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
+    ///
     /// # Errors
     /// The server cannot be used; the lease will end the lock.
     pub fn release(mut self) -> Result<Answer<Released>, Error> {

@@ -4,11 +4,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_lock::Hold;
+use lockshift_wire::MonoTime;
 
 use crate::driver::host;
-use crate::driver::lease_state::{LeaseState, Loss, Over};
+use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
 
-/// Tells when a lock is lost. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other threads and
+/// Tells when a lock is lost, or about to be. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other threads and
 /// outlive the guard.
 ///
 /// ```no_run
@@ -26,12 +27,12 @@ pub struct LossWatch(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchedLease>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedLease {
     term: LeaseState,
     /// How many threads wait. Most locks are given back without any, and waking nobody would still be a system call.
     waiting: usize,
@@ -39,13 +40,13 @@ struct Watched {
 
 impl LossWatch {
     pub(super) fn new(hold: Hold) -> Self {
-        let watched = Mutex::new(Watched { term: LeaseState::new(hold), waiting: 0 });
+        let watched = Mutex::new(WatchedLease { term: LeaseState::new(hold), waiting: 0 });
         Self(Arc::new(Shared { watched, changed: Condvar::new() }))
     }
 
     /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        loss(self.watched().term.over(host::mono()))
+        self.watched().term.lost(host::mono())
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost or given back.
@@ -55,15 +56,37 @@ impl LossWatch {
 
     /// Waits until the lock is lost, and says how, or until it is given back: `None`.
     pub fn wait(&self) -> Option<Loss> {
+        self.wait_for(LeaseState::watch_for_loss)
+    }
+
+    /// Waits until the lock is about to be lost: until at most `margin` of its lease remains, because no renewal was
+    /// confirmed. Returns how much remains, zero if the lock is lost already, or `None` once it is released.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # fn watch(guard: lockshift::driver::blocking::Guard<redis::Connection>) {
+    /// let watch = guard.watch();
+    /// std::thread::spawn(move || {
+    ///     if let Some(remaining) = watch.about_to_be_lost(Duration::from_secs(5)) {
+    ///         eprintln!("{remaining:?} remain to bring the work to a safe end");
+    ///     }
+    /// });
+    /// # }
+    /// ```
+    pub fn about_to_be_lost(&self, margin: Duration) -> Option<Duration> {
+        self.wait_for(|state, now| state.watch_for_end(margin, now))
+    }
+
+    fn wait_for<T>(&self, look: impl Fn(&LeaseState, MonoTime) -> Watched<T>) -> T {
         let mut watched = self.watched();
         loop {
-            let now = host::mono();
-            if let over @ Some(_) = watched.term.over(now) {
-                return loss(over);
-            }
-            let left = watched.term.left(now);
+            let left = match look(&watched.term, host::mono()) {
+                Watched::Known(known) => return known,
+                Watched::In(left) => left,
+            };
             watched.waiting += 1;
-            watched = self.0.changed.wait_timeout(watched, left).unwrap_or_else(PoisonError::into_inner).0;
+            let nap = host::nap(left);
+            watched = self.0.changed.wait_timeout(watched, nap).unwrap_or_else(PoisonError::into_inner).0;
             watched.waiting -= 1;
         }
     }
@@ -73,12 +96,9 @@ impl LossWatch {
         self.watched().term.hold().clone()
     }
 
-    /// Ends the term, and says what was held until now.
-    pub(super) fn end(&self) -> Hold {
-        self.change(|term| {
-            term.end(host::mono());
-            term.hold().clone()
-        })
+    /// Ends the lease, and says what remains to be released.
+    pub(super) fn end(&self) -> EndedLease {
+        self.change(|term| term.end(host::mono()))
     }
 
     /// Changes the term, and wakes those who wait.
@@ -91,15 +111,29 @@ impl LossWatch {
         outcome
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
+    fn watched(&self) -> MutexGuard<'_, WatchedLease> {
         // A term is changed in one step and so is sound even if somebody panicked.
         self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn loss(over: Option<Over>) -> Option<Loss> {
-    match over {
-        Some(Over::Lost(loss)) => Some(loss),
-        Some(Over::Ended) | None => None,
+#[test]
+fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resumes() {
+    use std::sync::mpsc::channel;
+
+    use lockshift_lock::Lease;
+
+    let lease = Lease::new(Duration::from_secs(3600)).unwrap();
+    let watch = LossWatch::new(Hold { value: Vec::new(), since: host::reading(), lease, fence: None });
+    let (told, tells) = channel();
+    let (waiting, warned) = ((watch.clone(), told.clone()), (watch.clone(), told));
+    std::thread::spawn(move || waiting.1.send(waiting.0.wait().is_some()));
+    std::thread::spawn(move || warned.1.send(warned.0.about_to_be_lost(Duration::ZERO).is_some()));
+    while watch.watched().waiting < 2 {
+        std::thread::yield_now();
     }
+    host::pretend_suspended_for_ms(7_200_000);
+    // Two naps of half a second, on a busy machine.
+    let answers = [(); 2].map(|()| tells.recv_timeout(Duration::from_secs(20)));
+    assert_eq!(answers, [Ok(true), Ok(true)]);
 }

@@ -1,7 +1,7 @@
 //! A caller that passes `2.5` for a lease in whole seconds.
 
 use crate::legacy::Lock;
-use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
+use crate::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
 use crate::wire::{Command, Key, Pending, Transcript, Turn};
 
 /// A lock whose caller appends half a second to whatever number of seconds it passes. Redis refuses such an EXPIRE.
@@ -58,6 +58,10 @@ impl Locker for FractionalLease {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         self.lock.release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.lock.late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::legacy::{Lock, Polling, PollingStep};
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use crate::lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
 use crate::wire::{Key, Transcript, Turn};
 
 /// A lock inside the article's polling: one try here is all that the polling comes to. Its sleeps are left out.
@@ -44,6 +44,10 @@ impl Locker for Polled {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         self.lock.release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.lock.late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

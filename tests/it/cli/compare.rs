@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockshift::compare::{Percent, Settings, Statistics, Stop, Workload, run};
 use lockshift::driver::Wait;
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Owner, Ownership, Released};
+use lockshift::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
 use lockshift::wire::{Expiry, Key, Set, Transcript, Turn};
 use redis::cmd;
 use rustix::process::Signal;
@@ -160,6 +160,10 @@ impl Locker for NoExclusion {
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if redis.del(&self.key)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {

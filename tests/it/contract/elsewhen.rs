@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
+use lockshift::lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
+};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// When Alice comes, in October 2096: a TTL that is given as a moment must not be over. The digits tell one rounding
@@ -121,6 +123,10 @@ impl Locker for Elsewhen {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         self.run(redis, |inner| self.lock.release(&inside(hold), inner))
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.lock.late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

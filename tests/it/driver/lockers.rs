@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift::lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released,
+};
 use lockshift::wire::{Command, Expiry, Key, Only, Set, Transcript, Turn};
 
 /// Two steps where others need one: SETNX, then EXPIRE. It cannot be extended.
@@ -36,6 +38,10 @@ impl Locker for SetnxExpire {
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if redis.del(&self.0)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
@@ -96,6 +102,10 @@ impl Locker for Watched {
         Ok(if freed { Released::Freed } else { Released::Lost })
     }
 
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
+    }
+
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
         Ok(Extended::Unsupported)
     }
@@ -142,6 +152,10 @@ impl Locker for Restamped {
             return Ok(Released::Lost);
         }
         Ok(if redis.del(&self.0)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

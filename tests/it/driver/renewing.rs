@@ -16,6 +16,7 @@ in_both_worlds! {
     nothing_is_sent_after_the_release,
     nothing_is_sent_after_a_drop,
     the_holder_is_told_when_somebody_takes_the_key,
+    the_holder_is_warned_before_the_lock_is_lost,
     the_holder_is_told_in_time_though_the_server_hangs,
     one_lost_reply_does_not_end_a_renewal,
     a_renewal_has_an_end_if_it_is_given_one,
@@ -98,6 +99,17 @@ fn the_holder_is_told_when_somebody_takes_the_key<W: World>() {
     pause(ms(20));
     assert_eq!(monitor.take(), [], "what is lost is not renewed");
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Lost))));
+}
+
+fn the_holder_is_warned_before_the_lock_is_lost<W: World>() {
+    let server = Server::start();
+    let world = W::open(&server, token(ms(10_000)));
+    let guard = world.win();
+
+    let remaining = world.about_to_be_lost(&guard, ms(9500));
+
+    assert_eq!(W::lost(&guard), None, "there is still time");
+    assert!(remaining.is_some_and(|remaining| !remaining.is_zero() && remaining <= ms(9500)), "{remaining:?}");
 }
 
 fn the_holder_is_told_in_time_though_the_server_hangs<W: World>() {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift::lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released,
+};
 use lockshift::modern::TokenLock;
 use lockshift::wire::{Command, Expiry, Key, Only, Reply, Set, Transcript, Turn, UnixTime};
 
@@ -65,6 +67,10 @@ impl Locker for GetSet {
 
     fn release(&self, _: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if redis.del(&self.key)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::MayFreeAnother
     }
 
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
@@ -152,6 +158,10 @@ impl Locker for Mistaken {
         }
         let freed = self.if_ours(hold, Command::new("DEL").arg(&self.key), redis)?;
         Ok(if freed || self.mistake == Mistake::SaysYes { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
