@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lockshift_lock::{Owner, Token};
 use lockshift_wire::{MonoTime, Reading, UnixTime};
@@ -14,13 +14,27 @@ pub fn reading() -> Reading {
     Reading { wall: wall(), mono: mono() }
 }
 
-/// The monotonic clock, since this process first asked. On Linux it stands still while the machine is suspended: a
-/// lease that ran out in a laptop's sleep is noticed by the server, not here.
-#[expect(clippy::disallowed_methods, reason = "this is the place")]
+/// The monotonic clock, since this process first asked. It counts the time for which the machine was suspended: a lease
+/// ends on the server meanwhile.
+///
+/// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, on Apple's systems `CLOCK_MONOTONIC`, which goes on during sleep
+/// there. Elsewhere the system's monotonic clock is compared with the wall clock at each reading, and what the wall clock
+/// is ahead by counts as suspended time; setting the wall clock forward then ends leases early.
 pub fn mono() -> MonoTime {
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    let origin = *ORIGIN.get_or_init(Instant::now);
-    MonoTime::since_origin(Instant::now().saturating_duration_since(origin))
+    static ORIGIN: OnceLock<Duration> = OnceLock::new();
+    let now = system::mono();
+    #[cfg(test)]
+    let now = now + suspension::pretended();
+    let origin = *ORIGIN.get_or_init(|| now);
+    MonoTime::since_origin(now.saturating_sub(origin))
+}
+
+/// How long a wait that is to take `left` may sleep at once. The system's timers stand still while the machine is
+/// suspended, so that a long sleep would overlook for its whole rest that a lease has ended: whoever waits for a moment
+/// of [`mono`] sleeps no longer than this at a time, and looks again.
+pub(super) fn nap(left: Duration) -> Duration {
+    const LONGEST: Duration = Duration::from_millis(500);
+    left.min(LONGEST)
 }
 
 /// The wall clock.
@@ -107,16 +121,32 @@ pub fn jitter(most: Duration) -> Duration {
     most.mul_f64(fastrand::f64())
 }
 
-/// Blocks the thread that long.
+/// Blocks the thread that long, at most half a second longer if the machine is suspended meanwhile.
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn sleep(pause: Duration) {
-    std::thread::sleep(pause);
+    let until = mono().saturating_add(pause);
+    let mut left = pause;
+    loop {
+        std::thread::sleep(nap(left));
+        left = until.saturating_since(mono());
+        if left.is_zero() {
+            return;
+        }
+    }
 }
 
-/// Suspends the task that long.
+/// Suspends the task that long, at most half a second longer if the machine is suspended meanwhile.
 #[cfg(feature = "tokio")]
 pub async fn sleep_async(pause: Duration) {
-    tokio::time::sleep(pause).await;
+    let until = mono().saturating_add(pause);
+    let mut left = pause;
+    loop {
+        tokio::time::sleep(nap(left)).await;
+        left = until.saturating_since(mono());
+        if left.is_zero() {
+            return;
+        }
+    }
 }
 
 /// What comes of this, unless it takes longer.
@@ -125,11 +155,128 @@ pub(super) async fn within<T>(patience: Duration, work: impl Future<Output = T>)
     tokio::time::timeout(patience, work).await.ok()
 }
 
+/// Clocks that count suspended time.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "openbsd", target_vendor = "apple"))]
+mod system {
+    use std::time::Duration;
+
+    use rustix::time::{ClockId, clock_gettime};
+
+    #[cfg(not(target_vendor = "apple"))]
+    const CLOCK: ClockId = ClockId::Boottime;
+    #[cfg(target_vendor = "apple")]
+    const CLOCK: ClockId = ClockId::Monotonic;
+
+    /// The time since the machine was started.
+    pub(super) fn mono() -> Duration {
+        // A time since the start is not negative.
+        Duration::try_from(clock_gettime(CLOCK)).unwrap_or_default()
+    }
+}
+
+/// The standard library's clock, compared with the wall clock.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "openbsd", target_vendor = "apple")))]
+mod system {
+    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::time::{Duration, Instant};
+
+    use super::suspension::CrossCheck;
+
+    /// The time since this was first called.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(super) fn mono() -> Duration {
+        static CHECK: OnceLock<(Instant, Mutex<CrossCheck>)> = OnceLock::new();
+        let (origin, check) = CHECK.get_or_init(|| (Instant::now(), Mutex::new(CrossCheck::new(super::wall()))));
+        let mut check = check.lock().unwrap_or_else(PoisonError::into_inner);
+        check.read(origin.elapsed(), super::wall())
+    }
+}
+
+/// Suspended time, where the system's monotonic clock does not count it, or a test pretends it.
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_os = "openbsd", target_vendor = "apple"))))]
+mod suspension {
+    use std::time::Duration;
+
+    use lockshift_wire::UnixTime;
+
+    /// A monotonic clock that is corrected by what the wall clock has gained on it between two readings.
+    #[derive(Debug)]
+    pub(super) struct CrossCheck {
+        mono: Duration,
+        wall: UnixTime,
+        suspended: Duration,
+    }
+
+    impl CrossCheck {
+        /// The monotonic clock begins at zero now.
+        pub(super) fn new(wall: UnixTime) -> Self {
+            Self { mono: Duration::ZERO, wall, suspended: Duration::ZERO }
+        }
+
+        /// What the corrected clock says at this reading of both. A wall clock that is disciplined gains less than a
+        /// thousandth, which is not counted.
+        pub(super) fn read(&mut self, mono: Duration, wall: UnixTime) -> Duration {
+            let elapsed = mono.saturating_sub(self.mono);
+            let gained = wall.saturating_since(self.wall).saturating_sub(elapsed);
+            if gained > Duration::from_millis(100) + elapsed / 1000 {
+                self.suspended += gained;
+            }
+            (self.mono, self.wall) = (mono, wall);
+            mono + self.suspended
+        }
+    }
+
+    #[cfg(test)]
+    static PRETENDED_MS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+    /// For how long this process pretends that the machine was suspended.
+    #[cfg(test)]
+    pub(super) fn pretended() -> Duration {
+        Duration::from_millis(PRETENDED_MS.load(std::sync::atomic::Ordering::SeqCst))
+    }
+
+    /// Moves the clock on, as a suspend of the machine does, and leaves the system's timers where they are.
+    #[cfg(test)]
+    pub(in super::super) fn pretend(length_ms: u64) {
+        PRETENDED_MS.fetch_add(length_ms, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+pub(super) use suspension::pretend as pretend_suspended_for_ms;
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::suspension::CrossCheck;
     use super::*;
+
+    /// Linux says in `/proc/uptime` for how long the machine has been up, suspended time included.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_monotonic_clock_is_the_uptime_of_the_machine() {
+        let uptime = || -> f64 {
+            let text = std::fs::read_to_string("/proc/uptime").unwrap();
+            text.split(' ').next().unwrap().parse().unwrap()
+        };
+        let before = uptime();
+        let mono = system::mono().as_secs_f64();
+        let after = uptime();
+        // The file has hundredths of a second.
+        assert!((before - 0.02..=after + 0.02).contains(&mono), "{before} <= {mono} <= {after}");
+    }
+
+    #[test]
+    fn what_the_wall_clock_gains_counts_as_suspended_time() {
+        let (mono, wall) = (Duration::from_millis, |ms: i64| UnixTime::from_nanos(ms * 1_000_000));
+        let mut check = CrossCheck::new(wall(5000));
+        assert_eq!(check.read(mono(1000), wall(6000)), mono(1000));
+        assert_eq!(check.read(mono(2000), wall(7050)), mono(2000), "disciplined");
+        assert_eq!(check.read(mono(3000), wall(68_050)), mono(63_000), "a minute of sleep");
+        assert_eq!(check.read(mono(4000), wall(9050)), mono(64_000), "set back, which suspends nothing");
+        assert_eq!(check.read(mono(5000), wall(20_050)), mono(75_000), "ten seconds of sleep");
+    }
 
     #[test]
     fn all_owners_of_a_process_are_of_one_instance() {

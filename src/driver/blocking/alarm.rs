@@ -28,7 +28,7 @@ impl Alarm {
             if *rung || left.is_zero() {
                 return *rung;
             }
-            rung = self.changed.wait_timeout(rung, left).unwrap_or_else(PoisonError::into_inner).0;
+            rung = self.changed.wait_timeout(rung, host::nap(left)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

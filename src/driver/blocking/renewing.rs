@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use super::carrier::Carrier;
 use super::held_lock::HeldLock;
@@ -38,9 +39,38 @@ impl Renewing {
 fn renew<C: Carrier + 'static>(tenancy: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
     while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {
-        if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+        if is_stopped_within(pause, stopped) {
             return;
         }
         course.note(tenancy.key(), &tenancy.extend());
     }
+}
+
+fn is_stopped_within(pause: Duration, stopped: &Receiver<()>) -> bool {
+    let until = host::mono().saturating_add(pause);
+    let mut left = pause;
+    loop {
+        if stopped.recv_timeout(host::nap(left)) != Err(RecvTimeoutError::Timeout) {
+            return true;
+        }
+        left = until.saturating_since(host::mono());
+        if left.is_zero() {
+            return false;
+        }
+    }
+}
+
+#[test]
+fn a_pause_ends_soon_after_the_machine_resumes() {
+    let (_stop, stopped) = channel();
+    let (told, tells) = channel();
+    std::thread::spawn(move || told.send(is_stopped_within(Duration::from_secs(3600), &stopped)));
+    host::pretend_suspended_for_ms(7_200_000);
+    // Whether the pause had begun before or not: then it goes on, and the next suspend ends it.
+    let ended = (0..20).find_map(|_| {
+        let ended = tells.recv_timeout(Duration::from_secs(1)).ok();
+        host::pretend_suspended_for_ms(7_200_000);
+        ended
+    });
+    assert_eq!(ended, Some(false));
 }
