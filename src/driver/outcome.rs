@@ -25,6 +25,15 @@ pub enum Attempt<G> {
 }
 
 impl<G> Attempt<G> {
+    /// Whether a waiter that was woken for a release has made use of it: it holds the lock, or another client does. If
+    /// not, the lock may be free, and the wake-up goes to the next waiter.
+    pub(super) fn uses_the_wake_up(&self) -> bool {
+        match self {
+            Self::Won(_) | Self::Held(_) => true,
+            Self::TooLate | Self::Unknown(_) => false,
+        }
+    }
+
     /// Somebody has it; unless so few of several servers can be used that nobody could, which is the servers' fault.
     pub(super) fn refused(key: &Key, held: Held) -> Result<Self, Error> {
         if held.reason == Refusal::NoMajority && held.votes.usable() < held.votes.needed() {

@@ -1,10 +1,26 @@
 //! What goes over a connection that is subscribed: what is asked, and what comes in, in RESP2 as arrays, in RESP3 as
 //! pushes.
 
+use std::time::Duration;
+
 use lockshift_lock::ReleaseChannel;
-use redis::{Cmd, PushKind, Value, cmd};
+use redis::io::tcp::socket2::TcpKeepalive;
+use redis::{Cmd, ConnectionInfo, PushKind, Value, cmd};
 
 use super::waiters::Change;
+
+/// After this long without a word from the server it is asked for one: a peer that is gone says nothing, and neither does
+/// a proxy on the way that has lost it.
+pub(super) const QUIET: Duration = Duration::from_secs(5);
+
+/// How long connecting, and the reply to a PING, may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same server, over a connection that the kernel probes while nothing is said.
+pub(super) fn kept_alive(info: &ConnectionInfo) -> ConnectionInfo {
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
+    info.clone().set_tcp_settings(info.tcp_settings().clone().set_keepalive(keepalive))
+}
 
 /// Something that came in.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,6 +31,8 @@ pub(super) enum Heard {
     Done,
     /// The oldest command that was not answered is refused.
     Refused(String),
+    /// The reply to a PING, with its argument.
+    Pong(Vec<u8>),
     /// The connection broke.
     Broken,
     /// Something that is not for us.
@@ -31,9 +49,14 @@ impl Heard {
                 match items.next() {
                     Some(Value::BulkString(kind)) if kind == b"message" => message(false, items),
                     Some(Value::BulkString(kind)) if kind == b"smessage" => message(true, items),
+                    Some(Value::BulkString(kind)) if kind == b"pong" => match items.next() {
+                        Some(Value::BulkString(argument)) => Self::Pong(argument),
+                        _ => Self::Nothing,
+                    },
                     Some(_) | None => Self::Done,
                 }
             }
+            Value::BulkString(argument) => Self::Pong(argument),
             Value::ServerError(error) => Self::Refused(error.to_string()),
             _ => Self::Nothing,
         }
@@ -82,6 +105,8 @@ fn both_protocols_say_the_same() {
     assert_eq!([array("smessage"), push(PushKind::SMessage)], [message(true), message(true)]);
     assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Heard::Done, Heard::Done]);
     assert_eq!([array("sunsubscribe"), push(PushKind::SUnsubscribe)], [Heard::Done, Heard::Done]);
+    let pong = [Value::Array(vec![bulk("pong"), bulk("1")]), bulk("1")].map(Heard::in_value);
+    assert_eq!(pong, [Heard::Pong(b"1".to_vec()), Heard::Pong(b"1".to_vec())]);
     assert_eq!(push(PushKind::Disconnection), Heard::Broken);
     assert_eq!(push(PushKind::Invalidate), Heard::Nothing);
 }

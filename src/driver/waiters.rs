@@ -76,6 +76,11 @@ impl<A> Book<A> {
         self.subscription(bell) == Some(Subscription::Confirmed)
     }
 
+    /// How many wait on this channel, if a release there would wake them.
+    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
+        self.is_confirmed(bell).then(|| self.channels[bell].waiting.len())
+    }
+
     /// Whether somebody has to tell the server.
     pub(super) fn is_wanted(&self, bell: &ReleaseChannel) -> bool {
         self.subscription(bell) == Some(Subscription::Wanted)
@@ -130,12 +135,13 @@ impl<A: Alarm> Book<A> {
         number
     }
 
-    /// Somebody stops waiting. If it was woken and has `not_tried`, the next one is woken in its place.
-    pub(super) fn leave(&mut self, bell: &ReleaseChannel, number: u64, not_tried: bool, now: MonoTime) {
+    /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
+    /// woken in its place.
+    pub(super) fn leave(&mut self, bell: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
         let Some(channel) = self.channels.get_mut(bell) else { return };
         let Some(index) = channel.waiting.iter().position(|waiter| waiter.number == number) else { return };
         let gone = channel.waiting.remove(index).expect("it was just found there");
-        if not_tried || gone.alarm.is_rung() {
+        if passes_on || gone.alarm.is_rung() {
             channel.wake_one();
         }
         if channel.waiting.is_empty() {

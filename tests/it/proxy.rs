@@ -62,6 +62,7 @@ struct Plan {
     strike: Option<(usize, Strike)>,
     struck: Option<Instant>,
     messages: Vec<Vec<u8>>,
+    held_back: bool,
     closed: bool,
 }
 
@@ -126,6 +127,16 @@ impl Proxy {
         lock(&self.plan).struck
     }
 
+    /// Holds back everything from now on, both ways, and closes nothing: what a peer does that has vanished.
+    pub(crate) fn hold_back(&self) {
+        lock(&self.plan).held_back = true;
+    }
+
+    /// Lets everything through again, also what was held back.
+    pub(crate) fn let_through(&self) {
+        lock(&self.plan).held_back = false;
+    }
+
     /// Strikes no more; whether what was planned is still to come.
     pub(crate) fn spare(&self) -> bool {
         lock(&self.plan).strike.take().is_some()
@@ -167,7 +178,7 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     let there = (clone(client), clone(server), Arc::clone(plan), Arc::clone(&at_reply));
     thread::spawn(move || {
         let (mut client, mut server, plan, at_reply) = there;
-        carry(&mut client, &mut server, |message| {
+        carry(&mut client, &mut server, &plan, |message| {
             // Out of the plan's lock first: what is done at a message may take its time.
             let strike = lock(&plan).next(message);
             let (message, reply) = strike.map_or((Passage::All, Passage::All), passages);
@@ -175,9 +186,9 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
             message
         });
     });
-    let mut back = (clone(client), clone(server));
+    let mut back = (clone(client), clone(server), Arc::clone(plan));
     thread::spawn(move || {
-        carry(&mut back.1, &mut back.0, |_| std::mem::replace(&mut *lock(&at_reply), Passage::All));
+        carry(&mut back.1, &mut back.0, &back.2, |_| std::mem::replace(&mut *lock(&at_reply), Passage::All));
     });
 }
 
@@ -213,11 +224,14 @@ fn passages(strike: Strike) -> (Passage, Passage) {
     }
 }
 
-fn carry(from: &mut TcpStream, to: &mut TcpStream, passage: impl Fn(&[u8]) -> Passage) {
+fn carry(from: &mut TcpStream, to: &mut TcpStream, plan: &Mutex<Plan>, passage: impl Fn(&[u8]) -> Passage) {
     let mut buffer = [0; 1 << 16];
     let mut hangs = false;
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let message = &buffer[..length];
+        while lock(plan).held_back {
+            pause(Duration::from_millis(2));
+        }
         if hangs {
             continue;
         }

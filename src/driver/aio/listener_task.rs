@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lockshift_lock::{ReleaseChannel, Token};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, RedisResult};
+use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, RedisResult, cmd};
 use tokio::select;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::alarm::Alarm;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, command};
+use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
 use crate::driver::waiters::{Book, Change};
 
 /// The longest pause before connecting anew.
@@ -52,6 +52,10 @@ impl ListenerShared {
         self.inside().book.is_confirmed(bell)
     }
 
+    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
+        self.inside().book.waiters(bell)
+    }
+
     /// Somebody begins to wait; if nobody listens yet, somebody will.
     pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
         let number = self.inside().book.enter(bell, name, alarm);
@@ -69,15 +73,18 @@ impl ListenerShared {
         }
     }
 
-    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, not_tried: bool) {
-        self.inside().book.leave(bell, number, not_tried, host::mono());
+    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, passes_on: bool) {
+        self.inside().book.leave(bell, number, passes_on, host::mono());
     }
 
     async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>)> {
-        let info = self.client.get_connection_info().clone();
+        let info = kept_alive(self.client.get_connection_info());
         let resp3 = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         let (pushes, heard) = unbounded_channel();
-        let config = AsyncConnectionConfig::new().set_push_sender(pushes);
+        let config = AsyncConnectionConfig::new()
+            .set_push_sender(pushes)
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
         let client = Client::open(info.set_redis_settings(resp3))?;
         Ok((client.get_multiplexed_async_connection_with_config(&config).await?, heard))
     }
@@ -88,16 +95,26 @@ impl ListenerShared {
         mut connection: MultiplexedConnection,
         mut pushes: UnboundedReceiver<PushInfo>,
     ) -> RedisResult<()> {
+        let mut heard_at = host::mono();
         loop {
             let due = self.inside().book.due(host::mono());
             for change in due {
                 self.ask(&change, &mut connection).await?;
+                heard_at = host::mono();
+            }
+            if host::mono().saturating_since(heard_at) >= QUIET {
+                self.commands.fetch_add(1, Ordering::Relaxed);
+                connection.send_packed_command(&cmd("PING")).await?;
+                heard_at = host::mono();
             }
             select! {
                 push = pushes.recv() => match push.map(|push| Heard::in_push(&push.kind, push.data)) {
-                    Some(Heard::Message(bell, text)) => self.inside().book.heard(&bell, &text),
+                    Some(Heard::Message(bell, text)) => {
+                        heard_at = host::mono();
+                        self.inside().book.heard(&bell, &text);
+                    }
                     Some(Heard::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
-                    Some(Heard::Done | Heard::Refused(_) | Heard::Nothing) => {}
+                    Some(Heard::Done | Heard::Refused(_) | Heard::Pong(_) | Heard::Nothing) => {}
                 },
                 () = self.wanted.notified() => {}
                 () = host::sleep_async(LOOK) => {

@@ -41,7 +41,7 @@ impl ReleaseListener {
         Self(Arc::new(ListenerShared::new(client)))
     }
 
-    /// How many commands have been sent for listening: SUBSCRIBE and UNSUBSCRIBE.
+    /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE and PING.
     pub fn commands(&self) -> u64 {
         self.0.commands()
     }
@@ -75,9 +75,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether a release would be heard.
-    pub(super) fn hears(&self) -> bool {
-        self.hall.hears(&self.bell)
+    /// How many wait in the same place, this one included, if a release would wake them.
+    pub(super) fn waiters(&self) -> Option<usize> {
+        self.hall.waiters(&self.bell)
     }
 
     /// A try begins: it answers every call until now.
@@ -86,9 +86,10 @@ impl Place {
         self.alarm.silence();
     }
 
-    /// The try has come to its end, whichever.
-    pub(super) fn end_try(&mut self) {
-        self.is_called = false;
+    /// The try has ended, and whether it has made use of the calls that it answered. If not, the next one is called
+    /// when this place is left.
+    pub(super) fn end_try(&mut self, used: bool) {
+        self.is_called = !used;
     }
 
     /// Waits for a call, but not longer than that.

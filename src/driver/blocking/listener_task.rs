@@ -1,23 +1,24 @@
 //! The thread that listens, and what it shares with those who wait.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
 use lockshift_lock::{ReleaseChannel, Token};
-use redis::io::tcp::socket2::TcpKeepalive;
 use redis::{Client, Connection, ConnectionLike, RedisResult, cmd};
 
 use super::alarm::Alarm;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, command};
+use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
 use crate::driver::waiters::{Book, Change};
 
-/// How long connecting, and a knock on the door, may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The arguments of the two PINGs.
+const FIRST_PING: &[u8] = b"1";
+const SECOND_PING: &[u8] = b"2";
 
 /// The longest pause before connecting anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -69,6 +70,10 @@ impl ListenerShared {
         self.inside().book.is_confirmed(bell)
     }
 
+    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
+        self.inside().book.waiters(bell)
+    }
+
     /// Somebody begins to wait; if nobody listens yet, somebody will.
     pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
         let mut inside = self.inside();
@@ -88,8 +93,8 @@ impl ListenerShared {
         number
     }
 
-    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, not_tried: bool) {
-        self.inside().book.leave(bell, number, not_tried, host::mono());
+    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, passes_on: bool) {
+        self.inside().book.leave(bell, number, passes_on, host::mono());
     }
 
     /// Ends the thread.
@@ -168,20 +173,18 @@ impl ListenerShared {
     }
 
     fn connect(&self) -> RedisResult<Connection> {
-        let info = self.client.get_connection_info();
-        // A peer that vanishes without a word is noticed by the kernel: nothing else ends a read that waits for ever.
-        let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
-        let tcp = info.tcp_settings().clone().set_keepalive(keepalive);
-        Client::open(info.clone().set_tcp_settings(tcp))?.get_connection_with_timeout(PATIENCE)
+        let client = Client::open(kept_alive(self.client.get_connection_info()))?;
+        let connection = client.get_connection_with_timeout(PATIENCE)?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        Ok(connection)
     }
 
     /// Listens on this connection until it breaks, or nobody is there any more.
     fn serve(&self, mut connection: Connection) -> RedisResult<()> {
-        connection.set_read_timeout(None)?;
         let mut asked = VecDeque::new();
         self.ask(Change::Listen(self.door.clone()), &mut connection, &mut asked)?;
         loop {
-            let heard = Heard::in_value(connection.recv_response()?);
+            let heard = self.hear(&mut connection)?;
             if let Heard::Refused(text) = &heard {
                 log::warn!(target: LISTEN, "a subscription is refused, so waiting means polling: {text}");
             }
@@ -189,6 +192,29 @@ impl ListenerShared {
             for change in due {
                 self.ask(change, &mut connection, &mut asked)?;
             }
+        }
+    }
+
+    /// What comes in next. A server that is quiet for long is asked for a word, and given up if it says none.
+    ///
+    /// The `redis` crate takes whatever comes in after a read that timed out for a late reply, and drops it. So two PINGs
+    /// are sent, of which it drops the first; if that one comes all the same, something else was dropped in its place,
+    /// and the connection is of no use any more.
+    fn hear(&self, connection: &mut Connection) -> RedisResult<Heard> {
+        connection.set_read_timeout(Some(QUIET))?;
+        match connection.recv_response() {
+            Err(error) if error.is_timeout() => {}
+            received => return received.map(Heard::in_value),
+        }
+        for argument in [FIRST_PING, SECOND_PING] {
+            connection.send_packed_command(&cmd("PING").arg(argument).get_packed_command())?;
+            self.commands.fetch_add(1, Ordering::Relaxed);
+        }
+        connection.set_read_timeout(Some(PATIENCE))?;
+        match Heard::in_value(connection.recv_response()?) {
+            Heard::Pong(argument) if argument == SECOND_PING => Ok(Heard::Nothing),
+            // Also a message that came before both replies, as they may be dropped in its place or not.
+            _ => Err(io::Error::other("a message may have been missed while the server was quiet").into()),
         }
     }
 
@@ -207,7 +233,7 @@ impl ListenerShared {
                 Some(Change::Listen(bell)) => inside.book.refused(&bell),
                 Some(Change::Leave(_)) | None => {}
             },
-            Heard::Broken | Heard::Nothing => {}
+            Heard::Pong(_) | Heard::Broken | Heard::Nothing => {}
         }
         if inside.is_closed {
             inside.thread = Thread::Gone;

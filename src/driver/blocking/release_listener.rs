@@ -55,7 +55,7 @@ impl ReleaseListener {
         Ok(Self(Arc::new(Handle(Arc::new(ListenerShared::new(client)?)))))
     }
 
-    /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE and the knocks on the own door.
+    /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE, PING and the knocks on the own door.
     pub fn commands(&self) -> u64 {
         self.0.0.commands()
     }
@@ -89,9 +89,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether a release would be heard.
-    pub(super) fn hears(&self) -> bool {
-        self.bells.hears(&self.bell)
+    /// How many wait in the same place, this one included, if a release would wake them.
+    pub(super) fn waiters(&self) -> Option<usize> {
+        self.bells.0.0.waiters(&self.bell)
     }
 
     /// A try begins: it answers every call until now.
@@ -100,9 +100,10 @@ impl Place {
         self.alarm.silence();
     }
 
-    /// The try has come to its end, whichever.
-    pub(super) fn end_try(&mut self) {
-        self.is_called = false;
+    /// The try has ended, and whether it has made use of the calls that it answered. If not, the next one is called
+    /// when this place is left.
+    pub(super) fn end_try(&mut self, used: bool) {
+        self.is_called = !used;
     }
 
     /// Waits for a call, but not longer than that.

@@ -1,24 +1,28 @@
 //! Waiting for the message that a release is: who is woken, who is not, and that nobody sleeps through it.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::channel;
-use std::thread::scope;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, scope};
 
-use lockshift::driver::{Answer, Attempt, Wait};
+use lockshift::driver::{Answer, Attempt, Error, Wait};
 use lockshift::lock::Released;
 use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
 
+use super::losing_replies::{Break, Plan};
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
 use crate::monitor::{Line, Monitor, Source};
 use crate::patience::{PATIENCE, pause, until};
+use crate::proxy::Proxy;
 use crate::server::Server;
 
 in_both_worlds! {
     a_release_wakes_who_waits,
     a_release_is_heard_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
-    all_tries_of_one_wait_are_those_of_one_owner,
+    a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
+    a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
+    each_attempt_of_a_wait_has_a_token_of_its_own,
     who_hears_wins_when_the_lease_of_a_dead_holder_is_over,
     who_hears_nothing_any_more_is_woken_and_listens_anew,
     who_may_not_listen_polls,
@@ -118,17 +122,78 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
     });
 }
 
-fn all_tries_of_one_wait_are_those_of_one_owner<W: World>() {
+/// A world, and what its wait ended with.
+type Ended<W> = (W, Result<Attempt<<W as World>::Guard>, Error>);
+
+/// Waits in a thread of its own, which nobody joins: a test that fails does not wait for it.
+fn wait_for_it<W: World + 'static>(world: W) -> Receiver<Ended<W>> {
+    let (ended, ends) = channel();
+    thread::spawn(move || {
+        let attempt = world.acquire(&Wait::notified());
+        ended.send((world, attempt))
+    });
+    ends
+}
+
+fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>() {
+    let server = Server::start();
+    let bells = W::bells(&server);
+    let plan = Plan::default();
+    let [alice, carol] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let bob = W::open_lossy(&server, announced(), plan.clone()).hearing(&bells);
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let bob = wait_for_it(bob);
+    until_quiet(&server, &mut monitor);
+    let carol = wait_for_it(carol);
+    until_quiet(&server, &mut monitor);
+
+    plan.set(Break::Lost("SET"));
+    plan.set(Break::Lost("EVALSHA"));
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+
+    let (_bob, unknown) = bob.recv_timeout(PATIENCE).unwrap();
+    assert!(matches!(unknown, Ok(Attempt::Unknown(_))), "{unknown:?}");
+    let (_carol, won) = carol.recv_timeout(PATIENCE).expect("the key is free, and somebody has to tell Carol");
+    assert!(matches!(won, Ok(Attempt::Won(_))), "{won:?}");
+}
+
+fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static>() {
+    let server = Server::start();
+    let proxy = Proxy::before(&server);
+    let bells = W::listener(proxy.client());
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let bob = wait_for_it(bob);
+    until_quiet(&server, &mut monitor);
+
+    proxy.hold_back();
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+    let (bob, won) = bob.recv_timeout(PATIENCE).expect("who hears nothing polls");
+    let Ok(Attempt::Won(guard)) = won else { panic!("nobody else wants it: {won:?}") };
+
+    proxy.let_through();
+    let alice = wait_for_it(alice);
+    until("Alice listens and polls no more", || {
+        monitor.skip();
+        pause(ms(1500));
+        (count(&monitor.take(), "SET") == 0).then_some(())
+    });
+    assert!(matches!(bob.release(guard), Ok(Answer::Known(Released::Freed))));
+    let (_alice, won) = alice.recv_timeout(PATIENCE).unwrap();
+    assert!(matches!(won, Ok(Attempt::Won(_))), "{won:?}");
+}
+
+/// A command of one attempt that arrives late must not delete what the next one has won.
+fn each_attempt_of_a_wait_has_a_token_of_its_own<W: World>() {
     let server = Server::start();
     cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
     let world = W::open(&server, token(AN_HOUR));
     let mut monitor = Monitor::on(&server);
-    for _ in 0..2 {
-        assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(3)), Ok(Attempt::Held(_))));
-    }
-    let tokens: Vec<_> = monitor.take().into_iter().map(|line| line.words[2].clone()).collect();
-    let [first, second] = [&tokens[..3], &tokens[3..]].map(|tries| tries.iter().collect::<BTreeSet<_>>());
-    assert_eq!((first.len(), second.len(), first == second), (1, 1, false));
+    assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(5)), Ok(Attempt::Held(_))));
+    let tokens: BTreeSet<_> = monitor.take().into_iter().map(|line| line.words[2].clone()).collect();
+    assert_eq!(tokens.len(), 5);
 }
 
 fn who_hears_wins_when_the_lease_of_a_dead_holder_is_over<W: World>() {

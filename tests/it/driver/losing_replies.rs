@@ -1,10 +1,12 @@
 //! Lost replies: a connection that breaks where the test says, and what the drivers make of it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use lockshift::driver::{Answer, Attempt, ErrorKind};
 use lockshift::lock::Released;
+use lockshift::modern::Publish;
 use lockshift::wire::Key;
 use redis::{ConnectionLike, RedisResult, Value};
 
@@ -21,15 +23,17 @@ pub(super) enum Break {
     Reply(&'static str),
     /// At this command, which never leaves.
     Command(&'static str),
+    /// At this command, which never arrives, and the client cannot know it.
+    Lost(&'static str),
 }
 
-/// Where a connection breaks next; once for every time it is set.
+/// Where a connection breaks next, in this order; once for every time it is set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan(Arc<Mutex<Option<Break>>>);
+pub(super) struct Plan(Arc<Mutex<VecDeque<Break>>>);
 
 impl Plan {
     pub(super) fn set(&self, next: Break) {
-        *self.0.lock().unwrap() = Some(next);
+        self.0.lock().unwrap().push_back(next);
     }
 
     /// Whether every connection that this was given to is gone.
@@ -41,10 +45,9 @@ impl Plan {
     /// Whether the connection is to break at this command, as it is packed for the wire, and how.
     fn meets(&self, packed: &[u8]) -> Option<Break> {
         let name = packed.split(|byte| *byte == b'\n').nth(2)?.strip_suffix(b"\r")?;
-        let mut next = self.0.lock().unwrap();
-        next.take_if(|next| match next {
-            Break::Reply(command) | Break::Command(command) => name == command.as_bytes(),
-        })
+        let mut breaks = self.0.lock().unwrap();
+        let (Break::Reply(command) | Break::Command(command) | Break::Lost(command)) = breaks.front()?;
+        if name == command.as_bytes() { breaks.pop_front() } else { None }
     }
 }
 
@@ -74,6 +77,7 @@ impl<C: ConnectionLike> ConnectionLike for Lossy<C> {
         match self.plan.meets(packed) {
             None => self.inner.req_packed_command(packed),
             Some(Break::Command(_)) => refused(),
+            Some(Break::Lost(_)) => broken(),
             Some(Break::Reply(_)) => self.inner.req_packed_command(packed).and_then(|_| broken()),
         }
     }
@@ -108,6 +112,7 @@ mod tasks_connection {
                 match self.plan.meets(&cmd.get_packed_command()) {
                     None => self.inner.req_packed_command(cmd).await,
                     Some(Break::Command(_)) => refused(),
+                    Some(Break::Lost(_)) => broken(),
                     Some(Break::Reply(_)) => self.inner.req_packed_command(cmd).await.and_then(|_| broken()),
                 }
             })
@@ -125,6 +130,7 @@ mod tasks_connection {
 
 in_both_worlds! {
     a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind,
+    a_disclaim_that_frees_the_lock_is_announced,
     a_try_that_never_left_is_an_error_and_nothing_happened,
     a_lost_reply_to_a_question_is_an_error,
     a_lost_reply_after_a_step_that_won_is_unknown,
@@ -146,6 +152,17 @@ fn a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind<W: World>() {
     );
     assert_eq!(server.connect().req_command(&redis::cmd("EXISTS").arg("k").to_owned()), Ok(Value::Int(0)));
     assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))));
+}
+
+fn a_disclaim_that_frees_the_lock_is_announced<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR).announced(Publish::Everywhere), plan.clone());
+    let mut monitor = Monitor::on(&server);
+    plan.set(Break::Reply("SET"));
+    assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))));
+    let published = monitor.take().into_iter().filter(|line| line.words[0].eq_ignore_ascii_case(b"PUBLISH")).count();
+    assert_eq!(published, 1, "it may have been seen by those who wait");
 }
 
 fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {

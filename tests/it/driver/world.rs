@@ -8,6 +8,7 @@ use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Tally, 
 use lockshift::lock::{Extended, Lease, Locker, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
+use redis::Client;
 
 use super::losing_replies::{Lossy, Plan};
 use crate::server::Server;
@@ -25,8 +26,8 @@ pub(super) trait World: Send + Sized {
     /// ever.
     fn open_lossy(server: &Server, locker: impl Locker + 'static, plan: Plan) -> Self;
 
-    /// Ears on `server`.
-    fn bells(server: &Server) -> Self::ReleaseListener;
+    /// A listener over a connection of this client.
+    fn listener(client: Client) -> Self::ReleaseListener;
     /// The same lock, with these ears.
     fn hearing(self, bells: &Self::ReleaseListener) -> Self;
     /// The same lock, with these counters.
@@ -50,6 +51,12 @@ pub(super) trait World: Send + Sized {
     fn lost(guard: &Self::Guard) -> Option<Loss>;
     fn left(guard: &Self::Guard) -> Duration;
     fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss>;
+    fn about_to_be_lost(&self, guard: &Self::Guard, margin: Duration) -> Option<Duration>;
+
+    /// A listener on `server`.
+    fn bells(server: &Server) -> Self::ReleaseListener {
+        Self::listener(server.client())
+    }
 
     /// A lock on `server`, over a connection of its own.
     fn open(server: &Server, locker: impl Locker + 'static) -> Self {
@@ -95,8 +102,8 @@ impl World for Threads {
         Self(blocking::Lock::new(Lossy::new(server.connect(), plan), locker))
     }
 
-    fn bells(server: &Server) -> Self::ReleaseListener {
-        blocking::ReleaseListener::new(server.client()).unwrap()
+    fn listener(client: Client) -> Self::ReleaseListener {
+        blocking::ReleaseListener::new(client).unwrap()
     }
 
     fn hearing(self, bells: &Self::ReleaseListener) -> Self {
@@ -162,6 +169,10 @@ impl World for Threads {
     fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
         guard.watch().wait()
     }
+
+    fn about_to_be_lost(&self, guard: &Self::Guard, margin: Duration) -> Option<Duration> {
+        guard.watch().about_to_be_lost(margin)
+    }
 }
 
 #[cfg(feature = "tokio")]
@@ -212,8 +223,8 @@ mod tasks {
             Self { lock: aio::Lock::on_own_connection(Lossy::new(connection, plan), locker), runtime }
         }
 
-        fn bells(server: &Server) -> Self::ReleaseListener {
-            aio::ReleaseListener::new(server.client())
+        fn listener(client: Client) -> Self::ReleaseListener {
+            aio::ReleaseListener::new(client)
         }
 
         fn hearing(self, bells: &Self::ReleaseListener) -> Self {
@@ -289,6 +300,10 @@ mod tasks {
 
         fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
             self.runtime.block_on(guard.watch().wait())
+        }
+
+        fn about_to_be_lost(&self, guard: &Self::Guard, margin: Duration) -> Option<Duration> {
+            self.runtime.block_on(guard.watch().about_to_be_lost(margin))
         }
     }
 }
