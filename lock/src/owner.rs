@@ -50,7 +50,7 @@ impl fmt::Debug for Token {
 /// Who asks for a lock. Each protocol writes the part that its format knows: a token, a process and thread, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
-    /// Fresh for every acquisition; all tries of one wait are the same acquisition.
+    /// Fresh for every attempt. Only a waiter that has a place in a queue keeps its token until it wins or leaves.
     pub token: Token,
     /// The same for all acquisitions of one program: with the thread, it makes a re-entrant owner.
     pub instance: Token,

@@ -41,8 +41,13 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(1);
 /// How long nothing but errors is ridden out where no deadline is set.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(30);
 
-/// So that not all who know when a lease ends try in the same instant.
+/// When a holder dies, its waiters come back after the end of its lease, one in this time on average: those of one
+/// process know how many they are. The first comes as soon as a single waiter would.
 const SPREAD: Duration = Duration::from_millis(10);
+
+/// A lease that ends sooner than this is about to end; unless it says so again and again, as that of a key that somebody
+/// else has left without a TTL may do.
+const SOON: Duration = Duration::from_millis(10);
 
 impl Wait {
     /// Exponential backoff with full jitter: each pause is drawn between zero and a ceiling that grows from 10 ms to
@@ -92,7 +97,7 @@ impl Wait {
 
     /// The patience of somebody who begins to wait now.
     pub(crate) fn begin(&self, now: MonoTime) -> Patience<'_> {
-        Patience { wait: self, began: now, tries: 0, failing_since: None }
+        Patience { wait: self, began: now, tries: 0, soon: 0, failing_since: None }
     }
 }
 
@@ -108,17 +113,19 @@ pub(crate) struct Patience<'a> {
     wait: &'a Wait,
     began: MonoTime,
     tries: u32,
+    /// How often in a row the lease was about to end.
+    soon: u32,
     /// Since when there have been nothing but errors.
     failing_since: Option<MonoTime>,
 }
 
 impl Patience<'_> {
-    /// How long to pause after this try; `None` if there is to be no other. `hears` is whether a release would end the
-    /// pause.
+    /// How long to pause after this attempt; `None` if there is to be no other. `waiters` is how many wait on the channel
+    /// of the lock in this process, this one included, if a release would wake one of them.
     pub(super) fn after<G>(
         &mut self,
         attempt: &Result<Attempt<G>, Error>,
-        hears: bool,
+        waiters: Option<usize>,
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
@@ -128,15 +135,15 @@ impl Patience<'_> {
                 let since = *self.failing_since.get_or_insert(now);
                 let is_hopeless = self.wait.at_most.is_none() && now.saturating_since(since) >= LONGEST_OUTAGE;
                 // Nothing is heard from a server that cannot be used.
-                return if is_hopeless { None } else { self.pause(None, false, now, jitter) };
+                return if is_hopeless { None } else { self.pause(None, None, now, jitter) };
             }
             Err(_) => return None,
         };
         self.failing_since = None;
         match attempt {
             Attempt::Won(_) | Attempt::Unknown(_) => None,
-            Attempt::Held(held) => self.pause(held.retry_in, hears, now, jitter),
-            Attempt::TooLate => self.pause(None, hears, now, jitter),
+            Attempt::Held(held) => self.pause(held.retry_in, waiters, now, jitter),
+            Attempt::TooLate => self.pause(None, waiters, now, jitter),
         }
     }
 
@@ -147,7 +154,7 @@ impl Patience<'_> {
     pub(crate) fn pause(
         &mut self,
         lease_left: Option<Duration>,
-        hears: bool,
+        waiters: Option<usize>,
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
@@ -155,10 +162,25 @@ impl Patience<'_> {
         if self.wait.tries.is_some_and(|tries| self.tries >= tries) {
             return None;
         }
-        let pause = self.wait.pace.pause(self.tries, lease_left, hears, jitter);
+        let lease_left = lease_left.map(|left| self.believed(left));
+        let pause = self.wait.pace.pause(self.tries, lease_left, waiters, jitter);
         let Some(at_most) = self.wait.at_most else { return Some(pause) };
         let left = at_most.saturating_sub(now.saturating_since(self.began));
         (!left.is_zero()).then_some(pause.min(left))
+    }
+
+    /// For how long the present lease still runs, as far as that is believed: the first time as it is said, and ever
+    /// longer the more often in a row it was to end soon.
+    fn believed(&mut self, left: Duration) -> Duration {
+        if left >= SOON {
+            self.soon = 0;
+            return left;
+        }
+        self.soon = self.soon.saturating_add(1);
+        match self.soon {
+            1 => left,
+            again => left.max(BACKOFF.ceiling(again - 1)),
+        }
     }
 }
 
@@ -167,18 +189,34 @@ impl Pace {
         &self,
         tries: u32,
         lease_left: Option<Duration>,
-        hears: bool,
+        waiters: Option<usize>,
         mut jitter: impl FnMut(Duration) -> Duration,
     ) -> Duration {
         match *self {
             Self::Fixed { interval } => interval,
-            Self::Backoff { min, max, factor } => {
-                let pause = jitter(min.saturating_mul(factor.saturating_pow(tries - 1)).min(max));
+            Self::Backoff { min, .. } => {
+                let pause = jitter(self.ceiling(tries));
                 // Nobody can win before that, but the holder may release: a hint shortens a pause, it never extends one.
                 lease_left.map_or(pause, |left| pause.min(left.saturating_add(jitter(min))))
             }
-            Self::Notified if hears => lease_left.unwrap_or(LONGEST_SILENCE).saturating_add(jitter(SPREAD)),
-            Self::Notified => BACKOFF.pause(tries, lease_left, hears, jitter),
+            Self::Notified => match waiters {
+                Some(waiters) => {
+                    let left = lease_left.unwrap_or(LONGEST_SILENCE);
+                    // No wider than what is waited for anyway: a place in a queue may last for only some of it.
+                    let spread = SPREAD.saturating_mul(u32::try_from(waiters).unwrap_or(u32::MAX));
+                    left.saturating_add(jitter(spread.min(left.max(SPREAD))))
+                }
+                None => BACKOFF.pause(tries, lease_left, None, jitter),
+            },
+        }
+    }
+
+    /// The longest pause after so many attempts, where the pauses grow.
+    fn ceiling(&self, tries: u32) -> Duration {
+        match *self {
+            Self::Fixed { interval } => interval,
+            Self::Backoff { min, max, factor } => min.saturating_mul(factor.saturating_pow(tries - 1)).min(max),
+            Self::Notified => BACKOFF.ceiling(tries),
         }
     }
 }
@@ -209,7 +247,7 @@ mod tests {
         let wait = Wait::backoff();
         let mut patience = wait.begin(at(0));
         let ceilings: Vec<_> =
-            (0..8).map(|_| patience.pause(None, false, at(0), longest).unwrap().as_millis()).collect();
+            (0..8).map(|_| patience.pause(None, None, at(0), longest).unwrap().as_millis()).collect();
         assert_eq!(ceilings, [10, 20, 40, 80, 160, 320, 500, 500]);
     }
 
@@ -217,25 +255,25 @@ mod tests {
     fn a_thousand_tries_overflow_nothing() {
         let wait = Wait::backoff_between(ms(1), Duration::MAX, 10);
         let mut patience = wait.begin(at(0));
-        let last = (0..1000).map(|_| patience.pause(None, false, at(0), longest).unwrap()).last();
+        let last = (0..1000).map(|_| patience.pause(None, None, at(0), longest).unwrap()).last();
         assert_eq!(last, Some(ms(1).saturating_mul(u32::MAX)));
     }
 
     #[test]
     fn any_pause_up_to_the_ceiling_may_be_drawn() {
         let wait = Wait::backoff();
-        assert_eq!(wait.begin(at(0)).pause(None, false, at(0), |most| most / 4), Some(Duration::from_micros(2500)));
-        assert_eq!(wait.begin(at(0)).pause(None, false, at(0), |_| Duration::ZERO), Some(Duration::ZERO));
+        assert_eq!(wait.begin(at(0)).pause(None, None, at(0), |most| most / 4), Some(Duration::from_micros(2500)));
+        assert_eq!(wait.begin(at(0)).pause(None, None, at(0), |_| Duration::ZERO), Some(Duration::ZERO));
     }
 
     #[test]
     fn the_end_of_the_present_lease_shortens_a_pause_and_never_extends_it() {
         let wait = Wait::backoff_between(ms(100), ms(100), 1);
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(30)), false, at(0), |most| most * 2 / 3), Some(ms(100) * 2 / 3));
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(0)), false, at(0), |most| most / 2), Some(ms(50)));
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), false, at(0), longest), Some(ms(100)));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(30)), None, at(0), |most| most * 2 / 3), Some(ms(100) * 2 / 3));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(0)), None, at(0), |most| most / 2), Some(ms(50)));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), None, at(0), longest), Some(ms(100)));
         assert_eq!(
-            Wait::every(ms(70)).begin(at(0)).pause(Some(ms(1)), false, at(0), longest),
+            Wait::every(ms(70)).begin(at(0)).pause(Some(ms(1)), None, at(0), longest),
             Some(ms(70)),
             "fixed is fixed"
         );
@@ -245,10 +283,10 @@ mod tests {
     fn no_pause_goes_past_the_deadline_and_none_is_made_after_it() {
         let wait = Wait::every(ms(40)).for_at_most(ms(100));
         let mut patience = wait.begin(at(1000));
-        assert_eq!(patience.pause(None, false, at(1000), longest), Some(ms(40)));
-        assert_eq!(patience.pause(None, false, at(1075), longest), Some(ms(25)), "what is left");
-        assert_eq!(patience.pause(None, false, at(1100), longest), None);
-        assert_eq!(patience.pause(None, false, at(9000), longest), None);
+        assert_eq!(patience.pause(None, None, at(1000), longest), Some(ms(40)));
+        assert_eq!(patience.pause(None, None, at(1075), longest), Some(ms(25)), "what is left");
+        assert_eq!(patience.pause(None, None, at(1100), longest), None);
+        assert_eq!(patience.pause(None, None, at(9000), longest), None);
     }
 
     #[test]
@@ -259,39 +297,62 @@ mod tests {
         let denied = Err::<Attempt<()>, _>(Error::connection(&"k".into(), denied));
         let wait = Wait::every(ms(40)).for_at_most(ms(100));
         let mut patience = wait.begin(at(0));
-        assert_eq!(patience.after(&denied, false, at(0), longest), None);
+        assert_eq!(patience.after(&denied, None, at(0), longest), None);
         let reset = failed(io::ErrorKind::ConnectionReset);
-        assert_eq!(patience.after(&reset, false, at(0), longest), Some(ms(40)));
-        assert_eq!(patience.after(&reset, true, at(90), longest), Some(ms(10)), "up to the deadline");
-        assert_eq!(patience.after(&reset, false, at(100), longest), None);
+        assert_eq!(patience.after(&reset, None, at(0), longest), Some(ms(40)));
+        assert_eq!(patience.after(&reset, Some(1), at(90), longest), Some(ms(10)), "up to the deadline");
+        assert_eq!(patience.after(&reset, None, at(100), longest), None);
 
         let wait = Wait::every(ms(40));
         let mut patience = wait.begin(at(0));
         let refused = failed(io::ErrorKind::ConnectionRefused);
-        assert_eq!(patience.after(&refused, false, at(0), longest), Some(ms(40)));
-        assert_eq!(patience.after(&refused, false, at(29_999), longest), Some(ms(40)));
-        assert_eq!(patience.after::<()>(&Ok(Attempt::TooLate), false, at(29_999), longest), Some(ms(40)));
-        assert_eq!(patience.after(&refused, false, at(50_000), longest), Some(ms(40)), "it had answered meanwhile");
-        assert_eq!(patience.after(&refused, false, at(80_000), longest), None);
+        assert_eq!(patience.after(&refused, None, at(0), longest), Some(ms(40)));
+        assert_eq!(patience.after(&refused, None, at(29_999), longest), Some(ms(40)));
+        assert_eq!(patience.after::<()>(&Ok(Attempt::TooLate), None, at(29_999), longest), Some(ms(40)));
+        assert_eq!(patience.after(&refused, None, at(50_000), longest), Some(ms(40)), "it had answered meanwhile");
+        assert_eq!(patience.after(&refused, None, at(80_000), longest), None);
     }
 
     #[test]
     fn so_many_tries_and_no_more() {
         let wait = Wait::every(ms(40)).tries(3);
         let mut patience = wait.begin(at(0));
-        let pauses: Vec<_> = (0..3).map(|_| patience.pause(None, false, at(0), longest)).collect();
+        let pauses: Vec<_> = (0..3).map(|_| patience.pause(None, None, at(0), longest)).collect();
         assert_eq!(pauses, [Some(ms(40)), Some(ms(40)), None]);
-        assert_eq!(Wait::every(ms(40)).tries(0).begin(at(0)).pause(None, false, at(0), longest), None);
+        assert_eq!(Wait::every(ms(40)).tries(0).begin(at(0)).pause(None, None, at(0), longest), None);
     }
 
     #[test]
     fn who_hears_waits_for_the_release_and_no_longer_than_the_lease() {
         let wait = Wait::notified();
         let mut patience = wait.begin(at(0));
-        assert_eq!(patience.pause(Some(ms(9000)), true, at(0), longest), Some(ms(9010)), "not all at once");
-        assert_eq!(patience.pause(None, true, at(0), longest), Some(ms(1010)), "a holder may die unheard");
-        assert_eq!(patience.pause(Some(ms(9000)), false, at(0), longest), Some(ms(40)), "the third try backs off");
+        assert_eq!(patience.pause(Some(ms(9000)), Some(1), at(0), longest), Some(ms(9010)), "not all at once");
+        assert_eq!(patience.pause(None, Some(1), at(0), longest), Some(ms(1010)), "a holder may die unheard");
+        assert_eq!(patience.pause(Some(ms(9000)), None, at(0), longest), Some(ms(40)), "the third try backs off");
         let wait = Wait::notified().for_at_most(ms(100));
-        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), true, at(70), longest), Some(ms(30)));
+        assert_eq!(wait.begin(at(0)).pause(Some(ms(9000)), Some(1), at(70), longest), Some(ms(30)));
+    }
+
+    #[test]
+    fn the_waiters_of_a_dead_holder_come_back_one_after_another() {
+        let wait = Wait::notified();
+        let latest = |waiters, left| wait.begin(at(0)).pause(Some(left), Some(waiters), at(0), longest).unwrap() - left;
+        assert_eq!(latest(1, ms(9000)), ms(10));
+        assert_eq!(latest(500, ms(9000)), ms(5000), "one in 10 ms");
+        assert_eq!(latest(5000, ms(9000)), ms(9000), "never later than twice the time");
+        assert_eq!(latest(5000, ms(1)), ms(10));
+    }
+
+    #[test]
+    fn a_lease_that_is_always_about_to_end_is_not_asked_for_in_a_busy_loop() {
+        for (wait, waiters) in [(Wait::notified(), Some(1)), (Wait::notified(), None), (Wait::backoff(), None)] {
+            let mut patience = wait.begin(at(0));
+            let mut pause = || patience.pause(Some(ms(1)), waiters, at(0), longest).unwrap();
+            assert!(pause() <= ms(11), "it is believed once");
+            let later = (0..20).map(|_| pause()).last().unwrap();
+            assert!((ms(500)..=ms(510)).contains(&later), "{wait:?}: {later:?}");
+            assert!(patience.pause(Some(ms(5000)), waiters, at(0), longest).unwrap() >= ms(500));
+            assert!(patience.pause(Some(ms(1)), waiters, at(0), longest).unwrap() <= ms(11), "another lease");
+        }
     }
 }

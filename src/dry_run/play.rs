@@ -151,7 +151,7 @@ impl<'a> Play<'a> {
             let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
             Duration::from_nanos(chance.u64(0..=most))
         };
-        match asking.patience.pause(held.retry_in, false, MonoTime::since_origin(self.wire.now), jitter) {
+        match asking.patience.pause(held.retry_in, None, MonoTime::since_origin(self.wire.now), jitter) {
             None => self.give_up(who, &asking),
             Some(pause) => {
                 asking.said = Transcript::new();

@@ -1,4 +1,4 @@
-//! One acquisition under way: all its tries are those of one owner.
+//! One acquisition under way: the attempts of one wait.
 
 use lockshift_lock::{Acquired, Locker, Owner, ReleaseChannel};
 use lockshift_wire::{MonoTime, Transcript};
@@ -36,7 +36,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
         Ok(Self { session, shadow, owner, runtime, began: host::mono(), is_refused: false })
     }
 
-    /// Who asks.
+    /// The owner of the next attempt.
     pub(super) fn owner(&self) -> &Owner {
         &self.owner
     }
@@ -46,8 +46,12 @@ impl<C: Carrier + 'static> Acquisition<C> {
         self.session.locker.release_channel(&self.owner)
     }
 
-    /// Tries once, in a task of its own. If this future is dropped the try goes on to its end, and what it wins or leaves
-    /// is given back.
+    /// Tries once, in a task of its own. If this future is dropped the attempt goes on to its end, and what it wins or
+    /// leaves is released.
+    ///
+    /// Each attempt has a token of its own, so that a command of one attempt that arrives late cannot delete what the next
+    /// one has won. Only a place in a queue keeps its token from one attempt to the next, as long as each of them was
+    /// answered.
     ///
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
@@ -66,12 +70,13 @@ impl<C: Carrier + 'static> Acquisition<C> {
                 let beside = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
                 let guard = Guard::new(session, hold, beside, self.runtime.clone());
                 let attempt = self.won(guard).await;
-                return (self, Ok(attempt));
+                return (self, attempt);
             }
             Ok(Acquired::Held(held)) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
                 let attempt = Attempt::refused(session.locker.key(), held);
                 self.is_refused = attempt.is_ok();
+                let attempt = if self.has_a_place() { attempt } else { self.renew_token().and(attempt) };
                 return (self, attempt);
             }
             Err(interrupted) => interrupted,
@@ -81,20 +86,35 @@ impl<C: Carrier + 'static> Acquisition<C> {
             session.disclaim(&mut connection, &owner).await;
         }
         drop(connection);
-        (self, Unknown::or_error(session.locker.key(), interrupted).map(Attempt::Unknown))
+        let may_have_acted = interrupted.may_have_acted;
+        let attempt = Unknown::or_error(session.locker.key(), interrupted).map(Attempt::Unknown);
+        let attempt = if may_have_acted { self.renew_token().and(attempt) } else { attempt };
+        (self, attempt)
     }
 
-    async fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
+    async fn won(&mut self, guard: Guard<C>) -> Result<Attempt<Guard<C>>, Error> {
         if guard.lost().is_some() {
             self.is_refused = true;
             let key = guard.key().clone();
             log_unasked(&key, &guard.release().await);
-            return Attempt::TooLate;
+            self.renew_token()?;
+            return Ok(Attempt::TooLate);
         }
         self.is_refused = false;
         self.session.counters.note_acquired(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
-        Attempt::Won(guard)
+        Ok(Attempt::Won(guard))
+    }
+
+    fn renew_token(&mut self) -> Result<(), Error> {
+        let owner = host::owner(self.owner.thread);
+        self.owner = owner.map_err(|error| Error::no_randomness(self.session.locker.key(), error))?;
+        Ok(())
+    }
+
+    /// Whether an attempt that was refused leaves a place in a queue: then the protocol has something to withdraw.
+    fn has_a_place(&self) -> bool {
+        self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_err()
     }
 
     /// Gives up, and returns when nothing is left on the server.
@@ -117,9 +137,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
         }
         self.session.counters.note_refused(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.session.locker.key());
-        // A protocol that says nothing has left nothing.
-        let says_something = self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_err();
-        says_something.then(|| withdraw(self.session.clone(), self.owner))
+        self.has_a_place().then(|| withdraw(self.session.clone(), self.owner))
     }
 }
 

@@ -104,24 +104,29 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
         let mut asking = Acquisition::new(self.session()?, self.shadow.clone())?;
-        let token = asking.owner().token;
         let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
-        let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| bells.enter(bell.clone(), token);
+        let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel), token| bells.enter(bell.clone(), token);
         // Where others listen already a place is taken before the first try, which then misses nothing.
-        let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
+        let mut place =
+            ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(|ears| enter(ears, asking.owner().token));
         let mut patience = wait.begin(host::mono());
         loop {
             place.iter_mut().for_each(Place::begin_try);
             let (tried, attempt) = asking.attempt().await?;
             asking = tried;
-            place.iter_mut().for_each(Place::end_try);
-            let hears = place.as_ref().is_some_and(Place::hears);
-            let Some(pause) = patience.after(&attempt, hears, host::mono(), host::jitter) else {
+            let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
+            place.iter_mut().for_each(|place| place.end_try(used));
+            let waiters = place.as_ref().and_then(Place::waiters);
+            let Some(pause) = patience.after(&attempt, waiters, host::mono(), host::jitter) else {
                 asking.give_up().await;
                 return attempt;
             };
+            if !matches!(attempt, Ok(Attempt::Held(_))) {
+                // The next attempt has another name.
+                place = None;
+            }
             if place.is_none() {
-                place = ears.as_ref().map(enter);
+                place = ears.as_ref().map(|ears| enter(ears, asking.owner().token));
             }
             match &place {
                 Some(place) => place.wait(pause).await,

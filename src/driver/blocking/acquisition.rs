@@ -1,4 +1,4 @@
-//! One acquisition under way: all its tries are those of one owner.
+//! One acquisition under way: the attempts of one wait.
 
 use lockshift_lock::{Acquired, Owner, ReleaseChannel};
 use lockshift_wire::{MonoTime, Transcript};
@@ -29,7 +29,7 @@ impl<C: Carrier + 'static> Acquisition<C> {
         Ok(Self { session, shadow, owner, began: host::mono(), is_refused: false })
     }
 
-    /// Who asks.
+    /// The owner of the next attempt.
     pub(super) fn owner(&self) -> &Owner {
         &self.owner
     }
@@ -39,7 +39,9 @@ impl<C: Carrier + 'static> Acquisition<C> {
         self.session.locker.release_channel(&self.owner)
     }
 
-    /// Tries once.
+    /// Tries once. Each attempt has a token of its own, so that a command of one attempt that arrives late cannot delete
+    /// what the next one has won. Only a place in a queue keeps its token from one attempt to the next, as long as each of
+    /// them was answered.
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
         let mut connection = self.session.for_attempt();
         if !self.session.fits(&connection) {
@@ -49,13 +51,16 @@ impl<C: Carrier + 'static> Acquisition<C> {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
                 let beside = self.shadow.as_ref().and_then(Shadow::take);
-                return Ok(self.won(Guard::new(self.session.clone(), hold, beside)));
+                return self.won(Guard::new(self.session.clone(), hold, beside));
             }
             Ok(Acquired::Held(held)) => {
                 drop(connection);
                 self.shadow.iter().for_each(Shadow::look);
                 let attempt = Attempt::refused(self.session.locker.key(), held);
                 self.is_refused = attempt.is_ok();
+                if !self.has_a_place() {
+                    self.renew_token()?;
+                }
                 return attempt;
             }
             Err(interrupted) => interrupted,
@@ -63,21 +68,35 @@ impl<C: Carrier + 'static> Acquisition<C> {
         if interrupted.may_have_acted {
             self.is_refused = false;
             self.session.disclaim(&mut connection, &self.owner);
+            drop(connection);
+            self.renew_token()?;
         }
         Unknown::or_error(self.session.locker.key(), interrupted).map(Attempt::Unknown)
     }
 
-    fn won(&mut self, guard: Guard<C>) -> Attempt<Guard<C>> {
+    fn won(&mut self, guard: Guard<C>) -> Result<Attempt<Guard<C>>, Error> {
         if guard.lost().is_some() {
             self.is_refused = true;
             let key = guard.key().clone();
             log_unasked(&key, &guard.release());
-            return Attempt::TooLate;
+            self.renew_token()?;
+            return Ok(Attempt::TooLate);
         }
         self.is_refused = false;
         self.session.counters.note_acquired(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
-        Attempt::Won(guard)
+        Ok(Attempt::Won(guard))
+    }
+
+    fn renew_token(&mut self) -> Result<(), Error> {
+        let owner = host::owner(self.owner.thread);
+        self.owner = owner.map_err(|error| Error::no_randomness(self.session.locker.key(), error))?;
+        Ok(())
+    }
+
+    /// Whether an attempt that was refused leaves a place in a queue: then the protocol has something to withdraw.
+    fn has_a_place(&self) -> bool {
+        self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_err()
     }
 }
 
@@ -89,8 +108,7 @@ impl<C: Carrier + 'static> Drop for Acquisition<C> {
         let key = self.session.locker.key();
         self.session.counters.note_refused(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{key}`: not acquired");
-        if self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_ok() {
-            // A protocol that says nothing has left nothing.
+        if !self.has_a_place() {
             return;
         }
         let mut connection = self.session.for_holder();

@@ -159,9 +159,14 @@ impl<C: Carrier + 'static> Lock<C> {
         loop {
             place.iter_mut().for_each(Place::begin_try);
             let attempt = asking.attempt();
-            place.iter_mut().for_each(Place::end_try);
-            let hears = place.as_ref().is_some_and(Place::hears);
-            let Some(length) = patience.after(&attempt, hears, host::mono(), host::jitter) else { return attempt };
+            let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
+            place.iter_mut().for_each(|place| place.end_try(used));
+            let waiters = place.as_ref().and_then(Place::waiters);
+            let Some(length) = patience.after(&attempt, waiters, host::mono(), host::jitter) else { return attempt };
+            if !matches!(attempt, Ok(Attempt::Held(_))) {
+                // The next attempt has another name.
+                place = None;
+            }
             if place.is_none() {
                 let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| {
                     bells.enter(bell.clone(), asking.owner().token)

@@ -21,6 +21,7 @@ in_both_worlds! {
     who_is_called_and_does_not_come_is_passed_over,
     who_gives_up_leaves_no_place,
     who_tries_once_leaves_no_place,
+    all_attempts_of_a_waiter_are_made_from_one_place,
     whoever_waits_costs_three_commands,
 }
 
@@ -129,6 +130,17 @@ fn who_tries_once_leaves_no_place<W: World>() {
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
     let mut operator = server.connect();
     until("its place is free", || (places(&mut operator) == 0).then_some(()));
+}
+
+fn all_attempts_of_a_waiter_are_made_from_one_place<W: World>() {
+    let server = Server::start();
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()));
+    let _guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    assert!(matches!(bob.acquire(&Wait::every(ms(1)).tries(5)), Ok(Attempt::Held(_))));
+    let lines = monitor.take();
+    let taken = lines.iter().filter(|line| line.words[0] == b"zadd" && line.words[1] == b"{k}:queue").count();
+    assert_eq!(taken, 1);
 }
 
 /// Taking a place, coming when called, releasing: whoever waits, and however many do.
