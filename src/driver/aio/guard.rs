@@ -82,16 +82,21 @@ impl<C: Carrier + 'static> Guard<C> {
     }
 
     /// Renews the lock in the background, from a task of its own, until it is given back or lost or `renewal` is at its
-    /// end; in place of any renewal before.
+    /// end; in place of any renewal before. Returns when no extension of the one before is under way any more; once this
+    /// future was polled, dropping it changes nothing.
     pub async fn renew(&mut self, renewal: Renewal) {
-        if let Some(renewing) = self.renewing.take() {
-            renewing.stop().await;
-        }
-        self.renewing = Some(Renewing::start(&self.runtime, Arc::clone(&self.tenancy), renewal));
+        let tenancy = Arc::clone(&self.tenancy);
+        let (renewing, begins) = Renewing::start(&self.runtime, tenancy, renewal, self.renewing.take());
+        self.renewing = Some(renewing);
+        // It fails if the runtime is shut down.
+        let _ = begins.await;
     }
 
     /// Gives the lock back: stops renewing, waits for an extension under way, then releases. Dropping this future does
     /// not stop it.
+    ///
+    /// A lost lock is released only if the protocol compares, in one step, what this very acquisition wrote: see
+    /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
     ///
     /// # Errors
     /// The server cannot be used; the lease will end the lock.

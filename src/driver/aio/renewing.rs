@@ -19,12 +19,27 @@ pub(super) struct Renewing {
 }
 
 impl Renewing {
-    pub(super) fn start<C>(runtime: &Handle, tenancy: Arc<HeldLock<C>>, renewal: Renewal) -> Self
+    /// Starts to renew, in place of `predecessor`: at once, whether the caller waits for the second value or not, which is
+    /// ready when no extension of the predecessor is under way any more.
+    pub(super) fn start<C>(
+        runtime: &Handle,
+        tenancy: Arc<HeldLock<C>>,
+        renewal: Renewal,
+        predecessor: Option<Self>,
+    ) -> (Self, oneshot::Receiver<()>)
     where
         C: Carrier + 'static,
     {
-        let (stop, stopped) = oneshot::channel();
-        Self { stop, task: runtime.spawn(renew(tenancy, renewal, stopped)) }
+        let ((stop, stopped), (begun, begins)) = (oneshot::channel(), oneshot::channel());
+        let task = async move {
+            if let Some(predecessor) = predecessor {
+                predecessor.stop().await;
+            }
+            // Whoever asked for this may have stopped to wait.
+            let _ = begun.send(());
+            renew(tenancy, renewal, stopped).await;
+        };
+        (Self { stop, task: runtime.spawn(task) }, begins)
     }
 
     /// Stops, and waits for an extension under way: when this returns no further one is sent.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lockshift::driver::aio::{Lock, ReleaseListener, Shadow};
-use lockshift::driver::{Answer, Attempt, Tally, Wait};
+use lockshift::driver::{Answer, Attempt, Renewal, Tally, Wait};
 use lockshift::lock::{Lease, Locker, Released};
 use lockshift::modern::FairLock;
 use lockshift::wire::Key;
@@ -192,6 +192,22 @@ async fn who_stops_waiting_does_not_get_the_lock_behind_its_back() {
     sleep(ms(30)).await;
     assert_eq!(monitor.take(), [], "no try goes on");
     assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_renewal_that_is_dropped_half_way_leaves_the_new_renewal() {
+    let server = Server::start();
+    let lock = lock(&server, token(ms(1500))).await;
+    let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    guard.renew(Renewal::every(ms(1))).await;
+    let mut gate = Gate::shut(&server);
+    // An extension is under way, for which the change has to wait.
+    gate.until_waiting(1);
+
+    assert!(timeout(ms(20), guard.renew(Renewal::every_third())).await.is_err());
+    gate.open();
+
+    assert!(timeout(ms(3000), guard.watch().wait()).await.is_err(), "it is renewed for two more leases");
 }
 
 /// A fair lock whose places are kept for an hour.
