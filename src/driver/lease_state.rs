@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, LateRelease, Locker, Released};
-use lockshift_wire::{MonoTime, Pending, Transcript, Turn};
+use lockshift_wire::{Entry, MonoTime, Pending, Transcript, Turn};
 
 use super::interrupted::has_acted;
 
@@ -145,15 +145,18 @@ impl EndedLease {
     }
 
     /// The release, as far as it may be sent at this moment. One that could free another acquisition's lock is not begun
-    /// once the lock is lost, and not carried on if the lease ends before it has written anything.
+    /// once the lock is lost, and not carried on if the lease ends before it has written anything; except under a WATCH,
+    /// which would stay on the connection.
     ///
     /// What remains is the race of those protocols themselves: a command that was sent in time may arrive late.
     pub(super) fn release(&self, locker: &dyn Locker, redis: &mut Transcript, now: MonoTime) -> Turn<Released> {
         let turn = locker.release(&self.hold, redis);
         let sends = matches!(turn, Err(Pending::Send(_) | Pending::Round(_)));
         let is_lost = self.was_lost() || now >= self.hold.valid_until();
+        let has_begun = redis.entries().iter().any(|entry| !matches!(entry, Entry::Clock(_)));
+        let can_stop = if locker.needs_own_connection() { !has_begun } else { !has_acted(redis) };
         match locker.late_release() {
-            LateRelease::MayFreeAnother if sends && is_lost && !has_acted(redis) => Ok(Released::Lost),
+            LateRelease::MayFreeAnother if sends && is_lost && can_stop => Ok(Released::Lost),
             LateRelease::MayFreeAnother | LateRelease::Harmless => turn,
         }
     }

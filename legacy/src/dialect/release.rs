@@ -55,7 +55,8 @@ impl Release {
             | Self::UnlessTtlZero
             | Self::IfValue(_)
             | Self::IfExistsAndValue(_)
-            | Self::AfterGetset => false,
+            | Self::AfterGetset
+            | Self::IfEqualUnderWatch => false,
         }
     }
 }
