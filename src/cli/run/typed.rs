@@ -1,7 +1,9 @@
 //! A lock that is acquired only where its key can hold it. Some old clients take any error for an empty key: on a key of
 //! another type they believe that they have acquired it, run unlocked, and delete it at the end. A command must not.
 
-use crate::lock::{Acquired, Extended, Hold, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released};
+use crate::lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
+};
 use crate::wire::{Command, Heard, Key, Node, Reply, Transcript, Turn};
 
 use std::sync::Arc;
@@ -79,6 +81,10 @@ impl Locker for Typed {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         self.locker.release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.locker.late_release()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
