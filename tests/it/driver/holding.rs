@@ -88,7 +88,8 @@ fn an_extension_counts_from_its_sending<W: World>() {
     let mut operator = server.connect();
     let guard = world.win();
     cmd("PEXPIRE").arg("k").arg(60_000).exec(&mut operator).unwrap();
-    pause(ms(30));
+    // More than the extension takes on a busy machine.
+    pause(ms(500));
     let left_before = W::left(&guard);
 
     let Ok(Answer::Known(Extended::Until(hold))) = world.extend(&guard) else { panic!("it is ours") };
