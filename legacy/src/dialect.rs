@@ -1,5 +1,5 @@
-//! A dialect: one row over closed axes. It says what a client writes, how it judges what others wrote, and what it does
-//! in each case; it does nothing itself.
+//! A dialect: what a client writes, how it judges what others wrote, and what it does in each case, as one value on each
+//! of a closed set of axes. It is data and does nothing itself.
 
 mod claim;
 mod describe;
@@ -32,10 +32,7 @@ pub use stamp::{Clock, Moment, Now, Stamp, Unit};
 pub use takeover::{Candidate, Loser, OldNil, Rule, Takeover, Verdict};
 pub use ttl::{Lifetime, Ttl};
 
-/// One lock implementation, as data: what it writes into the key, how it judges what it finds there, and what it does
-/// then.
-///
-/// A row says *what*; the one engine in [`Lock`](crate::Lock) does it for all rows and never asks a row's name.
+/// One lock implementation as data. [`Lock`](crate::Lock) runs all of them and never asks a row for its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dialect {
     /// The stable name: what the command line, traces and reports call it.
@@ -58,21 +55,21 @@ pub struct Dialect {
     pub lease_unit: Unit,
     /// Whose clock is asked.
     pub clock: Clock,
-    /// The first command of a try.
+    /// The first command of an attempt.
     pub claim: Claim,
     /// How the value in the key is judged; `None` if the client never looks.
     pub look: Option<Look>,
     /// How an expired lock is taken.
     pub takeover: Takeover,
-    /// Which value is written after the first claim of a try has failed.
+    /// Which value is written after the first claim of an attempt was refused.
     pub candidate: Candidate,
     /// What the loser of a takeover does about the value it has overwritten.
     pub loser: Loser,
     /// Which TTL the key is given, and when.
     pub ttl: Ttl,
-    /// How the lock is given back.
+    /// How the lock is released.
     pub release: Release,
-    /// How long the implementation waits between tries, and how often it tries.
+    /// How long the implementation sleeps between attempts, and how many it makes.
     pub retry: Retry,
     /// What its client library makes of an error reply.
     pub on_error: OnError,
@@ -89,8 +86,8 @@ impl Dialect {
         self.name == name || self.also.contains(&name)
     }
 
-    /// When the lock in this value is over, on the wall clock: what its stamp says, margin and all. `None` for values of
-    /// another form, and for dialects whose stamps do not say it.
+    /// When the lock with this value expires, on the wall clock: its stamp, margin included. `None` for values of another
+    /// form, and for dialects whose stamps are not such a moment.
     pub fn expires_at(&self, value: &[u8]) -> Option<UnixTime> {
         match (self.form.stamp.moment, self.clock) {
             (Moment::Expiry, Clock::Local | Clock::Server) => {
@@ -100,7 +97,7 @@ impl Dialect {
         }
     }
 
-    /// Whether it sends WATCH, and so needs a connection that nobody else uses meanwhile.
+    /// Whether it sends WATCH, and so needs a connection of its own.
     pub fn needs_own_connection(&self) -> bool {
         self.keys == Keys::OwnerAndExpiry
             || self.takeover == Takeover::WatchedSet

@@ -1,10 +1,8 @@
-//! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and a stamp in the key.
+//! The old Redis timestamp locks, byte for byte: SETNX, GET, GETSET, and an expiry timestamp as the value.
 //!
-//! A [`Dialect`] is one row over closed axes; the [`mod@catalogue`] has one row for every implementation that is known. A
-//! [`Lock`] speaks the dialect that it is given. A
-//! [`Reader`] judges a stored value as one language does.
-//!
-//! Nothing here knows of sockets, of the modern token locks, or how time is read.
+//! Some fifty programs in eight languages wrote this lock, each a little differently. A [`Dialect`] is one of them as data:
+//! a value on each axis. [`Lock`] runs any dialect as a protocol over a
+//! [`Transcript`](lockshift_wire::Transcript); the caller sends the commands.
 //!
 //! ```
 //! use core::time::Duration;
@@ -29,6 +27,15 @@
 //! assert!(matches!(lock.acquire(&me, redis.rewind()), Ok(Acquired::Won(_))));
 //! # Ok::<(), lockshift_lock::LeaseError>(())
 //! ```
+//!
+//! - [`catalogue()`], [`find`]: every known implementation, one row each, with the versions that behave so and the key
+//!   that it makes of a name ([`KeyName`]).
+//! - [`Dialect`] and its axes: what a client writes ([`Form`], [`Stamp`], [`Digits`]), its first command ([`Claim`]), how it
+//!   judges a stored value ([`Look`]), how it takes over an expired lock ([`Takeover`]), [`Ttl`], [`Release`], [`Retry`].
+//! - [`Reader`]: how PHP, Java, Ruby, Python, C#, JavaScript and Go make a number of a stored value, right or wrong.
+//! - [`Polling`]: the loop of the Java article, which attempts once less often than its caller asks for.
+//!
+//! The crate is `no_std`, opens no socket and reads no clock. It does not know the modern token locks.
 #![no_std]
 
 extern crate alloc;

@@ -1,9 +1,9 @@
-//! The one engine: a lock on one key in one dialect. It asks the row, never its name.
+//! The engine of all rows: a lock on one key in one dialect. It decides by the row's axes, never by its name.
 
 mod acquire;
 mod bid;
+mod holder;
 mod look;
-mod own;
 mod release;
 mod takeover;
 mod two_keys;
@@ -15,9 +15,9 @@ use crate::{Dialect, Keys, Release, Takeover};
 
 /// A lock on one key in one dialect.
 ///
-/// Stamps in whole seconds are not unique: two owners that write in the same second write the same bytes, and nobody
-/// can tell their locks apart, neither the old clients that compare them nor [`extend`](Locker::extend),
-/// [`standing`](Locker::standing) and a release by comparison here.
+/// Stamps in whole seconds are not unique: two owners that write in the same second write the same bytes. Neither the old
+/// clients that compare values nor [`extend`](Locker::extend), [`ownership`](Locker::ownership) and a release by
+/// comparison can then tell their locks apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lock {
     dialect: &'static Dialect,
@@ -29,8 +29,9 @@ impl Lock {
     /// A lock on `key` in `dialect`, for `lease` at a time, rounded up to the unit in which the dialect's callers give
     /// it.
     ///
-    /// `key` is the key as it stands in Redis, with whatever prefix the product puts before its names. For the dialect
-    /// of two keys it is the owner's key, `lock:owner:NAME`; a key without that prefix is taken for `NAME`.
+    /// `key` is the key as it stands in Redis: [`KeyName::key_of`](crate::KeyName::key_of) makes it of the name that the
+    /// program's callers give. For the dialect of two keys it is the owner's key, `lock:owner:NAME`; a key without that
+    /// prefix is taken for `NAME`.
     pub fn new(dialect: &'static Dialect, key: Key, lease: Lease) -> Self {
         let key = match dialect.keys {
             Keys::One => key,

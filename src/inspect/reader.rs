@@ -79,7 +79,7 @@ impl Would {
             | Takeover::Set
             | Takeover::SetPx
             | Takeover::Setex
-            | Takeover::WalksIn => Self::Take,
+            | Takeover::WithoutWriting => Self::Take,
         }
     }
 }

@@ -11,7 +11,7 @@ mod redisson;
 mod scene;
 mod stage;
 mod table;
-mod telling;
+mod wording;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use scene::SCENES;
 use stage::{Again, Cast, Clock, Stage};
 use table::Table;
 
-/// What the tables call it, and who speaks what.
+/// A name in the tables, and the protocols of the two contenders.
 type Row = (String, Cast);
 
-/// Plays every scene of every row through every driver, and panics with all that went otherwise than `table` says.
+/// Plays every scene of every row through every driver; panics with every difference from `table`.
 fn holds(table: &str, rows: &[Row]) {
     holds_on(&Options::new(), table, rows);
 }
@@ -36,7 +36,7 @@ fn holds(table: &str, rows: &[Row]) {
 /// The same on a server with these options.
 fn holds_on(options: &Options, table: &str, rows: &[Row]) {
     let table = Table::read(table);
-    table.assert_tells_only_of(rows.iter().map(|(name, _)| name.as_str()));
+    table.assert_names_only(rows.iter().map(|(name, _)| name.as_str()));
     let broken = [
         through::<drivers::Blocking>(options, &table, rows),
         #[cfg(feature = "tokio")]
@@ -46,7 +46,7 @@ fn holds_on(options: &Options, table: &str, rows: &[Row]) {
     assert!(broken.is_empty(), "the contract is broken:\n{broken}");
 }
 
-/// What goes otherwise than the table says through the driver `D`.
+/// The differences from the table through the driver `D`.
 fn through<D: Driver>(options: &Options, table: &Table, rows: &[Row]) -> String {
     let mut stage = Stage::<D>::open(options);
     let mut broken = String::new();
@@ -67,17 +67,17 @@ fn through<D: Driver>(options: &Options, table: &Table, rows: &[Row]) -> String 
 fn every_protocol_has_its_expectations() {
     let tables = [legacy::TABLES, modern::TABLES, bridge::TABLES].concat();
     let tables: Vec<_> = tables.into_iter().map(Table::read).collect();
-    let told = |name: &str| tables.iter().flat_map(Table::names).any(|row| row.split(',').next() == Some(name));
-    let untold: Vec<_> = protocols::catalogue().map(Protocol::name).filter(|name| !told(name)).collect();
-    assert!(untold.is_empty(), "what these say on the wire stands in no table: {untold:?}");
+    let is_named = |name: &str| tables.iter().flat_map(Table::names).any(|row| row.split(',').next() == Some(name));
+    let missing: Vec<_> = protocols::catalogue().map(Protocol::name).filter(|name| !is_named(name)).collect();
+    assert!(missing.is_empty(), "no table has a row for {missing:?}");
 }
 
-/// The row of a protocol that both contenders speak.
+/// The row of a protocol that both contenders run.
 fn alike(name: &str, clock: Clock, locker: Arc<dyn Locker>) -> Row {
-    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock, again: Again::Untold })
+    (name.to_owned(), Cast { alice: Arc::clone(&locker), bob: locker, clock, again: Again::NothingNew })
 }
 
-/// The same row, in which Alice tries again while she holds.
+/// The same row, in which Alice attempts again while she holds the lock.
 fn again(again: Again, (name, cast): Row) -> Row {
     (name, Cast { again, ..cast })
 }
@@ -86,7 +86,8 @@ fn again(again: Again, (name, cast): Row) -> Row {
 fn two_sided(name: &str, side: impl Fn(Mode) -> Arc<dyn Locker>) -> [Row; 4] {
     let (reader, writer) = (side(Mode::Shared), side(Mode::Exclusive));
     let row = |who: &str, alice: &Arc<dyn Locker>, bob: &Arc<dyn Locker>| {
-        let cast = Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs, again: Again::Untold };
+        let cast =
+            Cast { alice: Arc::clone(alice), bob: Arc::clone(bob), clock: Clock::Runs, again: Again::NothingNew };
         (format!("{name}, {who}"), cast)
     };
     [

@@ -7,8 +7,7 @@ use core::fmt;
 
 use crate::Printable;
 
-/// One Redis command, as it will be sent. A clone shares its words: commands are handed round far more than they are put
-/// together.
+/// One Redis command, as it will be sent. A clone shares its words.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
     words: Arc<Vec<Vec<u8>>>,
@@ -22,11 +21,11 @@ pub struct Node(pub u8);
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        Self::unsaid().arg(name)
+        Self::nameless().arg(name)
     }
 
     /// Not a command yet: its name is still to be added.
-    pub(crate) fn unsaid() -> Self {
+    pub(crate) fn nameless() -> Self {
         Self { words: Arc::new(Vec::with_capacity(6)), node: Node::default() }
     }
 

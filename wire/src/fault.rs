@@ -1,4 +1,4 @@
-//! A protocol that cannot go on: Redis refused a command, or answered what no Redis answers.
+//! Why a protocol cannot go on: Redis refused a command, or the reply has a shape that Redis does not give.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,7 +29,7 @@ pub enum Fault {
     /// Too few of several servers answered to tell how it stands.
     #[error("{command}: {needed} of {} servers must answer: {}", heard.len(), OfEach(heard))]
     TooFewAnswers {
-        /// What was sent to each of them, as the first was told.
+        /// What was sent to the first of them; the others were sent the same.
         command: Command,
         /// What came back, in the order of the servers.
         heard: Vec<Heard>,

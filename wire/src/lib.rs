@@ -1,14 +1,15 @@
-//! What crosses the wire to Redis, and the one idea of lockshift: **a protocol is a plain function over a transcript**.
+//! Redis commands and replies as values, and the idea of lockshift: **a lock protocol is a plain function over a
+//! transcript**.
 //!
-//! A protocol does no I/O. It asks the [`Transcript`] for each reply; if the reply is recorded it goes on, if not it
-//! leaves through `?` with [`Pending`], saying what it waits for. Whoever runs it sends that command, records the reply
-//! and calls it again from the start. The same function, unchanged, so runs on a socket, in a simulator that tries
-//! every interleaving, and over a recorded trace.
+//! A protocol does no I/O. It asks the [`Transcript`] for each reply. If the reply is recorded, the function goes on; if
+//! not, it returns [`Pending`] through `?` and says what it waits for. Its driver sends that command, records the reply
+//! and calls the function again from the start. So the same function, unchanged, runs on a socket, in a simulator that
+//! tries every interleaving, and over a recorded trace.
 //!
 //! ```
 //! use lockshift_wire::{Command, Key, Pending, Reply, Transcript, Turn};
 //!
-//! // A protocol of five lines: take the next ticket, and see whether it is being served.
+//! // A protocol of three lines: take the next ticket and see whether it is being served.
 //! fn my_turn(queue: &Key, redis: &mut Transcript) -> Turn<bool> {
 //!     let ticket = redis.incr(queue)?;
 //!     let serving = redis.get(&queue.with_suffix(":serving"))?;
@@ -25,18 +26,28 @@
 //! assert_eq!(my_turn(&queue, redis.rewind()), Ok(true));
 //! ```
 //!
-//! No socket, clock, thread or randomness exists in this crate: it is `no_std` with `alloc`. It knows nothing of locks.
+//! The rest of the crate is what protocols and drivers share:
+//!
+//! - [`Transcript`], [`Turn`], [`Pending`]: a protocol's questions, their answers, and what it waits for. The typed
+//!   commands (`get`, `set`, `transaction`, ...) are methods of the transcript.
+//! - [`Procedure`]: any such function, and [`run_at`](Procedure::run_at) to run it against an answering closure.
+//! - [`Command`], [`Key`], [`Reply`], [`Fault`]: bytes on the wire, and the replies that no protocol can go on from.
+//! - [`Script`]: Lua as a typed command, EVALSHA first and EVAL where the server does not know the script.
+//! - [`UnixTime`], [`MonoTime`], [`Reading`]: wall clock and monotonic clock as different types, passed in and never read.
+//! - [`Node`], [`Heard`], [`Silence`]: one command each to several servers, and what came back from each.
+//!
+//! The crate is `no_std` with `alloc` and knows nothing of locks: it has no socket, clock, thread or randomness.
 #![no_std]
 
 extern crate alloc;
 
+mod ask;
 mod command;
 mod commands;
 mod effect;
 mod fault;
 mod key;
 mod pending;
-mod phrase;
 mod printable;
 mod procedure;
 mod reply;

@@ -18,7 +18,7 @@ pub trait Procedure {
     /// [`Pending`]: what the protocol waits for, or the fault that ended it.
     fn turn(&self, redis: &mut Transcript) -> Turn<Self::Outcome>;
 
-    /// Runs to its end undisturbed, at the moment `now`, with whoever answers each command at once. No answer ends it there.
+    /// Runs to its end at the moment `now`; `answer` answers each command at once. Where it does not, the run ends.
     ///
     /// ```
     /// use lockshift_wire::{Key, Procedure, Reading, Reply, Transcript, UnixTime, MonoTime};
@@ -57,14 +57,14 @@ pub trait Procedure {
     }
 }
 
-/// Why a protocol did not come to its end.
+/// Why a protocol did not reach its end.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfinished {
-    /// It could not go on from what it was answered.
+    /// It could not go on from a reply.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// It was not answered any more.
-    #[error("not answered any more")]
+    /// A command was not answered.
+    #[error("a command was not answered")]
     Unanswered,
 }
 

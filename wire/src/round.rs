@@ -4,8 +4,8 @@ use core::fmt;
 
 use crate::{Command, Reply};
 
-/// What came back from one of several servers. Where there is one server, silence ends a protocol; where there are
-/// several, it is an answer like others.
+/// What came back from one of several servers. With one server, silence ends a protocol; with several, the protocol
+/// counts it like a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Heard {
     /// A reply, which may be an error reply.
@@ -17,7 +17,7 @@ pub enum Heard {
 /// Why nothing came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Silence {
-    /// There is no connection to it, or it broke.
+    /// The connection to it is broken, or there is none.
     Unreachable,
     /// It did not answer in time.
     TooSlow,

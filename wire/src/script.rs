@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 use core::str;
 
-use crate::phrase::{Listener, Phrase};
+use crate::ask::{Ask, WordSink};
 use crate::{Command, Key, Reply, Transcript, Turn};
 
 /// The text of a Lua script, with its SHA-1 known at compile time.
@@ -112,11 +112,11 @@ struct Run<'a> {
     args: &'a [&'a [u8]],
 }
 
-impl Phrase for Run<'_> {
-    fn say<L: Listener>(&self, listener: L) -> L {
-        let listener = listener.arg(self.name).arg(self.script).arg(self.keys.len().to_string());
-        let listener = self.keys.iter().fold(listener, |listener, key| listener.arg(key));
-        self.args.iter().fold(listener, |listener, arg| listener.arg(arg))
+impl Ask for Run<'_> {
+    fn write_words<L: WordSink>(&self, sink: L) -> L {
+        let sink = sink.arg(self.name).arg(self.script).arg(self.keys.len().to_string());
+        let sink = self.keys.iter().fold(sink, |sink, key| sink.arg(key));
+        self.args.iter().fold(sink, |sink, arg| sink.arg(arg))
     }
 }
 

@@ -1,8 +1,8 @@
-//! What a protocol has been told so far, beside what it asked: its whole state.
+//! The replies that a protocol has received so far, beside its commands: its whole state.
 
 use alloc::vec::Vec;
 
-use crate::phrase::Phrase;
+use crate::ask::Ask;
 use crate::{Command, Fault, Heard, Node, Pending, Reading, Reply, Turn, UnixTime};
 
 /// One question of a protocol and its answer.
@@ -17,7 +17,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Whether the servers may be otherwise than before this.
+    /// Whether this may have changed the servers.
     pub fn may_have_acted(&self) -> bool {
         match self {
             Self::Exchange(command, reply) => !command.changed_nothing(reply),
@@ -30,7 +30,7 @@ impl Entry {
     }
 }
 
-/// What a protocol has been told so far.
+/// The questions of a protocol so far, and their answers.
 ///
 /// Run the protocol over [`rewind`](Self::rewind); if it leaves with [`Pending::Send`], [`Pending::Round`] or
 /// [`Pending::Clock`], answer with [`record_reply`](Self::record_reply), [`record_heard`](Self::record_heard) or
@@ -44,7 +44,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Nothing asked, nothing told.
+    /// No question asked yet.
     pub const fn new() -> Self {
         Self { entries: Vec::new(), next: 0, asked: None }
     }
@@ -73,19 +73,19 @@ impl Transcript {
         self.reply_to(&command).map(|(_, reply)| reply.clone())
     }
 
-    /// As [`send`](Self::send), for those who only look at the command and its reply.
-    pub(crate) fn reply_to(&mut self, phrase: &impl Phrase) -> Turn<(&Command, &Reply)> {
+    /// As [`send`](Self::send), for callers that only look at the command and its reply.
+    pub(crate) fn reply_to(&mut self, ask: &impl Ask) -> Turn<(&Command, &Reply)> {
         match self.entries.get(self.next) {
             None => {
-                let command = phrase.command();
+                let command = ask.command();
                 self.asked = Some(command.clone());
                 Err(Pending::Send(command))
             }
-            Some(Entry::Exchange(asked, reply)) if phrase.matches(asked) => {
+            Some(Entry::Exchange(asked, reply)) if ask.matches(asked) => {
                 self.next += 1;
                 Ok((asked, reply))
             }
-            Some(other) => panic!("the protocol asked {other:?} before and {:?} now", phrase.command()),
+            Some(other) => panic!("the protocol asked {other:?} before and {:?} now", ask.command()),
         }
     }
 
@@ -118,7 +118,7 @@ impl Transcript {
     /// Both clocks: as recorded, or still to be read.
     ///
     /// # Errors
-    /// [`Pending::Clock`] if the time has not been told yet.
+    /// [`Pending::Clock`] if the clocks have not been read yet.
     ///
     /// # Panics
     /// If an earlier run asked something else here.
@@ -136,7 +136,7 @@ impl Transcript {
     /// The wall clock: as recorded, or still to be read.
     ///
     /// # Errors
-    /// [`Pending::Clock`] if the time has not been told yet.
+    /// [`Pending::Clock`] if the clocks have not been read yet.
     pub fn now(&mut self) -> Turn<UnixTime> {
         Ok(self.clock()?.wall)
     }
@@ -171,7 +171,7 @@ impl Transcript {
         self.entries.push(Entry::Clock(reading));
     }
 
-    /// Leaves because `reply` is none that `command` can go on from.
+    /// Ends the protocol: `reply` is not one that `command` can have.
     ///
     /// # Errors
     /// Always: [`Pending::Fault`].

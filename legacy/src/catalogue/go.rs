@@ -50,8 +50,7 @@ pub const GORLOCK_MILLIS_AS_SECONDS: Dialect = Dialect {
     ..GORLOCK_SETNX
 };
 
-/// WATCH, GET, and a transaction of SET and PEXPIRE, also where there is no lock yet. A key that is held stays watched.
-/// The key is `L:{NAME}`.
+/// WATCH, GET, and a transaction of SET and PEXPIRE, also if the lock is free. A key that is held stays watched.
 pub const REDIGOLOCK: Dialect = Dialect {
     name: "redigolock",
     family: Family::M3,

@@ -50,7 +50,7 @@ pub const JEDIS_LOCK_2015: Dialect = Dialect {
 };
 
 /// Raw bytes on acquire, `redisTemplate.delete(key)` on release, which serialises the key: the DEL goes elsewhere and
-/// the lock lives until its stamp is over. A GETSET that returns nil is a `NullPointerException`.
+/// the lock lives until its stamp expires. A GETSET that returns nil is a `NullPointerException`.
 pub const SPRING_REDIS_CALLBACK: Dialect = Dialect {
     name: "spring-redis-callback",
     family: Family::M2,
@@ -89,7 +89,7 @@ pub const ZCR_REDIS_LOCK: Dialect = Dialect {
     ..JEDIS_LOCK
 };
 
-/// EXPIRE after SETNX, but not after GETSET, which drops the TTL. Released unless the lease is over.
+/// EXPIRE after SETNX, but not after GETSET, which drops the TTL. Released within the lease.
 pub const AUTO_LOAD_CACHE: Dialect = Dialect {
     name: "auto-load-cache",
     family: Family::M2,

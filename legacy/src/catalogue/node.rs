@@ -17,8 +17,8 @@ pub(super) const ROWS: &[&Dialect] = &[
     &NODE_RESQUE_2019,
 ];
 
-/// One clock reading and one value per try; a text that is no number counts as expired. The key is `NAMESPACE/locks/gc`,
-/// the lease two minutes.
+/// One clock reading and one value per try; a text that is not a number counts as expired. The namespace, empty by
+/// default, stands before the key; the lease is two minutes.
 pub const FAYE_REDIS: Dialect = Dialect {
     name: "faye-redis",
     family: Family::M1,
@@ -49,8 +49,8 @@ pub const FAYE_REDIS_RUBY: Dialect = Dialect {
     ..FAYE_REDIS
 };
 
-/// The verdict compares GETSET's text with the number that `parseFloat` has made of GET's. The key is `lock.NAME`, the
-/// lease five seconds.
+/// The verdict compares GETSET's text with the number that `parseFloat` has made of GET's. The lease
+/// is five seconds.
 pub const NPM_REDIS_LOCK: Dialect = Dialect {
     name: "npm-redis-lock",
     also: &["npm-redis-lock-0.0.8", "npm-redis-lock-0.0.9"],
@@ -70,8 +70,8 @@ pub const NPM_REDIS_LOCK: Dialect = Dialect {
     ..FAYE_REDIS
 };
 
-/// Before it knew of a missing value: `NaN`, which is not above now and equals nothing. Its GETSET makes a lock that
-/// nobody holds, the phantom of errorception/redis-lock issue 3.
+/// Before it knew of a missing value: `NaN`, which is not above now and equals nothing. Its GETSET makes a lock without
+/// a holder, the phantom of errorception/redis-lock issue 3.
 pub const NPM_REDIS_LOCK_2012: Dialect = Dialect {
     name: "npm-redis-lock-2012",
     also: &[],

@@ -44,16 +44,16 @@ pub const YII_REDIS: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// As it was before: whoever finds an expired lock has it, and writes nothing.
+/// Before that: a client that finds an expired lock takes it for its own and writes nothing.
 pub const YII_REDIS_UNWRITTEN: Dialect = Dialect {
     name: "yii-redis-unwritten",
     source: "phpnode/YiiRedis, ARedisMutex.php, before 2013-12-24",
-    takeover: Takeover::WalksIn,
+    takeover: Takeover::WithoutWriting,
     candidate: Candidate::Same,
     ..YII_REDIS
 };
 
-/// A missing or empty value goes back to SETNX at once; a stamp that equals now is live. The key is `NAME:lock`.
+/// A missing or empty value goes back to SETNX at once; a stamp that equals now is live.
 pub const KDYBY_REDIS: Dialect = Dialect {
     name: "kdyby-redis",
     family: Family::S2,
@@ -110,7 +110,7 @@ pub const PREDIS_LOCK_PHP8: Dialect = Dialect {
     ..PREDIS_LOCK
 };
 
-/// A value that is no number is expired. Released only while it is the own one and not yet over.
+/// A value that is not a number is expired. Released only while it is the own value and not yet expired.
 pub const MR_LOCK_REDIS: Dialect = Dialect {
     name: "mr-lock-redis",
     family: Family::S2,
@@ -148,7 +148,7 @@ pub const THINKPHP_LOCKUP: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// `{"expire":sec,"guid":"…"}`; what is no JSON goes back to SETNX, which it keeps from winning.
+/// `{"expire":sec,"guid":"…"}`; what is not JSON goes back to SETNX, which cannot win then.
 pub const PHP_JSON_EXPIRE: Dialect = Dialect {
     name: "php-json-expire",
     family: Family::J1,

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[&Dialect] = &[
     &PREDIS7_GETSET,
 ];
 
-/// Section 4: SETNX with a stamp that nobody reads.
+/// Section 4: SETNX with a stamp that no client reads.
 pub const PHP_SETNX: Dialect = Dialect {
     name: "php-setnx",
     family: Family::S3,
@@ -49,7 +49,7 @@ pub const PHP_DEL_TAKEOVER: Dialect = Dialect {
     ..PHP_SETNX
 };
 
-/// Section 5 on PHP before 8, where a text that is no number is 0.
+/// Section 5 on PHP before 8, where a text that is not a number is 0.
 pub const PHP7_DEL_TAKEOVER: Dialect = Dialect {
     name: "php7-del-takeover",
     source: "PHP article, section 5; PHP before 8",
@@ -95,7 +95,7 @@ pub const PHP7_GETSET_ABSOLUTE_EXPIRE: Dialect = Dialect {
     ..PHP7_GETSET
 };
 
-/// Section 5 through predis, which raises what phpredis takes for no value: a key that is no string is not expired.
+/// Section 5 through predis, which raises the errors that phpredis takes for no value: a key that is not a string is not expired.
 pub const PREDIS_DEL_TAKEOVER: Dialect = Dialect {
     name: "predis-del-takeover",
     source: "PHP article, section 5, with predis; PHP 8",

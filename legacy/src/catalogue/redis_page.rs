@@ -11,7 +11,7 @@ use crate::{
 pub(super) const ROWS: &[&Dialect] = &[&SETNX_PAGE, &SETNX_WIKI, &SETNX_PAGE_DEL];
 
 /// SETNX; GET; GETSET if the stamp is older than now; won if the old one still is. The page does not say what to do
-/// when GET finds nothing: here the try ends. A holder checks its own timeout before it DELs.
+/// when GET finds nothing: here the attempt ends. A holder checks its own timeout before it DELs.
 pub const SETNX_PAGE: Dialect = Dialect {
     name: "setnx-page",
     also: &[],
@@ -34,7 +34,7 @@ pub const SETNX_PAGE: Dialect = Dialect {
     on_error: OnError::Raises,
 };
 
-/// The page as it was on the first wiki: a stamp that equals now is over already.
+/// The page as it was on the first wiki: a stamp that equals now has expired.
 pub const SETNX_WIKI: Dialect = Dialect {
     name: "setnx-wiki",
     source: "Redis wiki, SetnxCommand, before 2010-09",

@@ -69,8 +69,8 @@ pub const REDIS_OBJECTS_WITHOUT_EXPIRATION: Dialect = Dialect {
     ..REDIS_OBJECTS
 };
 
-/// An empty value under a TTL. What an older client has left is looked at, and overwritten without further ado if its
-/// stamp is over. The end of the lease is reckoned a thousand times too late, so that the DEL always comes.
+/// An empty value under a TTL. What an older client has left is looked at, and overwritten without a comparison if its
+/// stamp has expired. The end of the lease is computed a thousand times too late, so the DEL is always sent.
 pub const REDIS_OBJECTS_1_4_2: Dialect = Dialect {
     name: "redis-objects-1.4.2",
     family: Family::E0,
@@ -93,7 +93,7 @@ pub const REDIS_OBJECTS_1_4_3: Dialect = Dialect {
     ..REDIS_OBJECTS_1_4_2
 };
 
-/// One clock reading per try, and the stamp of the first SETNX for every command.
+/// One clock reading per attempt, and the stamp of the first SETNX for every command.
 pub const REDIS_MUTEX: Dialect = Dialect {
     name: "redis-mutex",
     source: "kenn/redis-mutex from 4.0.1 (e1bfbc1, 2017-12-16), lib/redis_mutex.rb",
@@ -172,7 +172,7 @@ pub const REDIS_SEMAPHORE: Dialect = Dialect {
 };
 
 /// `sec-pid-thread`. Nil is 0, and nil equals nil. The gem builds its value once for all its tries, so that one that
-/// waits longer than its lease writes an expired stamp; here, every try has a fresh one.
+/// waits longer than its lease writes an expired stamp; here, every attempt has a fresh one.
 pub const REDIS_LOCK_GEM: Dialect = Dialect {
     name: "redis-lock-gem",
     also: &["patrick-tulskie-redis-lock"],
@@ -201,7 +201,7 @@ pub const REDIS_LOCK_GEM_0_1: Dialect = Dialect {
     ..REDIS_LOCK_GEM
 };
 
-/// By the server's clock, asked anew for every value and every comparison. The key is `lock`, the lease five seconds.
+/// By the server's clock, asked anew for every value and every comparison. The lease is five seconds.
 pub const QTRIX: Dialect = Dialect {
     name: "qtrix",
     language: Language::Ruby,
@@ -246,7 +246,7 @@ pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
 };
 
 /// `{"uuid":"…","expire_at":"sec"}` by SET NX EX, never looked at; released if the uuid is the own one. Its renewal thread
-/// sends SETEX at once, and then every second whoever holds the lock; here, only the first.
+/// sends SETEX at once, and then every second, even if another client holds the lock; here it sends only the first.
 pub const REDIS_GETLOCK: Dialect = Dialect {
     name: "redis-getlock",
     family: Family::J1,

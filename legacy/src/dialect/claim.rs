@@ -1,10 +1,10 @@
-//! The first command of a try.
+//! The first command of an attempt.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// The first command of a try, which takes the lock if it is free.
+/// The first command of an attempt, which acquires the lock if it is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claim {
     /// `SETNX key value`.
@@ -17,13 +17,13 @@ pub enum Claim {
     SetNxPx(Words),
     /// `SET key value NX EX lease` where the lease is whole seconds, else `NX PX`: go-redis' `SetNX` with an expiration.
     SetNxExOrPx(Words),
-    /// `EXISTS key`, then `SET key value` where there is none: two steps between which another can do the same.
+    /// `EXISTS key`, then `SET key value` if it does not exist: two steps, between which another client can do the same.
     ExistsThenSet,
     /// One Lua script that runs SETNX and then EXPIRE: the Java article's.
     SetnxExpireScript,
     /// One Lua script that runs SETNX and then PEXPIRE: `LuaLock` of redis-py.
     SetnxPexpireScript,
-    /// None: the key is looked at, or overwritten, at once.
+    /// None: the attempt begins with a look at the key, or overwrites it.
     None,
 }
 

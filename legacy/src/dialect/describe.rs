@@ -1,4 +1,4 @@
-//! A row in words, for tables and reports: what is written, and how it is gone about.
+//! A row as text, for tables and reports.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{Candidate, Dialect, Keys, Loser, Takeover, Ttl};
 
 impl Dialect {
-    /// What stands in the key, in words: `<stamp>-<pid>: decimal s, now + lease + 1s`.
+    /// The value in the key: `<stamp>-<pid>: decimal s, now + lease + 1s`.
     pub fn encoding(&self) -> String {
         let form = self.form.to_string();
         match self.keys {
@@ -16,7 +16,7 @@ impl Dialect {
         }
     }
 
-    /// How it goes about it, in words, an axis each: `release: DEL unless TTL is 0`. Axes at their plainest are left out.
+    /// Its steps, one axis each: `release: DEL unless TTL is 0`. Axes that most rows share are left out.
     pub fn options(&self) -> Vec<String> {
         let mut options = Vec::from([format!("claim: {}", self.claim)]);
         if let Some(look) = &self.look {

@@ -1,4 +1,4 @@
-//! The form of a value: what stands before and behind the stamp.
+//! The form of a value: the stamp and what stands before and behind it.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -62,7 +62,7 @@ impl Form {
         Self { parts, stamp, quoted_when_taken: false }
     }
 
-    /// These parts, without a stamp: nobody can tell from the value when the lease ends.
+    /// These parts, without a stamp: the value does not say when the lease ends.
     pub const fn unstamped(parts: &'static [Part]) -> Self {
         Self::of(parts, Stamp::SECONDS)
     }
@@ -78,7 +78,7 @@ impl Form {
         self.parts.contains(&Part::Stamp)
     }
 
-    /// Whether the value can differ from one owner or moment to another. Constants cannot: who wrote them, nobody knows.
+    /// Whether the value can differ from one owner or moment to another. Constants cannot: their writer is unknown.
     pub fn tells_apart(&self) -> bool {
         self.parts.iter().any(|part| !matches!(part, Part::Text(_)))
     }
@@ -100,7 +100,7 @@ impl Form {
 
     /// The number in a value of this form; `None` for values of another form, or of a form without a stamp.
     ///
-    /// This is how the dialect recognises its own hand, strictly. How its clients judge *any* value is the business of
+    /// This is strict: it recognises values that this dialect writes. How its clients judge any other value is a matter of
     /// their [`Reader`](crate::Reader).
     pub fn read(&self, value: &[u8]) -> Option<Number> {
         self.stamp.digits.read(self.split(value)?.stamp)

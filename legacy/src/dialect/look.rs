@@ -16,7 +16,7 @@ pub struct Look {
     pub watch: Watch,
     /// What counts as no value at all.
     pub absent: Absent,
-    /// What it does if there is none: the lock was freed after the claim had failed.
+    /// What it does if there is no value: the lock was released after the claim was refused.
     pub missing: Missing,
     /// How its language gets from the bytes to a comparison with now.
     pub reader: Reader,
@@ -24,13 +24,13 @@ pub struct Look {
     pub judged: Judged,
     /// Which outcome of the comparison means expired.
     pub test: Test,
-    /// By how much a stamp must be older than the clock says before it counts as over.
+    /// By how much a stamp must be older than the clock says before it counts as expired.
     pub slack: Duration,
     /// What it makes of a value that its language cannot read.
     pub unreadable: Unreadable,
     /// Whether a value with its own owner in it counts as free (jedis-lock 2015, `isExpiredOrMine`).
     pub mine_is_free: bool,
-    /// What it does if somebody's lease is running.
+    /// What it does if the lock is live.
     pub live: Live,
 }
 
@@ -80,23 +80,23 @@ pub enum Missing {
     ClaimAgain,
     /// Sends its claim once more, and gives up if that fails.
     ClaimOnce,
-    /// Gives up this try.
+    /// Ends the attempt.
     GiveUp,
-    /// Goes on as if it had found an expired stamp. With GETSET, this overwrites whoever has taken the free lock
-    /// meanwhile.
+    /// Goes on as if it had found an expired stamp. With GETSET, this overwrites the value of a client that has
+    /// acquired the free lock meanwhile.
     Expired,
-    /// Gives up with an error.
+    /// Ends the attempt with an error.
     Raises,
 }
 
 /// When the clock that a stamp is judged by is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Judged {
-    /// Once per try, when its own stamp is made.
+    /// Once per attempt, when its own stamp is made.
     AtStart,
     /// Before the value is asked for: `Time.now.to_i > redis.get(key).to_i`.
     BeforeAsking,
-    /// When the value has come: `$redis->get($key) < time()`.
+    /// When the reply has arrived: `$redis->get($key) < time()`.
     AfterAnswer,
 }
 
@@ -111,7 +111,7 @@ pub enum Test {
     LiveIfAfter,
     /// Live if `stamp >= now`, else expired.
     LiveIfNotBefore,
-    /// Expired if `stamp < now` and the stamp is not zero, else live: zero is what `to_f` makes of a value that is none.
+    /// Expired if `stamp < now` and the stamp is not zero, else live: zero is what `to_f` makes of a value without a number.
     ExpiredIfBeforeAndNotZero,
 }
 
@@ -122,33 +122,33 @@ pub enum Unreadable {
     Expired,
     /// It is a lock that is held.
     Live,
-    /// The try ends with an error.
+    /// The attempt ends with an error.
     Raises,
 }
 
-/// What a client does when somebody's lease is running.
+/// What a client does when the lock is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Live {
-    /// Gives up this try.
+    /// Ends the attempt.
     GiveUp,
     /// Sends its claim once more.
     ClaimOnce,
 }
 
-/// What a value looks like to a client.
+/// What a client takes a value for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Looks {
-    /// A lock that is over.
+    /// An expired lock.
     Expired,
-    /// A lock that is held.
+    /// A live lock.
     Live,
-    /// Nothing it can read: it raises an error.
+    /// A value that it cannot read: it raises an error.
     Raised,
 }
 
 impl Look {
-    /// `GET`, then `stamp < now`, with everything else as most have it: judged when the answer has come, a missing or a
-    /// live lock ends the try, and what cannot be read raises.
+    /// `GET`, then `stamp < now`, with everything else as most have it: judged when the reply has arrived, a missing or a
+    /// live lock ends the attempt, and what cannot be read raises.
     pub const fn expired_if_before(reader: Reader) -> Self {
         Self {
             order: LookOrder::ClaimFirst,
@@ -181,7 +181,7 @@ impl Look {
         if expired { Looks::Expired } else { Looks::Live }
     }
 
-    /// Whether this reply of GET is no value.
+    /// Whether this reply to GET counts as no value.
     pub(crate) fn is_absent(&self, value: &[u8]) -> bool {
         match self.absent {
             Absent::Nil => false,
@@ -224,9 +224,9 @@ impl fmt::Display for Look {
             Live::ClaimOnce => "; if live, one more claim",
         })?;
         f.write_str(match self.judged {
-            Judged::AtStart => "; clock read once per try",
-            Judged::BeforeAsking => "; clock read before each question",
-            Judged::AfterAnswer => "; clock read after each answer",
+            Judged::AtStart => "; clock read once per attempt",
+            Judged::BeforeAsking => "; clock read before each command",
+            Judged::AfterAnswer => "; clock read after each reply",
         })?;
         f.write_str(match self.order {
             LookOrder::ClaimFirst => "",
@@ -280,7 +280,7 @@ impl fmt::Display for Missing {
         f.write_str(match self {
             Self::ClaimAgain => "claims again",
             Self::ClaimOnce => "claims once more",
-            Self::GiveUp => "ends the try",
+            Self::GiveUp => "ends the attempt",
             Self::Expired => "is expired",
             Self::Raises => "raises",
         })

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-/// What a client makes of an error reply to GET or GETSET, such as WRONGTYPE where the key is no string.
+/// What a client makes of an error reply to GET or GETSET, such as WRONGTYPE where the key is not a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnError {
-    /// It is `false`, as no value is: phpredis, for WRONGTYPE and ERR. A key of another type then looks expired.
+    /// It is `false`, as for a missing value: phpredis, for WRONGTYPE and ERR. A key of another type then looks expired.
     False,
     /// It is raised, and the try ends with it.
     Raises,

@@ -1,17 +1,17 @@
-//! How a lock is given back.
+//! How a lock is released.
 
 use core::fmt;
 use core::time::Duration;
 
-/// How a holder gives its lock back.
+/// How a holder releases its lock.
 ///
 /// Where a client counts its lease from a clock that it read only after it had won, we count from the clock that its
 /// stamp was made of: earlier by one round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Release {
-    /// Not at all: the lock ends with its stamp.
+    /// Not at all: the lock lasts until its stamp expires.
     Never,
-    /// `DEL key`, whoever's it is.
+    /// `DEL key`, even if another client holds it.
     Del,
     /// `DEL` of the key as Java serialisation writes a string, `AC ED 00 05 74 …`: Spring's `redisTemplate.delete(key)`
     /// beside raw `getBytes()` on acquire. It misses the lock. (For names in ASCII.)
@@ -66,7 +66,7 @@ impl Release {
 pub enum Check {
     /// Anything.
     Present,
-    /// A stamp ahead of the clock, whoever's it is.
+    /// A stamp ahead of the clock, of any owner.
     Ahead,
     /// The own value.
     Equal,
@@ -121,7 +121,7 @@ impl fmt::Display for Release {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Present => "there is any",
+            Self::Present => "there is a value",
             Self::Ahead => "> now",
             Self::Equal => "== own",
             Self::EqualAndAhead => "== own and own > now",

@@ -1,19 +1,19 @@
-//! How long an implementation waits between tries, and how often it tries: data for whoever runs it. One try is one
+//! How long an implementation sleeps between attempts, and how many it makes: data for its driver. An attempt is one
 //! [`acquire`](lockshift_lock::Locker::acquire).
 
 use core::fmt;
 use core::time::Duration;
 
-/// The waiting of an implementation.
+/// How an implementation waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Retry {
-    /// How long it sleeps after a failed try.
+    /// How long it sleeps after a refused attempt.
     pub pause: Pause,
     /// When it gives up.
     pub limit: Limit,
 }
 
-/// How long it sleeps after a failed try.
+/// How long it sleeps after a refused attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pause {
     /// Not at all.
@@ -32,7 +32,7 @@ pub enum Pause {
         /// The longest sleep.
         most: Duration,
     },
-    /// At random from n² to (n+1)² ms after the n-th try: ServiceStack's `SleepBackOffMultiplier`.
+    /// At random from n² to (n+1)² ms after the n-th attempt: ServiceStack's `SleepBackOffMultiplier`.
     Squares,
 }
 
@@ -41,26 +41,26 @@ pub enum Pause {
 pub enum Limit {
     /// Never.
     Never,
-    /// After so many tries.
+    /// After this many attempts.
     Tries(u32),
-    /// After so long.
+    /// After this much time.
     Total(Duration),
     /// As its caller says.
     Caller,
 }
 
 impl Retry {
-    /// One try.
+    /// One attempt.
     pub const NONE: Self = Self { pause: Pause::None, limit: Limit::Tries(1) };
 
-    /// A sleep of so many milliseconds after each try, until so much time is over.
+    /// A sleep of `pause_ms` milliseconds after each attempt, up to `limit`.
     pub const fn every_ms(pause_ms: u64, limit: Limit) -> Self {
         Self { pause: Pause::Fixed(Duration::from_millis(pause_ms)), limit }
     }
 }
 
 impl Pause {
-    /// The shortest and the longest sleep after the `tries`-th try, the first being 1.
+    /// The shortest and the longest sleep after the `tries`-th attempt, the first being 1.
     pub fn bounds(self, tries: u32) -> (Duration, Duration) {
         match self {
             Self::None => (Duration::ZERO, Duration::ZERO),

@@ -28,7 +28,7 @@ pub struct Stamp {
 pub enum Moment {
     /// The end of the lease, and the margin.
     Expiry,
-    /// The moment of the try; readers add their own lease.
+    /// The moment of the attempt; readers add their own lease.
     Acquisition,
 }
 
@@ -97,7 +97,7 @@ impl Stamp {
         Self { margin, ..self }
     }
 
-    /// The number that a client writes which asks for the lock at `now`.
+    /// The number that a client writes if it attempts to acquire at `now`.
     pub fn at(&self, now: UnixTime, lease: Duration) -> Number {
         let (lease, margin) = match self.moment {
             Moment::Expiry => (lease, self.margin),
@@ -129,7 +129,7 @@ impl Stamp {
         }
     }
 
-    /// How long after its own moment a stamp is over, in the eyes of a client whose leases are this long.
+    /// How long after its own moment a stamp expires for a client whose leases are this long.
     pub fn allowance(&self, lease: Duration) -> Duration {
         match self.moment {
             Moment::Expiry => Duration::ZERO,

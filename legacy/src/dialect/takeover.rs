@@ -1,4 +1,4 @@
-//! How an expired lock is taken, and how the taker learns whether it was the first.
+//! How an expired lock is taken over, and how the client learns whether it was the first.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ pub enum Takeover {
     Never,
     /// `GETSET key value`; the old value decides.
     Getset(Verdict),
-    /// `MULTI`, `SET key value` (and what TTL there is), `EXEC`, under the WATCH of the look; wins if nobody touched
+    /// `MULTI`, `SET key value` (and what TTL there is), `EXEC`, under the WATCH of the look; wins if no other client touched
     /// the key.
     WatchedSet,
     /// `DEL key`, then `SETNX key value`: two takers can each delete the other's.
@@ -24,11 +24,11 @@ pub enum Takeover {
     Setex,
     /// The client fails with an error before it can: redis_getlock misspells a variable.
     Raises,
-    /// Nothing is sent: whoever finds an expired lock calls it its own.
-    WalksIn,
+    /// Nothing is sent: a client that finds an expired lock takes it for its own.
+    WithoutWriting,
 }
 
-/// Which value is written after the first claim of a try has failed.
+/// Which value is written after the first claim of an attempt was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Candidate {
     /// The one of its failed claim.
@@ -56,7 +56,7 @@ pub enum Rule {
     /// The bytes that GET has returned.
     SameBytes,
     /// The number that GET has returned, each read its own way: in `result == parseFloat(first)`, the old value becomes
-    /// a number by other rules than the first. Where one of them is none, the same bytes.
+    /// a number by other rules than the first. If one of them is not a number, the bytes must be the same.
     SameNumber {
         /// How GET's value becomes a number.
         first: Reader,
@@ -109,7 +109,7 @@ impl fmt::Display for Takeover {
             Self::SetPx => f.write_str("SET PX"),
             Self::Setex => f.write_str("SETEX"),
             Self::Raises => f.write_str("fails with an error"),
-            Self::WalksIn => f.write_str("nothing is written"),
+            Self::WithoutWriting => f.write_str("nothing is written"),
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Ttl {
     /// After a claim that found a lock: it prolongs the holder's.
     pub refused: Lifetime,
     /// Whether a claim that won is followed by `SETEX key lease value` with a new stamp: a renewal thread that begins at
-    /// once, whoever holds the lock by then.
+    /// once, even if another client holds the lock by then.
     pub then_setex: bool,
 }
 

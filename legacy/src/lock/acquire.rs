@@ -1,16 +1,16 @@
-//! One try, from first command to verdict.
+//! One attempt, from its first command to its verdict.
 
 use lockshift_lock::{Acquired, Held, Owner, Refusal};
 use lockshift_wire::{Expiry, Only, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use super::look::Sight;
+use super::look::Finding;
 use crate::{Claim, LookOrder, Words, scripts};
 
-/// How often a try claims again at once where it has found no value. The old clients go on for ever, and an empty value
-/// that counts as none, or a key that comes and goes, would hold them there; here the next round is another try.
-const CLAIMS_PER_TRY: u32 = 10;
+/// How many claims one attempt sends where it finds no value. The old clients go on for ever: an empty value that counts as
+/// no value, or a key that comes and goes, keeps them there. Here the attempt ends, and its caller may start another.
+const CLAIMS_PER_ATTEMPT: u32 = 10;
 
 impl Lock {
     pub(super) fn acquire_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
@@ -22,19 +22,19 @@ impl Lock {
     }
 
     fn claim_then_look(&self, mut bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
-        for _ in 0..CLAIMS_PER_TRY {
+        for _ in 0..CLAIMS_PER_ATTEMPT {
             if self.claim(&bid, redis)? {
                 return self.claimed(bid, owner, redis);
             }
             self.give_ttl(self.dialect.ttl.refused, &bid, redis)?;
             match self.look(&bid, owner, redis)? {
-                Sight::Expired(seen) => return self.take_over(bid, seen, owner, redis),
-                Sight::Refused(held) => return Ok(Acquired::Held(held)),
-                Sight::RefusedUnlessClaimed(held) => {
+                Finding::Expired(seen) => return self.take_over(bid, seen, owner, redis),
+                Finding::Refused(held) => return Ok(Acquired::Held(held)),
+                Finding::RefusedUnlessClaimed(held) => {
                     let claimed = self.claim(&bid, redis)?;
                     return if claimed { self.claimed(bid, owner, redis) } else { Ok(Acquired::Held(held)) };
                 }
-                Sight::Gone => bid = self.candidate(bid, None, owner, redis)?,
+                Finding::Gone => bid = self.candidate(bid, None, owner, redis)?,
             }
         }
         Ok(Acquired::Held(Held::because(Refusal::Vanished)))
@@ -43,10 +43,10 @@ impl Lock {
     /// Where the look found no value, the claim is sent until it wins.
     fn look_then_claim(&self, bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         match self.look(&bid, owner, redis)? {
-            Sight::Expired(seen) => self.take_over(bid, seen, owner, redis),
-            Sight::Refused(held) | Sight::RefusedUnlessClaimed(held) => Ok(Acquired::Held(held)),
-            Sight::Gone => {
-                for _ in 0..CLAIMS_PER_TRY {
+            Finding::Expired(seen) => self.take_over(bid, seen, owner, redis),
+            Finding::Refused(held) | Finding::RefusedUnlessClaimed(held) => Ok(Acquired::Held(held)),
+            Finding::Gone => {
+                for _ in 0..CLAIMS_PER_ATTEMPT {
                     if self.claim(&bid, redis)? {
                         return self.claimed(bid, owner, redis);
                     }
@@ -56,7 +56,7 @@ impl Lock {
         }
     }
 
-    /// The lock was free and is ours, as soon as it has its TTL.
+    /// The claim has won. The key is given its TTL.
     fn claimed(&self, bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         self.give_ttl(self.dialect.ttl.claimed, &bid, redis)?;
         if !self.dialect.ttl.then_setex {
@@ -67,7 +67,7 @@ impl Lock {
         Ok(renewed.won())
     }
 
-    /// Sends the first command: whether the lock was free and is ours.
+    /// Sends the claim. Returns whether it won.
     fn claim(&self, bid: &Bid, redis: &mut Transcript) -> Turn<bool> {
         let (key, value) = (&self.key, &bid.value);
         let set = Set::new(key, value);

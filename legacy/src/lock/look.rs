@@ -1,4 +1,4 @@
-//! What the key holds, when the claim has found it taken.
+//! Reading the key and judging what it holds.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -10,31 +10,31 @@ use super::Lock;
 use super::bid::Bid;
 use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Presence, Takeover, Watch};
 
-/// What a look at the key has come to.
-pub(super) enum Sight {
-    /// The lock is over; these bytes were read, if any.
+/// What a client concludes from a look at the key.
+pub(super) enum Finding {
+    /// The lock has expired; these bytes were read, if any.
     Expired(Option<Vec<u8>>),
-    /// The lock is not for us.
+    /// The attempt ends without the lock.
     Refused(Held),
-    /// The lock is not for us, unless one more claim wins it.
+    /// The attempt ends without the lock, unless one more claim wins it.
     RefusedUnlessClaimed(Held),
-    /// There is no key any more: back to the claim.
+    /// The key has disappeared: the claim is sent again.
     Gone,
 }
 
-/// What GET or GETSET has answered.
-pub(super) enum Answer {
+/// What a client makes of the reply to GET or GETSET.
+pub(super) enum ReadReply {
     /// A value, or none.
     Value(Option<Vec<u8>>),
     /// Redis refused, and this client raises that.
     Raised,
-    /// Redis refused, and this client comes back later.
+    /// Redis refused, and this client attempts again later.
     Later,
 }
 
 impl Lock {
     /// GETs the value and judges it.
-    pub(super) fn look(&self, bid: &Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Sight> {
+    pub(super) fn look(&self, bid: &Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Finding> {
         let Some(look) = &self.dialect.look else { return Ok(self.unseen()) };
         let before = self.clock_before(bid.since, redis)?;
         if look.watch != Watch::No {
@@ -44,33 +44,33 @@ impl Lock {
             return self.missing(look, None, redis);
         }
         let seen = match self.answer(redis.get(&self.key))? {
-            Answer::Value(Some(value)) if !look.is_absent(&value) => value,
-            Answer::Value(value) => return self.missing(look, value, redis),
-            Answer::Raised => return self.refused(raised(), redis),
-            Answer::Later => return self.refused(Held::because(Refusal::Live), redis),
+            ReadReply::Value(Some(value)) if !look.is_absent(&value) => value,
+            ReadReply::Value(value) => return self.missing(look, value, redis),
+            ReadReply::Raised => return self.refused(raised(), redis),
+            ReadReply::Later => return self.refused(Held::because(Refusal::Live), redis),
         };
         let at = self.clock_after(before, redis)?;
         if look.mine_is_free && self.dialect.form.is_by(owner, &seen) {
-            return Ok(Sight::Expired(Some(seen)));
+            return Ok(Finding::Expired(Some(seen)));
         }
         match self.looks(&seen, at) {
-            Looks::Expired => Ok(Sight::Expired(Some(seen))),
+            Looks::Expired => Ok(Finding::Expired(Some(seen))),
             Looks::Raised => self.refused(Held { seen: Some(seen), ..raised() }, redis),
             Looks::Live => {
-                let retry_in = self.left_of(&seen, at);
+                let retry_in = self.remaining_of(&seen, at);
                 let live = Held { seen: Some(seen), retry_in, ..Held::because(Refusal::Live) };
                 match look.live {
                     Live::GiveUp => self.refused(live, redis),
-                    Live::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(live)),
+                    Live::ClaimOnce => Ok(Finding::RefusedUnlessClaimed(live)),
                 }
             }
         }
     }
 
-    /// Without a look, the claim's refusal stands, unless this client overwrites what it has not seen.
-    fn unseen(&self) -> Sight {
+    /// A client that never looks accepts the refusal of its claim, or overwrites a value that it has not seen.
+    fn unseen(&self) -> Finding {
         match self.dialect.takeover {
-            Takeover::Never => Sight::Refused(Held::because(Refusal::Live)),
+            Takeover::Never => Finding::Refused(Held::because(Refusal::Live)),
             Takeover::Getset(_)
             | Takeover::WatchedSet
             | Takeover::DelThenSetnx
@@ -78,32 +78,32 @@ impl Lock {
             | Takeover::SetPx
             | Takeover::Setex
             | Takeover::Raises
-            | Takeover::WalksIn => Sight::Expired(None),
+            | Takeover::WithoutWriting => Finding::Expired(None),
         }
     }
 
-    /// There is no value: the lock was freed after the claim had failed.
-    fn missing(&self, look: &Look, value: Option<Vec<u8>>, redis: &mut Transcript) -> Turn<Sight> {
+    /// No value was found: the lock was released after the claim was refused.
+    fn missing(&self, look: &Look, value: Option<Vec<u8>>, redis: &mut Transcript) -> Turn<Finding> {
         let vanished = Held { seen: value.clone(), ..Held::because(Refusal::Vanished) };
         match look.missing {
-            Missing::ClaimAgain => Ok(Sight::Gone),
-            Missing::ClaimOnce => Ok(Sight::RefusedUnlessClaimed(vanished)),
+            Missing::ClaimAgain => Ok(Finding::Gone),
+            Missing::ClaimOnce => Ok(Finding::RefusedUnlessClaimed(vanished)),
             Missing::GiveUp => self.refused(vanished, redis),
-            Missing::Expired => Ok(Sight::Expired(value)),
+            Missing::Expired => Ok(Finding::Expired(value)),
             // The original fails with an error here. The key has only disappeared, and the next attempt may win.
             Missing::Raises => self.refused(vanished, redis),
         }
     }
 
-    fn refused(&self, held: Held, redis: &mut Transcript) -> Turn<Sight> {
+    fn refused(&self, held: Held, redis: &mut Transcript) -> Turn<Finding> {
         if self.dialect.look.is_some_and(|look| look.watch == Watch::Yes) {
             redis.unwatch()?;
         }
-        Ok(Sight::Refused(held))
+        Ok(Finding::Refused(held))
     }
 
-    /// How long the stamp in the value is still ahead.
-    fn left_of(&self, seen: &[u8], at: Reading) -> Option<Duration> {
+    /// The time until the stamp in the value expires.
+    fn remaining_of(&self, seen: &[u8], at: Reading) -> Option<Duration> {
         let stamp = &self.dialect.form.stamp;
         let ends = stamp.moment_of(self.number(seen)?).saturating_add(stamp.allowance(self.lease.length()));
         Some(ends.saturating_since(self.now(at)))
@@ -112,8 +112,7 @@ impl Lock {
 
 /// Judging a value, by the row's look.
 impl Lock {
-    /// What a stored value looks like to this client at that moment: what it does next follows from that and from the
-    /// row. A client that never looks takes every key for a lock that is held.
+    /// How this client judges a stored value at that moment. A client that never looks takes every value for a live lock.
     pub fn looks(&self, value: &[u8], at: Reading) -> Looks {
         let stamp = &self.dialect.form.stamp;
         match &self.dialect.look {
@@ -135,27 +134,27 @@ impl Lock {
         self.dialect.look.map_or(Comparison::Unreadable, |look| look.reader.compare(value, number))
     }
 
-    /// Whether this client takes a value for none.
+    /// Whether this client takes the value for no value.
     pub fn is_absent(&self, value: &[u8]) -> bool {
         self.dialect.look.is_some_and(|look| look.is_absent(value))
     }
 
-    /// What this client makes of the reply, or of its being an error.
-    pub(super) fn answer(&self, turn: Turn<Option<Vec<u8>>>) -> Turn<Answer> {
+    /// What this client makes of the reply, which may be an error.
+    pub(super) fn answer(&self, turn: Turn<Option<Vec<u8>>>) -> Turn<ReadReply> {
         match turn {
-            Ok(value) => Ok(Answer::Value(value)),
+            Ok(value) => Ok(ReadReply::Value(value)),
             Err(Pending::Fault(fault)) if fault.code().is_some_and(OnError::concerns) => {
                 Ok(match self.dialect.on_error {
-                    OnError::False => Answer::Value(None),
-                    OnError::Raises => Answer::Raised,
-                    OnError::Retries => Answer::Later,
+                    OnError::False => ReadReply::Value(None),
+                    OnError::Raises => ReadReply::Raised,
+                    OnError::Retries => ReadReply::Later,
                 })
             }
             Err(pending) => Err(pending),
         }
     }
 
-    /// The clock for judging an answer, where it is read before the question; else as it was.
+    /// The clock to judge a value by: read now, if this dialect reads it before it asks; else `since`.
     pub(super) fn clock_before(&self, since: Reading, redis: &mut Transcript) -> Turn<Reading> {
         match self.dialect.look.map(|look| look.judged) {
             Some(Judged::BeforeAsking) => self.clock(redis),
@@ -163,7 +162,7 @@ impl Lock {
         }
     }
 
-    /// The clock for judging an answer, where it is read after it; else as it was.
+    /// The clock to judge a value by: read now, if this dialect reads it after the reply; else `before`.
     pub(super) fn clock_after(&self, before: Reading, redis: &mut Transcript) -> Turn<Reading> {
         match self.dialect.look.map(|look| look.judged) {
             Some(Judged::AfterAnswer) => self.clock(redis),

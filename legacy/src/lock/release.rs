@@ -1,4 +1,4 @@
-//! Giving a lock back, each dialect by its own check.
+//! Releasing a lock, each dialect by its own check.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -77,7 +77,7 @@ impl Lock {
         })
     }
 
-    /// GET, GETSET of a new stamp, DEL, as long as neither old value is over.
+    /// GET, GETSET of a new stamp, DEL, as long as neither old value has expired.
     fn getset_and_del(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let at = self.clock(redis)?;
         let Some(value) = redis.get(&self.key)? else { return Ok(Released::Lost) };

@@ -1,4 +1,4 @@
-//! Taking an expired lock, and learning whether somebody else was faster.
+//! Taking an expired lock, and learning whether another client was faster.
 
 use alloc::vec::Vec;
 
@@ -7,19 +7,19 @@ use lockshift_wire::{Expiry, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use super::look::{Answer, raised};
+use super::look::{ReadReply, raised};
 use crate::{Candidate, Comparison, Lifetime, Looks, Loser, Number, OldNil, Rule, Takeover, Verdict};
 
 /// How a takeover ended.
 enum Outcome {
     Won,
-    /// Somebody was faster; this is what he had written, where that was seen.
+    /// Another client was faster; this is what it had written, where that was seen.
     Lost(Option<Vec<u8>>),
     Raised,
 }
 
 impl Lock {
-    /// Takes a lock that `seen` says is over.
+    /// Takes a lock whose value, `seen`, has expired.
     pub(super) fn take_over(
         &self,
         bid: Bid,
@@ -59,7 +59,7 @@ impl Lock {
         let won = match self.dialect.takeover {
             Takeover::Never => false,
             Takeover::Raises => return Ok(Outcome::Raised),
-            Takeover::WalksIn => true,
+            Takeover::WithoutWriting => true,
             Takeover::Set => redis.set(&set)?,
             Takeover::SetPx => redis.set(&set.expiry(Expiry::Px(self.lease.length())))?,
             Takeover::Setex => redis.setex(key, self.lease_secs(), &bid.value).map(|()| true)?,
@@ -73,7 +73,7 @@ impl Lock {
         Ok(if won { Outcome::Won } else { Outcome::Lost(None) })
     }
 
-    /// MULTI, SET and the TTL, EXEC: nil if somebody has touched the key since WATCH.
+    /// MULTI, SET and the TTL, EXEC: nil if another client has touched the key since WATCH.
     fn set_if_untouched(&self, bid: &Bid, redis: &mut Transcript) -> Turn<bool> {
         let mut commands = alloc::vec![Set::new(&self.key, &bid.value).command()];
         commands.extend(self.ttl_command(self.dialect.ttl.taken, bid));
@@ -84,9 +84,9 @@ impl Lock {
     fn getset(&self, verdict: Verdict, bid: &Bid, seen: Option<&[u8]>, redis: &mut Transcript) -> Turn<Outcome> {
         let before = self.clock_before(bid.since, redis)?;
         let old = match self.answer(redis.getset(&self.key, &bid.value))? {
-            Answer::Value(old) => old.filter(|old| !self.is_absent(old)),
-            Answer::Raised => return Ok(Outcome::Raised),
-            Answer::Later => return Ok(Outcome::Lost(None)),
+            ReadReply::Value(old) => old.filter(|old| !self.is_absent(old)),
+            ReadReply::Raised => return Ok(Outcome::Raised),
+            ReadReply::Later => return Ok(Outcome::Lost(None)),
         };
         let Some(old) = old else { return Ok(verdict.old_nil.outcome(seen)) };
         let wins = match verdict.rule {

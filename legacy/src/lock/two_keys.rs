@@ -17,7 +17,7 @@ impl Lock {
         Key::new([EXPIRE, &self.key.as_bytes()[self.dialect.key.before.len()..]].concat())
     }
 
-    /// MSETNX; if a stale lock is in the way, deletes it and tries once more.
+    /// MSETNX; deletes a stale lock that is in the way, and sends MSETNX once more.
     pub(super) fn acquire_two_keys(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let bid = self.bid(owner, redis)?;
         if self.msetnx(&bid, redis)? {
@@ -38,7 +38,7 @@ impl Lock {
         redis.msetnx([(&self.key, &bid.value), (&self.expire_key(), &stamp)])
     }
 
-    /// Deletes both keys if they are stale: without an owner, or with a stamp that is over. Else, why not.
+    /// Deletes both keys if they are stale: without an owner, or with an expired stamp. Returns the refusal if it did not.
     fn clear_away_stale(&self, redis: &mut Transcript) -> Turn<Option<Held>> {
         let expire_key = self.expire_key();
         let at = self.clock(redis)?;
@@ -61,7 +61,7 @@ impl Lock {
         Ok((!cleared).then_some(Held { seen: owner, ..Held::because(why) }))
     }
 
-    /// Deletes both keys if the owner is us.
+    /// Deletes both keys if the value in the owner's key is ours.
     pub(super) fn release_two_keys(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let expire_key = self.expire_key();
         let both = [&self.key, &expire_key];
@@ -69,7 +69,7 @@ impl Lock {
         Ok(if freed { Released::Freed } else { Released::Lost })
     }
 
-    /// Sets a new stamp if the owner is us: the one old client with an extension of its own.
+    /// Sets a new stamp if the value in the owner's key is ours. No other old client has an extension of its own.
     pub(super) fn extend_two_keys(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let expire_key = self.expire_key();
         let since = self.clock(redis)?;
@@ -80,7 +80,7 @@ impl Lock {
         Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
     }
 
-    /// WATCH; if the owner is us, a transaction; UNWATCH. Whether it was executed.
+    /// WATCH, a transaction if the owner's key holds our value, UNWATCH. Returns whether the transaction was executed.
     fn if_owner(&self, hold: &Hold, watch: &[&Key], then: &[Command], redis: &mut Transcript) -> Turn<bool> {
         redis.watch_all(watch)?;
         let is_ours = redis.get(&self.key)?.as_ref() == Some(&hold.value);

@@ -62,7 +62,7 @@ fn fields<const N: usize>(text: &str, separator: char, lens: [usize; N]) -> Opti
     parts.next().is_none().then_some(fields)
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day.
+/// Days from 1970-01-01 to a day of the Gregorian calendar; `None` if no such day exists.
 fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

@@ -16,7 +16,7 @@ pub(super) fn sign(text: &[u8]) -> usize {
     usize::from(matches!(text.first(), Some(b'+' | b'-')))
 }
 
-/// Length of the longest `[+-]? d+` at the start of `text`; 0 if there is none.
+/// Length of the longest `[+-]? d+` at the start of `text`; 0 if it has none.
 pub(super) fn int_len(text: &[u8]) -> usize {
     let sign = sign(text);
     match digits(&text[sign..]) {
@@ -25,7 +25,7 @@ pub(super) fn int_len(text: &[u8]) -> usize {
     }
 }
 
-/// Length of the longest `[+-]? (d+ [. d*] | . d+) ([eE] [+-]? d+)?` at the start of `text`; 0 if there is none.
+/// Length of the longest `[+-]? (d+ [. d*] | . d+) ([eE] [+-]? d+)?` at the start of `text`; 0 if it has none.
 pub(super) fn float_len(text: &[u8]) -> usize {
     let sign = sign(text);
     let whole = digits(&text[sign..]);
@@ -42,7 +42,7 @@ pub(super) fn float_len(text: &[u8]) -> usize {
     len + exponent_len(&text[len..])
 }
 
-/// Length of the `[eE] [+-]? d+` that `text` starts with; 0 if there is none.
+/// Length of the `[eE] [+-]? d+` that `text` starts with; 0 if it has none.
 pub(super) fn exponent_len(text: &[u8]) -> usize {
     match text.first() {
         Some(b'e' | b'E') => match int_len(&text[1..]) {

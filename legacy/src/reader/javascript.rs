@@ -1,5 +1,5 @@
 //! JavaScript: `parseInt`, `parseFloat` and the coercion of a string beside a number. All numbers are floats, and
-//! what is no number is NaN: nothing raises, and no function here gives `None`.
+//! what is not a number is NaN: nothing raises, and no function here gives `None`.
 
 use alloc::string::String;
 

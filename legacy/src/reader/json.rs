@@ -25,7 +25,7 @@ pub(super) enum Php {
     Array,
 }
 
-/// PHP 8: `json_decode($value, true)['expire']`; `None` if there is no JSON or a `null` (the lock then goes back to
+/// PHP 8: `json_decode($value, true)['expire']`; `None` if the value is not JSON or is `null` (the lock then goes back to
 /// SETNX), and if it is a string, which has no offset `'expire'`.
 pub(super) fn php8_expire(value: &[u8]) -> Option<Php> {
     match Json::parse(str::from_utf8(value).ok()?)? {
@@ -80,7 +80,7 @@ impl Php {
         }
     }
 
-    /// How it compares with a number where it is none. Beside a boolean or `null`, now becomes a boolean too.
+    /// How it compares with a number if it is not one. Beside a boolean or `null`, now becomes a boolean too.
     pub(super) fn beside_number(self, now: Number) -> Comparison {
         let now_as_bool = now.as_f64() != 0.0;
         match self {

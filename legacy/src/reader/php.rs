@@ -18,7 +18,7 @@ pub(super) fn numeric_string(value: &[u8]) -> Option<Number> {
     decimal::trim(rest).is_empty().then_some(number)
 }
 
-/// PHP 8: a text that is no number is compared byte by byte with the decimal of now.
+/// PHP 8: a text that is not a number is compared byte by byte with the decimal of now.
 pub(super) fn as_text(value: &[u8], now: Number) -> Comparison {
     let now = match now {
         Number::Int(now) => now.to_string(),

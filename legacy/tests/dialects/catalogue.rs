@@ -74,7 +74,7 @@ fn every_lock_of_the_articles_has_its_name() {
 }
 
 #[test]
-fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
+fn a_row_describes_its_value_and_its_steps() {
     let encodings = [
         ("setnx-page", "decimal s, now + lease + 1s"),
         ("java-getset", "8 bytes big-endian ms, now + lease + 1s"),
@@ -94,7 +94,7 @@ fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
         find("php-getset").expect("a row").options(),
         [
             "claim: SETNX",
-            "look: PHP 8 <: expired if < now; unreadable raises; nil is expired; clock read after each answer",
+            "look: PHP 8 <: expired if < now; unreadable raises; nil is expired; clock read after each reply",
             "takeover: GETSET, wins if the old is still expired, nil wins",
             "ttl: EXPIRE when claimed, EXPIRE when taken",
             "release: TTL, DEL unless it is 0",
@@ -106,7 +106,7 @@ fn a_row_says_in_words_what_it_writes_and_how_it_goes_about_it() {
 }
 
 #[test]
-fn a_row_recognises_its_own_hand_and_says_when_the_lock_is_over() {
+fn a_row_recognises_the_values_that_it_writes_and_when_they_expire() {
     let over = UnixTime::from_millis(1_700_000_011_500);
     let values = [
         ("redis-objects", "1700000011.5", true, over),

@@ -4,8 +4,8 @@
 //! - `stamps`: values against what the originals' own expressions write
 //! - `properties`: what every row writes, it reads itself; nothing overflows
 //! - `walk`: how the steps below are written and checked
-//! - `redis_page`, `php_article`, `by_php`, ...: the steps of a try and of a release, line by line
-//! - `own`: extension, standing, and a try whose reply was lost
+//! - `redis_page`, `php_article`, `by_php`, ...: the steps of an attempt and of a release, line by line
+//! - `holder`: extension, ownership, and an attempt whose reply was lost
 //! - `scripts`: the articles' Lua, byte for byte
 
 mod by_csharp_and_go;
@@ -18,9 +18,9 @@ mod by_redis_py;
 mod by_resque;
 mod by_ruby;
 mod catalogue;
+mod holder;
 mod java_article;
 mod jedis_article;
-mod own;
 mod php_article;
 mod properties;
 mod redis_page;

@@ -1,4 +1,4 @@
-//! Steps, written as one would tell them: each line is what the protocol asks and what it is told.
+//! Dialogues as text: each line is a question of the protocol and its answer.
 //!
 //! - `clock 1700000000.5` answers the question for the time, in seconds since 1970, up 1.5 s on the other clock;
 //! - `GET k -> "1"` is a command as it must be sent and its reply: `nil`, `OK`, `QUEUED`, a number, a string in quotes, a
@@ -15,11 +15,11 @@ use lockshift_wire::{Key, MonoTime, Pending, Printable, Reading, Reply, Script, 
 
 use crate::ME;
 
-/// One try of `dialect` for `k`, with this lease in milliseconds.
+/// One attempt of `dialect` at `k`, with this lease in milliseconds.
 #[track_caller]
 pub(crate) fn acquire(dialect: &str, lease_ms: u64, lines: &str) {
     let lock = lock(dialect, lease_ms);
-    walk(dialect, lines, |redis| lock.acquire(&ME, redis), told_acquired);
+    walk(dialect, lines, |redis| lock.acquire(&ME, redis), describe_acquired);
 }
 
 /// A release of `k` by a holder that wrote `value` at `since`.
@@ -53,10 +53,10 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
 pub(crate) fn ownership(dialect: &str, value: &str, lines: &str) {
     let lock = lock(dialect, 10_000);
     let hold = hold(&lock, value, "1700000000");
-    walk(dialect, lines, |redis| lock.ownership(&hold, redis), |standing: &Ownership| format!("{standing:?}"));
+    walk(dialect, lines, |redis| lock.ownership(&hold, redis), |ownership: &Ownership| format!("{ownership:?}"));
 }
 
-/// The end of a try for `k` whose reply was lost.
+/// What follows an attempt at `k` whose reply was lost.
 #[track_caller]
 pub(crate) fn disclaim(dialect: &str, lines: &str) {
     let lock = lock(dialect, 10_000);
@@ -69,7 +69,7 @@ pub(crate) fn walk<T>(
     name: &str,
     lines: &str,
     procedure: impl Fn(&mut Transcript) -> Turn<T>,
-    tell: impl Fn(&T) -> String,
+    describe: impl Fn(&T) -> String,
 ) -> T {
     let mut redis = Transcript::new();
     let mut lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -77,7 +77,7 @@ pub(crate) fn walk<T>(
         let line = lines.next().unwrap_or_else(|| panic!("{name}: the procedure goes on after the last line"));
         match procedure(redis.rewind()) {
             Ok(outcome) => {
-                assert_eq!(tell(&outcome), line, "{name}: the outcome");
+                assert_eq!(describe(&outcome), line, "{name}: the outcome");
                 assert_eq!(lines.next(), None, "{name}: lines after the outcome");
                 return outcome;
             }
@@ -88,7 +88,7 @@ pub(crate) fn walk<T>(
             Err(Pending::Send(command)) => {
                 let (expected, reply) = line.split_once(" -> ").unwrap_or((line, ""));
                 assert_eq!(by_name(&command.to_string()), expected, "{name}: the command");
-                redis.record_reply(told_reply(reply));
+                redis.record_reply(reply_of(reply));
             }
             Err(Pending::Round(commands)) => panic!("{name} is on one server: {commands:?}"),
             Err(Pending::Fault(fault)) => panic!("{name}: {fault}, where `{line}` was to come"),
@@ -114,10 +114,10 @@ pub(crate) fn reading(text: &str) -> Reading {
 
 fn nanos(seconds: &str) -> i64 {
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
-    format!("{whole}{part:0<9}").parse().unwrap_or_else(|_| panic!("`{seconds}` is no time"))
+    format!("{whole}{part:0<9}").parse().unwrap_or_else(|_| panic!("`{seconds}` is not a time"))
 }
 
-fn told_acquired(acquired: &Acquired) -> String {
+fn describe_acquired(acquired: &Acquired) -> String {
     match acquired {
         Acquired::Won(hold) if hold.value.is_empty() => "won \"\"".to_string(),
         Acquired::Won(hold) => format!("won {}", Printable(&hold.value)),
@@ -128,7 +128,7 @@ fn told_acquired(acquired: &Acquired) -> String {
     }
 }
 
-fn told_reply(text: &str) -> Reply {
+fn reply_of(text: &str) -> Reply {
     match text {
         "nil" => Reply::Nil,
         "OK" | "QUEUED" => Reply::Status(text.to_string()),
@@ -136,10 +136,10 @@ fn told_reply(text: &str) -> Reply {
             (Some(error), ..) => Reply::Error(error.to_string()),
             (_, Some(list), _) => {
                 let items = list.strip_suffix(']').expect("a list ends with a bracket");
-                Reply::Array(items.split(", ").map(told_reply).collect())
+                Reply::Array(items.split(", ").map(reply_of).collect())
             }
             (.., Some(quoted)) => Reply::Bulk(unquoted(quoted.strip_suffix('"').expect("a string ends with a quote"))),
-            _ => Reply::Int(text.parse().unwrap_or_else(|_| panic!("`{text}` is no reply"))),
+            _ => Reply::Int(text.parse().unwrap_or_else(|_| panic!("`{text}` is not a reply"))),
         },
     }
 }

@@ -113,7 +113,7 @@ impl Fleet {
         let rows = self.protocols.iter().filter_map(|protocol| protocols::find(protocol).ok()?.dialect());
         // Of a stamp that says when the lock was taken nobody can say for how long it was.
         let is_hidden = |row: &Dialect| {
-            matches!(row.takeover, Takeover::WalksIn | Takeover::Setex)
+            matches!(row.takeover, Takeover::WithoutWriting | Takeover::Setex)
                 || row.form.stamp.moment == Moment::Acquisition && !gives_life(row)
         };
         watch.truth.is_hidden = rows.into_iter().any(is_hidden);

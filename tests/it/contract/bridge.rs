@@ -45,7 +45,7 @@ fn rows(fleet: &str) -> Vec<Row> {
             alice: Arc::clone(alice),
             bob: Arc::clone(bob),
             clock: Clock::Set,
-            again: Again::Untold,
+            again: Again::NothingNew,
         };
         rows.push((format!("bridge:{fleet}, then {}", dialect.name), cast(&bridge, &old)));
         rows.push((format!("{}, then bridge:{fleet}", dialect.name), cast(&old, &bridge)));

@@ -1,4 +1,4 @@
-//! A lock in a world of the test's: the same protocol, at a time and by an owner of our choice.
+//! A lock at a time and for an owner that the test chooses.
 //!
 //! A protocol is a function over a transcript, so it can be run inside another one: its questions for the time are
 //! answered here, all else is passed on to whoever drives. A driver cannot tell, and what crosses the wire becomes a

@@ -18,7 +18,7 @@ macro_rules! chapters {
         $(
             #[test]
             fn $chapter() {
-                says_what_its_originals_say(include_str!(concat!("legacy/", stringify!($chapter), ".txt")));
+                sends_what_its_originals_send(include_str!(concat!("legacy/", stringify!($chapter), ".txt")));
             }
         )*
     };
@@ -28,7 +28,7 @@ chapters! {
     redis_page, php_article, java_article, jedis_article, php, java, ruby, ruby_resque, python, node, csharp, go,
 }
 
-fn says_what_its_originals_say(table: &str) {
+fn sends_what_its_originals_send(table: &str) {
     let lease = Lease::new(Duration::from_secs(10)).expect("ten seconds are a lease");
     let rows: Vec<_> = Table::read(table)
         .names()

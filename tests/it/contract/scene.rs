@@ -1,5 +1,5 @@
 //! What happens between two contenders of one lock, as data. Alice comes first, the lease is ten seconds, and only the
-//! last action of each scene is told.
+//! last action of each scene is recorded.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) struct Scene {
 pub(super) enum Given {
     /// There is no key.
     NoKey,
-    /// Somebody has left `junk` in the key.
+    /// The key holds `junk`.
     Junk,
     /// Alice has won.
     AliceHolds,
@@ -35,18 +35,18 @@ pub(super) enum Given {
     AliceHoldsTwice,
 }
 
-/// What is told.
+/// What is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// Alice tries.
+    /// Alice attempts.
     AliceAcquires,
-    /// Bob tries.
+    /// Bob attempts.
     BobAcquires,
-    /// Alice gives back what she has won.
+    /// Alice releases.
     AliceReleases,
-    /// Alice asks for another lease.
+    /// Alice extends.
     AliceExtends,
-    /// Alice asks whose the lock is.
+    /// Alice asks for the ownership.
     AliceLooks,
 }
 

@@ -9,7 +9,7 @@ use redis::{Cmd, Connection, cmd};
 
 use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
-use super::telling;
+use super::wording;
 use crate::drivers::Driver;
 use crate::monitor::Monitor;
 use crate::patience::pause;
@@ -18,7 +18,7 @@ use crate::server::{Options, Server, contents};
 pub(super) const ALICE: Owner = Owner::new(Token::new([0xaa; 16]), 4711, 7);
 pub(super) const BOB: Owner = Owner::new(Token::new([0xbb; 16]), 4712, 8);
 
-/// The protocols that two contenders speak: the same, or two sides of one lock.
+/// The protocols of the two contenders: the same, or two sides of one lock.
 pub(super) struct Cast {
     pub(super) alice: Arc<dyn Locker>,
     pub(super) bob: Arc<dyn Locker>,
@@ -26,11 +26,11 @@ pub(super) struct Cast {
     pub(super) again: Again,
 }
 
-/// What becomes of one who holds and tries again.
+/// What happens when a holder attempts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// It is a contender like any other; nothing new is shown.
-    Untold,
+    /// It contends like any other client: the scene shows nothing new.
+    NothingNew,
     /// The server refuses.
     Refused,
     /// It enters once more, and has to leave once more.
@@ -47,13 +47,13 @@ pub(super) enum Clock {
 }
 
 impl Cast {
-    /// Whether the scene shows anything that it does not show when both speak as Alice does.
+    /// Whether the scene shows anything that it does not show when both run the protocol of Alice.
     pub(super) fn plays(&self, scene: Scene) -> bool {
         let shows_more = Arc::ptr_eq(&self.alice, &self.bob) || matches!(scene.action, Action::BobAcquires);
         shows_more
             && match scene.given {
                 Given::AliceHoldsTwice => self.again == Again::Enters,
-                Given::AliceHolds if matches!(scene.action, Action::AliceAcquires) => self.again != Again::Untold,
+                Given::AliceHolds if matches!(scene.action, Action::AliceAcquires) => self.again != Again::NothingNew,
                 Given::AliceHolds | Given::NoKey | Given::Junk | Given::NoTtl | Given::TtlOver | Given::BobOvertook => {
                     true
                 }
@@ -84,7 +84,7 @@ impl<D: Driver> Stage<D> {
         Self { driver: D::default(), monitor: Monitor::on(&server), operator: server.connect(), server }
     }
 
-    /// What is said on the wire in the scene's action, and how that ends.
+    /// What is sent in the scene's action, and how that ends.
     pub(super) fn play(&mut self, cast: &Cast, scene: Scene) -> String {
         self.operate(&cmd("FLUSHALL"));
         let mut players = self.players(cast);
@@ -97,10 +97,10 @@ impl<D: Driver> Stage<D> {
         self.monitor.skip();
         players.clock.set(scene.after);
         let ending = self.act(&mut players, scene.action);
-        let said = telling::wire(&self.monitor.take());
-        let change = telling::change(&before, &contents(&mut self.operator));
+        let sent = wording::wire(&self.monitor.take());
+        let change = wording::change(&before, &contents(&mut self.operator));
         self.send_home(players);
-        format!("{said} => {ending}{change}").trim_start().to_owned()
+        format!("{sent} => {ending}{change}").trim_start().to_owned()
     }
 
     fn players(&self, cast: &Cast) -> Players<D> {
@@ -114,17 +114,17 @@ impl<D: Driver> Stage<D> {
         Players { clock, alice, bob, alices: None, bobs: None }
     }
 
-    /// Brings about what is given.
+    /// Brings about the start of the scene.
     fn set(&mut self, players: &mut Players<D>, key: &[u8], given: Given) {
         match given {
             Given::NoKey => {}
             Given::Junk => self.operate(cmd("SET").arg(key).arg("junk")),
             Given::AliceHolds => {
                 players.alices = self.won(&players.alice);
-                assert!(players.alices.is_some(), "nobody holds it, so Alice wins");
+                assert!(players.alices.is_some(), "the lock is free, so Alice wins");
             }
             Given::AliceHoldsTwice => {
-                let first = self.won(&players.alice).expect("nobody holds it, so Alice wins");
+                let first = self.won(&players.alice).expect("the lock is free, so Alice wins");
                 self.driver.abandon(first);
                 self.set(players, key, Given::AliceHolds);
             }
@@ -144,7 +144,7 @@ impl<D: Driver> Stage<D> {
                     self.operate(&cmd("FLUSHALL"));
                     players.bobs = self.won(&players.bob);
                 }
-                assert!(players.bobs.is_some(), "nobody holds it, so Bob wins");
+                assert!(players.bobs.is_some(), "the lock is free, so Bob wins");
             }
         }
     }
@@ -167,16 +167,16 @@ impl<D: Driver> Stage<D> {
                 if let Some(first) = alices.take() {
                     self.driver.abandon(first);
                 }
-                telling::attempt(self.driver.try_acquire(alice), alices)
+                wording::attempt(self.driver.try_acquire(alice), alices)
             }
-            Action::BobAcquires => telling::attempt(self.driver.try_acquire(bob), bobs),
-            Action::AliceReleases => telling::released(self.driver.release(alices.take().expect(HAS_WON))),
-            Action::AliceExtends => telling::extended(self.driver.extend(alices.as_ref().expect(HAS_WON))),
-            Action::AliceLooks => telling::ownership(self.driver.ownership(alices.as_ref().expect(HAS_WON))),
+            Action::BobAcquires => wording::attempt(self.driver.try_acquire(bob), bobs),
+            Action::AliceReleases => wording::released(self.driver.release(alices.take().expect(HAS_WON))),
+            Action::AliceExtends => wording::extended(self.driver.extend(alices.as_ref().expect(HAS_WON))),
+            Action::AliceLooks => wording::ownership(self.driver.ownership(alices.as_ref().expect(HAS_WON))),
         }
     }
 
-    /// Lets both give back what they still have, so that nothing of it happens in the next scene.
+    /// Releases what both still hold, so that it does not reach into the next scene.
     fn send_home(&self, players: Players<D>) {
         for guard in [players.alices, players.bobs].into_iter().flatten() {
             self.driver.release(guard).map(drop).expect("the server answers");

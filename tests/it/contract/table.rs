@@ -45,7 +45,7 @@ impl Table {
         Self { protocols }
     }
 
-    /// The protocols that it tells of.
+    /// The protocols in the table.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.protocols.iter().map(|protocol| protocol.name.as_str())
     }
@@ -54,17 +54,17 @@ impl Table {
     pub(super) fn expectation(&self, protocol: &str, scene: &str) -> &str {
         let rows = self.protocols.iter().filter(|row| row.name == protocol).flat_map(|row| &row.scenes);
         let mut expected = rows.filter(|(name, _)| name == scene).map(|(_, expected)| expected.as_str());
-        expected.next().unwrap_or("nothing stands in the table")
+        expected.next().unwrap_or("the table has no such scene")
     }
 
-    /// Panics if the table tells of a protocol that is not among `names`, or of a scene that is never played.
-    pub(super) fn assert_tells_only_of<'a>(&self, names: impl Iterator<Item = &'a str>) {
+    /// Panics if the table has a protocol that is not among `names`, or a scene that is never played.
+    pub(super) fn assert_names_only<'a>(&self, names: impl Iterator<Item = &'a str>) {
         let names: Vec<_> = names.collect();
         for Protocol { name, scenes } in &self.protocols {
-            assert!(names.contains(&name.as_str()), "the table tells of {name}, which does not exist");
+            assert!(names.contains(&name.as_str()), "the table has {name}, which does not exist");
             for (scene, _) in scenes {
                 let played = SCENES.iter().any(|known| known.name == scene);
-                assert!(played, "{name}: the table tells of the scene {scene}, which is never played");
+                assert!(played, "{name}: the table has the scene {scene}, which is never played");
             }
         }
     }

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::phrase::{Listener, Phrase};
+use crate::ask::{Ask, WordSink};
 use crate::{Command, Key, Transcript, Turn, UnixTime};
 
 /// How long the key shall live.
@@ -65,7 +65,7 @@ impl<'a> Set<'a> {
     }
 
     /// With the expiry written before the condition, as redis-rb, go-redis and `SET k v EX 10 NX` in prose have it. To
-    /// Redis it is the same; to whoever compares bytes it is not.
+    /// Redis it is the same; to a program that compares bytes it is not.
     #[must_use]
     pub fn expiry_first(mut self) -> Self {
         self.expiry_first = true;
@@ -74,37 +74,37 @@ impl<'a> Set<'a> {
 
     /// The command. The order of the options is that of Jedis: condition, then expiry.
     pub fn command(&self) -> Command {
-        Phrase::command(self)
+        Ask::command(self)
     }
 
-    fn say_condition<L: Listener>(&self, listener: L) -> L {
+    fn write_condition<L: WordSink>(&self, sink: L) -> L {
         match self.only {
-            None => listener,
-            Some(Only::IfMissing) => listener.arg("NX"),
-            Some(Only::IfExists) => listener.arg("XX"),
-            Some(Only::IfEquals(old)) => listener.arg("IFEQ").arg(old),
+            None => sink,
+            Some(Only::IfMissing) => sink.arg("NX"),
+            Some(Only::IfExists) => sink.arg("XX"),
+            Some(Only::IfEquals(old)) => sink.arg("IFEQ").arg(old),
         }
     }
 
-    fn say_expiry<L: Listener>(&self, listener: L) -> L {
+    fn write_expiry<L: WordSink>(&self, sink: L) -> L {
         match self.expiry {
-            None => listener,
-            Some(Expiry::Ex(lease)) => listener.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
-            Some(Expiry::Px(lease)) => listener.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
-            Some(Expiry::ExAt(until)) => listener.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
-            Some(Expiry::PxAt(until)) => listener.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
-            Some(Expiry::KeepTtl) => listener.arg("KEEPTTL"),
+            None => sink,
+            Some(Expiry::Ex(lease)) => sink.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
+            Some(Expiry::Px(lease)) => sink.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
+            Some(Expiry::ExAt(until)) => sink.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
+            Some(Expiry::PxAt(until)) => sink.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
+            Some(Expiry::KeepTtl) => sink.arg("KEEPTTL"),
         }
     }
 }
 
-impl Phrase for Set<'_> {
-    fn say<L: Listener>(&self, listener: L) -> L {
-        let listener = listener.arg("SET").arg(self.key).arg(self.value);
+impl Ask for Set<'_> {
+    fn write_words<L: WordSink>(&self, sink: L) -> L {
+        let sink = sink.arg("SET").arg(self.key).arg(self.value);
         if self.expiry_first {
-            self.say_condition(self.say_expiry(listener))
+            self.write_condition(self.write_expiry(sink))
         } else {
-            self.say_expiry(self.say_condition(listener))
+            self.write_expiry(self.write_condition(sink))
         }
     }
 }

@@ -22,8 +22,8 @@ impl Transcript {
         self.ask_status(Command::new("UNWATCH"), "OK")
     }
 
-    /// `MULTI`, the commands, `EXEC`: their replies, or `None` if a watched key was touched. Needs a connection that
-    /// nobody else uses meanwhile.
+    /// `MULTI`, the commands, `EXEC`: their replies, or `None` if a watched key was touched. Needs a connection of
+    /// its own.
     pub fn transaction(&mut self, commands: &[Command]) -> Turn<Option<Vec<Reply>>> {
         self.ask_status(Command::new("MULTI"), "OK")?;
         for command in commands {

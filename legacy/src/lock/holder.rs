@@ -1,4 +1,5 @@
-//! What a holder asks about its own lock: to hold on, and whose it is now. No old client asks either; these are ours.
+//! What a holder does with its lock before the release: extension and ownership, and what follows an attempt whose reply
+//! was lost. No old client does these; they are ours.
 
 use core::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::scripts::{self, Extension};
 use crate::{Claim, Moment};
 
 impl Lock {
-    /// Writes a new stamp, if the value is still exactly what we wrote.
+    /// Writes a new stamp if the key still holds exactly the value that we wrote.
     pub(super) fn extend_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let form = &self.dialect.form;
         if !form.tells_apart() {
@@ -46,7 +47,7 @@ impl Lock {
         }
     }
 
-    /// Deletes what a try has left whose reply was lost, where the value names that very try.
+    /// Deletes the value of an attempt whose reply was lost, if the value names that attempt.
     pub(super) fn disclaim_one_key(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         let form = &self.dialect.form;
         if !form.names_token() {
@@ -59,7 +60,7 @@ impl Lock {
         Ok(())
     }
 
-    /// Whether the dialect gives its keys a TTL, in whatever way.
+    /// Whether the dialect sets a TTL, by the claim or by a command of its own.
     pub(super) fn gives_ttl(&self) -> bool {
         match self.dialect.claim {
             Claim::SetNxEx(_)

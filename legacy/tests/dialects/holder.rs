@@ -1,4 +1,4 @@
-//! Extension, standing, and a try whose reply was lost.
+//! Extension, ownership, and an attempt whose reply was lost.
 
 use crate::walk::{disclaim, extend, ownership};
 
@@ -78,14 +78,14 @@ fn the_owner_stays_in_an_extended_value() {
 }
 
 #[test]
-fn a_constant_names_nobody_and_is_not_extended() {
+fn a_constant_names_no_owner_and_is_not_extended() {
     for (name, value) in [("java-setnx-expire", "1"), ("redis-objects-1.4.3", ""), ("resque-lock-1.0", "true")] {
         extend(name, 10_000, (value, "1700000000"), "Unsupported");
     }
 }
 
 #[test]
-fn the_server_is_asked_whose_the_lock_is() {
+fn ownership_is_what_the_server_says_of_the_key() {
     ownership(
         "php-getset",
         "1700000010",
@@ -131,7 +131,7 @@ fn the_server_is_asked_whose_the_lock_is() {
 }
 
 #[test]
-fn a_try_whose_reply_was_lost_is_disclaimed_where_its_value_names_it() {
+fn an_attempt_whose_reply_was_lost_is_disclaimed_if_its_value_names_it() {
     let own = "11111111-1111-4111-9111-111111111111:1700000010001";
     disclaim(
         "jedis-lock-2015",

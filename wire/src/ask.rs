@@ -1,7 +1,7 @@
-//! A command before it is put together.
+//! A command before it is built.
 //!
-//! A protocol that is run again asks everything again, and most of it only to be told what is recorded. So a question
-//! is first held against the recorded command, word by word, and becomes a command of its own only if it is new.
+//! A protocol that is run again repeats all its commands, and most of them are recorded already. So a command is first
+//! compared with the recorded one, word by word, and is built only if it is new.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -9,37 +9,37 @@ use core::slice;
 
 use crate::{Command, Node};
 
-/// What can be said as a command; unless it is one, a command for the first server.
-pub(crate) trait Phrase {
-    /// Says all words to `listener`, the name first.
-    fn say<L: Listener>(&self, listener: L) -> L;
+/// What can be sent as a command. Unless it is a [`Command`], it is for the first server.
+pub(crate) trait Ask {
+    /// Writes all words into `sink`, the name first.
+    fn write_words<L: WordSink>(&self, sink: L) -> L;
 
     /// The command that it is.
     fn command(&self) -> Command {
-        self.say(Command::unsaid())
+        self.write_words(Command::nameless())
     }
 
     /// Whether `command` is the same, word for word, and for the same server.
     fn matches(&self, command: &Command) -> bool {
         let is_same = command.node() == Node::default();
-        self.say(Comparison { expected: command.words().iter(), is_same }).ends_the_same()
+        self.write_words(Comparison { expected: command.words().iter(), is_same }).ends_the_same()
     }
 }
 
-/// Who hears a phrase.
-pub(crate) trait Listener: Sized {
-    /// Hears one word.
+/// Takes the words of a command.
+pub(crate) trait WordSink: Sized {
+    /// Takes one word.
     fn arg(self, word: impl AsRef<[u8]>) -> Self;
 
-    /// Hears a number, in decimal.
+    /// Takes a number, in decimal.
     fn arg_int(self, number: i64) -> Self {
         self.arg(number.to_string())
     }
 }
 
-impl<P: Phrase> Phrase for &P {
-    fn say<L: Listener>(&self, listener: L) -> L {
-        P::say(self, listener)
+impl<P: Ask> Ask for &P {
+    fn write_words<L: WordSink>(&self, sink: L) -> L {
+        P::write_words(self, sink)
     }
 
     fn command(&self) -> Command {
@@ -51,9 +51,9 @@ impl<P: Phrase> Phrase for &P {
     }
 }
 
-impl Phrase for Command {
-    fn say<L: Listener>(&self, listener: L) -> L {
-        self.words().iter().fold(listener, |listener, word| listener.arg(word))
+impl Ask for Command {
+    fn write_words<L: WordSink>(&self, sink: L) -> L {
+        self.words().iter().fold(sink, |sink, word| sink.arg(word))
     }
 
     fn command(&self) -> Command {
@@ -65,7 +65,7 @@ impl Phrase for Command {
     }
 }
 
-impl Listener for Command {
+impl WordSink for Command {
     fn arg(self, word: impl AsRef<[u8]>) -> Self {
         Self::arg(self, word)
     }
@@ -75,13 +75,13 @@ impl Listener for Command {
     }
 }
 
-/// Holds what it hears against the words of a command.
+/// Compares the words that it takes with those of a command.
 struct Comparison<'a> {
     expected: slice::Iter<'a, Vec<u8>>,
     is_same: bool,
 }
 
-impl Listener for Comparison<'_> {
+impl WordSink for Comparison<'_> {
     fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
         self.is_same &= self.expected.next().is_some_and(|expected| expected == word.as_ref());
         self
@@ -100,12 +100,12 @@ mod tests {
     use crate::{Key, Set};
 
     #[test]
-    fn a_phrase_is_the_command_that_it_becomes_and_no_other() {
+    fn an_ask_matches_the_command_that_it_becomes_and_no_other() {
         let key = Key::from("k");
         let set = Set::new(&key, b"v");
-        let command = Phrase::command(&set);
+        let command = Ask::command(&set);
         assert!(set.matches(&command));
-        assert!(Phrase::matches(&&command, &command));
+        assert!(Ask::matches(&&command, &command));
         let others = [
             Command::new("SET").arg("k"),
             Command::new("SET").arg("k").arg("w"),
@@ -114,8 +114,8 @@ mod tests {
         ];
         for other in others {
             assert!(!set.matches(&other), "{other}");
-            assert!(!Phrase::matches(&&command, &other), "{other}");
-            assert_eq!(Phrase::command(&&other), other);
+            assert!(!Ask::matches(&&command, &other), "{other}");
+            assert_eq!(Ask::command(&&other), other);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A scene in words: what was said on the wire, and how it ended.
+//! A scene as text: what was sent, and how it ended.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::server::Contents;
 
 /// The commands, as one would type them, with the owners' tokens and the scripts by name.
 pub(super) fn wire(lines: &[Line]) -> String {
-    let mut said: Vec<String> = Vec::new();
+    let mut sent: Vec<String> = Vec::new();
     let mut refused = false;
     for (index, line) in lines.iter().enumerate() {
         let repeated = lines.get(index + 1).is_some_and(|next| is(line, "EVALSHA") && is(next, "EVAL"));
         match line.source {
             // NOSCRIPT: the same script follows with its text.
             Source::Client(_) if repeated => {}
-            Source::Client(_) if is(line, "EVALSHA") || refused => said.push(by_name(line, "script")),
-            Source::Client(_) if is(line, "EVAL") => said.push(by_name(line, "eval")),
-            Source::Client(_) => said.push(line.to_string()),
-            Source::Script => said.push(format!("> {}", by_its_own_clock(line))),
+            Source::Client(_) if is(line, "EVALSHA") || refused => sent.push(by_name(line, "script")),
+            Source::Client(_) if is(line, "EVAL") => sent.push(by_name(line, "eval")),
+            Source::Client(_) => sent.push(line.to_string()),
+            Source::Script => sent.push(format!("> {}", by_its_own_clock(line))),
         }
         refused = repeated;
     }
-    let mut text = said.join("; ");
+    let mut text = sent.join("; ");
     for (owner, name) in [(ALICE, "alice"), (BOB, "bob")] {
         text = text.replace(&owner.token.hex(), &format!("<{name}>"));
         text = text.replace(&owner.token.uuid(), &format!("<{name}-uuid>"));
@@ -59,7 +59,7 @@ fn by_its_own_clock(line: &Line) -> Command {
     Command::from_words(line.words.iter().map(word).collect()).expect("a line has a command")
 }
 
-/// How a try ended; what it won goes to `won`.
+/// How an attempt ended; what it won goes to `won`.
 pub(super) fn attempt<G>(ended: Result<Attempt<G>, Error>, won: &mut Option<G>) -> String {
     match ended {
         Ok(Attempt::Won(guard)) => {
@@ -95,7 +95,7 @@ pub(super) fn extended(ended: Result<Answer<Extended>, Error>) -> String {
         Extended::Until(_) => "extended",
         Extended::Intruded(_) => "extended, intruded",
         Extended::Lost => "lost",
-        Extended::Unsupported => "not spoken",
+        Extended::Unsupported => "unsupported",
     })
 }
 
@@ -127,7 +127,7 @@ fn for_seconds(left: Option<Duration>) -> String {
     }
 }
 
-/// What that did to the keys: nothing is said where something new stands in them.
+/// What that did to the keys; empty if they hold something new.
 pub(super) fn change(before: &Contents, after: &Contents) -> &'static str {
     if before == after {
         ", nothing changes"
