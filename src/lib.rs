@@ -2,10 +2,15 @@
 //!
 //! A lock protocol here is a plain function over a transcript ([`wire`]).
 
+pub use locks::Locks;
+#[cfg(feature = "tokio")]
+pub use locks::aio;
 pub use lockshift_legacy as legacy;
 pub use lockshift_lock as lock;
 pub use lockshift_modern as modern;
 pub use lockshift_wire as wire;
+/// The Redis client whose connections and errors this library uses.
+pub use redis;
 
 #[cfg(feature = "sim")]
 pub mod audit;
@@ -20,6 +25,7 @@ pub mod dry_run;
 #[cfg(feature = "sim")]
 pub mod explore;
 pub mod inspect;
+pub mod locks;
 #[cfg(feature = "sim")]
 pub mod matrix;
 pub mod monitor;

@@ -90,6 +90,15 @@ impl Connection {
         Self(Arc::new(Shared { server: server.clone(), state: Mutex::default() }))
     }
 
+    /// A client of the `redis` crate for a server that sees all messages published: the one server, the present
+    /// master, or any node of the cluster that replies.
+    ///
+    /// # Errors
+    /// The sentinels or the cluster cannot be asked.
+    pub async fn client(&self) -> RedisResult<redis::Client> {
+        self.0.target(None).await?.client()
+    }
+
     /// Opens it: to one server of several.
     ///
     /// # Errors

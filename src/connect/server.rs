@@ -122,6 +122,11 @@ impl Server {
         Ok(self)
     }
 
+    /// How long a command may take to be answered.
+    pub fn response_timeout(&self) -> Duration {
+        self.timeouts.response
+    }
+
     /// Whether it is a cluster: then protocols that use WATCH and MULTI cannot be carried.
     pub fn is_cluster(&self) -> bool {
         matches!(*self.place, Place::Cluster(_))

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// `WRONGTYPE`: the key holds another type.
     WrongType,

@@ -34,6 +34,14 @@ impl<G> Attempt<G> {
         }
     }
 
+    /// The guard, if the lock was won. How else the attempt ended is forgotten.
+    pub fn won(self) -> Option<G> {
+        match self {
+            Self::Won(guard) => Some(guard),
+            Self::Held(_) | Self::TooLate | Self::Unknown(_) => None,
+        }
+    }
+
     /// Somebody has it; unless so few of several servers can be used that nobody could, which is the servers' fault.
     pub(super) fn refused(key: &Key, held: Held) -> Result<Self, Error> {
         if held.reason == Refusal::NoMajority && held.votes.usable() < held.votes.needed() {

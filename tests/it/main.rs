@@ -26,6 +26,7 @@
 //! - [`fencing`]: fences grow, whatever becomes of their counter.
 //! - [`foreign`]: what real programs were recorded to send is what their rows could have sent.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
+//! - [`locks`]: the entry point, with threads and with tasks.
 //! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
@@ -56,6 +57,7 @@ mod foreign;
 mod golden;
 mod hostile;
 mod life;
+mod locks;
 mod migration;
 mod monitor;
 mod native;

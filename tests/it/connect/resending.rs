@@ -60,6 +60,10 @@ fn sent_twice<L: Locks>(proxied: &Proxied, locks: &L) -> Vec<String> {
                 }
                 let sent = proxied.proxy.messages();
                 let hit = &sent[step];
+                if hit.ends_with(b"PING\r\n") {
+                    // The machine is so busy that the connection has been idle: nothing is wrong with asking twice.
+                    continue;
+                }
                 if sent.iter().filter(|message| *message == hit).count() > 1 {
                     let words = String::from_utf8_lossy(hit).replace("\r\n", " ");
                     stories.push(format!("{name}, {fault} at {step}: {words}"));

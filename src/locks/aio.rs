@@ -1,0 +1,283 @@
+//! The entry point for async programs: the names of the crate's front page, for tasks of a tokio runtime.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use lockshift::aio::Locks;
+//!
+//! # async fn ship(_: Option<u64>) {}
+//! # async fn job() -> Result<(), Box<dyn std::error::Error>> {
+//! let locks = Locks::connect("redis://127.0.0.1/").await?;
+//! let lock = locks.token("orders:42", Duration::from_secs(10))?;
+//! // Acquires within 5 s, renews, releases. If the lock is lost, the work is dropped where it stands.
+//! lock.with(Duration::from_secs(5), async |held| ship(held.fence()).await).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every future may be dropped at any point: what was won is released, and what was begun on the server is carried to
+//! its end by a task of its own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::choose::{self, Chosen};
+use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
+use super::outcome::{Next, judge, released};
+use crate::connect::{Server, aio::Connection};
+use crate::driver::aio::{self, Guard, ReleaseListener};
+use crate::driver::{Loss, Renewal, Wait, host};
+use crate::lock::Locker;
+use crate::wire::Key;
+
+/// The locks on one Redis. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct Locks(Arc<Shared>);
+
+struct Shared {
+    server: Server,
+    listener: ReleaseListener,
+    /// By how long a server may take to answer: a third of a short lease.
+    connections: Mutex<BTreeMap<Duration, Connection>>,
+}
+
+impl Locks {
+    /// The locks on the Redis at this address: see [`connect`](crate::connect) for what it may name.
+    ///
+    /// # Errors
+    /// [`ConnectError`]: the address is malformed, or the server cannot be reached.
+    pub async fn connect(address: &str) -> Result<Self, ConnectError> {
+        Self::on(&address.parse()?).await
+    }
+
+    /// The locks on this server, whose timeouts and certificates are set.
+    ///
+    /// # Errors
+    /// [`ConnectError`]: it cannot be reached.
+    pub async fn on(server: &Server) -> Result<Self, ConnectError> {
+        let failed = |source| ConnectError::Connection { server: server.to_string(), source };
+        let connection = server.connect_async().await.map_err(failed)?;
+        let listener = ReleaseListener::new(connection.client().await.map_err(failed)?);
+        let connections = Mutex::new(BTreeMap::from([(server.response_timeout(), connection)]));
+        Ok(Self(Arc::new(Shared { server: server.clone(), listener, connections })))
+    }
+
+    /// A lock that only its holder can release, and whose release is announced to those who wait. Holders and waiters are
+    /// token locks of this library; for the plain lock that other libraries share (`SET key token NX PX`), use
+    /// [`protocol`](Self::protocol) with the name `token`.
+    ///
+    /// # Errors
+    /// [`ChooseError::Lease`].
+    pub fn token(&self, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
+        self.chosen(choose::token(key.into(), lease))
+    }
+
+    /// A token lock that is acquired in the order of arrival.
+    ///
+    /// # Errors
+    /// [`ChooseError::Lease`].
+    pub fn fair(&self, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
+        self.chosen(choose::fair(key.into(), lease))
+    }
+
+    /// A timestamp lock as this old client speaks it: a name of `lockshift protocols`, such as `php-getset`.
+    ///
+    /// # Errors
+    /// [`ChooseError`]: there is no such lock, or the lease is impossible.
+    pub fn legacy(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
+        self.chosen(choose::legacy(name, key.into(), lease))
+    }
+
+    /// A lock that the old clients of these dialects respect, and new clients on the [new
+    /// key](crate::bridge::new_key).
+    ///
+    /// # Errors
+    /// [`ChooseError`]: no bridge keeps that fleet out, or the lease is impossible.
+    pub fn bridge(&self, fleet: &[&str], key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
+        self.chosen(choose::bridge(fleet, key.into(), lease))
+    }
+
+    /// A lock by its name in `lockshift protocols`, with options: `token-fenced`, `redisson,kind=fair`.
+    ///
+    /// # Errors
+    /// [`ChooseError`]: there is no such lock, it needs several servers, or the lease is impossible.
+    pub fn protocol(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
+        self.chosen(choose::protocol(name, key.into(), lease))
+    }
+
+    /// A lock that speaks this protocol.
+    pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
+        let server = self.0.server.clone().for_lease(locker.lease().length());
+        let lock = if locker.needs_own_connection() && !server.is_cluster() {
+            aio::Lock::on_own_connection(Connection::to(&server), locker)
+        } else {
+            aio::Lock::new(self.connection(server), locker)
+        };
+        Lock { lock: lock.hearing(&self.0.listener), renewal: Some(Renewal::every_third()) }
+    }
+
+    fn chosen(&self, chosen: Chosen) -> Result<Lock, ChooseError> {
+        chosen.map(|locker| self.locker(locker))
+    }
+
+    /// The connection for locks with these timeouts.
+    fn connection(&self, server: Server) -> Connection {
+        let mut connections = self.0.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.entry(server.response_timeout()).or_insert_with(|| Connection::to(&server)).clone()
+    }
+}
+
+impl fmt::Debug for Locks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Locks({})", self.0.server)
+    }
+}
+
+/// A lock on one key. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub struct Lock {
+    lock: aio::Lock<Connection>,
+    renewal: Option<Renewal>,
+}
+
+impl Lock {
+    /// The same, renewed for no longer than this: work that hangs does not hold the lock for ever.
+    #[must_use]
+    pub fn held_for_at_most(self, at_most: Duration) -> Self {
+        Self { renewal: Some(Renewal::every_third().for_at_most(at_most)), ..self }
+    }
+
+    /// The same, held for one lease and not renewed.
+    #[must_use]
+    pub fn without_renewal(self) -> Self {
+        Self { renewal: None, ..self }
+    }
+
+    /// The key that contenders share.
+    pub fn key(&self) -> &Key {
+        self.lock.key()
+    }
+
+    /// Attempts it once: `None` if another client holds the lock.
+    ///
+    /// # Errors
+    /// [`AcquireError`], but not [`Timeout`](AcquireError::Timeout).
+    pub async fn try_acquire(&self) -> Result<Option<Held>, AcquireError> {
+        match judge(self.key(), self.lock.try_acquire().await, true) {
+            Next::Hold(guard) => Ok(Some(self.held(guard).await)),
+            Next::Fail(AcquireError::Timeout(_)) | Next::Again => Ok(None),
+            Next::Fail(error) => Err(error),
+        }
+    }
+
+    /// Waits for the lock, for this long at most.
+    ///
+    /// # Errors
+    /// [`AcquireError`]: another client held it until then, or the server could not be used.
+    pub async fn acquire_within(&self, at_most: Duration) -> Result<Held, AcquireError> {
+        let deadline = host::mono().saturating_add(at_most);
+        loop {
+            let left = deadline.saturating_since(host::mono());
+            let attempt = self.lock.acquire(&Wait::notified().for_at_most(left)).await;
+            match judge(self.key(), attempt, host::mono() >= deadline) {
+                Next::Hold(guard) => return Ok(self.held(guard).await),
+                Next::Again => {}
+                Next::Fail(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for the lock for `at_most` this long, does the work, and releases. If the lock is lost, the work is dropped
+    /// where it stands.
+    ///
+    /// # Errors
+    /// [`WithError::Acquire`]: the work was not begun. [`WithError::Lost`]: the lock was lost before the work was done. A
+    /// release that fails after that is logged: the work was covered.
+    pub async fn with<T>(&self, at_most: Duration, work: impl AsyncFnOnce(&Held) -> T) -> Result<T, WithError> {
+        let held = self.acquire_within(at_most).await?;
+        let watch = held.0.watch();
+        let lost = |loss| WithError::Lost { key: self.key().clone(), loss };
+        let done = tokio::select! {
+            biased;
+            Some(loss) = watch.wait() => return Err(lost(loss)),
+            done = work(&held) => done,
+        };
+        if let Some(loss) = held.lost() {
+            return Err(lost(loss));
+        }
+        match held.release().await {
+            Ok(()) => Ok(done),
+            Err(ReleaseError::Lost(_)) => Err(lost(Loss::Taken)),
+            Err(error) => {
+                log::warn!(target: "lockshift::locks", "{error}: its lease ends the lock");
+                Ok(done)
+            }
+        }
+    }
+
+    async fn held(&self, mut guard: Guard<Connection>) -> Held {
+        if let Some(renewal) = &self.renewal {
+            guard.renew(renewal.clone()).await;
+        }
+        Held(guard)
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lock({})", self.key())
+    }
+}
+
+/// A lock that is held, and renewed in the background. Dropping it releases the lock in a task, and logs a failure.
+#[must_use = "a lock that is dropped is released"]
+#[derive(Debug)]
+pub struct Held(Guard<Connection>);
+
+impl Held {
+    /// The key that contenders share.
+    pub fn key(&self) -> &Key {
+        self.0.key()
+    }
+
+    /// A number that grows with every acquisition, where the protocol has one: `token-fenced`, fenced bridges.
+    pub fn fence(&self) -> Option<u64> {
+        self.0.hold().fence
+    }
+
+    /// For how long the holder may still work if no renewal succeeds: zero once the lock is lost. Asks no server.
+    pub fn remaining(&self) -> Duration {
+        self.0.left()
+    }
+
+    /// Whether the lock is lost. Asks no server.
+    pub fn is_lost(&self) -> bool {
+        self.lost().is_some()
+    }
+
+    /// How the lock was lost, if it was.
+    pub fn lost(&self) -> Option<Loss> {
+        self.0.lost()
+    }
+
+    /// Ends when the lock is lost; never, if it is released before.
+    pub fn on_lost(&self) -> impl Future<Output = Loss> + Send + use<> {
+        let watch = self.0.watch();
+        async move {
+            match watch.wait().await {
+                Some(loss) => loss,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Releases the lock. Dropping this future does not stop it.
+    ///
+    /// # Errors
+    /// [`ReleaseError`]: it had been lost, or the server could not be used.
+    pub async fn release(self) -> Result<(), ReleaseError> {
+        let key = self.key().clone();
+        released(&key, self.0.release().await)
+    }
+}

@@ -1,0 +1,224 @@
+//! The entry point, on a real server: what ten lines of a program rest on.
+
+use std::time::Duration;
+
+use lockshift::locks::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
+use lockshift::{Locks, driver::Loss};
+use redis::cmd;
+
+use crate::patience::until;
+use crate::server::Server;
+
+const LEASE: Duration = Duration::from_secs(600);
+const SOON: Duration = Duration::from_millis(50);
+/// Longer than any test waits.
+const LONG: Duration = Duration::from_secs(600);
+
+fn exists(server: &Server, key: &str) -> bool {
+    cmd("EXISTS").arg(key).query(&mut server.connect()).unwrap()
+}
+
+fn delete(server: &Server, key: &str) {
+    cmd("DEL").arg(key).exec(&mut server.connect()).unwrap();
+}
+
+#[test]
+fn work_under_a_lock_is_covered_and_the_lock_released() {
+    let server = Server::start();
+    let lock = Locks::connect(&server.url()).unwrap().token("k", LEASE).unwrap();
+    let sum = lock.with(LONG, |held| {
+        assert!(exists(&server, "k") && !held.is_lost() && held.remaining() > LONG / 2);
+        1 + 1
+    });
+    assert_eq!(sum.unwrap(), 2);
+    assert!(!exists(&server, "k"));
+}
+
+#[test]
+fn every_kind_of_lock_excludes_itself() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let kinds: [(&str, lockshift::locks::Lock); 6] = [
+        ("token", locks.token("a", LEASE).unwrap()),
+        ("fair", locks.fair("b", LEASE).unwrap()),
+        ("legacy", locks.legacy("php-getset", "c", LEASE).unwrap()),
+        ("bridge", locks.bridge(&["php-getset"], "d", LEASE).unwrap()),
+        ("fenced", locks.protocol("token-fenced", "e", LEASE).unwrap()),
+        ("watching", locks.legacy("servicestack", "f", LEASE).unwrap()),
+    ];
+    for (kind, lock) in kinds {
+        let held = lock.try_acquire().unwrap().unwrap_or_else(|| panic!("{kind}: it is free"));
+        assert!(lock.try_acquire().unwrap().is_none(), "{kind}");
+        match lock.acquire_within(SOON) {
+            Err(AcquireError::Timeout(timeout)) => assert_eq!(&timeout.key, lock.key()),
+            other => panic!("{kind}: {other:?}"),
+        }
+        assert_eq!(held.fence().is_some(), kind == "fenced");
+        held.release().unwrap_or_else(|error| panic!("{kind}: {error}"));
+        drop(lock.acquire_within(LONG).unwrap_or_else(|error| panic!("{kind}: {error}")));
+    }
+    let left: u64 = cmd("DBSIZE").query(&mut server.connect()).unwrap();
+    assert!(left <= 2, "fence counters only, but {left} keys are left");
+}
+
+#[test]
+fn a_lost_lock_is_an_error_an_event_and_a_flag() {
+    let server = Server::start();
+    let lock = Locks::connect(&server.url()).unwrap().token("k", Duration::from_secs(3)).unwrap();
+    let lost = lock.with(LONG, |held| {
+        let (tell, told) = std::sync::mpsc::channel();
+        held.on_lost(move |loss| tell.send(loss).unwrap()).unwrap();
+        delete(&server, "k");
+        told.recv_timeout(LONG).unwrap()
+    });
+    assert!(matches!(lost, Err(WithError::Lost { loss: Loss::Taken, .. })), "{lost:?}");
+
+    let held = lock.try_acquire().unwrap().expect("it is free");
+    delete(&server, "k");
+    until("the renewal learns it", || held.is_lost().then_some(()));
+    assert!(held.remaining().is_zero());
+    assert!(matches!(held.release(), Err(ReleaseError::Lost(_))));
+}
+
+#[test]
+fn a_held_lock_is_renewed_unless_told_otherwise() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let lease = Duration::from_millis(1500);
+    let renewed = locks.token("renewed", lease).unwrap().try_acquire().unwrap().expect("it is free");
+    let once = locks.token("once", lease).unwrap().without_renewal().try_acquire().unwrap().expect("it is free");
+    let brief = locks.token("brief", lease).unwrap().held_for_at_most(SOON).try_acquire().unwrap().expect("it is free");
+    until("those that are not renewed expire", || {
+        (!exists(&server, "once") && !exists(&server, "brief")).then_some(())
+    });
+    assert!(once.lost() == Some(Loss::Overrun) && brief.is_lost());
+    assert!(exists(&server, "renewed") && !renewed.is_lost());
+}
+
+#[test]
+fn a_reset_disturbs_neither_holder_nor_waiter() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let lock = locks.token("k", Duration::from_secs(30)).unwrap();
+    let held = lock.try_acquire().unwrap().expect("it is free");
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| lock.clone().acquire_within(LONG).map(drop));
+        for _ in 0..3 {
+            cmd("CLIENT").arg("KILL").arg("TYPE").arg("normal").exec(&mut server.connect()).unwrap();
+            crate::patience::pause(Duration::from_millis(100));
+        }
+        assert!(!held.is_lost());
+        drop(held);
+        waiter.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn many_threads_share_one_entry_point() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let inside = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let lock = locks.clone().token("k", LEASE).unwrap();
+                lock.with(LONG, |_| {
+                    assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                    crate::patience::pause(Duration::from_millis(2));
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                })
+                .unwrap();
+            });
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_chosen_is_refused() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    assert!(matches!(locks.token("k", Duration::ZERO), Err(ChooseError::Lease(_))));
+    assert!(matches!(locks.protocol("tokn", "k", LEASE), Err(ChooseError::Protocol(_))));
+    assert!(matches!(locks.legacy("token", "k", LEASE), Err(ChooseError::NotLegacy(_))));
+    assert!(matches!(locks.protocol("redlock", "k", LEASE), Err(ChooseError::SeveralServers(_))));
+    assert!(matches!(locks.bridge(&["php-getset", "java-getset"], "k", LEASE), Err(ChooseError::Unbridgeable(_))));
+    assert!(matches!(Locks::connect("http://a"), Err(ConnectError::Address(_))));
+    assert!(matches!(Locks::connect("redis://127.0.0.1:1"), Err(ConnectError::Connection { .. })));
+}
+
+#[cfg(feature = "tokio")]
+mod tasks {
+    use lockshift::aio::Locks;
+
+    use super::*;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Runtime::new().unwrap()
+    }
+
+    #[test]
+    fn work_under_a_lock_is_covered_and_the_lock_released() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let lock = Locks::connect(&server.url()).await.unwrap().token("k", LEASE).unwrap();
+            let other = lock.clone();
+            let sum = lock.with(LONG, async |held| {
+                assert!(!held.is_lost());
+                assert!(other.try_acquire().await.unwrap().is_none());
+                1 + 1
+            });
+            assert_eq!(sum.await.unwrap(), 2);
+            assert!(!exists(&server, "k"));
+        });
+    }
+
+    #[test]
+    fn work_is_dropped_when_its_lock_is_lost() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let lock = Locks::connect(&server.url()).await.unwrap().token("k", Duration::from_secs(3)).unwrap();
+            let work = async |_: &_| {
+                delete(&server, "k");
+                std::future::pending::<()>().await;
+            };
+            let ended = lock.with(LONG, work).await;
+            assert!(matches!(ended, Err(WithError::Lost { loss: Loss::Taken, .. })), "{ended:?}");
+        });
+    }
+
+    #[test]
+    fn many_tasks_share_one_entry_point() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let locks = Locks::connect(&server.url()).await.unwrap();
+            let mut tasks = Vec::new();
+            for number in 0..8 {
+                let lock = locks.clone().token("k", LEASE).unwrap();
+                tasks.push(tokio::spawn(async move { lock.with(LONG, async move |_| number).await.unwrap() }));
+            }
+            for (number, task) in tasks.into_iter().enumerate() {
+                assert_eq!(task.await.unwrap(), number);
+            }
+        });
+        assert!(!exists(&server, "k"));
+    }
+
+    #[test]
+    fn a_held_lock_names_its_loss_and_its_timeout_its_holder() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let locks = Locks::connect(&server.url()).await.unwrap();
+            let lock = locks.legacy("php-getset", "k", Duration::from_secs(30)).unwrap();
+            let held = lock.try_acquire().await.unwrap().expect("it is free");
+            let Err(AcquireError::Timeout(timeout)) = lock.acquire_within(SOON).await else { panic!("it is held") };
+            assert!(timeout.holder.is_some() && timeout.remaining.is_some(), "{timeout}");
+            held.release().await.unwrap();
+
+            let held = locks.token("l", Duration::from_secs(3)).unwrap().try_acquire().await.unwrap().unwrap();
+            let lost = held.on_lost();
+            delete(&server, "l");
+            assert_eq!(lost.await, Loss::Taken);
+            assert!(matches!(held.release().await, Err(ReleaseError::Lost(_))));
+        });
+    }
+}
