@@ -8,7 +8,7 @@ use lockshift::lock::Locker;
 
 use crate::drivers::{Driver, Held, Way};
 use crate::patience::pause;
-use crate::witness::{Ending, Outcome, Visit, Witness, stamp};
+use crate::witness::{Ending, Event, Outcome, Witness, stamp};
 
 /// A client of a run.
 pub(crate) struct Client<'a> {
@@ -17,6 +17,8 @@ pub(crate) struct Client<'a> {
     pub(crate) way: Way,
     pub(crate) locker: Arc<dyn Locker>,
     pub(crate) witness: &'a Witness,
+    /// Told of all that the witness notes.
+    pub(crate) tells: fn(Event),
 }
 
 /// How a client stays inside.
@@ -37,56 +39,58 @@ impl Client<'_> {
     /// Connects, tries for so long, and if it wins stays until `leaves` says so or it is told of a loss: how it ended.
     pub(crate) fn visit(&self, wait: &Wait, stay: Stay, drops: bool, mut leaves: impl FnMut() -> bool) -> Outcome {
         let Ok(lock) = self.driver.lock(&self.way, Arc::clone(&self.locker)) else { return Outcome::Failed };
-        let asked = stamp();
+        let visit = self.witness.begin(self.number, self.locker.mode(), self.locker.lease().length());
+        let note = |event| {
+            self.witness.note(visit, event);
+            (self.tells)(event);
+        };
+        note(Event::Asks(stamp()));
         let attempt = lock.acquire(wait);
-        let answered = stamp();
         let (outcome, held) = match attempt {
             Ok(Attempt::Won(held)) => (Outcome::Won, Some(held)),
             Ok(Attempt::Held(_) | Attempt::TooLate) => (Outcome::Refused, None),
             Ok(Attempt::Unknown(_)) => (Outcome::Unknown, None),
             Err(_) => (Outcome::Failed, None),
         };
-        let lease = self.locker.lease().length();
-        let mut visit = Visit::new(self.number, self.locker.mode(), (asked, answered), outcome, lease);
+        note(Event::Answered(stamp(), outcome));
         if let Some(mut held) = held {
-            visit.is_renewed = stay == Stay::Renewing && held.renew().is_ok();
-            stay_inside(&mut visit, &*held, stay, &mut leaves);
-            visit.released = Some(release(held, drops));
+            if stay == Stay::Renewing {
+                held.renew().expect("there is a thread for it");
+            }
+            stay_inside(&*held, stay, self.locker.lease().length(), &note, &mut leaves);
+            note(Event::Releases(stamp()));
+            let ending = release(held, drops);
+            note(Event::Released(stamp(), ending));
         }
-        self.witness.note(visit);
         outcome
     }
 }
 
 /// Goes by the guard, again and again. That it held at a moment is what it says when it is asked after that moment.
-fn stay_inside(visit: &mut Visit, held: &dyn Held, stay: Stay, leaves: &mut impl FnMut() -> bool) {
+fn stay_inside(held: &dyn Held, stay: Stay, lease: Duration, note: &impl Fn(Event), leaves: &mut impl FnMut() -> bool) {
     loop {
         let at = stamp();
         if let Some(loss) = held.lost() {
-            visit.lost = Some((stamp(), loss));
-            return;
+            return note(Event::Lost(stamp(), loss));
         }
-        visit.is_inside(at, held.left());
+        note(Event::Inside(at, held.left()));
         let leaves = leaves();
         match stay {
             Stay::Told | Stay::Renewing if leaves => return,
             Stay::Told | Stay::Renewing => pause(LOOK),
-            Stay::Overrunning => pause(held.left() + visit.lease / 2),
+            Stay::Overrunning => pause(held.left() + lease / 2),
         }
     }
 }
 
-fn release(held: Box<dyn Held>, drops: bool) -> (Duration, Duration, Ending) {
-    let began = stamp();
-    let ending = if drops {
+fn release(held: Box<dyn Held>, drops: bool) -> Ending {
+    if drops {
         drop(held);
-        Ending::Unasked
-    } else {
-        match held.release() {
-            Ok(Answer::Known(released)) => Ending::Known(released),
-            Ok(Answer::Unknown(_)) => Ending::Unknown,
-            Err(_) => Ending::Failed,
-        }
-    };
-    (began, stamp(), ending)
+        return Ending::Unasked;
+    }
+    match held.release() {
+        Ok(Answer::Known(released)) => Ending::Known(released),
+        Ok(Answer::Unknown(_)) => Ending::Unknown,
+        Err(_) => Ending::Failed,
+    }
 }

@@ -136,15 +136,23 @@ fn step(state: State, operation: &Operation) -> Option<State> {
 
 /// These are judged before anything else is: a judge that lets everything pass would make every run a success.
 pub(crate) fn assert_judges() {
-    use crate::witness::Visit;
+    use crate::witness::{Event, Visit, Witness};
 
     let ms = Duration::from_millis;
     let visit =
         |client, asked: (u64, u64), outcome, inside: Option<(u64, u64)>, released: Option<(u64, u64, Ending)>| {
-            let mut visit = Visit::new(client, Mode::Exclusive, (ms(asked.0), ms(asked.1)), outcome, ms(100));
-            visit.inside = inside.map(|(since, last)| (ms(since), ms(last)));
-            visit.released = released.map(|(began, ended, ending)| (ms(began), ms(ended), ending));
-            visit
+            let witness = Witness::default();
+            let visit = witness.begin(client, Mode::Exclusive, ms(100));
+            witness.note(visit, Event::Asks(ms(asked.0)));
+            witness.note(visit, Event::Answered(ms(asked.1), outcome));
+            for at in inside.into_iter().flat_map(|(since, last)| [since, last]) {
+                witness.note(visit, Event::Inside(ms(at), ms(asked.0 + 100).saturating_sub(ms(at))));
+            }
+            if let Some((began, ended, ending)) = released {
+                witness.note(visit, Event::Releases(ms(began)));
+                witness.note(visit, Event::Released(ms(ended), ending));
+            }
+            witness.log(|log| log.visits.remove(0))
         };
     let freed = Ending::Known(Released::Freed);
     let lost = Ending::Known(Released::Lost);

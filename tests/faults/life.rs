@@ -1,6 +1,7 @@
 //! The life of a lock under a fault: one client acquires, stays and releases, and the fault strikes at one of its
 //! commands, at each in turn; two others want the lock meanwhile, over connections that nothing happens to.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -8,16 +9,17 @@ use std::time::Duration;
 use lockshift::driver::Wait;
 use lockshift::lock::Locker;
 
+use crate::child::{self, Handle, Task};
 use crate::client::{Client, Stay};
 use crate::drivers::{Driver, Way};
 use crate::judge::{Afterwards, Shown, broken, shown};
 use crate::patience::{now, pause};
 use crate::promise::{Row, promise};
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, Strike};
 use crate::server::Server;
 use crate::strikes::{Fault, Target};
 use crate::subjects::Subject;
-use crate::witness::{Log, Outcome, Stamp, Witness, stamp};
+use crate::witness::{Event, Log, Outcome, Stamp, Witness, stamp};
 
 /// One run.
 pub(crate) struct Life<'a> {
@@ -35,10 +37,12 @@ pub(crate) struct Ground<'a> {
     pub(crate) struck: Way,
     /// How the others do.
     pub(crate) others: Way,
-    /// Done by the client that is struck, before it leaves.
+    /// Done by the client that is struck, before it leaves; where it is another process, when it is inside.
     pub(crate) before_release: &'a (dyn Fn() + Sync),
     /// Ends the fault.
     pub(crate) heal: &'a (dyn Fn() + Sync),
+    /// By what address the client connects that is struck, if it is a process of its own.
+    pub(crate) process: Option<(&'a str, &'a Handle)>,
     /// When the fault has struck.
     pub(crate) struck_at: &'a (dyn Fn() -> Option<Stamp> + Sync),
 }
@@ -54,6 +58,8 @@ pub(crate) struct Lived {
 
 /// For how long the struck client stays.
 const STAY: Duration = Duration::from_millis(60);
+/// For how long, if it is a process of its own: it is not done before the fault strikes it.
+const STAY_OF_PROCESS: Duration = Duration::from_millis(250);
 /// What a lock may be stuck longer than it must: for a machine that has other things to do as well.
 const SLACK: Duration = Duration::from_secs(8);
 
@@ -73,15 +79,38 @@ impl Life<'_> {
         others: Way,
     ) -> Lived {
         let proxy = Proxy::before(server);
-        let target = Target { server: server.client() };
-        proxy.strike(self.command, (fault.strike)(&target));
-        self.play_on(&Ground {
+        let held_for = self.patience();
+        let target = Target { server: server.client(), process: Handle::default(), held_for };
+        let strike = (fault.strike)(&target);
+        let ground = Ground {
             struck: struck(&proxy),
             others,
             before_release: &|| (),
             heal: &|| (fault.heal)(&target),
             struck_at: &|| proxy.struck().map(|struck| stamp().saturating_sub(now() - struck)),
-        })
+            process: None,
+        };
+        if !fault.strikes_process {
+            proxy.strike(self.command, strike);
+            return self.play_on(&ground);
+        }
+        let url = proxy.url();
+        let Some(command) = self.command.checked_sub(1) else {
+            let struck_at = Mutex::new(None);
+            let strike = Mutex::new(Some(strike));
+            let strikes = || {
+                let strike = strike.lock().expect("nobody panics with it").take();
+                if let Some(Strike::First(act)) = strike {
+                    *struck_at.lock().expect("nobody panics with it") = Some(stamp());
+                    act();
+                }
+            };
+            let struck_at = || *struck_at.lock().expect("nobody panics with it");
+            let process = Some((url.as_str(), &target.process));
+            return self.play_on(&Ground { before_release: &strikes, struck_at: &struck_at, process, ..ground });
+        };
+        proxy.strike(command, strike);
+        self.play_on(&Ground { process: Some((url.as_str(), &target.process)), ..ground })
     }
 
     /// Plays it there.
@@ -103,7 +132,7 @@ impl Life<'_> {
         });
         (ground.heal)();
         let struck = (ground.struck_at)();
-        let afterwards = self.afterwards(ground);
+        let afterwards = self.afterwards(ground, &witness);
         let log = witness.log(|log| Log { struck, ..log.clone() });
         let shown = shown(&log, afterwards);
         let nature = self.subject.nature();
@@ -118,17 +147,21 @@ impl Life<'_> {
     /// Tries twice at most.
     fn struck_client(&self, ground: &Ground<'_>, witness: &Witness, begun: &AtomicBool) {
         let locker = self.subject.locker(&self.key);
-        let client = Client { number: 1, driver: self.driver, way: ground.struck.clone(), locker, witness };
+        let client =
+            Client { number: 1, driver: self.driver, way: ground.struck.clone(), locker, witness, tells: |_| () };
         for attempt in 0..2 {
             let mut leaves_at = None;
             let wait = Wait::backoff().for_at_most(self.patience());
-            let outcome = client.visit(&wait, self.row.stay, self.command % 2 == 1, || {
-                begun.store(true, Ordering::SeqCst);
-                let leaves = stamp() >= *leaves_at.get_or_insert_with(|| stamp() + STAY);
-                if leaves {
-                    (ground.before_release)();
-                }
-                leaves
+            let in_process = |(url, handle)| self.struck_process(url, handle, ground, witness, begun);
+            let outcome = ground.process.map(in_process).unwrap_or_else(|| {
+                client.visit(&wait, self.row.stay, self.command % 2 == 1, || {
+                    begun.store(true, Ordering::SeqCst);
+                    let leaves = stamp() >= *leaves_at.get_or_insert_with(|| stamp() + STAY);
+                    if leaves {
+                        (ground.before_release)();
+                    }
+                    leaves
+                })
             });
             begun.store(true, Ordering::SeqCst);
             if outcome == Outcome::Won || attempt == 1 {
@@ -137,19 +170,40 @@ impl Life<'_> {
         }
     }
 
+    fn struck_process(
+        &self,
+        url: &str,
+        handle: &Handle,
+        ground: &Ground<'_>,
+        witness: &Witness,
+        begun: &AtomicBool,
+    ) -> Outcome {
+        let lock = &self.subject.name;
+        let task =
+            Task { driver: self.driver, lock, key: &self.key, url, waits: self.patience(), stays: STAY_OF_PROCESS };
+        child::visit(&task, handle, witness, &mut |event| match event {
+            Event::Inside(..) => {
+                begun.store(true, Ordering::SeqCst);
+                (ground.before_release)();
+            }
+            Event::Answered(..) => begun.store(true, Ordering::SeqCst),
+            Event::Asks(_) | Event::Lost(..) | Event::Releases(_) | Event::Released(..) => {}
+        })
+    }
+
     /// Wants the lock once the first client has had its answer, until that is gone and this one has had it twice.
     fn other_client(&self, number: u32, ground: &Ground<'_>, witness: &Witness, begun: &AtomicBool, over: &AtomicBool) {
         while !begun.load(Ordering::SeqCst) {
             pause(Duration::from_millis(2));
         }
         let locker = if number == 2 { self.subject.against(&self.key) } else { self.subject.locker(&self.key) };
-        // Long enough to be there when a late command of the first one arrives.
+        // While the first one is there: long enough to be inside when a late command of it arrives.
         let long_stay = locker.lease().length() * 6 / 10;
-        let client = Client { number, driver: self.driver, way: ground.others.clone(), locker, witness };
+        let client = Client { number, driver: self.driver, way: ground.others.clone(), locker, witness, tells: |_| () };
         let patience = stamp() + self.patience() + self.slack();
         let mut wins = 0;
         while (wins < 2 || !over.load(Ordering::SeqCst)) && stamp() < patience {
-            let length = if wins == 0 { long_stay } else { STAY / 4 };
+            let length = if wins == 0 || !over.load(Ordering::SeqCst) { long_stay } else { STAY / 4 };
             let wait = Wait::backoff_between(Duration::from_millis(2), Duration::from_millis(20), 2);
             let wait = wait.for_at_most(patience.saturating_sub(stamp()).min(self.patience()));
             let mut leaves_at = None;
@@ -163,11 +217,10 @@ impl Life<'_> {
     }
 
     /// Whether the lock can be had when everybody has gone and every lease has ended.
-    fn afterwards(&self, ground: &Ground<'_>) -> Afterwards {
-        let witness = Witness::default();
+    fn afterwards(&self, ground: &Ground<'_>, witness: &Witness) -> Afterwards {
         let locker = self.subject.against(&self.key);
         let client =
-            Client { number: 4, driver: Driver::Blocking, way: ground.others.clone(), locker, witness: &witness };
+            Client { number: 4, driver: Driver::Blocking, way: ground.others.clone(), locker, witness, tells: |_| () };
         let wait = Wait::every(Duration::from_millis(20)).for_at_most(self.patience() + SLACK);
         let ends = stamp() + self.patience() + self.slack();
         while stamp() < ends {

@@ -15,6 +15,7 @@
 //! - [`subjects`]: every lock of the catalogue.
 //! - [`drivers`]: both drivers behind one face.
 //! - [`client`]: acquires, stays inside, releases.
+//! - [`child`]: a client in a process of its own.
 //! - [`strikes`]: the faults that strike at a command, a row each.
 //! - [`life`]: a run.
 //! - [`several`]: runs on a cluster and on independent masters.
@@ -39,6 +40,7 @@
 //! | a guard that knows that its lock is lost sends a release that does not compare the owner | `HeldLock::give_back` in either driver | `holder_stands_still_past_its_lease` |
 //! | a cluster's connection that sends a command again when its reply is late | the `redis` crate, as a `ClusterClient` makes it | `blocking::on_a_cluster` |
 
+mod child;
 mod client;
 mod crowd;
 mod drivers;
@@ -69,5 +71,5 @@ use std::process::ExitCode;
 use it::{patience, protocols, proxy, server};
 
 fn main() -> ExitCode {
-    suite::run()
+    child::serve().unwrap_or_else(suite::run)
 }

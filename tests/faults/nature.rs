@@ -122,10 +122,8 @@ impl Play<'_> {
     fn commands_to_win(&self) -> usize {
         let mut stage = Stage::new(PHASES[1]);
         let mut client = Talk::of(ONE);
-        (0..MOST_COMMANDS)
-            .find(|_| !matches!(client.step(&mut stage, &self.acquire(ONE)), Step::Went))
-            .unwrap_or(1)
-            .max(1)
+        let answered = |_: &usize| matches!(client.step(&mut stage, &self.acquire(ONE)), Step::Went);
+        (0..MOST_COMMANDS).take_while(answered).count() + 1
     }
 
     /// A release whose next command was sent in time and arrives when the next client holds.

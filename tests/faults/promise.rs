@@ -59,5 +59,7 @@ pub(crate) fn promise(nature: &Nature, harm: Harm) -> Promise {
     ];
     let first = |reasons: &[(bool, &'static str)]| reasons.iter().find(|(is_so, _)| *is_so).map(|(_, why)| *why);
     let double_hold = first(&by_nature).or(first(&by_harm));
-    Promise { double_hold, false_loss: double_hold.or(first(&spoilt)), free_after: nature.frees_after }
+    let is_mistimed = harm == Harm::WallClock && nature.trusts_clients_clocks;
+    let free_after = nature.frees_after.filter(|_| !is_mistimed);
+    Promise { double_hold, false_loss: double_hold.or(first(&spoilt)), free_after }
 }

@@ -52,6 +52,7 @@ pub(crate) fn on_a_cluster(locks: &[&Subject], driver: Driver, table: &Table) ->
                 others: way.clone(),
                 before_release: &stand_still,
                 heal: &|| (),
+                process: None,
                 struck_at: &|| *struck_at.lock().expect("nobody panics with it"),
             };
             let key = format!("{{{} {driver}}}", subject.name);
@@ -69,7 +70,7 @@ pub(crate) fn on_three_masters(driver: Driver, most_commands: usize, table: &Tab
     let direct = masters.each_ref().map(Server::client);
     let subject = redlock(masters.len());
     let mut complaints = Vec::new();
-    for fault in FAULTS.iter().filter(|fault| fault.server.is_none()) {
+    for fault in FAULTS.iter().filter(|fault| fault.server.is_none() && !fault.strikes_process) {
         for command in 0..most_commands {
             let struck = |proxy: &crate::proxy::Proxy| {
                 let [_, second, third] = direct.clone();

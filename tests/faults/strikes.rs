@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redis::{Client, cmd};
 
+use crate::child::Handle;
 use crate::client::Stay;
 use crate::patience::{pause, until};
 use crate::promise::{Harm, Row};
@@ -19,6 +20,8 @@ pub(crate) struct Fault {
     pub(crate) server: Option<fn() -> Options>,
     /// What ends it.
     pub(crate) heal: fn(&Target),
+    /// Whether it strikes the client's process: first while it is inside, then at each command.
+    pub(crate) strikes_process: bool,
 }
 
 /// What it strikes.
@@ -26,6 +29,10 @@ pub(crate) struct Fault {
 pub(crate) struct Target {
     /// The server, past the fault.
     pub(crate) server: Client,
+    /// The client's process, if it has one of its own.
+    pub(crate) process: Handle,
+    /// Until when the lock is held that its owner leaves alone.
+    pub(crate) held_for: Duration,
 }
 
 impl Target {
@@ -57,6 +64,23 @@ impl Target {
         self.run(&["ACL", "SETUSER", "default", "+@all"]);
     }
 
+    fn on_process(&self, act: fn(&Self)) -> Strike {
+        let target = self.clone();
+        Strike::First(Box::new(move || act(&target)))
+    }
+
+    /// Stops the process until others have the lock, and then does this and lets it run again.
+    fn stop_until(&self, then: impl FnOnce(&Self, Duration) + Send + 'static) {
+        let target = self.clone();
+        target.process.stop();
+        std::thread::spawn(move || {
+            let length = target.held_for + LATE;
+            pause(length);
+            then(&target, length);
+            target.process.resume();
+        });
+    }
+
     fn first(&self, words: &'static [&'static str]) -> Strike {
         let target = self.clone();
         Strike::First(Box::new(move || target.run(words)))
@@ -70,10 +94,19 @@ const fn row(name: &'static str) -> Row {
     Row { name, harm: Harm::None, delay: Duration::ZERO, stay: Stay::Told }
 }
 
-const WIRE: Fault =
-    Fault { row: row("no fault"), strike: |_| Strike::First(Box::new(|| ())), server: None, heal: |_| () };
+const WIRE: Fault = Fault {
+    row: row("no fault"),
+    strike: |_| Strike::First(Box::new(|| ())),
+    server: None,
+    heal: |_| (),
+    strikes_process: false,
+};
 
 const SERVER: Fault = Fault { server: Some(Options::new), ..WIRE };
+
+const PROCESS: Fault = Fault { strikes_process: true, ..WIRE };
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Every fault.
 pub(crate) const FAULTS: &[Fault] = &[
@@ -182,4 +215,20 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..SERVER
     },
     Fault { row: Row { harm: Harm::State, ..row("FLUSHALL") }, strike: |target| target.first(&["FLUSHALL"]), ..SERVER },
+    Fault { row: row("process killed"), strike: |target| target.on_process(|it| it.process.kill()), ..PROCESS },
+    Fault {
+        row: row("process stopped past its lease"),
+        strike: |target| target.on_process(|it| it.stop_until(|_, _| ())),
+        ..PROCESS
+    },
+    Fault {
+        row: row("machine suspended past the lease"),
+        strike: |target| target.on_process(|it| it.stop_until(|it, length| it.process.has_slept(length))),
+        ..PROCESS
+    },
+    Fault {
+        row: Row { harm: Harm::WallClock, ..row("wall clock an hour ahead") },
+        strike: |target| target.on_process(|it| it.process.step_clock(HOUR)),
+        ..PROCESS
+    },
 ];

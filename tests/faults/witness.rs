@@ -30,7 +30,7 @@ pub(crate) struct Witness(Mutex<Log>);
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    /// Every acquisition that was tried, in the order in which they ended.
+    /// Every acquisition that was tried, in the order in which they began.
     pub(crate) visits: Vec<Visit>,
     /// When the fault struck, if it did.
     pub(crate) struck: Option<Stamp>,
@@ -41,7 +41,7 @@ pub(crate) struct Log {
 pub(crate) struct Visit {
     pub(crate) client: u32,
     pub(crate) mode: Mode,
-    /// From before it was asked for until the answer was there; `None`: there was none.
+    /// From before it was asked for until the answer was there.
     pub(crate) asked: (Stamp, Stamp),
     pub(crate) outcome: Outcome,
     /// The lease of the lock, as it was acquired.
@@ -50,8 +50,6 @@ pub(crate) struct Visit {
     pub(crate) inside: Option<(Stamp, Stamp)>,
     /// Until when, at the last of these moments, its holder could rely on it.
     pub(crate) until: Stamp,
-    /// Whether it was renewed.
-    pub(crate) is_renewed: bool,
     /// When and how its holder was told of a loss.
     pub(crate) lost: Option<(Stamp, Loss)>,
     /// When it was released, and how that ended.
@@ -79,10 +77,46 @@ pub(crate) enum Ending {
     Unasked,
 }
 
+/// What happens on a visit, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The lock is asked for from now on.
+    Asks(Stamp),
+    /// The answer is there.
+    Answered(Stamp, Outcome),
+    /// The holder goes by its guard, which gives it so long.
+    Inside(Stamp, Duration),
+    /// The holder is told of a loss.
+    Lost(Stamp, Loss),
+    /// The release begins.
+    Releases(Stamp),
+    /// The release has ended.
+    Released(Stamp, Ending),
+}
+
 impl Witness {
-    /// Notes a visit when it is over, and when its inside has begun.
-    pub(crate) fn note(&self, visit: Visit) {
-        self.log(|log| log.visits.push(visit));
+    /// A visit that begins: its place in the log.
+    pub(crate) fn begin(&self, client: u32, mode: Mode, lease: Duration) -> usize {
+        let visit = Visit {
+            client,
+            mode,
+            asked: (Duration::MAX, Duration::MAX),
+            outcome: Outcome::Unknown,
+            lease,
+            inside: None,
+            until: Duration::ZERO,
+            lost: None,
+            released: None,
+        };
+        self.log(|log| {
+            log.visits.push(visit);
+            log.visits.len() - 1
+        })
+    }
+
+    /// Notes what happens on this visit.
+    pub(crate) fn note(&self, visit: usize, event: Event) {
+        self.log(|log| log.visits[visit].note(event));
     }
 
     /// What was seen.
@@ -92,17 +126,26 @@ impl Witness {
 }
 
 impl Visit {
-    /// One that has just been answered.
-    pub(crate) fn new(client: u32, mode: Mode, asked: (Stamp, Stamp), outcome: Outcome, lease: Duration) -> Self {
-        let until = asked.0 + lease;
-        Self { client, mode, asked, outcome, lease, inside: None, until, is_renewed: false, lost: None, released: None }
-    }
-
-    /// Notes that its holder goes by its guard at this moment, and may for so long.
-    pub(crate) fn is_inside(&mut self, at: Stamp, left: Duration) {
-        let since = self.inside.map_or(at, |(since, _)| since);
-        self.inside = Some((since, at));
-        self.until = at + left;
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Asks(at) => {
+                self.asked = (at, Duration::MAX);
+                self.until = at + self.lease;
+            }
+            Event::Answered(at, outcome) => {
+                self.asked.1 = at;
+                self.outcome = outcome;
+            }
+            Event::Inside(at, left) => {
+                self.inside = Some((self.inside.map_or(at, |(since, _)| since), at));
+                self.until = at + left;
+            }
+            Event::Lost(at, loss) => self.lost = Some((at, loss)),
+            Event::Releases(at) => self.released = Some((at, Duration::MAX, Ending::Unknown)),
+            Event::Released(at, ending) => {
+                self.released = self.released.map(|(began, ..)| (began, at, ending));
+            }
+        }
     }
 }
 
