@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use lockshift::driver::{Loss, Wait};
 use lockshift::lock::Released;
-use redis::Client as Redis;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::NamedTempFile;
 
@@ -124,7 +123,7 @@ pub(crate) fn serve() -> Option<ExitCode> {
     let length = |millis: &str| Duration::from_millis(millis.parse().expect("a number of milliseconds"));
     let (waits, stays) = (length(waits), length(stays));
     let locker = subjects().iter().find(|subject| subject.name == lock).expect("a lock of the catalogue").locker(key);
-    let way = Way::Server(Box::new(Redis::open(url).expect("an address")));
+    let way = Way::to(&[url.to_owned()]);
     let witness = Witness::default();
     let client =
         Client { number: 1, driver, way, locker, witness: &witness, tells: |event| println!("{}", written(event)) };

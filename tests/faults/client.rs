@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(4);
 impl Client<'_> {
     /// Connects, tries for so long, and if it wins stays until `leaves` says so or it is told of a loss: how it ended.
     pub(crate) fn visit(&self, wait: &Wait, stay: Stay, drops: bool, mut leaves: impl FnMut() -> bool) -> Outcome {
-        let Ok(lock) = self.driver.lock(&self.way, Arc::clone(&self.locker)) else { return Outcome::Failed };
+        let lock = self.driver.lock(&self.way, Arc::clone(&self.locker));
         let visit = self.witness.begin(self.number, self.locker.mode(), self.locker.lease().length());
         let note = |event| {
             self.witness.note(visit, event);

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use lockshift::connect::{self, Server};
 use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, Wait, aio, blocking};
 use lockshift::lock::{Locker, Released};
-use redis::cluster::ClusterClient;
-use redis::{AsyncConnectionConfig, Client, RedisResult};
+use redis::Client;
 use tokio::runtime::{Builder, Runtime};
 
 /// How long a client waits for a reply: less than any lease here.
@@ -32,12 +32,18 @@ impl fmt::Display for Driver {
 /// What a client connects to.
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// One server.
-    Server(Box<Client>),
-    /// A cluster.
-    Cluster(Box<ClusterClient>),
+    /// One server, a cluster, or the master that sentinels name.
+    Server(Server),
     /// Several independent masters.
     Masters(Vec<Client>),
+}
+
+impl Way {
+    /// To what these addresses name.
+    pub(crate) fn to(addresses: &[String]) -> Self {
+        let server = Server::at(addresses).expect("the addresses are well formed");
+        Self::Server(server.connecting_within(TIMEOUT).answering_within(TIMEOUT))
+    }
 }
 
 /// A lock of either driver.
@@ -56,49 +62,23 @@ pub(crate) trait Held: Send {
 impl Driver {
     pub(crate) const BOTH: [Self; 2] = [Self::Blocking, Self::Tokio];
 
-    /// A lock over a connection of its own.
-    ///
-    /// # Errors
-    /// There is no connection.
-    pub(crate) fn lock(self, way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
-        match self {
-            Self::Blocking => over_threads(way, locker),
-            Self::Tokio => runtime().block_on(over_tasks(way, locker)),
+    /// A lock over a connection of its own, which is opened when it is first needed.
+    pub(crate) fn lock(self, way: &Way, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
+        match (self, way) {
+            (Self::Blocking, Way::Server(server)) => {
+                Box::new(blocking::Lock::new(connect::blocking::Connection::to(server), locker))
+            }
+            (Self::Tokio, Way::Server(server)) => {
+                Box::new(aio::Lock::on_own_connection(connect::aio::Connection::to(server), locker))
+            }
+            (Self::Blocking, Way::Masters(clients)) => {
+                Box::new(blocking::Lock::new(blocking::Masters::new(clients.clone(), TIMEOUT), locker))
+            }
+            (Self::Tokio, Way::Masters(clients)) => {
+                Box::new(aio::Lock::new(aio::Masters::new(clients.clone(), TIMEOUT), locker))
+            }
         }
     }
-}
-
-fn over_threads(way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
-    Ok(match way {
-        Way::Server(client) => {
-            let connection = client.get_connection_with_timeout(TIMEOUT)?;
-            connection.set_read_timeout(Some(TIMEOUT))?;
-            connection.set_write_timeout(Some(TIMEOUT))?;
-            Box::new(blocking::Lock::new(connection, locker))
-        }
-        Way::Cluster(client) => {
-            let connection = client.get_connection()?;
-            connection.set_read_timeout(Some(TIMEOUT))?;
-            connection.set_write_timeout(Some(TIMEOUT))?;
-            Box::new(blocking::Lock::new(connection, locker))
-        }
-        Way::Masters(clients) => {
-            Box::new(blocking::Lock::new(blocking::Masters::new(clients.clone(), TIMEOUT), locker))
-        }
-    })
-}
-
-async fn over_tasks(way: &Way, locker: Arc<dyn Locker>) -> RedisResult<Box<dyn Lock>> {
-    Ok(match way {
-        Way::Server(client) => {
-            let timeouts =
-                AsyncConnectionConfig::new().set_response_timeout(Some(TIMEOUT)).set_connection_timeout(Some(TIMEOUT));
-            let connection = client.get_multiplexed_async_connection_with_config(&timeouts).await?;
-            Box::new(aio::Lock::on_own_connection(connection, locker))
-        }
-        Way::Cluster(client) => Box::new(aio::Lock::new(client.get_async_connection().await?, locker)),
-        Way::Masters(clients) => Box::new(aio::Lock::new(aio::Masters::new(clients.clone(), TIMEOUT), locker)),
-    })
 }
 
 /// On which all tasks run.

@@ -66,8 +66,7 @@ const SLACK: Duration = Duration::from_secs(8);
 impl Life<'_> {
     /// Plays it with a fault that strikes at a command to this server.
     pub(crate) fn play(&self, server: &Server, fault: &Fault) -> Lived {
-        let others = |server: &Server| Way::Server(Box::new(server.client()));
-        self.play_through(server, fault, |proxy| Way::Server(Box::new(proxy.client())), others(server))
+        self.play_through(server, fault, |proxy| Way::to(&[proxy.url()]), Way::to(&[server.url()]))
     }
 
     /// Plays it with a fault that strikes at a command to this server, which is one of those that the ways lead to.

@@ -6,10 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
-use redis::cluster::ClusterClientBuilder;
 
 use crate::client::Stay;
-use crate::drivers::{Driver, TIMEOUT, Way};
+use crate::drivers::{Driver, Way};
 use crate::life::{Ground, Life, Lived};
 use crate::patience::pause;
 use crate::promise::{Harm, Row};
@@ -29,8 +28,7 @@ const MASTER_STANDS_STILL: Row =
 /// the client waits for its reply.
 pub(crate) fn on_a_cluster(locks: &[&Subject], driver: Driver, table: &Table) -> Result<(), Failed> {
     let cluster = Cluster::start();
-    let patient = ClusterClientBuilder::new(cluster.masters().each_ref().map(Server::url)).response_timeout(TIMEOUT);
-    let way = Way::Cluster(Box::new(patient.build()?));
+    let way = Way::to(&cluster.masters().each_ref().map(Server::url));
     let mut complaints = Vec::new();
     // One connection leads to all masters, and that is shared.
     for subject in locks.iter().filter(|subject| !subject.locker("k").needs_own_connection()) {
