@@ -43,6 +43,9 @@ struct State {
     now: Stamp,
 }
 
+/// How far the search goes: a history that it cannot judge within that many states passes.
+const MOST_STATES: usize = 200_000;
+
 /// Whether there is such an order. Histories of shared locks, and of more operations than fit a word, are not judged.
 pub(crate) fn is_possible(log: &Log) -> bool {
     if log.visits.iter().any(|visit| visit.mode == Mode::Shared) {
@@ -61,12 +64,13 @@ fn operations(log: &Log) -> Vec<Operation> {
         let (asked, answered) = visit.asked;
         match visit.outcome {
             Outcome::Won => add(Does::Acquire(visit.lease), asked, Some(answered)),
-            Outcome::Unknown | Outcome::Failed => {
+            Outcome::Unknown => {
                 add(Does::Acquire(visit.lease), asked, None);
                 // The driver takes back what it may have won.
                 add(Does::Free, asked, None);
             }
-            Outcome::Refused => {}
+            // What may be left of an error is taken back, and nobody goes by it.
+            Outcome::Refused | Outcome::Failed => {}
         }
         for at in visit.inside.into_iter().flat_map(|(since, last)| [since, last]) {
             add(Does::Rely, at, Some(at));
@@ -97,6 +101,9 @@ impl Search<'_> {
         let Some(first_return) = open.iter().filter_map(|place| self.operations[*place].ended).min() else {
             return true;
         };
+        if self.tried.len() == MOST_STATES {
+            return true;
+        }
         if !self.tried.insert((done, state)) {
             return false;
         }
@@ -123,8 +130,8 @@ fn step(state: State, operation: &Operation) -> Option<State> {
         }
         Does::Rely => is_mine.then_some(State { now, ..state }),
         Does::Free if is_mine => Some(State { holder: None, now }),
-        // What may have had no effect has had none.
-        Does::Free => operation.ended.is_none().then_some(State { now, ..state }),
+        // What may have no effect need not be in the order.
+        Does::Free => None,
         Does::MissIt => match state.holder {
             Some((_, ends)) if is_mine => {
                 (now.max(ends) <= latest).then_some(State { holder: None, now: now.max(ends) })
