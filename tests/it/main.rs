@@ -31,6 +31,7 @@
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`own_attempts`]: an attempt whose script runs twice wins once.
+//! - [`semaphore`]: as many holders as there are permits.
 //! - [`sentinel`]: every lock through Sentinel, before and after a failover.
 //! - [`set`]: SET with all its options, and its reply.
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
@@ -69,6 +70,7 @@ mod protocols;
 mod proxy;
 mod races;
 mod redlock;
+mod semaphore;
 mod sentinel;
 mod server;
 mod set;

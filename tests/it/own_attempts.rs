@@ -1,6 +1,7 @@
 //! An attempt whose script runs twice (its reply was lost, a proxy repeated it) finds itself, and wins as if it had run
 //! once: every lock whose script can tell.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use lockshift::bridge::Bridge;
 use lockshift::driver::{blocking::run, host};
 use lockshift::legacy;
 use lockshift::lock::{Acquired, Lease, Locker, Mode, Ownership, Released};
-use lockshift::modern::{FairLock, FencedTokenLock, MultiKeyLock, ReadWriteLock};
+use lockshift::modern::{FairLock, FencedTokenLock, MultiKeyLock, ReadWriteLock, Semaphore};
 use lockshift::wire::{Key, Transcript};
 use redis::cmd;
 
@@ -25,6 +26,7 @@ fn lockers() -> Vec<(&'static str, Arc<dyn Locker>)> {
         ("multi-key", Arc::new(MultiKeyLock::new(keys, lease).unwrap())),
         ("read-write,side=writer", Arc::new(ReadWriteLock::new(key(), Mode::Exclusive, lease))),
         ("read-write,side=reader", Arc::new(ReadWriteLock::new(key(), Mode::Shared, lease))),
+        ("semaphore", Arc::new(Semaphore::new(key(), NonZeroU32::MIN, lease))),
         ("bridge", Arc::new(bridge.clone())),
         ("bridge,fence=yes", Arc::new(bridge.fenced())),
     ]

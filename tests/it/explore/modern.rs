@@ -1,12 +1,13 @@
 //! The modern locks beyond the token: three clients, a clock that ticks, one that dies, every schedule to the end.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene};
 use lockshift::lock::{Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
-use lockshift::modern::{FencedTokenLock, MultiKeyLock, ReentrantLock};
+use lockshift::modern::{FencedTokenLock, MultiKeyLock, ReentrantLock, Semaphore};
 use lockshift::wire::{Command, Key};
 
 use super::locks::lease;
@@ -60,7 +61,8 @@ fn three_clients_cannot_break_a_lock_of_one_owner() {
     let mutex = |kind| Arc::new(Mutex::new(k(), lease(2)).kind(kind));
     let both = MultiKeyLock::new(["k", "{k}:2"].map(Key::from), lease(2)).expect("they are in one slot");
     let redisson = scripts!["redisson/acquire", "redisson/unlock"];
-    let table: [(&str, Arc<dyn Locker>, &[&str]); 8] = [
+    let permit = NonZeroU32::MIN;
+    let table: [(&str, Arc<dyn Locker>, &[&str]); 9] = [
         ("token-fenced", Arc::new(FencedTokenLock::new(k(), lease(2))), scripts!["fenced/acquire", "release"]),
         ("reentrant", Arc::new(ReentrantLock::new(k(), lease(2))), scripts!["reentrant/acquire", "reentrant/release"]),
         (
@@ -69,6 +71,11 @@ fn three_clients_cannot_break_a_lock_of_one_owner() {
             scripts!["reentrant/acquire_fenced", "reentrant/release"],
         ),
         ("multi-key", Arc::new(both), scripts!["multi/acquire", "multi/release"]),
+        (
+            "semaphore of one permit",
+            Arc::new(Semaphore::new(k(), permit, lease(2))),
+            scripts!["semaphore/acquire", "semaphore/release"],
+        ),
         ("redisson", mutex(Kind::Reentrant), redisson),
         ("redisson, fenced", mutex(Kind::Fenced), scripts!["redisson/acquire_fenced", "redisson/unlock"]),
         ("redisson, spin", mutex(Kind::Spin), scripts!["redisson/acquire", "redisson/unlock_spin"]),

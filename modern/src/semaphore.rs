@@ -1,0 +1,132 @@
+//! A semaphore: at most so many holders at once, each with a lease of its own.
+//!
+//! The holders are the members of one sorted set, each scored with the server's millisecond at which its lease ends. Only
+//! the server's clock counts, and one key holds everything, so it works in a cluster. A holder that dies gives its permit
+//! back when its lease ends.
+
+use alloc::string::{String, ToString};
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel, Released,
+};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use crate::{Publish, member};
+
+const ACQUIRE: Script = Script::new(include_str!("lua/semaphore/acquire.lua"));
+const RELEASE: Script = Script::new(include_str!("lua/semaphore/release.lua"));
+const EXTEND: Script = Script::new(include_str!("lua/semaphore/extend.lua"));
+
+/// At most so many holders at once, each with a lease of its own.
+///
+/// All clients of a key must agree on the number of permits: each attempt is judged by its own. Permits are not given in
+/// the order of the attempts. Needs Redis 3.2.
+///
+/// ```
+/// use core::num::NonZeroU32;
+/// use core::time::Duration;
+/// use lockshift_lock::Lease;
+/// use lockshift_modern::{Publish, Semaphore};
+///
+/// # fn main() -> Result<(), lockshift_lock::LeaseError> {
+/// let five = NonZeroU32::new(5).expect("five is not zero");
+/// let exports = Semaphore::new("exports".into(), five, Lease::new(Duration::from_secs(30))?);
+/// let whose_waiters_are_woken = exports.announced(Publish::Everywhere);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Semaphore {
+    holders: Key,
+    permits: NonZeroU32,
+    lease: Lease,
+    announced: Option<(Publish, Key)>,
+}
+
+impl Semaphore {
+    /// A semaphore of so many `permits` on `key`, each held for `lease` at a time, in whole milliseconds.
+    pub fn new(key: Key, permits: NonZeroU32, lease: Lease) -> Self {
+        Self { holders: key, permits, lease: lease.rounded_up_to(Duration::from_millis(1)), announced: None }
+    }
+
+    /// With releases that are announced on the channel `{key}:released`, so that waiters need not poll: each release wakes
+    /// one waiter of each program.
+    #[must_use]
+    pub fn announced(self, announce: Publish) -> Self {
+        Self { announced: Some((announce, self.holders.sibling("released"))), ..self }
+    }
+
+    /// How many may hold at once.
+    pub fn permits(&self) -> NonZeroU32 {
+        self.permits
+    }
+
+    fn lease_ms(&self) -> String {
+        self.lease.length().as_millis().to_string()
+    }
+
+    /// Gives the token's permit up: whether its lease still ran.
+    fn give_up(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        match &self.announced {
+            None => redis.script_flag(&RELEASE, &[&self.holders], &[token]),
+            Some((announce, channel)) => {
+                redis.script_flag(&RELEASE, &[&self.holders, channel], &[token, announce.command()])
+            }
+        }
+    }
+}
+
+impl Locker for Semaphore {
+    fn key(&self) -> &Key {
+        &self.holders
+    }
+
+    fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    /// A semaphore of one permit is a mutex.
+    fn mode(&self) -> Mode {
+        if self.permits == NonZeroU32::MIN { Mode::Exclusive } else { Mode::Shared }
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let token = owner.token.hex().into_bytes();
+        let since = redis.clock()?;
+        let (lease_ms, permits) = (self.lease_ms(), self.permits.to_string());
+        let wait_ms =
+            redis.script_int(&ACQUIRE, &[&self.holders], &[&token, lease_ms.as_bytes(), permits.as_bytes()])?;
+        Ok(match u64::try_from(wait_ms) {
+            Err(_) => Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }),
+            Ok(wait_ms) => {
+                Acquired::Held(Held { retry_in: Some(Duration::from_millis(wait_ms)), ..Held::because(Refusal::Live) })
+            }
+        })
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        Ok(if self.give_up(&hold.value, redis)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        let since = redis.clock()?;
+        let lease_ms = self.lease_ms();
+        let extended = redis.script_flag(&EXTEND, &[&self.holders], &[&hold.value, lease_ms.as_bytes()])?;
+        Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        member::ownership(&self.holders, &hold.value, redis)
+    }
+
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        self.give_up(owner.token.hex().as_bytes(), redis).map(drop)
+    }
+
+    /// One channel for all waiters.
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
+    }
+}
