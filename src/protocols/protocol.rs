@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::bridge;
 use super::maker::Maker;
-use super::modern::{self, Holder, Modern};
+use super::modern::{self, Holder, Modern, Options};
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect, KeyName};
@@ -184,7 +184,7 @@ impl Protocol {
     pub(super) fn maker(self, name: &str, said: &[(String, String)]) -> Result<Maker, Unsuitable> {
         match self.0 {
             Row::Legacy(dialect) => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
-            Row::Modern(modern) => Ok(modern.maker(said)),
+            Row::Modern(modern) => Ok((modern.maker)(&Options::given(said))),
             Row::Bridge => bridge::maker(name, said, unknown),
         }
     }

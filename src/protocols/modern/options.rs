@@ -1,4 +1,4 @@
-//! What was said about a modern lock, and what the words mean. Those that were not said are the first of their setting.
+//! The options of a modern lock, and what their words mean. One that is not given has the first word of its setting.
 
 use std::num::NonZeroU8;
 
@@ -7,8 +7,8 @@ use crate::lock::Mode;
 use crate::modern::redisson::Kind;
 use crate::modern::{Native, Publish, Timing};
 
-/// What was said: settings, with the word for each.
-pub(super) struct Said<'a>(&'a [(String, String)]);
+/// The options that were given, each with its word.
+pub(in crate::protocols) struct Options<'a>(&'a [(String, String)]);
 
 /// On how many independent servers a lock is.
 pub(in crate::protocols) const SERVERS: Setting =
@@ -17,13 +17,13 @@ pub(in crate::protocols) const SERVERS: Setting =
 /// The kinds of Redisson's locks.
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
 
-impl<'a> Said<'a> {
-    /// These words.
-    pub(super) fn these(words: &'a [(String, String)]) -> Self {
-        Self(words)
+impl<'a> Options<'a> {
+    /// These options, all of them known to the lock's settings.
+    pub(in crate::protocols) fn given(options: &'a [(String, String)]) -> Self {
+        Self(options)
     }
 
-    /// Whether this word was said for this setting.
+    /// Whether this setting was given this word.
     pub(super) fn is(&self, setting: &str, word: &str) -> bool {
         self.word(setting) == Some(word)
     }
@@ -58,7 +58,12 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// By which command a release is announced; `None` if nothing was said, or that it is not.
+    /// By which command a release is announced, where one always is.
+    pub(super) fn publish(&self) -> Publish {
+        self.announced().unwrap_or_default()
+    }
+
+    /// By which command a release is announced; `None` if it is not.
     pub(super) fn announced(&self) -> Option<Publish> {
         match self.word("announce") {
             Some("publish") => Some(Publish::Everywhere),
