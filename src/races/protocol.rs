@@ -42,12 +42,12 @@ impl Protocol {
             Self::FractionalLease(dialect) => format!("{} (lease not validated)", dialect.name),
             Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
             Self::Token => "token".to_owned(),
-            Self::FencedToken => "fenced".to_owned(),
+            Self::FencedToken => "token-fenced".to_owned(),
             Self::Quorum => "redlock (a failed try is left behind)".to_owned(),
             Self::Redlock => "redlock".to_owned(),
             Self::Pair(mode) => format!("rw-pair ({})", side(mode)),
-            Self::StampHash(mode) => format!("rw-hash ({})", side(mode)),
-            Self::ReadWrite(mode) => format!("rw ({})", side(mode)),
+            Self::StampHash(mode) => format!("rw-stamps ({})", side(mode)),
+            Self::ReadWrite(mode) => format!("read-write ({})", side(mode)),
         }
     }
 
