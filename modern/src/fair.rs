@@ -64,8 +64,12 @@ impl FairLock {
         }
     }
 
-    /// Keeps the place of somebody who waits for so long after it was last heard of; 5 s, if nothing is said. That is
-    /// how long a waiter that dies may hold up the others, and a third of it is how often each of them asks at least.
+    /// Keeps the place of a waiter for so long after its last attempt; 5 s by default. That is how long a waiter that
+    /// dies may hold up the others, and every third of it each waiter tries again.
+    ///
+    /// A caller that polls at a fixed interval has to poll more often than that: a waiter whose place has expired is
+    /// passed over, and queues again behind the others with its next attempt. It does not wait for ever, and nothing of
+    /// it keeps others out, but it is no longer first come, first served.
     #[must_use]
     pub fn keeping_places_for(self, place: Lease) -> Self {
         Self { place, ..self }

@@ -5,10 +5,12 @@
 
 use alloc::string::ToString;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use crate::{TokenLock, fence};
+use crate::{Publish, TokenLock, fence};
 
 const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
 
@@ -32,6 +34,12 @@ impl FencedTokenLock {
     pub fn new(key: Key, lease: Lease) -> Self {
         Self { counter: key.sibling("fence"), lock: TokenLock::new(key, lease) }
     }
+
+    /// With releases that are announced, as those of [`TokenLock::announced`] are, on the same channel.
+    #[must_use]
+    pub fn announced(self, announce: Publish) -> Self {
+        Self { lock: self.lock.announced(announce), ..self }
+    }
 }
 
 impl Locker for FencedTokenLock {
@@ -48,10 +56,10 @@ impl Locker for FencedTokenLock {
         let since = redis.clock()?;
         let lease_ms = self.lease().length().as_millis().to_string();
         let args = [token.as_slice(), lease_ms.as_bytes()];
-        Ok(match fence::count(&ACQUIRE, &[self.key(), &self.counter], &args, redis)? {
-            None => Acquired::Held(Held::because(Refusal::Live)),
-            fence @ Some(_) => Acquired::Won(Hold { value: token, since, lease: self.lease(), fence }),
-        })
+        match fence::count(&ACQUIRE, &[self.key(), &self.counter], &args, redis)? {
+            None => self.lock.held(redis),
+            fence @ Some(_) => Ok(Acquired::Won(Hold { value: token, since, lease: self.lease(), fence })),
+        }
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -72,5 +80,9 @@ impl Locker for FencedTokenLock {
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.lock.disclaim(owner, redis)
+    }
+
+    fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
+        self.lock.release_channel(owner)
     }
 }

@@ -4,12 +4,17 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Script, Transcript, Turn};
 use thiserror::Error;
 
+use crate::Publish;
+
 const ACQUIRE: Script = Script::new(include_str!("lua/multi/acquire.lua"));
 const RELEASE: Script = Script::new(include_str!("lua/multi/release.lua"));
+const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/multi/release_announced.lua"));
 const EXTEND: Script = Script::new(include_str!("lua/multi/extend.lua"));
 
 /// A lock on several keys: it is won on all of them or on none, and lost when it is lost on one.
@@ -20,6 +25,7 @@ const EXTEND: Script = Script::new(include_str!("lua/multi/extend.lua"));
 pub struct MultiKeyLock {
     keys: Vec<Key>,
     lease: Lease,
+    announced: Option<Publish>,
 }
 
 /// Keys that cannot be locked in one command.
@@ -62,7 +68,15 @@ impl MultiKeyLock {
         if together.is_empty() {
             return Err(NotTogether::NoKey);
         }
-        Ok(Self { keys: together, lease: lease.rounded_up_to(Duration::from_millis(1)) })
+        Ok(Self { keys: together, lease: lease.rounded_up_to(Duration::from_millis(1)), announced: None })
+    }
+
+    /// With releases that are announced for each key on the channel of its own `{key}:released`, where
+    /// [`TokenLock::announced`](crate::TokenLock::announced) announces too. A waiter listens for the first key, and tries
+    /// again when the last lease that it knows of ends: name the key first that is contended for most.
+    #[must_use]
+    pub fn announced(self, announce: Publish) -> Self {
+        Self { announced: Some(announce), ..self }
     }
 
     /// The keys, each once, in the order in which they were given.
@@ -76,7 +90,14 @@ impl MultiKeyLock {
 
     /// Deletes the keys that hold the token: whether all did.
     fn delete(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
-        let deleted = redis.script_int(&RELEASE, &self.all(), &[token])?;
+        let deleted = match self.announced {
+            None => redis.script_int(&RELEASE, &self.all(), &[token])?,
+            Some(announce) => {
+                let channels: Vec<Key> = self.keys.iter().map(|key| key.sibling("released")).collect();
+                let keys: Vec<&Key> = self.keys.iter().chain(&channels).collect();
+                redis.script_int(&RELEASE_ANNOUNCED, &keys, &[token, announce.command()])?
+            }
+        };
         Ok(usize::try_from(deleted) == Ok(self.keys.len()))
     }
 }
@@ -136,5 +157,9 @@ impl Locker for MultiKeyLock {
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.delete(owner.token.hex().as_bytes(), redis).map(drop)
+    }
+
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.announced.map(|announce| announce.release_channel(&self.keys[0].sibling("released")))
     }
 }

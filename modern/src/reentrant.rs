@@ -8,16 +8,21 @@
 //! Source: "Distributed lock by Redis", "re-entrant lock (hash and Lua)" and "automatic renewal 1.0".
 
 use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
+use lockshift_lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+};
 use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
 
-use crate::{fence, field};
+use crate::{Publish, fence, field};
 
 const ACQUIRE: Script = Script::new(include_str!("lua/reentrant/acquire.lua"));
 const ACQUIRE_FENCED: Script = Script::new(include_str!("lua/reentrant/acquire_fenced.lua"));
 const RELEASE: Script = Script::new(include_str!("lua/reentrant/release.lua"));
+const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/reentrant/release_announced.lua"));
 const RENEW: Script = Script::new(include_str!("lua/reentrant/renew.lua"));
 
 /// A lock that its owner may enter again; as often as it entered, it has to leave.
@@ -28,12 +33,13 @@ pub struct ReentrantLock {
     key: Key,
     lease: Lease,
     counter: Option<Key>,
+    announced: Option<(Publish, Key)>,
 }
 
 impl ReentrantLock {
     /// A re-entrant lock on `key`; the lease is rounded up to whole seconds.
     pub fn new(key: Key, lease: Lease) -> Self {
-        Self { key, lease: lease.rounded_up_to(Duration::from_secs(1)), counter: None }
+        Self { key, lease: lease.rounded_up_to(Duration::from_secs(1)), counter: None, announced: None }
     }
 
     /// With a [`fence`](Hold::fence) for every entry, counted in the sibling `fence` of the key, where
@@ -41,6 +47,13 @@ impl ReentrantLock {
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { counter: Some(self.key.sibling("fence")), ..self }
+    }
+
+    /// With releases that are announced on the channel `{key}:released`, which the article's programs neither do nor hear:
+    /// a release wakes one waiter of each program, and a client that is refused also asks how long the lease still runs.
+    #[must_use]
+    pub fn announced(self, announce: Publish) -> Self {
+        Self { announced: Some((announce, self.key.sibling("released"))), ..self }
     }
 
     fn lease_s(&self) -> alloc::string::String {
@@ -77,22 +90,35 @@ impl Locker for ReentrantLock {
         Ok(if entered {
             Acquired::Won(Hold { value, since, lease: self.lease, fence })
         } else {
-            Acquired::Held(Held::because(Refusal::Live))
+            let retry_in = match self.announced {
+                None => None,
+                Some(_) => redis.pttl(&self.key)?.left_of_millis(),
+            };
+            Acquired::Held(Held { retry_in, ..Held::because(Refusal::Live) })
         })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let (keys, args) = ([&self.key], [hold.value.as_slice()]);
-        match redis.script(&RELEASE, &keys, &args)? {
+        let (script, keys, args): (_, Vec<&Key>, Vec<&[u8]>) = match &self.announced {
+            None => (RELEASE, vec![&self.key], vec![&hold.value]),
+            Some((announce, channel)) => {
+                (RELEASE_ANNOUNCED, vec![&self.key, channel], vec![&hold.value, announce.command()])
+            }
+        };
+        match redis.script(&script, &keys, &args)? {
             Reply::Nil => Ok(Released::Lost),
             Reply::Int(0) => Ok(Released::StillHeld),
             Reply::Int(1) => Ok(Released::Freed),
-            other => Transcript::fault(RELEASE.evalsha(&keys, &args), other),
+            other => Transcript::fault(script.evalsha(&keys, &args), other),
         }
     }
 
     fn late_release(&self) -> LateRelease {
         LateRelease::MayFreeAnother
+    }
+
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -8,9 +8,12 @@ use alloc::string::ToString;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel,
+    Released,
 };
-use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn};
+
+use crate::{Publish, member};
 
 const READ: Script = Script::new(include_str!("lua/rw/read.lua"));
 const WRITE: Script = Script::new(include_str!("lua/rw/write.lua"));
@@ -25,12 +28,32 @@ pub struct ReadWriteLock {
     waiting: Key,
     mode: Mode,
     lease: Lease,
+    announced: Option<(Publish, Key)>,
 }
 
 impl ReadWriteLock {
     /// The `mode` side of the read/write lock on `key`, for `lease` at a time.
     pub fn new(key: Key, mode: Mode, lease: Lease) -> Self {
-        Self { readers: key.sibling("readers"), waiting: key.sibling("writer-waits"), writer: key, mode, lease }
+        let (readers, waiting) = (key.sibling("readers"), key.sibling("writer-waits"));
+        Self { readers, waiting, writer: key, mode, lease, announced: None }
+    }
+
+    /// With releases that are announced on the channel `{key}:released`, so that waiters need not poll: all are woken when
+    /// a writer releases or gives up waiting, and when the last reader leaves. Both sides must agree on it.
+    #[must_use]
+    pub fn announced(self, announce: Publish) -> Self {
+        Self { announced: Some((announce, self.writer.sibling("released"))), ..self }
+    }
+
+    /// Removes every trace of the token: whether it held.
+    fn leave(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        let keys = [&self.writer, &self.readers, &self.waiting];
+        match &self.announced {
+            None => redis.script_flag(&LEAVE, &keys, &[token]),
+            Some((announce, channel)) => {
+                redis.script_flag(&LEAVE, &[keys[0], keys[1], keys[2], channel], &[token, announce.command()])
+            }
+        }
     }
 }
 
@@ -66,8 +89,7 @@ impl Locker for ReadWriteLock {
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let keys = [&self.writer, &self.readers, &self.waiting];
-        let held = redis.script_flag(&LEAVE, &keys, &[&hold.value])?;
+        let held = self.leave(&hold.value, redis)?;
         Ok(if held { Released::Freed } else { Released::Lost })
     }
 
@@ -86,13 +108,17 @@ impl Locker for ReadWriteLock {
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         match self.mode {
             Mode::Exclusive => self.ownership_of_writer(hold, redis),
-            Mode::Shared => self.ownership_of_reader(hold, redis),
+            Mode::Shared => member::ownership(&self.readers, &hold.value, redis),
         }
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        let keys = [&self.writer, &self.readers, &self.waiting];
-        redis.script_flag(&LEAVE, &keys, &[owner.token.hex().as_bytes()]).map(drop)
+        self.leave(owner.token.hex().as_bytes(), redis).map(drop)
+    }
+
+    /// One channel for both sides.
+    fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
+        self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 
     /// Lets new readers in again, if it was this writer's attempts that kept them out. A reader leaves nothing.
@@ -113,19 +139,5 @@ impl ReadWriteLock {
             Some(token) if token != hold.value => Ownership::Theirs,
             Some(_) => Ownership::Ours { left: ttl.left_of_millis() },
         })
-    }
-
-    fn ownership_of_reader(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
-        let command = Command::new("ZSCORE").arg(&self.readers).arg(&hold.value);
-        let score = match redis.send(command.clone())? {
-            Reply::Nil => return Ok(Ownership::Free),
-            Reply::Bulk(score) => score,
-            reply => return Transcript::fault(command, reply),
-        };
-        let Some(ends_ms) = str::from_utf8(&score).ok().and_then(|text| text.parse::<i64>().ok()) else {
-            return Transcript::fault(command, Reply::Bulk(score));
-        };
-        let left_ms = u64::try_from(ends_ms - redis.time()?.as_millis()).unwrap_or(0);
-        Ok(if left_ms > 0 { Ownership::Ours { left: Some(Duration::from_millis(left_ms)) } } else { Ownership::Free })
     }
 }

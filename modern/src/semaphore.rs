@@ -9,7 +9,8 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel,
+    Released,
 };
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
@@ -108,6 +109,11 @@ impl Locker for Semaphore {
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         Ok(if self.give_up(&hold.value, redis)? { Released::Freed } else { Released::Lost })
+    }
+
+    /// Only the member of this acquisition is removed.
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

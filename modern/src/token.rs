@@ -64,9 +64,9 @@ impl TokenLock {
         Self { native, ..self }
     }
 
-    /// With releases that are announced, on the channel `{key}:released`, so that others need not poll. They are by
-    /// script then, whatever the server has of its own; and who is refused also asks for how long the lease still runs,
-    /// because a holder that dies announces nothing.
+    /// With releases that are announced, on the channel `{key}:released`, so that waiters need not poll. They are by
+    /// script then, whatever commands the server has; and a client that is refused also asks how long the lease still
+    /// runs, because a holder that dies announces nothing.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.key.sibling("released"))), ..self }
@@ -135,8 +135,8 @@ impl Locker for TokenLock {
 }
 
 impl TokenLock {
-    /// Refused. Who waits for the release asks until when it could come to nothing.
-    fn held(&self, redis: &mut Transcript) -> Turn<Acquired> {
+    /// Refused. A client that waits for the release asks how long the lease still runs: a holder that dies announces nothing.
+    pub(crate) fn held(&self, redis: &mut Transcript) -> Turn<Acquired> {
         let retry_in = match self.announced {
             None => None,
             Some(_) => match redis.pttl(&self.key)? {

@@ -2,6 +2,7 @@
 //! both worlds ([`world`]).
 
 mod abandoning;
+mod announcing;
 mod bridging;
 mod connections;
 mod counting;

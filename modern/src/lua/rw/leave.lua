@@ -1,11 +1,14 @@
--- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer; ARGV[1] token.
--- Removes every trace of the token. 1 it held, 0 it did not.
-local held = 0
+-- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer, KEYS[4], if any, channel; ARGV[1] token, ARGV[2] publish or
+-- spublish.
+-- Removes every trace of the token, and wakes all waiters if that lets one of them in. 1 it held, 0 it did not.
+local held, lets_in = 0, false
 if redis.call('get', KEYS[1]) == ARGV[1] then
   held = redis.call('del', KEYS[1])
+  lets_in = true
 end
 if redis.call('get', KEYS[3]) == ARGV[1] then
   redis.call('del', KEYS[3])
+  lets_in = true
 end
 local score = redis.call('zscore', KEYS[2], ARGV[1])
 if score then
@@ -14,5 +17,9 @@ if score then
   if tonumber(score) > time[1] * 1000 + math.floor(time[2] / 1000) then
     held = 1
   end
+  lets_in = lets_in or KEYS[4] and redis.call('exists', KEYS[2]) == 0
+end
+if lets_in and KEYS[4] then
+  redis.call(ARGV[2], KEYS[4], '1')
 end
 return held
