@@ -109,7 +109,6 @@ pub const NEWLIFE: Dialect = Dialect {
     language: Language::CSharp,
     source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, from 2022-03-04",
     form: Form::stamp(Stamp::MILLIS),
-    lease_unit: Unit::Second,
     clock: Clock::Uptime,
     claim: Claim::SetNxEx(Words::ExpiryFirst),
     look: Some(Look {
@@ -154,6 +153,5 @@ pub const STACKEXCHANGE_TICKS: Dialect = Dialect {
     takeover: Takeover::Getset(Verdict::SAME_BYTES),
     candidate: Candidate::Same,
     release: Release::Del,
-    retry: Retry { pause: Pause::None, limit: Limit::Caller },
     ..SETNX_PAGE
 };

@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 
-use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Claim, Dialect, Family, Form, KeyName, Language, Lifetime, Limit, Look, Missing, OldNil, Pause, Reader,
+    Candidate, Claim, Dialect, Family, Form, KeyName, Language, Lifetime, Limit, Look, Missing, OldNil, Reader,
     Release, Retry, Rule, Stamp, Takeover, Ttl, Unit, Verdict, Watch, Words,
 };
 
@@ -29,7 +28,6 @@ pub const GORLOCK: Dialect = Dialect {
     }),
     ttl: Ttl::when_won(Lifetime::Expire),
     release: Release::Del,
-    retry: Retry { pause: Pause::None, limit: Limit::Caller },
     ..SETNX_PAGE
 };
 
@@ -78,7 +76,6 @@ pub const L2MET: Dialect = Dialect {
     family: Family::G1,
     language: Language::Go,
     source: "a partitioner in the manner of l2met",
-    form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
     claim: Claim::None,
     look: None,
     takeover: Takeover::Getset(Verdict { rule: Rule::BelowOwn(Reader::GoParseInt), old_nil: OldNil::Wins }),

@@ -3,8 +3,8 @@
 use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
-    Candidate, Claim, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Limit, Look, Moment, Part, Pause,
-    Reader, Release, Retry, Script, Stamp, Takeover, Ttl, Verdict,
+    Candidate, Claim, Dialect, Digits, Family, Form, Judged, Language, Lifetime, Look, Moment, Part, Reader, Release,
+    Script, Stamp, Takeover, Ttl, Verdict,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[&JAVA_SETNX_EXPIRE, &JAVA_GETSET, &JAVA_LUA, &JAVA_TOKEN];
@@ -23,7 +23,6 @@ pub const JAVA_SETNX_EXPIRE: Dialect = Dialect {
     candidate: Candidate::Same,
     ttl: Ttl::when_won(Lifetime::Expire),
     release: Release::Del,
-    retry: Retry { pause: Pause::None, limit: Limit::Caller },
     ..SETNX_PAGE
 };
 

@@ -165,7 +165,6 @@ pub const PHP_JSON_EXPIRE: Dialect = Dialect {
     }),
     takeover: Takeover::Getset(Verdict::SAME_BYTES),
     ttl: Ttl::when_won(Lifetime::Expire),
-    retry: Retry { pause: Pause::None, limit: Limit::Caller },
     on_error: OnError::False,
     ..SETNX_PAGE
 };

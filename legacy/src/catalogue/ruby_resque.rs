@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use super::margin::ONE_SECOND;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Candidate, Dialect, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause,
@@ -76,7 +75,6 @@ pub const RESQUE_CONCURRENT_RESTRICTION: Dialect = Dialect {
     name: "resque-concurrent-restriction",
     source: "resque-concurrent-restriction, concurrent_restriction_job.rb",
     key: KeyName::PLAIN,
-    form: Form::stamp(Stamp::SECONDS.plus(ONE_SECOND)),
     look: Some(Look { judged: Judged::AfterAnswer, test: Test::LiveIfAfter, ..LOOK }),
     ttl: Ttl::when_won(Lifetime::ExpireAt { later_secs: 300 }),
     release: Release::WhileStampAhead { or_equal: false, grace: Duration::ZERO },

@@ -1,6 +1,7 @@
 //! The rows and the engine.
 //!
 //! - `catalogue`: the rows as a whole: names, families, words
+//! - `rows`: every field that a row sets counts, and none is set twice
 //! - `stamps`: values against what the originals' own expressions write
 //! - `properties`: what every row writes, it reads itself; nothing overflows
 //! - `walk`: how the steps below are written and checked
@@ -24,6 +25,7 @@ mod jedis_article;
 mod php_article;
 mod properties;
 mod redis_page;
+mod rows;
 mod scripts;
 mod stamps;
 mod two_keys;

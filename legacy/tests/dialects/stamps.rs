@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lockshift_legacy::catalogue;
+use lockshift_legacy::{Digits, Number, catalogue};
 use lockshift_wire::UnixTime;
 
 use crate::ME;
@@ -38,4 +38,22 @@ fn every_form_of_value_has_been_measured() {
         .map(|row| row.name)
         .collect();
     assert_eq!(missing, [] as [&str; 0], "stamped values that no interpreter has vouched for");
+}
+
+/// `repr(x)` of Python and `echo $x` of PHP as measured; `str(x)` of Python 2 and `x.to_s` of Ruby after their manuals.
+#[test]
+fn large_and_small_floats_have_the_exponents_of_their_languages() {
+    for (float, [python, python2, ruby, php]) in [
+        (1e20, ["1e+20", "1e+20", "1.0e+20", "1.0E+20"]),
+        (1.5e20, ["1.5e+20", "1.5e+20", "1.5e+20", "1.5E+20"]),
+        (-2.5e-7, ["-2.5e-07", "-2.5e-07", "-2.5e-07", "-2.5E-7"]),
+        (3e-5, ["3e-05", "3e-05", "3.0e-05", "3.0E-5"]),
+        (0.000_25, ["0.00025", "0.00025", "0.00025", "0.00025"]),
+    ] {
+        let digits = [Digits::PythonRepr, Digits::Python2Str, Digits::RubyToS, Digits::Php14];
+        for (digits, expected) in digits.into_iter().zip([python, python2, ruby, php]) {
+            let written = digits.write(Number::Float(float));
+            assert_eq!(String::from_utf8_lossy(&written), expected, "{float} by {digits:?}");
+        }
+    }
 }
