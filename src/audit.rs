@@ -26,49 +26,45 @@
 //!     auditor.read(number, &parser.parse(line.as_bytes()).unwrap());
 //! }
 //! let audit = auditor.finish();
-//! assert_eq!(audit.locks[0].tally.acquisitions, 1);
+//! assert_eq!(audit.locks[0].statistics.acquisitions, 1);
 //! ```
 
-mod deletion;
-mod kinds;
-mod said;
+mod compare_and_delete;
+mod exchange;
+mod finding;
 mod scripts;
-mod spots;
 mod stamp;
-mod tally;
+mod statistics;
+mod variants;
 mod verb;
 
-mod alike;
+mod correspondence;
 mod feature;
-mod play;
+mod recognise;
 
 mod episode;
-mod finding;
+mod event;
+mod explanation;
 mod findings;
 mod grammar;
 mod hold;
-mod spoken;
-mod spot;
-mod talk;
 
-mod clash;
+mod conversation;
 mod judge;
 mod keys;
-mod lifetimes;
-mod listed;
 mod lock;
-mod losers;
-mod releases;
-mod talks;
+mod locks;
 
-mod auditor;
+mod clients;
 mod recent;
-mod speakers;
+mod running_script;
 mod summary;
 
+mod auditor;
+
 pub use auditor::Auditor;
+pub use clients::ClientSummary;
 pub use episode::Episode;
-pub use finding::{Certainty, Finding};
-pub use speakers::Speaker;
+pub use finding::{Certainty, Evidence, Finding, Verdict};
+pub use statistics::{Durations, LockStatistics};
 pub use summary::{Audit, LockSummary, SteppedBack};
-pub use tally::{Lengths, Tally};

@@ -1,26 +1,25 @@
-//! Reading a trace, line by line.
+//! Reads a trace line by line: finds the lock that each command concerns, and lets it observe the event.
 
-mod calls;
-mod joins;
-mod name;
 #[cfg(test)]
 mod tests;
-mod told;
 
+use std::collections::HashMap as StdHashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use self::name::{Name, NameRef};
-use self::told::{Running, Told, Watched, is_conditional};
 use super::episode::Episode;
+use super::event::Event;
+use super::exchange::Exchange;
 use super::findings::Findings;
 use super::grammar::Grammar;
-use super::lock::{Ear, Lock, Sent};
+use super::lock::Lock;
+use super::locks::{LockName, Locks};
 use super::recent::Recent;
-use super::scripts::{Script, scripts};
+use super::running_script::{RunningScript, is_conditional};
+use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::verb::Verb;
 use crate::monitor::{Line, Source};
@@ -30,22 +29,19 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 #[derive(Debug)]
 pub struct Auditor {
     grammar: Grammar,
-    scripts: &'static std::collections::HashMap<Vec<u8>, Script>,
-    locks: HashMap<Name, Lock, FxBuildHasher>,
-    /// Keys of a lock that has another name, and that.
-    homes: HashMap<Name, Name, FxBuildHasher>,
-    /// The name of each client that somebody remembers.
+    scripts: &'static StdHashMap<Vec<u8>, Script>,
+    locks: Locks,
+    /// The name of each client that is remembered.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
-    /// Those among them who ask the server for the time.
+    /// Those among them that ask the server for the time.
     clocked: HashSet<Vec<u8>, FxBuildHasher>,
-    /// What was looked at lately.
+    /// Which client has read which key lately.
     recent: Recent,
-    /// The script that is running.
-    running: Option<Running>,
-    /// Which key the transactions of a connection are about.
+    running: Option<RunningScript>,
+    /// The key that the transaction of a connection is about.
     watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
     findings: Findings,
-    /// Every acquisition, if they are to be kept.
+    /// Every acquisition, if they are kept.
     episodes: Option<Vec<Episode>>,
     summaries: Summaries,
     lines: u64,
@@ -56,8 +52,20 @@ pub struct Auditor {
     stepped_back: Option<SteppedBack>,
 }
 
-/// How often it is looked whether something can be forgotten, in lines.
+/// A key that a connection watches.
+#[derive(Debug)]
+struct Watched {
+    name: LockName,
+    /// Whether EXEC or DISCARD has ended that.
+    has_ended: bool,
+}
+
+/// Number of lines between two searches for what can be forgotten.
 const SWEEP_EVERY: u64 = 1 << 16;
+/// A lock that is silent for this long is forgotten, even if it is held.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+/// A lock that is free and silent for this long is forgotten.
+const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 impl Default for Auditor {
     fn default() -> Self {
@@ -66,14 +74,12 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// An auditor who has read nothing.
+    /// An auditor that has read nothing.
     pub fn new() -> Self {
-        let grammar = Grammar::new();
         Self {
+            grammar: Grammar::new(),
             scripts: scripts(),
-            grammar,
-            locks: HashMap::default(),
-            homes: HashMap::default(),
+            locks: Locks::default(),
             names: HashMap::default(),
             clocked: HashSet::default(),
             recent: Recent::new(),
@@ -97,7 +103,7 @@ impl Auditor {
         Self { episodes: Some(Vec::new()), ..self }
     }
 
-    /// Reads one line of this number.
+    /// Reads the line with this number.
     pub fn read(&mut self, number: u64, line: &Line<'_>) {
         self.lines = number;
         self.commands += 1;
@@ -105,11 +111,12 @@ impl Auditor {
         self.note_step_back(number, line.at);
         self.last_at = line.at;
         let Some(name) = line.word(0) else { return };
+        let verb = Verb::of(name.quoted());
         match line.source {
-            Source::Script => self.call(number, line, Verb::of(name.quoted())),
+            Source::Script => self.call(number, line, verb),
             Source::Client(address) => {
-                self.conclude();
-                self.command(number, line, address, Verb::of(name.quoted()));
+                self.conclude_script();
+                self.command(number, line, address, verb);
             }
         }
         if self.commands - self.swept_at >= SWEEP_EVERY {
@@ -126,98 +133,181 @@ impl Auditor {
         }
     }
 
-    /// A command of a client.
     fn command(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
         match verb {
             Verb::Other => {}
             Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
             Verb::Times => drop(self.clocked.insert(address.into())),
-            Verb::Joins => self.several(number, line, address),
-            Verb::Runs => self.run(number, line, address),
-            Verb::Steers => self.steer(number, line, address),
+            Verb::Joins => self.several_keys(number, line, address),
+            Verb::Runs => self.run_script(number, line, address),
+            Verb::Steers => self.transaction(number, line, address),
             Verb::Sweeps => self.flush(line),
         }
     }
 
+    /// The event of this line.
+    fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> Event {
+        let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
+        let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
+        Event { asks_time, ..Event::new(client, command, at, number) }
+    }
+
+    /// Lets the lock of this key observe an event; from now on the key is a lock.
+    fn deliver(&mut self, database: u32, key: &[u8], event: Event) {
+        self.follow(database, key, event.at);
+        let Some(lock) = self.locks.get_mut(database, key) else { return };
+        lock.observe(&mut self.grammar, &mut self.findings, key, event);
+        collect(&mut self.episodes, lock);
+    }
+
+    /// Follows this key as a lock.
+    fn follow(&mut self, database: u32, key: &[u8], at: UnixTime) {
+        if !self.locks.contains(database, key) {
+            let is_known = self.summaries.knows(database, key);
+            let mut lock = Lock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
+            lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
+            self.locks.insert(LockName::new(database, key), lock);
+        }
+    }
+
+    /// A command about one key.
     fn keyed(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
-        let known = self.is_lock(line.database, key);
-        if !known {
+        let has_looked = verb == Verb::Writes && self.recent.has_looked(address, key, line);
+        if !self.locks.contains(line.database, key) {
             match verb {
                 Verb::Looks => return self.recent.look(address, key, line),
                 Verb::Claims => {}
-                Verb::Writes if is_conditional(line) => {}
-                Verb::Writes if self.recent.has_looked(address, key, line) => {}
+                Verb::Writes if is_conditional(line) || has_looked => {}
                 _ => return,
             }
         }
-        if verb == Verb::Writes && self.recent.has_looked(address, key, line) {
-            self.open(line.database, key, line.at);
-            self.look_again(number, line, address, key);
+        if has_looked {
+            self.follow(line.database, key, line.at);
+            self.deliver_look(number, line, address, key);
             self.recent.forget(address, key);
         }
         let command = line.command();
-        self.tell(line.database, key, address, Told::new(number, line.at, command));
-        if verb == Verb::Claims && line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"watch")) {
-            let name = Name { database: line.database, key: key.into() };
-            self.watching.insert(address.into(), Watched { name, is_over: false });
+        if command.is("WATCH") {
+            let name = LockName::new(line.database, key);
+            self.watching.insert(address.into(), Watched { name, has_ended: false });
         }
+        let event = self.event(number, line.at, address, command);
+        self.deliver(line.database, key, event);
     }
 
-    /// The look that came before the first command that made this key look like a lock. It has found nothing.
-    fn look_again(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8]) {
+    /// Delivers the look that came before the first command by which this key looks like a lock. It found nothing.
+    fn deliver_look(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8]) {
         let is_set = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"set"));
-        let (name, nothing) = if is_set && self.recent.was_exists(address, key) {
-            ("EXISTS", Reply::Int(0))
+        let is_exists = is_set && self.recent.was_exists(address, key);
+        let (name, nothing) = if is_exists { ("EXISTS", Reply::Int(0)) } else { ("GET", Reply::Nil) };
+        let event = self.event(number, line.at, address, Command::new(name).arg(key));
+        self.deliver(line.database, key, Event { known_reply: Some(nothing), ..event });
+    }
+
+    /// MSETNX: perhaps an attempt of a protocol that uses several keys for one lock.
+    fn several_keys(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let event = self.event(number, line.at, address, line.command());
+        let keys: Vec<Vec<u8>> = event.command.args().iter().step_by(2).cloned().collect();
+        let Some((first, others)) = keys.split_first() else { return };
+        let won = Exchange::new(event.clone(), Reply::Int(1));
+        if self.grammar.begins(&Key::new(first.as_slice()), &won) {
+            self.join(&LockName::new(line.database, first), others, true, line.at);
+            self.deliver(line.database, first, event);
         } else {
-            ("GET", Reply::Nil)
-        };
-        let looked = Command::new(name).arg(key);
-        let told = Told { answer: Some(nothing), ..Told::new(number, line.at, looked) };
-        self.tell(line.database, key, address, told);
-    }
-
-    /// Tells a lock of something that concerns it; from now on it is one.
-    fn tell(&mut self, database: u32, key: &[u8], address: &[u8], told: Told<'_>) {
-        self.open(database, key, told.at);
-        let Some(lock) = lock_of(&mut self.locks, &self.homes, NameRef { database, key }) else { return };
-        let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
-        let Told { command, at, line, within, script, has_written, answer } = told;
-        let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
-        let script = script.and_then(|sha1| self.scripts.get(sha1));
-        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        let sent = Sent { client: &client, command, at, line, within, asks_time, script, has_written, answer };
-        lock.hear(&mut ear, key, &sent);
-        collect(&mut self.episodes, lock);
-    }
-
-    fn open(&mut self, database: u32, key: &[u8], at: UnixTime) {
-        if !self.is_lock(database, key) {
-            let mut lock = Lock::new(Key::new(key), database, at, self.first_at.unwrap_or(at));
-            lock.here.is_known = self.summaries.knows(database, key);
-            lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
-            self.locks.insert(Name { database, key: key.into() }, lock);
+            for key in &keys {
+                if self.locks.contains(line.database, key) {
+                    self.deliver(line.database, key, event.clone());
+                }
+            }
         }
     }
 
-    fn steer(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+    /// Joins keys to a lock: as parts of it, or as locks by themselves.
+    fn join<'a>(&mut self, name: &LockName, keys: impl IntoIterator<Item = &'a Vec<u8>>, is_part: bool, at: UnixTime) {
+        self.follow(name.database, &name.key, at);
+        for key in keys {
+            let is_known = self.summaries.knows(name.database, key);
+            self.locks.join(name, key, is_part, is_known);
+        }
+    }
+
+    /// EVAL or EVALSHA: what it does follows in the next lines.
+    fn run_script(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
+        let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
+        let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
+        let script = self.scripts.get(&sha1);
+        let before = script.map_or(0, |script| script.before);
+        let key = line.word(3 + before).filter(|_| count.quoted() != b"0").map(|key| key.bytes().into_owned());
+        let event = self.event(number, line.at, address, line.command());
+        self.running = Some(RunningScript::new(Event { script, ..event }, line.database, key));
+    }
+
+    /// A call of the script that runs.
+    fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(mut running) = self.running.take() else { return };
+        match running.event.script {
+            Some(_) => running.note(line),
+            None => self.unknown_call(&running, number, line, verb),
+        }
+        running.has_called = true;
+        self.running = Some(running);
+    }
+
+    /// A call of a script that no known protocol has: as if the client itself had sent it.
+    fn unknown_call(&mut self, running: &RunningScript, number: u64, line: &Line<'_>, verb: Verb) {
+        let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
+        let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
+        let concerns_key = matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims);
+        if concerns_key && (begins || self.locks.contains(line.database, &key)) {
+            let Event { client, asks_time, line: within, .. } = &running.event;
+            let event = Event::new(client.clone(), line.command(), line.at, number);
+            let event = Event { within: Some(*within), asks_time: *asks_time, ..event };
+            self.deliver(line.database, &key, event);
+        }
+    }
+
+    /// The script that ran has ended, and all its calls were listed.
+    fn conclude_script(&mut self) {
+        let Some(running) = self.running.take().filter(|running| running.has_called) else { return };
+        let (Some(script), Some(key)) = (running.event.script, &running.key) else { return };
+        let (database, at) = (running.database, running.event.at);
+        if script.claims || self.locks.contains(database, key) {
+            let name = LockName::new(database, key);
+            let keys = running.event.command.args().get(2..).unwrap_or_default();
+            self.join(&name, keys.iter().take(script.before), false, at);
+            self.join(&name, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
+            let event = Event { has_written: running.has_written(script), ..running.event.clone() };
+            self.deliver(database, key, event);
+        }
+        for key in &running.deleted {
+            if let Some(lock) = self.locks.get_mut(database, key) {
+                lock.was_deleted(&self.grammar, key, at);
+            }
+        }
+    }
+
+    /// MULTI, EXEC, DISCARD or UNWATCH: concerns the key that the connection watches.
+    fn transaction(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let Some(watched) = self.watching.get_mut(address) else { return };
-        let (name, was_over) = (watched.name.clone(), watched.is_over);
+        let (name, had_ended) = (watched.name.clone(), watched.has_ended);
         let command = line.command();
-        // EXEC and DISCARD end what WATCH has begun, and some say UNWATCH after that.
-        watched.is_over = !command.is("MULTI");
+        // EXEC and DISCARD end what WATCH has begun; some clients send UNWATCH after that.
+        watched.has_ended = !command.is("MULTI");
         let unwatches = command.is("UNWATCH");
-        if unwatches || was_over {
+        if unwatches || had_ended {
             self.watching.remove(address);
         }
-        if unwatches || !was_over {
-            self.tell(name.database, &name.key, address, Told::new(number, line.at, command));
+        if unwatches || !had_ended {
+            let event = self.event(number, line.at, address, command);
+            self.deliver(name.database, &name.key, event);
         }
     }
 
-    /// All keys of a database are gone, or of all of them.
+    /// FLUSHALL, FLUSHDB or SWAPDB: all keys of a database are deleted, or of all databases.
     fn flush(&mut self, line: &Line<'_>) {
         let all = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"flushall"));
         let summaries = &mut self.summaries;
@@ -228,60 +318,45 @@ impl Auditor {
             }
             stays
         });
-        self.homes.retain(|_, home| self.locks.contains_key(home));
     }
 
-    /// Forgets what is no lock any more.
+    /// Forgets the locks that are silent.
     fn sweep(&mut self) {
-        const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
         self.swept_at = self.commands;
-        let (at, summaries, episodes) = (self.last_at, &mut self.summaries, &mut self.episodes);
-        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
+        let at = self.last_at;
+        let (findings, summaries, episodes) = (&mut self.findings, &mut self.summaries, &mut self.episodes);
         self.locks.retain(|_, lock| {
             let age = at.saturating_since(lock.last_at);
-            let goes = age > Duration::from_secs(5) && lock.is_idle(at) || age > FORGOTTEN_AFTER;
-            if goes {
-                lock.settle(&mut ear, at);
+            let stays = age <= FORGOTTEN_AFTER && (age <= IDLE_AFTER || !lock.is_idle(at));
+            if !stays {
+                lock.settle(findings, at);
                 collect(episodes, lock);
                 summaries.add(lock);
             }
-            !goes
+            stays
         });
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
         self.clocked.retain(|address| self.names.contains_key(address));
-        self.homes.retain(|_, home| self.locks.contains_key(home));
-        let is_lock = |name: &Name| self.locks.contains_key(name) || self.homes.contains_key(name);
-        self.watching.retain(|_, watched| is_lock(&watched.name));
+        let locks = &self.locks;
+        self.watching.retain(|_, watched| locks.contains(watched.name.database, &watched.name.key));
     }
 
-    /// The trace is over.
+    /// The result at the end of the trace.
     pub fn finish(mut self) -> Audit {
-        self.conclude();
+        self.conclude_script();
         let at = self.last_at;
-        let mut ear = Ear { grammar: &mut self.grammar, findings: &mut self.findings };
-        for lock in self.locks.values_mut() {
-            lock.settle(&mut ear, at);
-            collect(&mut self.episodes, lock);
-            self.summaries.add(lock);
-        }
+        let (findings, summaries, episodes) = (&mut self.findings, &mut self.summaries, &mut self.episodes);
+        self.locks.retain(|_, lock| {
+            lock.settle(findings, at);
+            collect(episodes, lock);
+            summaries.add(lock);
+            false
+        });
         let length = self.first_at.map_or(Duration::ZERO, |first_at| at.saturating_since(first_at));
         let mut episodes = self.episodes.unwrap_or_default();
         episodes.sort_by_key(|episode| episode.asked_at);
-        let findings = self.findings.finish();
-        let audit = self.summaries.finish(&self.grammar, findings, self.lines, self.commands, length);
+        let audit = self.summaries.finish(self.findings.finish(), self.lines, self.commands, length);
         Audit { episodes, first_at: self.first_at, stepped_back: self.stepped_back, ..audit }
-    }
-}
-
-/// The lock that has a key of this name.
-fn lock_of<'a>(
-    locks: &'a mut HashMap<Name, Lock, FxBuildHasher>,
-    homes: &HashMap<Name, Name, FxBuildHasher>,
-    name: NameRef<'_>,
-) -> Option<&'a mut Lock> {
-    match homes.get(&name) {
-        Some(home) => locks.get_mut(home),
-        None => locks.get_mut(&name),
     }
 }
 

@@ -8,14 +8,14 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::said::{Said, keys_of_script};
+use super::exchange::{Exchange, keys_of_script};
 use super::stamp;
 use crate::wire::{Key, Reply, UnixTime};
 
 /// What the command at the end of a conversation adds to it, as far as that can matter.
-pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
+pub(super) fn feature(key: &Key, exchanges: &[Exchange]) -> u64 {
     let mut hasher = FxHasher::default();
-    let Some((last, before)) = said.split_last() else { return hasher.finish() };
+    let Some((last, before)) = exchanges.split_last() else { return hasher.finish() };
     let context = Context { key, last, before, at: last.at };
     (last.within.is_some(), last.asks_time).hash(&mut hasher);
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
@@ -30,7 +30,7 @@ pub(super) fn feature(key: &Key, said: &[Said]) -> u64 {
     context.reply(&last.reply, &mut hasher);
     context.clock(&mut hasher);
     // Some holders look at their own stamp before they give the lock back.
-    if let Some(own) = before.iter().find_map(Said::writes).or(last.writes()) {
+    if let Some(own) = before.iter().find_map(Exchange::writes).or(last.writes()) {
         stamp::beside(own, last.at).hash(&mut hasher);
     }
     hasher.finish()
@@ -41,8 +41,8 @@ const ROUNDING_NS: i64 = 1_001_000_000;
 
 struct Context<'a> {
     key: &'a Key,
-    last: &'a Said,
-    before: &'a [Said],
+    last: &'a Exchange,
+    before: &'a [Exchange],
     at: UnixTime,
 }
 
@@ -61,23 +61,23 @@ impl Context<'_> {
             b'k'.hash(hasher);
             return;
         }
-        let written = |said: &Said| said.writes() == Some(word);
-        let read = |said: &Said| said.reads() == Some(word);
+        let written = |exchange: &Exchange| exchange.writes() == Some(word);
+        let read = |exchange: &Exchange| exchange.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
         if let Some(uuid) = stamp::uuid(word) {
             let names = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(uuid));
-            self.before.iter().position(|said| names(said.writes()) || names(said.reads())).hash(hasher);
+            self.before.iter().position(|exchange| names(exchange.writes()) || names(exchange.reads())).hash(hasher);
         }
         stamp::shape(word, self.at, hasher);
         stamp::beside(word, self.at).hash(hasher);
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
-    fn length(&self, last: &Said, hasher: &mut FxHasher) {
+    fn length(&self, last: &Exchange, hasher: &mut FxHasher) {
         let Some(ttl_ms) = last.ttl_ms() else { return };
         (ttl_ms % 1000 == 0).hash(hasher);
-        let first = self.before.iter().chain([last]).find_map(|said| Some((said.at, said.writes()?)));
+        let first = self.before.iter().chain([last]).find_map(|exchange| Some((exchange.at, exchange.writes()?)));
         let lease_ms = first.and_then(|(at, own)| Some(stamp::moment(own)?.saturating_since(at).as_millis()));
         lease_ms
             .map(|lease_ms| {
@@ -93,7 +93,7 @@ impl Context<'_> {
     /// one and the same clock can have shown the one stamp to be over and the other not.
     fn clock(&self, hasher: &mut FxHasher) {
         let Some(previous) = self.before.last() else { return };
-        let mut read = self.before.iter().rev().filter_map(|said| Some((said.reads()?, said.at)));
+        let mut read = self.before.iter().rev().filter_map(|exchange| Some((exchange.reads()?, exchange.at)));
         let Some((value, at)) = read.next() else { return };
         stamp::over(value, self.at).hash(hasher);
         stamp::over(value, previous.at).hash(hasher);
@@ -116,12 +116,13 @@ impl Context<'_> {
             Reply::Bulk(value) => {
                 self.word(value, hasher);
                 // Some judge by the clock that they read at the beginning of the try.
-                let began = self.before.iter().rev().find(|said| said.writes().is_some()).or(self.before.first());
+                let began =
+                    self.before.iter().rev().find(|exchange| exchange.writes().is_some()).or(self.before.first());
                 began.map(|began| stamp::beside(value, began.at)).hash(hasher);
                 self.last.writes().map(|own| stamp::order(value, own)).hash(hasher);
-                let own = self.before.iter().find_map(Said::writes).or(self.last.writes());
+                let own = self.before.iter().find_map(Exchange::writes).or(self.last.writes());
                 own.map(|own| (stamp::order(value, own), stamp::is_of_one_hand(value, own))).hash(hasher);
-                let read = self.before.iter().rev().find_map(Said::reads);
+                let read = self.before.iter().rev().find_map(Exchange::reads);
                 read.map(|read| stamp::order(value, read)).hash(hasher);
             }
         }
@@ -130,11 +131,12 @@ impl Context<'_> {
 
 #[test]
 fn what_the_lock_is_called_makes_no_difference() {
+    use crate::audit::event::Event;
     use crate::wire::Command;
     let of = |key: &str, beside: &str| {
         let command = Command::new("EVALSHA").arg("0badc0de").arg("2").arg(beside).arg(key).arg("1700000000");
-        let said = Said::new(command, Reply::Int(1), UnixTime::from_nanos(0), 1, None, false);
-        feature(&key.into(), &[said])
+        let event = Event::new("client".into(), command, UnixTime::from_nanos(0), 1);
+        feature(&key.into(), &[Exchange::new(event, Reply::Int(1))])
     };
     assert_eq!(of("order:1", "{order:1}:token"), of("cart:4711", "{cart:4711}:token"));
     assert_ne!(of("order:1", "{order:1}:token"), of("order:1", "{order:1}:queue"));

@@ -2,52 +2,99 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::race_id::RaceId;
-use crate::wire::{Key, UnixTime};
+use crate::wire::{Key, Reply, UnixTime};
 
 /// A race that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The race; `None` if two clients hold at once and no documented race explains it.
-    pub race: Option<RaceId>,
     /// The key.
     pub key: Key,
     /// Its database.
     pub database: u32,
+    /// What happened there.
+    pub verdict: Verdict,
+    /// How many findings of this race before this one are left out: on this key, or on any if there are too many keys.
+    pub more: u64,
+}
+
+/// What happened, and how sure that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The race; `None` if two clients hold at once and no documented race explains it.
+    pub race: Option<RaceId>,
     /// When it happened, by the server's clock.
     pub at: UnixTime,
     /// The clients that took part.
     pub clients: Vec<Arc<str>>,
     /// The numbers of the lines that show it, ascending.
     pub lines: Vec<u64>,
-    /// How sure that is.
+    /// How sure it is.
     pub certainty: Certainty,
-    /// What happened, in a sentence.
-    pub says: String,
-    /// How many of this race there were before it that are not told: on this key, or, if there are too many keys, on any.
-    pub more: u64,
+    /// What the trace shows of it.
+    pub evidence: Evidence,
 }
 
-/// How sure something is. A trace has no replies, and begins in the middle of things.
+/// What a trace shows of a race.
+#[expect(missing_docs, reason = "the text of each variant names its fields")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// `newcomer` acquired at `newcomer_line` while `holder` held since `holder_line`, with `value` in the key.
+    DoubleHold { holder: Arc<str>, holder_line: u64, newcomer: Arc<str>, newcomer_line: u64, value: Vec<u8> },
+    /// `client` acquired with a stamp that had expired.
+    StampWrittenBack { client: Arc<str>, value: Vec<u8> },
+    /// `loser` lost the takeover to `winner` and left `value` in place of `replaced`.
+    LoserMovedLease { loser: Arc<str>, winner: Arc<str>, value: Vec<u8>, replaced: Vec<u8> },
+    /// `client` believes that it lost, and left `value` in a lock that nobody holds.
+    Phantom { client: Arc<str>, value: Vec<u8> },
+    /// `value` of `loser` outlives the lease of the winner.
+    LoserOutlivesWinner { loser: Arc<str>, value: Vec<u8> },
+    /// `holder` cannot release, because `loser` left `value` in place of its stamp.
+    LoserBlocksRelease { holder: Arc<str>, loser: Arc<str>, value: Vec<u8> },
+    /// A loser removed the time to live, and clients that read no stamp wait for ever.
+    LoserClearedTtl,
+    /// `client` deletes the lock that `holder` holds since `holder_line`.
+    Deleted { client: Arc<str>, holder: Arc<str>, holder_line: u64 },
+    /// `client` deletes another key than the one that it locked.
+    OtherKeyDeleted { client: Arc<str> },
+    /// `client` reads its own stamp and does not delete it.
+    NotDeleted { client: Arc<str>, value: Vec<u8> },
+    /// `client` releases at `line`, after its lease; `next` has held the lock since the line beside it.
+    Overrun { client: Arc<str>, line: u64, next: Option<(Arc<str>, u64)> },
+    /// `client` sets a time to live of decades.
+    TtlOfDecades { client: Arc<str> },
+    /// `client` shortens the lease that `holder` holds since `holder_line`.
+    LeaseShortened { client: Arc<str>, holder: Arc<str>, holder_line: u64 },
+    /// `client` extends at `line` what `next` has held since `next_line`.
+    ExtendedTooLate { client: Arc<str>, line: u64, next: Arc<str>, next_line: u64 },
+    /// A script of `client` set the key and failed before it set the time to live.
+    ScriptFailed { client: Arc<str>, reply: Reply },
+    /// `client` waits for the lock of `holder`, which never ends; `holder` was silent for this long.
+    WaitsForEver { client: Arc<str>, holder: Arc<str>, value: Vec<u8>, silence: Duration },
+}
+
+/// How sure an acquisition or a finding is. A trace has no replies, and its beginning cuts conversations.
 ///
-/// What stood in a key before the trace began is in no line. The first claim of a key is taken to have succeeded, and that
-/// acquisition is *likely*; so is the next one, until a command leaves no doubt what stands in the key (it was written over
-/// or deleted, or whoever was seen to take it gives it back). From then on acquisitions are *certain*, but for those of a
-/// client that is first heard of at the trace's beginning, and in the middle of something. A race is certain if all that it
-/// rests on is, and else no more than *possible*: wherever a trace of a sound fleet is cut, what is certain in it is true.
+/// No line shows what a key held before the trace began. The first claim of a key is taken to have succeeded, and that
+/// acquisition is *likely*; so is the next one, until a command leaves no doubt what the key holds: it was overwritten or
+/// deleted, or the client that was seen to acquire the lock releases it. From then on acquisitions are *certain*, except
+/// those of a client that first appears at the trace's beginning and in the middle of something. A race is *certain* if all
+/// that it rests on is, and otherwise at most *possible*: wherever the trace of a sound fleet is cut, what is certain in it
+/// is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
     /// There are other explanations.
     Possible,
-    /// It follows if nothing was in the key before the trace began, or if nothing is to be heard of somebody any more.
+    /// It follows if the key held nothing before the trace began, or if a silent client is gone.
     Likely,
     /// It follows from the trace.
     Certain,
 }
 
 impl Certainty {
-    /// The word for it.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Possible => "possible",
@@ -57,24 +104,24 @@ impl Certainty {
     }
 }
 
-/// So many lines show it at most; beyond that, the first ones and the last.
-const MOST_LINES: usize = 16;
-
 impl fmt::Display for Certainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl Finding {
-    /// Makes another race of it: what followed shows which one it was.
-    pub(super) fn becomes(&mut self, race: Option<RaceId>, line: Option<u64>, says: String) {
+/// Maximum number of lines that show a race; beyond that, the first ones and the last.
+const MOST_LINES: usize = 16;
+
+impl Verdict {
+    /// It turns out to be another race, as this line shows.
+    pub(super) fn becomes(&mut self, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
         self.race = race;
-        self.says = says;
+        self.evidence = evidence;
         line.into_iter().for_each(|line| self.shown_by(line));
     }
 
-    /// It is shown by this line, too.
+    /// This line shows it, too.
     pub(super) fn shown_by(&mut self, line: u64) {
         if self.lines.len() >= MOST_LINES {
             self.lines.pop();

@@ -1,34 +1,34 @@
-//! What was found, in memory that does not grow with the trace: of each race on each key the first few and the last, and how
-//! many more there were.
+//! All findings, in memory that does not grow with the trace: of each race on each key the first few and the last, and the
+//! number of those between them.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::finding::{Certainty, Finding};
+use super::finding::{Evidence, Finding, Verdict};
 use crate::race_id::RaceId;
 use crate::wire::Key;
 
-/// So many findings, the latest, may still turn out to be another race, or get more lines that show them.
+/// Number of latest findings that may still turn out to be another race or get more lines.
 const OPEN: usize = 1 << 12;
-/// So many of one race on one key are told from the first on.
+/// Number of first findings of one race on one key that are kept.
 const FIRST: usize = 8;
-/// So many pairs of a race and a key are told apart; beyond that the keys are not.
+/// Maximum number of pairs of a race and a key; beyond that, keys are put together.
 const GROUPS: usize = 1 << 12;
 
-/// A finding, by how many there were before it.
+/// A finding, by the number of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(usize);
 
-/// What was found.
+/// All findings.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// How many are kept for good.
+    /// Number of those that no longer change.
     settled: usize,
     open: VecDeque<Finding>,
     groups: HashMap<(Option<RaceId>, u32, Key), Group, FxBuildHasher>,
-    /// The races on all keys that are too many to be told apart.
+    /// The races on the keys beyond [`GROUPS`].
     elsewhere: BTreeMap<Option<RaceId>, Group>,
 }
 
@@ -41,58 +41,57 @@ struct Group {
 }
 
 impl Findings {
-    /// One more. What rests on something that is only likely has other explanations.
-    pub(super) fn push(&mut self, finding: Finding) -> Place {
-        let place = self.next();
-        let is_certain = finding.certainty == Certainty::Certain;
-        let certainty = if is_certain { Certainty::Certain } else { Certainty::Possible };
-        self.open.push_back(Finding { certainty, ..finding });
+    /// Adds a finding.
+    pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> Place {
+        let place = Place(self.settled + self.open.len());
+        self.open.push_back(Finding { key: key.clone(), database, verdict, more: 0 });
         if self.open.len() > OPEN {
             self.settle_first();
         }
         place
     }
 
-    /// Where the next one will be.
-    pub(super) fn next(&self) -> Place {
-        Place(self.settled + self.open.len())
+    /// A finding that may still change.
+    pub(super) fn get(&self, place: Place) -> Option<&Verdict> {
+        self.open.get(place.0.checked_sub(self.settled)?).map(|finding| &finding.verdict)
     }
 
-    /// One that was found lately.
-    pub(super) fn get(&self, place: Place) -> Option<&Finding> {
-        self.open.get(place.0.checked_sub(self.settled)?)
+    fn get_mut(&mut self, place: Place) -> Option<&mut Verdict> {
+        self.open.get_mut(place.0.checked_sub(self.settled)?).map(|finding| &mut finding.verdict)
     }
 
-    /// One that was found lately.
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut Finding> {
-        self.open.get_mut(place.0.checked_sub(self.settled)?)
+    /// This line shows a finding, too, if that may still change.
+    pub(super) fn shown_by(&mut self, place: Place, line: u64) {
+        self.get_mut(place).into_iter().for_each(|verdict| verdict.shown_by(line));
     }
 
-    /// The one that was found last.
-    pub(super) fn last_mut(&mut self) -> Option<&mut Finding> {
-        self.open.back_mut()
+    /// A finding turns out to be another race, if it may still change.
+    pub(super) fn becomes(&mut self, place: Place, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
+        if let Some(verdict) = self.get_mut(place) {
+            verdict.becomes(race, line, evidence);
+        }
     }
 
     fn settle_first(&mut self) {
         let Some(finding) = self.open.pop_front() else { return };
         self.settled += 1;
-        let name = (finding.race, finding.database, finding.key.clone());
+        let name = (finding.verdict.race, finding.database, finding.key.clone());
         let has_room = self.groups.len() < GROUPS;
         match self.groups.get_mut(&name) {
             Some(group) => group.add(finding),
             None if has_room => self.groups.entry(name).or_default().add(finding),
-            None => self.elsewhere.entry(finding.race).or_default().add(finding),
+            None => self.elsewhere.entry(finding.verdict.race).or_default().add(finding),
         }
     }
 
-    /// All that are told, in the order of their lines; each says how many like it before it are not.
+    /// All findings that are kept, in the order of their lines.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         while !self.open.is_empty() {
             self.settle_first();
         }
         let groups = self.groups.into_values().chain(self.elsewhere.into_values());
-        let mut all: Vec<Finding> = groups.flat_map(Group::told).collect();
-        all.sort_by_key(|finding| finding.lines.last().copied());
+        let mut all: Vec<Finding> = groups.flat_map(Group::kept).collect();
+        all.sort_by_key(|finding| finding.verdict.lines.last().copied());
         all
     }
 }
@@ -107,7 +106,7 @@ impl Group {
         }
     }
 
-    fn told(self) -> impl Iterator<Item = Finding> {
+    fn kept(self) -> impl Iterator<Item = Finding> {
         let more = self.more;
         self.first.into_iter().chain(self.last.map(|last| Finding { more, ..last }))
     }

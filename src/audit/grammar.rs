@@ -1,154 +1,143 @@
-//! The protocols as one grammar: from what a client has said to who it may be and how far it has come.
+//! The protocols as one grammar: from a conversation to the protocols that it may be in, and how far it has come in each.
 //!
-//! The protocols themselves are asked, each run over the conversation, and what they say is kept by the [`feature`]s that
-//! led there. A conversation like an earlier one costs a look into a table.
+//! Each protocol is run over the conversation; the result is kept by the [`feature`]s that led there, so that a
+//! conversation like an earlier one costs a table look-up.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::exchange::Exchange;
 use super::feature::feature;
-use super::kinds::{Kind, Kinds};
-use super::play::{Come, Stage, play};
-use super::said::Said;
-use crate::lock::Released;
+use super::recognise::{Reached, Stage, recognise};
+use super::variants::{Variant, VariantSet};
 use crate::wire::Key;
 
-/// Where a conversation has come to.
+/// How far a conversation has come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub(super) struct Position {
     /// Its place in the grammar, if the grammar keeps it.
     place: Option<u32>,
-    pub(super) standing: Standing,
+    pub(super) candidates: Candidates,
 }
 
-/// Who may be speaking, by how far they have come.
+/// The protocols that may be spoken, by how far their client has come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
-    pub(super) asking: Kinds,
-    pub(super) won: Kinds,
-    pub(super) refused: Kinds,
-    pub(super) leaving: Kinds,
-    /// Those who have given back.
-    pub(super) left: Kinds,
-    /// Those among them who know that they had lost it.
-    pub(super) lost: Kinds,
-    /// Those who have begun a try since the conversation began: what they had before is over.
-    pub(super) anew: Kinds,
+pub(super) struct Candidates {
+    pub(super) acquiring: VariantSet,
+    pub(super) holding: VariantSet,
+    pub(super) refused: VariantSet,
+    pub(super) releasing: VariantSet,
+    pub(super) released: VariantSet,
+    /// Those among them by which an attempt has begun since the conversation began: what came before it has ended.
+    pub(super) anew: VariantSet,
 }
 
-/// Above so many places, further ones are not kept: somebody's values look different every time.
+/// Maximum number of places that are kept: some values look different every time.
 const MOST: u32 = 100_000;
 
 /// The grammar, as far as it was asked for.
 #[derive(Debug)]
 pub(super) struct Grammar {
-    kinds: &'static [Kind],
-    /// Those among them who write when a lock ends.
-    timed: Kinds,
-    places: Vec<Standing>,
+    places: Vec<Candidates>,
     ways: HashMap<(u32, u64), u32, FxBuildHasher>,
-    /// So many places are kept at the most.
+    /// Maximum number of places.
     most: u32,
 }
 
 impl Grammar {
-    /// A grammar that nobody has asked yet.
+    /// A grammar that was not asked yet.
     pub(super) fn new() -> Self {
-        let kinds = Kind::all();
-        let timed = (0..kinds.len()).filter(|kind| kinds[*kind].is_timed());
-        let timed = timed.fold(Kinds::default(), Kinds::with);
-        let everybody = Standing { refused: Kinds::first(kinds.len()), ..Standing::default() };
-        Self { kinds, timed, places: vec![everybody], ways: HashMap::default(), most: MOST }
+        let all = VariantSet::first(Variant::all().len());
+        let start = Candidates { refused: all, ..Candidates::default() };
+        Self { places: vec![start], ways: HashMap::default(), most: MOST }
     }
 
-    /// A grammar that asks the protocols about every command, and remembers nothing.
+    /// A grammar that runs the protocols for every command and remembers nothing.
     #[cfg(test)]
     pub(super) fn forgetful() -> Self {
         Self { most: 0, ..Self::new() }
     }
 
-    /// Everybody.
-    pub(super) fn kinds(&self) -> &'static [Kind] {
-        self.kinds
+    /// Whether an attempt can begin with this.
+    pub(super) fn begins(&mut self, key: &Key, exchange: &Exchange) -> bool {
+        !self.follow(&self.start(), key, std::slice::from_ref(exchange)).candidates.is_empty()
     }
 
-    /// Those who write when a lock ends.
-    pub(super) fn timed(&self) -> Kinds {
-        self.timed
+    /// The position of an empty conversation.
+    pub(super) fn start(&self) -> Position {
+        Position { place: Some(0), candidates: self.places[0] }
     }
 
-    /// Whether a try of somebody's can begin with this.
-    pub(super) fn begins(&mut self, key: &Key, said: &Said) -> bool {
-        !self.follow(&self.start(), key, std::slice::from_ref(said)).standing.is_nobody()
-    }
-
-    /// Where nothing was said yet.
-    pub(super) fn start(&self) -> Course {
-        Course { place: Some(0), standing: self.places[0] }
-    }
-
-    /// Where a conversation goes from here with its last command.
-    pub(super) fn follow(&mut self, course: &Course, key: &Key, said: &[Said]) -> Course {
-        let Some(place) = course.place else { return Course { place: None, standing: self.ask(course, key, said) } };
-        let way = (place, feature(key, said));
+    /// The position after the last exchange, which was added to a conversation at this position.
+    pub(super) fn follow(&mut self, position: &Position, key: &Key, exchanges: &[Exchange]) -> Position {
+        let candidates = position.candidates.all();
+        let Some(place) = position.place else {
+            return Position { place: None, candidates: Candidates::of(candidates, key, exchanges) };
+        };
+        let way = (place, feature(key, exchanges));
         if let Some(next) = self.ways.get(&way) {
-            return Course { place: Some(*next), standing: self.places[*next as usize] };
+            return Position { place: Some(*next), candidates: self.places[*next as usize] };
         }
-        let standing = self.ask(course, key, said);
+        let candidates = Candidates::of(candidates, key, exchanges);
         let next = u32::try_from(self.places.len()).ok().filter(|next| *next < self.most);
         if let Some(next) = next {
             self.ways.insert(way, next);
-            self.places.push(standing);
+            self.places.push(candidates);
         }
-        Course { place: next, standing }
-    }
-
-    /// Asks the protocols themselves.
-    fn ask(&self, course: &Course, key: &Key, said: &[Said]) -> Standing {
-        let who = course.standing.everybody();
-        let mut standing = Standing::default();
-        for place in who.places() {
-            let Some(Come { stage, since }) = play(&self.kinds[place], key, said) else { continue };
-            if since > 0 {
-                standing.anew = standing.anew.with(place);
-            }
-            let set = match stage {
-                Stage::Asking => &mut standing.asking,
-                Stage::Won => &mut standing.won,
-                Stage::Refused(_) => &mut standing.refused,
-                Stage::Leaving => &mut standing.leaving,
-                Stage::Left(_) => &mut standing.left,
-            };
-            *set = set.with(place);
-            if stage == Stage::Left(Released::Lost) {
-                standing.lost = standing.lost.with(place);
-            }
-        }
-        standing
+        Position { place: next, candidates }
     }
 }
 
-impl Standing {
-    /// All who may be speaking.
-    pub(super) fn everybody(&self) -> Kinds {
-        [self.won, self.refused, self.leaving, self.left].into_iter().fold(self.asking, Kinds::or)
+impl Candidates {
+    /// Runs these protocols over a conversation.
+    fn of(variants: VariantSet, key: &Key, exchanges: &[Exchange]) -> Self {
+        let mut candidates = Self::default();
+        for index in variants.indexes() {
+            let Some(Reached { stage, since }) = recognise(&Variant::all()[index], key, exchanges) else { continue };
+            if since > 0 {
+                candidates.anew = candidates.anew.with(index);
+            }
+            let set = match stage {
+                Stage::Acquiring => &mut candidates.acquiring,
+                Stage::Holding => &mut candidates.holding,
+                Stage::Refused => &mut candidates.refused,
+                Stage::Releasing => &mut candidates.releasing,
+                Stage::Released => &mut candidates.released,
+            };
+            *set = set.with(index);
+        }
+        candidates
     }
 
-    /// The same, but only these.
-    pub(super) fn among(&self, kinds: Kinds) -> Self {
+    /// All of them.
+    pub(super) fn all(&self) -> VariantSet {
+        [self.holding, self.refused, self.releasing, self.released].into_iter().fold(self.acquiring, VariantSet::or)
+    }
+
+    /// Those among these.
+    pub(super) fn among(&self, variants: VariantSet) -> Self {
         Self {
-            asking: self.asking & kinds,
-            won: self.won & kinds,
-            refused: self.refused & kinds,
-            leaving: self.leaving & kinds,
-            left: self.left & kinds,
-            lost: self.lost & kinds,
-            anew: self.anew & kinds,
+            acquiring: self.acquiring & variants,
+            holding: self.holding & variants,
+            refused: self.refused & variants,
+            releasing: self.releasing & variants,
+            released: self.released & variants,
+            anew: self.anew & variants,
         }
     }
 
-    /// Whether nobody says this.
-    pub(super) fn is_nobody(&self) -> bool {
-        self.everybody().is_empty()
+    /// Whether no protocol may be spoken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+
+    /// Whether an attempt is under way, or was refused.
+    pub(super) fn is_open(&self) -> bool {
+        !self.acquiring.is_empty() || !self.refused.is_empty()
+    }
+
+    /// Whether the last exchange was a release, and no protocol still holds.
+    pub(super) fn has_released(&self) -> bool {
+        !self.released.is_empty() && self.holding.is_empty()
     }
 }

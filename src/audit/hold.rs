@@ -1,78 +1,75 @@
-//! A lock that somebody holds, or believes to hold.
+//! A lock that a client holds, or believes that it holds.
 
 use std::sync::Arc;
 
+use super::episode::Episode;
 use super::finding::Certainty;
 use super::findings::Place;
-use super::kinds::Kinds;
-use super::spots::Spots;
-use crate::wire::UnixTime;
+use super::keys::KeySet;
+use super::variants::VariantSet;
+use crate::wire::{Key, UnixTime};
 
-/// A lock that somebody holds, or believes to hold.
+/// A lock that a client holds, or believes that it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Hold {
     pub(super) client: Arc<str>,
-    pub(super) kinds: Kinds,
+    /// The protocols by which it may have acquired.
+    pub(super) variants: VariantSet,
     /// The key whose lock it is, and all that it holds.
-    pub(super) home: u8,
-    pub(super) spots: Spots,
-    /// What it has written there; empty if nothing.
+    pub(super) home: usize,
+    pub(super) keys: KeySet,
+    /// The value that it wrote; empty if it wrote none.
     pub(super) value: Vec<u8>,
-    /// What it has named itself by.
+    /// Its token, as its acquiring command names it.
     pub(super) token: Vec<u8>,
-    /// When and by which line it won.
+    /// When and by which line it acquired.
     pub(super) since: UnixTime,
     pub(super) line: u64,
-    /// When its lease is over; `None`: only when it gives it back.
+    /// The end of its lease; `None` if only a release ends it.
     pub(super) ends_at: Option<UnixTime>,
     pub(super) certainty: Certainty,
-    /// What a loser of a takeover has done to it.
-    pub(super) disturbed: Option<Disturbed>,
-    /// The line by which a loser has taken away the key's time to live.
+    /// The finding about a takeover's loser that overwrote its value.
+    pub(super) overwritten: Option<Place>,
+    /// The line by which a loser removed the key's time to live.
     pub(super) ttl_cleared: Option<u64>,
-    /// The finding that tells how it came to be not alone: what goes wrong after that follows from it.
-    pub(super) robbed: Option<Place>,
-    /// Who has won the lock since its lease was over.
+    /// The finding that says why it is not alone: what goes wrong after that follows from it.
+    pub(super) violated: Option<Place>,
+    /// Who acquired the lock after it, and by which line.
     pub(super) followed_by: Option<(Arc<str>, u64)>,
-    /// Whether its lease was seen to be over.
-    pub(super) is_over: bool,
-    /// When the first command of the wait was sent that it ended.
+    /// Whether its lease was seen to end.
+    pub(super) is_expired: bool,
+    /// When its client first asked.
     pub(super) asked_at: UnixTime,
 }
 
-/// What a loser of a takeover has done to a holder.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Disturbed {
-    /// The finding that tells of it.
-    pub(super) finding: Place,
-}
-
 impl Hold {
-    /// The same, in a lock where its keys have places that are further on by so much.
-    pub(super) fn moved_by(self, places: u8) -> Self {
-        Self { home: self.home + places, spots: self.spots.moved_by(places), ..self }
+    /// The same, in a lock where the indexes of its keys are larger by this.
+    pub(super) fn moved_by(self, indexes: usize) -> Self {
+        Self { home: self.home + indexes, keys: self.keys.moved_by(indexes), ..self }
     }
 
-    /// Whether its lease is over at this moment. One that was over when it began says when it began, and not when it ends.
+    /// Whether its lease has ended. A lease that had ended when it began names its beginning, not its end.
     pub(super) fn has_overrun(&self, at: UnixTime) -> bool {
         !self.is_live(at) && self.ends_at.is_some_and(|ends_at| ends_at > self.since)
     }
 
-    /// Whether its holder may still believe in it at this moment. By a hundredth of a second clocks may differ, and that is
-    /// nobody's race.
+    /// Whether its holder may still believe in it. Clocks may differ by a hundredth of a second without a race.
     pub(super) fn is_live(&self, at: UnixTime) -> bool {
         const NOISE_NS: i64 = 10_000_000;
         self.ends_at.is_none_or(|ends_at| ends_at.as_nanos().saturating_sub(at.as_nanos()) > NOISE_NS)
     }
-}
 
-/// What stands in the key.
-#[derive(Clone, Debug)]
-pub(super) struct Written {
-    pub(super) client: Arc<str>,
-    pub(super) line: u64,
-    pub(super) at: UnixTime,
-    pub(super) value: Vec<u8>,
-    /// Whether whoever has written it has lost the takeover, so that it is nobody's.
-    pub(super) by_loser: bool,
+    /// What is kept of it.
+    pub(super) fn episode(&self, key: Key, database: u32, until: Option<UnixTime>) -> Episode {
+        Episode {
+            key,
+            database,
+            client: self.client.clone(),
+            asked_at: self.asked_at,
+            since: self.since,
+            until,
+            lease: self.ends_at.map(|ends_at| ends_at.saturating_since(self.since)),
+            certainty: self.certainty,
+        }
+    }
 }

@@ -1,238 +1,346 @@
-//! After each command: who holds now, who has lost, who has given back.
+//! Judging: from what was observed of holders, conversations and keys to the race that happened. Pure functions.
 
+use std::cmp::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::episode::Episode;
-use super::finding::Certainty;
-use super::hold::{Disturbed, Hold};
-use super::kinds::Kinds;
-use super::lock::{Change, Ear, Lock};
-use super::said::Said;
-use super::spot::Spot;
+use super::conversation::Conversation;
+use super::exchange::Exchange;
+use super::finding::{Certainty, Evidence, Verdict};
+use super::hold::Hold;
+use super::keys::Written;
 use super::stamp;
-use super::talk::Went;
-use crate::sim::{Stored, Value};
+use super::variants::{Variant, VariantSet};
+use crate::legacy::{Check, Dialect, Digits, Lifetime, Release};
+use crate::race_id::RaceId;
 use crate::wire::{Reply, UnixTime};
 
-/// Whoever has not asked for so long has given up; the next time is another wait.
-const GIVEN_UP: Duration = Duration::from_secs(60);
-/// So many holders whose lease is over are remembered: they may still come back.
-const MOST_PAST: usize = 16;
+/// A lease of more years than this was not meant.
+const DECADES: Duration = Duration::from_secs(5 * 365 * 86_400);
+/// A silent holder whose lock does not end is taken for crashed after this time.
+const SILENCE: Duration = Duration::from_secs(60);
 
-impl Lock {
-    /// Thinks about what was said last in a talk.
-    pub(super) fn judge(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said, change: &Change) {
-        self.settle_win(ear, place, went, said);
-        self.changed(ear, place, said, change);
-        self.script_failed(ear, place, said, change);
-        let standing = self.talks[place].standing();
-        let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
-        let talk = &mut self.talks[place];
-        if went == Went::Anew && !talk.holds {
-            let asked_at = talk.asked_at.filter(|asked_at| said.at.saturating_since(*asked_at) < GIVEN_UP);
-            self.here.tally.unserved += u64::from(talk.asked_at.is_some() && asked_at.is_none());
-            talk.asked_at = Some(asked_at.unwrap_or(said.at));
-        }
-        let claims = ["SETNX", "SET", "EVALSHA", "EVAL", "GETSET", "MSETNX"].iter().any(|name| said.is(name));
-        if went != Went::Astray && !talk.holds && claims && standing.won.is_empty() && is_open {
-            self.here.tally.refusals += 1;
-        }
-        if went == Went::Astray {
-            return;
-        }
-        if self.talks[place].holds {
-            if !standing.left.is_empty() && standing.won.is_empty() && standing.leaving.is_empty() {
-                self.leave(ear, place, said);
-            }
-        } else if standing.won.is_empty() && is_open {
-            // Whoever still asks then is a loser who puts the old value back.
-            if said.is("GETSET") {
-                self.lose(ear, place, said);
-            }
-            if claims {
-                self.starve(ear, place, said);
-            }
+impl Verdict {
+    /// A race that rests on facts of this certainty. What rests on something that is only likely has other explanations.
+    fn new(
+        race: RaceId,
+        at: UnixTime,
+        clients: impl IntoIterator<Item = Arc<str>>,
+        lines: impl IntoIterator<Item = u64>,
+        certainty: Certainty,
+        evidence: Evidence,
+    ) -> Self {
+        let mut lines: Vec<u64> = lines.into_iter().collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let certainty = if certainty == Certainty::Certain { certainty } else { Certainty::Possible };
+        Self { race: Some(race), at, clients: clients.into_iter().collect(), lines, certainty, evidence }
+    }
+}
+
+/// `newcomer` acquired in this conversation while `holder` held.
+pub(super) fn double_hold(newcomer: &Hold, conversation: &Conversation, holder: &Hold) -> Verdict {
+    let before = conversation.overwrote.as_ref().and_then(|overwrote| overwrote.before.as_deref());
+    let lines = [Some(holder.line), conversation.last_get().map(|get| get.line), Some(newcomer.line)];
+    let evidence = Evidence::DoubleHold {
+        holder: holder.client.clone(),
+        holder_line: holder.line,
+        newcomer: newcomer.client.clone(),
+        newcomer_line: newcomer.line,
+        value: holder.value.clone(),
+    };
+    let verdict = Verdict::new(
+        RaceId::ClockSkewSteal,
+        newcomer.since,
+        [holder.client.clone(), newcomer.client.clone()],
+        lines.into_iter().flatten(),
+        newcomer.certainty.min(holder.certainty),
+        evidence,
+    );
+    Verdict { race: race_of_double_hold(conversation, before, newcomer), ..verdict }
+}
+
+fn race_of_double_hold(conversation: &Conversation, before: Option<&Written>, newcomer: &Hold) -> Option<RaceId> {
+    let Some(wrote) = conversation.last_write() else { return Some(RaceId::TakenWithoutWriting) };
+    if wrote.is("SET") && conversation.has("EXISTS") {
+        return Some(RaceId::CheckThenSet);
+    }
+    if (wrote.is("SET") || wrote.is("SETEX") || wrote.is("PSETEX")) && before.is_some() {
+        return Some(RaceId::GetThenSet);
+    }
+    let before = before.filter(|_| wrote.is("GETSET"))?;
+    if before.by_loser {
+        let has_expired = stamp::over(&before.value, newcomer.since) == Some(Ordering::Less);
+        let is_mine = before.client == conversation.client && !has_expired;
+        return Some(if is_mine { RaceId::MineCountsAsFree } else { RaceId::StaleStampShortensLease });
+    }
+    Some(match (Form::of(&before.value), Form::of(&newcomer.value)) {
+        (Form::Token, Form::Seconds | Form::Millis | Form::Binary) => RaceId::TokenReadAsStamp,
+        (Form::Binary, Form::Seconds | Form::Millis) => RaceId::BinaryReadAsStamp,
+        (Form::Seconds, Form::Millis) => RaceId::SecondsReadAsMillis,
+        _ if !conversation.has("GET") => RaceId::NewerStampWins,
+        _ => RaceId::ClockSkewSteal,
+    })
+}
+
+/// What a value looks like to readers of another dialect.
+enum Form {
+    Seconds,
+    Millis,
+    Binary,
+    Token,
+    Other,
+}
+
+impl Form {
+    fn of(value: &[u8]) -> Self {
+        let value = stamp::unmarked(value);
+        let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match (value.len(), digits, stamp::moment(value)) {
+            (8, ..8, Some(_)) => Self::Binary,
+            (_, 10, Some(_)) => Self::Seconds,
+            (_, 13, Some(_)) => Self::Millis,
+            (16.., _, None) => Self::Token,
+            _ => Self::Other,
         }
     }
+}
 
-    /// Thinks about what a command has done to the key.
-    pub(super) fn changed(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, change: &Change) {
-        if change.before.is_some() && change.after.is_none() {
-            self.removed(ear, place, said, change);
-        } else {
-            self.retimed(ear, place, said, change);
-        }
+/// The newcomer has written the expired stamp that it read.
+pub(super) fn stamp_written_back(newcomer: &Hold, conversation: &Conversation) -> Option<Verdict> {
+    let is_as_read = conversation.last_get().is_some_and(|get| get.reads() == Some(&newcomer.value));
+    let by_setnx = conversation.last_write().is_some_and(|write| write.is("SETNX"));
+    if !is_as_read || !by_setnx || stamp::over(&newcomer.value, newcomer.since) != Some(Ordering::Less) {
+        return None;
+    }
+    let evidence = Evidence::StampWrittenBack { client: newcomer.client.clone(), value: newcomer.value.clone() };
+    let clients = [newcomer.client.clone()];
+    let race = RaceId::StampWrittenBack;
+    Some(Verdict::new(race, newcomer.since, clients, [newcomer.line], newcomer.certainty, evidence))
+}
+
+/// `loser` lost a takeover to `winner` with this GETSET, which replaced what `before` had written.
+pub(super) fn loser_moved_lease(
+    winner: &Hold,
+    loser: &Conversation,
+    getset: &Exchange,
+    before: Option<&Written>,
+    certainty: Certainty,
+) -> Verdict {
+    let evidence = Evidence::LoserMovedLease {
+        loser: loser.client.clone(),
+        winner: winner.client.clone(),
+        value: getset.writes().unwrap_or_default().to_vec(),
+        replaced: before.map(|before| before.value.clone()).unwrap_or_default(),
+    };
+    Verdict::new(
+        RaceId::LoserMovesLease,
+        getset.at,
+        [winner.client.clone(), loser.client.clone()],
+        [winner.line, getset.line],
+        winner.certainty.min(certainty).min(loser.certainty()),
+        evidence,
+    )
+}
+
+/// `loser` lost a takeover with this GETSET, and nobody holds the lock.
+pub(super) fn phantom(loser: &Conversation, getset: &Exchange, certainty: Certainty) -> Verdict {
+    let get = loser.last_get();
+    let race = match (get, &getset.reply) {
+        (Some(get), _) if get.reads().is_none() => RaceId::PhantomAfterNilGet,
+        (_, Reply::Nil) => RaceId::PhantomAfterRelease,
+        (_, _) => RaceId::EqualityLoserPhantom,
+    };
+    // Without a GET it may have been doing something else.
+    let certainty = certainty.min(get.map_or(Certainty::Possible, |_| loser.certainty()));
+    let value = getset.writes().unwrap_or_default().to_vec();
+    let evidence = Evidence::Phantom { client: loser.client.clone(), value };
+    let lines = get.map(|get| get.line).into_iter().chain([getset.line]);
+    Verdict::new(race, getset.at, [loser.client.clone()], lines, certainty, evidence)
+}
+
+/// `client` deletes the lock of `holder` in a takeover, or in the release of its `own` lock.
+pub(super) fn deleted(
+    client: &Conversation,
+    own: Option<&Hold>,
+    holder: &Hold,
+    deletion: &Exchange,
+    is_takeover: bool,
+) -> Verdict {
+    let race = if is_takeover { RaceId::DoubleTakeover } else { race_of_release(client, own) };
+    let get = client.last_get().filter(|_| is_takeover);
+    let lines = [own.map(|own| own.line), get.map(|get| get.line), Some(holder.line), Some(deletion.line)];
+    let evidence =
+        Evidence::Deleted { client: client.client.clone(), holder: holder.client.clone(), holder_line: holder.line };
+    Verdict::new(
+        race,
+        deletion.at,
+        [holder.client.clone(), client.client.clone()],
+        lines.into_iter().flatten(),
+        holder.certainty.min(client.certainty()),
+        evidence,
+    )
+}
+
+/// How a client came to delete in its release what another client holds.
+fn race_of_release(client: &Conversation, own: Option<&Hold>) -> RaceId {
+    match &client.previous {
+        Some(before) if before.is("TTL") || before.is("PTTL") => RaceId::TtlIsNotOwnership,
+        Some(before) if before.is("GET") && before.reads() == own.map(|own| &*own.value) => RaceId::CheckThenDel,
+        Some(before) if before.is("GET") => RaceId::LaterOwnerSatisfiesGe,
+        Some(_) | None => RaceId::LateUnlock,
+    }
+}
+
+/// `hold` was released by a deletion of another key.
+pub(super) fn other_key_deleted(hold: &Hold, deletion: &Exchange) -> Option<Verdict> {
+    let misses_keys = |dialect: &Dialect| dialect.release == Release::DelSerializedKey;
+    if !hold.variants.iter().filter_map(Variant::dialect).any(misses_keys) {
+        return None;
+    }
+    let evidence = Evidence::OtherKeyDeleted { client: hold.client.clone() };
+    let (race, lines) = (RaceId::ReleaseMissesKey, [hold.line, deletion.line]);
+    Some(Verdict::new(race, deletion.at, [hold.client.clone()], lines, hold.certainty, evidence))
+}
+
+/// The holder read its own stamp to release, and has not deleted it: dialects do so that print a stamp with fewer digits
+/// than they compare.
+pub(super) fn not_deleted(hold: &Hold, conversation: &Conversation) -> Option<Verdict> {
+    let rounds = |dialect: &Dialect| {
+        dialect.form.stamp.digits == Digits::Python2Str && dialect.release == Release::IfValue(Check::NotBelowOwn)
+    };
+    let mut last = [conversation.last(), conversation.previous.as_ref()].into_iter().flatten();
+    let get = last.find(|exchange| exchange.is("GET") && exchange.reads() == Some(&hold.value))?;
+    if !hold.is_live(get.at) || !hold.variants.iter().filter_map(Variant::dialect).any(rounds) {
+        return None;
+    }
+    let evidence = Evidence::NotDeleted { client: hold.client.clone(), value: hold.value.clone() };
+    let (race, lines) = (RaceId::RoundedStampMissesRelease, [hold.line, get.line]);
+    Some(Verdict::new(race, get.at, [hold.client.clone()], lines, Certainty::Possible, evidence))
+}
+
+/// `hold` is released after the end of its lease.
+pub(super) fn overrun(hold: &Hold, release: &Exchange) -> Verdict {
+    let next = hold.followed_by.as_ref();
+    let evidence = Evidence::Overrun { client: hold.client.clone(), line: release.line, next: next.cloned() };
+    Verdict::new(
+        RaceId::Overrun,
+        release.at,
+        [hold.client.clone()].into_iter().chain(next.map(|(client, _)| client.clone())),
+        [Some(hold.line), next.map(|(_, line)| *line), Some(release.line)].into_iter().flatten(),
+        hold.certainty,
+        evidence,
+    )
+}
+
+/// What concerns the time to live of a key: the value that stands there, a command, and how sure both are.
+pub(super) struct Lifetimes<'a> {
+    pub(super) written: Option<&'a Written>,
+    pub(super) exchange: &'a Exchange,
+    /// The client that sent the command.
+    pub(super) client: &'a Arc<str>,
+    pub(super) certainty: Certainty,
+}
+
+impl Lifetimes<'_> {
+    fn verdict(&self, race: RaceId, evidence: Evidence) -> Verdict {
+        let lines = self.written.map(|written| written.line).into_iter().chain([self.exchange.line]);
+        Verdict::new(race, self.exchange.at, [self.client.clone()], lines, self.certainty, evidence)
     }
 
-    /// Whoever goes on as only winners do has won.
-    fn settle_win(&mut self, ear: &mut Ear<'_>, place: usize, went: Went, said: &Said) {
-        let talk = &self.talks[place];
-        let standing = talk.standing();
-        let has_won = [standing.leaving, standing.left].into_iter().fold(standing.won, Kinds::or);
-        let is_open = !standing.asking.is_empty() || !standing.refused.is_empty();
-        if went != Went::Astray && !talk.has_won && !has_won.is_empty() && !is_open {
-            self.win(ear, place, has_won, said);
-        }
+    /// The command has set this end of the key.
+    pub(super) fn ttl_set(&self, expires_at: UnixTime) -> Option<Verdict> {
+        let evidence = Evidence::TtlOfDecades { client: self.client.clone() };
+        let is_of_decades = expires_at.saturating_since(self.exchange.at) > DECADES;
+        is_of_decades.then(|| self.verdict(RaceId::AbsoluteExpire, evidence))
     }
 
-    /// The talk has won.
-    fn win(&mut self, ear: &mut Ear<'_>, place: usize, kinds: Kinds, said: &Said) {
-        let talk = &self.talks[place];
-        let wrote = talk.wrote().unwrap_or(said);
-        let (since, line) = (wrote.at, wrote.line);
-        let written = self.here.written.as_ref().filter(|written| written.client == talk.client);
-        let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
-        let value = value.unwrap_or_default();
-        let token = wrote.writes().unwrap_or_default().to_vec();
-        let asked_at = talk.asked_at.unwrap_or(since);
-        let ends_at = self.ends_at(ear, kinds, &value, said.at);
-        let spots = self.names(&wrote.command).with(self.here.number);
-        let certainty = self.certainty_of(spots).min(talk.certainty());
-        let hold = Hold {
-            client: talk.client.clone(),
-            kinds,
-            home: self.here.number,
-            spots,
-            value,
-            token,
-            since,
-            line,
-            ends_at,
-            certainty,
-            disturbed: None,
-            ttl_cleared: None,
-            robbed: None,
-            followed_by: None,
-            is_over: false,
-            asked_at,
+    /// The command has shortened the lease of `holder`.
+    pub(super) fn lease_shortened(&self, holder: &Hold) -> Verdict {
+        let client = self.client.clone();
+        let evidence = Evidence::LeaseShortened { client, holder: holder.client.clone(), holder_line: holder.line };
+        self.verdict(RaceId::LateExpire, evidence)
+    }
+
+    /// The command extends the lock that the next client has acquired.
+    pub(super) fn extended_too_late(&self, next: &(Arc<str>, u64)) -> Verdict {
+        let (next, next_line) = next.clone();
+        let (client, line) = (self.client.clone(), self.exchange.line);
+        self.verdict(RaceId::RenewalTooLate, Evidence::ExtendedTooLate { client, line, next, next_line })
+    }
+
+    /// The command is a script that has set the key and failed before it set a time to live.
+    pub(super) fn script_failed(&self) -> Verdict {
+        let reply = self.exchange.reply.clone();
+        self.verdict(RaceId::ScriptHalfApplied, Evidence::ScriptFailed { client: self.client.clone(), reply })
+    }
+
+    /// A loser has removed the time to live by this line, and the command waits for a key without one.
+    pub(super) fn ttl_cleared(&self, by_line: u64) -> Verdict {
+        let mut verdict = self.verdict(RaceId::LoserClearsTtl, Evidence::LoserClearedTtl);
+        verdict.shown_by(by_line);
+        verdict
+    }
+
+    /// The command was refused by a key without a time to live, whose writer was silent for this long.
+    pub(super) fn waits_for_ever(&self, race: RaceId, silence: Duration) -> Option<Verdict> {
+        let written = self.written?;
+        let evidence = Evidence::WaitsForEver {
+            client: self.client.clone(),
+            holder: written.client.clone(),
+            value: written.value.clone(),
+            silence,
         };
-        if let Some(earlier) = self.hold_of(&hold.client) {
-            let earlier = self.holds.remove(earlier);
-            self.keep(&earlier, None);
-        }
-        let robbed = if self.is_shared(ear, kinds) { None } else { self.clash(ear, place, &hold) };
-        let robbed = robbed.or_else(|| self.written_back(ear, place, &hold));
-        let hold = Hold { robbed, ..hold };
-        for other in self.holds.iter_mut().filter(|other| other.spots.meet(spots)) {
-            other.followed_by.get_or_insert((hold.client.clone(), line));
-        }
-        self.here.tally.acquisitions += 1;
-        self.here.tally.certain += u64::from(certainty == Certainty::Certain);
-        self.here.tally.waited.add(since.saturating_since(asked_at));
-        self.holds.push(hold);
-        let talk = &mut self.talks[place];
-        talk.holds = true;
-        talk.won += 1;
-        talk.has_won = true;
-        talk.asked_at = None;
+        let mut verdict = self.verdict(race, evidence);
+        verdict.certainty = verdict.certainty.min(Certainty::Likely);
+        verdict.clients.push(written.client.clone());
+        Some(verdict)
     }
+}
 
-    /// When a lock of this value is over: by its stamp, in whichever of its keys that stands, else by the time to live of
-    /// the key. Whoever writes no moment at which the lock ends goes by the time to live; and of a stamp that says when the
-    /// lock was taken nobody can say how long it counts, so that it counts for nothing.
-    fn ends_at(&self, ear: &Ear<'_>, kinds: Kinds, value: &[u8], at: UnixTime) -> Option<UnixTime> {
-        let parts = || self.beside.iter().filter(|spot| spot.home == self.here.home);
-        let stamp = || stamp::moment(value).or_else(|| parts().find_map(|part| self.moment_in(part, at)));
-        let reads_stamps = !(kinds & ear.grammar.timed()).is_empty();
-        let named = if reads_stamps { stamp() } else { None };
-        let names_beginning = |kind: usize| ear.grammar.kinds()[kind].names_beginning();
-        let named = named.or_else(|| self.stored(at)?.expires_at);
-        named.or_else(|| stamp().filter(|_| kinds.places().any(names_beginning)))
-    }
+/// Why a client waits for a key without a time to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Its stamp has expired, and the client reads no stamps.
+    ReadsNoStamps,
+    /// The client has acquired it itself, and does not know that.
+    ForItself,
+    /// Its holder seems to have crashed.
+    ForCrashed,
+}
 
-    fn moment_in(&self, part: &Spot, at: UnixTime) -> Option<UnixTime> {
-        let Value::Text(text) = self.server.peek(&part.key, at)?.value else { return None };
-        stamp::moment(&text)
-    }
-
-    /// A holder has done something to its own key: perhaps it holds longer now.
-    pub(super) fn prolong(&mut self, ear: &Ear<'_>, place: usize, said: &Said, after: &Stored) {
-        let client = &self.talks[place].client;
-        let home = self.here.home;
-        let Some(index) = self.holds.iter().position(|hold| hold.client == *client && hold.home == home) else {
-            return;
-        };
-        let Value::Text(text) = &after.value else { return };
-        if self.here.written.as_ref().is_none_or(|written| written.client != *client) {
-            return;
-        }
-        let ends_at = self.ends_at(ear, self.holds[index].kinds, text, said.at);
-        let hold = &mut self.holds[index];
-        if hold.home == self.here.number {
-            hold.value.clone_from(text);
-        }
-        hold.is_over &= ends_at.is_some_and(|ends_at| ends_at <= said.at);
-        hold.ends_at = ends_at;
-    }
-
-    /// The talk has given back what it held, or has found that it cannot.
-    pub(super) fn leave(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said) {
-        let client = self.talks[place].client.clone();
-        if let Some(index) = self.hold_of(&client) {
-            self.stays_behind(ear, index, said);
-            self.end(index, said.at);
-        }
-        self.talks[place].leave();
-    }
-
-    /// A hold ends: its holder says so.
-    pub(super) fn end(&mut self, index: usize, at: UnixTime) {
-        let hold = self.holds.remove(index);
-        self.keep(&hold, Some(at));
-        let tally = &mut self.spot_mut(hold.home).tally;
-        tally.releases += 1;
-        tally.overruns += u64::from(hold.has_overrun(at));
-        tally.held.add(at.saturating_since(hold.since));
-    }
-
-    /// Keeps what a hold was, if anybody wants to know.
-    pub(super) fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
-        let key = self.spot(hold.home).key.clone();
-        let Some(episodes) = &mut self.episodes else { return };
-        episodes.push(Episode {
-            key,
-            database: self.database,
-            client: hold.client.clone(),
-            asked_at: hold.asked_at,
-            since: hold.since,
-            until,
-            lease: hold.ends_at.map(|ends_at| ends_at.saturating_since(hold.since)),
-            certainty: hold.certainty,
-        });
-    }
-
-    /// Lets the leases end that are over at this moment.
-    pub(super) fn lapse(&mut self, ear: &mut Ear<'_>, at: UnixTime, line: Option<u64>) {
-        for index in 0..self.holds.len() {
-            let hold = &mut self.holds[index];
-            if hold.is_over || hold.ends_at.is_none_or(|ends_at| ends_at >= at) {
-                continue;
-            }
-            hold.is_over = true;
-            if let (Some(Disturbed { finding }), Some(ends_at)) = (hold.disturbed, hold.ends_at) {
-                let home = self.holds[index].home;
-                self.outlived(ear, finding, home, ends_at, at, line);
-            }
-        }
-        if self.holds.len() > MOST_PAST {
-            let oldest = self.holds.iter().position(|hold| hold.is_over);
-            if let Some(oldest) = oldest.map(|index| self.holds.remove(index)) {
-                self.keep(&oldest, None);
-            }
-        }
-        for spot in [&mut self.here].into_iter().chain(&mut self.beside) {
-            if spot.written.is_some() && !self.server.holds(&spot.key, at) {
-                spot.written = None;
-            }
+impl Wait {
+    /// Why `client` waits in vain; `None` if the lock may still end.
+    pub(super) fn of(
+        client: &Conversation,
+        written: &Written,
+        at: UnixTime,
+        is_held: bool,
+        silence: Duration,
+    ) -> Option<Self> {
+        let is_own = written.client == client.client;
+        let expired_for = stamp::moment(&written.value).map(|moment| at.saturating_since(moment));
+        match expired_for {
+            Some(length) if length > Duration::from_secs(1) && reads_no_stamps(client) => Some(Self::ReadsNoStamps),
+            None if is_own && at.saturating_since(written.at) > SILENCE => Some(Self::ForItself),
+            None if silence > SILENCE && is_held && !is_own => Some(Self::ForCrashed),
+            Some(_) | None => None,
         }
     }
+}
 
-    /// A script that claims has failed half-way.
-    fn script_failed(&mut self, ear: &mut Ear<'_>, place: usize, said: &Said, change: &Change) {
-        let is_script = said.is("EVAL") || said.is("EVALSHA");
-        let stays = change.before.is_none() && change.after.as_ref().is_some_and(|stored| stored.expires_at.is_none());
-        if is_script && stays && matches!(said.reply, Reply::Error(_)) {
-            self.half_applied(ear, place, said);
-        }
+/// Whether all protocols that the client may speak leave the end of a lock to Redis.
+fn reads_no_stamps(client: &Conversation) -> bool {
+    !client.variants.iter().any(|variant| variant.hand().is_some_and(|dialect| dialect.look.is_some()))
+}
+
+/// Why the lock of a crashed holder never ends: its protocol sets the time to live by a command of its own, or sets none.
+pub(super) fn race_of_crash(winners: VariantSet, others: impl IntoIterator<Item = VariantSet>) -> RaceId {
+    let expires = |variant: &Variant| variant.dialect().is_some_and(|dialect| dialect.ttl.claimed != Lifetime::None);
+    let all_expire = |variants: VariantSet| !variants.is_empty() && variants.iter().all(expires);
+    if others.into_iter().any(all_expire) || all_expire(winners) {
+        RaceId::CrashBeforeExpire
+    } else {
+        RaceId::NoLeaseCrash
     }
 }

@@ -1,113 +1,307 @@
-//! The several keys of one lock: which of them is being talked of, and what a command has done to the others.
+//! The keys of one lock, on a simulated server that runs the trace's commands and so finds their replies.
+//!
+//! Most locks have one key. A bridge holds two, and each of them is also the key of another lock; where owner and stamp are
+//! in two keys, both are one lock.
 
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
+use super::compare_and_delete;
+use super::event::Event;
+use super::exchange::keys_of_script;
+use super::explanation::Explanation;
 use super::finding::Certainty;
-use super::lock::{Change, Ear, Lock};
-use super::said::Said;
-use super::spot::Spot;
-use super::spots::Spots;
-use crate::sim::Stored;
-use crate::wire::{Command, Key, UnixTime};
+use super::statistics::LockStatistics;
+use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
+use crate::wire::{Command, Key, Reply, UnixTime};
 
-impl Lock {
-    /// All its keys, in no order.
-    pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
-        [&self.here].into_iter().chain(&self.beside)
-    }
+/// The keys of one lock, by their index.
+#[derive(Debug)]
+pub(super) struct Keys {
+    all: Vec<KeyState>,
+    server: Server,
+}
 
-    /// The key of this place.
-    pub(super) fn spot(&self, number: u8) -> &Spot {
-        self.spots().find(|spot| spot.number == number).unwrap_or(&self.here)
-    }
+/// One key of a lock.
+#[derive(Debug)]
+pub(super) struct KeyState {
+    pub(super) key: Key,
+    /// The index of the key under which its holders are counted: its own, unless the key is only a part of a lock.
+    pub(super) home: usize,
+    /// Whether the value of the key is known: from the first command on that leaves no doubt.
+    pub(super) is_known: bool,
+    pub(super) written: Option<Arc<Written>>,
+    /// The value when the key was last looked at.
+    seen: Option<Arc<Stored>>,
+    /// What those may speak who acquired it.
+    pub(super) winners: Explanation,
+    pub(super) statistics: LockStatistics,
+    /// The line of the value that a client was found to wait for in vain.
+    pub(super) starved_by: Option<u64>,
+}
 
-    /// The same, to be changed.
-    pub(super) fn spot_mut(&mut self, number: u8) -> &mut Spot {
-        self.beside.iter_mut().find(|spot| spot.number == number).unwrap_or(&mut self.here)
-    }
+/// Who wrote the value of a key.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub(super) client: Arc<str>,
+    pub(super) line: u64,
+    pub(super) at: UnixTime,
+    pub(super) value: Vec<u8>,
+    /// Whether its writer lost the takeover, so that the value belongs to no holder.
+    pub(super) by_loser: bool,
+}
 
-    /// From now on the talk is of the key of this place.
-    pub(super) fn turn_to(&mut self, number: u8) {
-        if self.here.number != number
-            && let Some(spot) = self.beside.iter_mut().find(|spot| spot.number == number)
-        {
-            std::mem::swap(&mut self.here, spot);
+/// Some keys of a lock, by their indexes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeySet(u64);
+
+/// All commands reach the server in the order of the trace: one connection is enough.
+const SESSION: Session = Session(1);
+/// The owner in a lock of which only that it is held is known.
+const UNKNOWN_OWNER: &str = "stranger";
+
+impl KeyState {
+    fn new(key: Key, home: usize, is_known: bool) -> Self {
+        Self {
+            key,
+            home,
+            is_known,
+            written: None,
+            seen: None,
+            winners: Explanation::default(),
+            statistics: LockStatistics::default(),
+            starved_by: None,
         }
     }
+}
 
-    /// From now on the talk is of this key, or of the one that those name whose lock it is.
-    pub(super) fn turn_to_home_of(&mut self, key: &[u8]) {
-        if !self.beside.is_empty() {
-            let home = self.spots().find(|spot| spot.key.as_bytes() == key).map(|spot| spot.home);
-            home.into_iter().for_each(|home| self.turn_to(home));
-        }
+impl Keys {
+    /// Maximum number of keys of one lock.
+    pub(super) const MOST: usize = 64;
+
+    /// One key.
+    pub(super) fn new(key: Key, is_known: bool) -> Self {
+        Self { all: vec![KeyState::new(key, 0, is_known)], server: Server::new(Flavour::Redis84) }
     }
 
-    /// Which of its keys a command names.
-    pub(super) fn names(&self, command: &Command) -> Spots {
-        let named = self.spots().filter(|spot| command.args().iter().any(|word| word == spot.key.as_bytes()));
-        named.fold(Spots::default(), |spots, spot| spots.with(spot.number))
+    pub(super) fn iter(&self) -> impl Iterator<Item = &KeyState> {
+        self.all.iter()
     }
 
-    /// How sure a verdict is that rests on what stands in these keys.
-    pub(super) fn certainty_of(&self, spots: Spots) -> Certainty {
-        let is_known = self.spots().all(|spot| spot.is_known || !spots.has(spot.number));
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    fn index_of(&self, key: &[u8]) -> Option<usize> {
+        self.all.iter().position(|state| state.key.as_bytes() == key)
+    }
+
+    /// The index of the key under which holders of this key are counted.
+    pub(super) fn home_of(&self, key: &[u8]) -> usize {
+        self.index_of(key).map_or(0, |index| self.all[index].home)
+    }
+
+    /// All keys with this home.
+    pub(super) fn at_home(&self, home: usize) -> KeySet {
+        self.set(|_, state| state.home == home)
+    }
+
+    /// The keys that a command names.
+    pub(super) fn named_by(&self, command: &Command) -> KeySet {
+        self.set(|_, state| command.args().iter().any(|word| word == state.key.as_bytes()))
+    }
+
+    fn set(&self, is_in: impl Fn(usize, &KeyState) -> bool) -> KeySet {
+        let keys = self.all.iter().enumerate().filter(|(index, state)| is_in(*index, state));
+        keys.fold(KeySet::default(), |set, (index, _)| set.with(index))
+    }
+
+    /// How sure a verdict is that rests on what these keys hold.
+    pub(super) fn certainty(&self, keys: KeySet) -> Certainty {
+        let is_known = self.all.iter().enumerate().all(|(index, state)| state.is_known || !keys.has(index));
         if is_known { Certainty::Certain } else { Certainty::Likely }
     }
 
-    /// What stands in the keys that are not being talked of.
-    pub(super) fn look_at_others(&mut self, at: UnixTime) -> Vec<(u8, Option<Arc<Stored>>)> {
-        self.beside.iter_mut().map(|spot| (spot.number, spot.look(&self.server, at))).collect()
+    /// Adds a key: a lock by itself, or a part of the one with this home.
+    pub(super) fn add(&mut self, key: Key, home: Option<usize>, is_known: bool) {
+        let home = home.unwrap_or(self.all.len());
+        self.all.push(KeyState::new(key, home, is_known));
     }
 
-    /// Thinks about what a command has done to the keys that stood like this before, and are not the one it was about.
-    pub(super) fn look_beside(
-        &mut self,
-        ear: &mut Ear<'_>,
-        place: usize,
-        said: &Said,
-        before: Vec<(u8, Option<Arc<Stored>>)>,
-    ) {
-        let home = self.here.number;
-        for (number, before) in before {
-            self.turn_to(number);
-            let after = self.here.look(&self.server, said.at);
-            if after != before {
-                let change = Change { before, after, written: self.here.written.clone() };
-                self.remember_write(place, said, &change);
-                self.changed(ear, place, said, &change);
-                self.learn(ear.grammar, place, said, &change);
+    /// Adds the keys of another lock behind these.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let first = self.all.len();
+        self.server.absorb(other.server);
+        self.all.extend(other.all.into_iter().map(|state| KeyState { home: first + state.home, ..state }));
+    }
+
+    /// Whether a key exists.
+    pub(super) fn exists(&self, index: usize, at: UnixTime) -> bool {
+        self.server.holds(&self.all[index].key, at)
+    }
+
+    /// What a key holds.
+    pub(super) fn stored(&self, index: usize, at: UnixTime) -> Option<Seen<'_>> {
+        self.server.see(&self.all[index].key, at)
+    }
+
+    /// What a key holds, shared: it is copied only if it has changed since the last look.
+    pub(super) fn look(&mut self, index: usize, at: UnixTime) -> Option<Arc<Stored>> {
+        let state = &mut self.all[index];
+        let now = self.server.see(&state.key, at);
+        let is_as_seen = now.zip(state.seen.as_deref()).is_some_and(|(now, seen)| now == *seen);
+        if !is_as_seen {
+            state.seen = now.map(|now| Arc::new(now.to_stored()));
+        }
+        state.seen.clone()
+    }
+
+    /// Forgets who wrote the values that have expired.
+    pub(super) fn expire(&mut self, at: UnixTime) {
+        for state in &mut self.all {
+            if state.written.is_some() && !self.server.holds(&state.key, at) {
+                state.written = None;
             }
         }
-        self.turn_to(home);
     }
 
-    /// One more key, which is a lock by itself or, if it `belongs` here, a part of the one that is being talked of; with all
-    /// that is known of it.
-    pub(super) fn join(&mut self, key: Key, belongs: bool, other: Option<Self>, is_known: bool) {
-        let number = self.spots().map(|spot| spot.number).max().unwrap_or(0) + 1;
-        let home = if belongs { self.here.number } else { number };
-        match other {
-            None => self.beside.push(Spot { number, home, is_known, ..Spot::new(key) }),
-            Some(other) => self.take_over(other, number),
+    /// Runs a command and returns its reply.
+    pub(super) fn run(&mut self, event: &Event) -> Reply {
+        if let Some(reply) = &event.known_reply {
+            return reply.clone();
+        }
+        let command = &event.command;
+        if ["MULTI", "EXEC", "WATCH", "UNWATCH"].iter().any(|name| command.is(name)) {
+            return Reply::ok();
+        }
+        let refusal = event.script.and_then(|script| script.refusal.as_ref());
+        let run = |refusal| compare_and_delete::run(&mut self.server, SESSION, command, refusal, event.at);
+        if let Some(reply) = refusal.and_then(run) {
+            return reply;
+        }
+        if command.is("DELIFEQ") {
+            self.server.become_a(Flavour::Valkey9);
+        }
+        let reply = self.server.call(SESSION, command, event.at);
+        let Some(script) = event.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
+        let mut words = command.words().to_vec();
+        words[0] = b"EVAL".to_vec();
+        words[1].clone_from(&script.text);
+        let command = Command::from_words(words).expect("the words of a command");
+        self.server.call(SESSION, &command, event.at)
+    }
+
+    /// Prepares for an attempt whose listed calls acquired the lock, or did not: if that contradicts what the keys are
+    /// taken to hold, they hold something else. Returns whether only the key at `home` is known from now on.
+    pub(super) fn correct_before(&mut self, home: usize, event: &Event) -> bool {
+        let Some(acquires) = event.has_written.filter(|_| !self.are_known(&event.command)) else { return false };
+        match (self.would_write(home, event), acquires) {
+            (None, true) => {
+                let earlier = self.server.clone();
+                for key in keys_of(&event.command) {
+                    self.delete(&Key::new(key.as_slice()), event.at);
+                }
+                if self.would_write(home, event).is_some() {
+                    return true;
+                }
+                self.server = earlier;
+            }
+            (Some(after), false) => {
+                let earlier = self.server.clone();
+                self.occupy(home, &after, event.at);
+                if self.would_write(home, event).is_some() {
+                    self.server = earlier;
+                }
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+        false
+    }
+
+    /// Prepares for a listed deletion by a script: deletes the key if the script, run here, has left it, and whatever
+    /// belongs to it. Returns the index of the key if that was so.
+    pub(super) fn correct_deleted(&mut self, key: &[u8], at: UnixTime) -> Option<usize> {
+        let deleted = self.index_of(key).filter(|index| self.exists(*index, at))?;
+        let home = self.all[deleted].home;
+        let keys: Vec<Key> = self.iter().filter(|state| state.home == home).map(|state| state.key.clone()).collect();
+        keys.iter().for_each(|key| self.delete(key, at));
+        Some(deleted)
+    }
+
+    /// Whether all keys that a script names are known.
+    fn are_known(&self, run: &Command) -> bool {
+        keys_of(run).iter().all(|key| self.index_of(key).is_some_and(|index| self.all[index].is_known))
+    }
+
+    /// What the key would hold after this, if that is not what it holds.
+    fn would_write(&mut self, index: usize, event: &Event) -> Option<Stored> {
+        let earlier = self.server.clone();
+        self.run(event);
+        let key = &self.all[index].key;
+        let after = std::mem::replace(&mut self.server, earlier).peek(key, event.at)?;
+        let before = self.server.see(key, event.at);
+        let is_same = before.is_some_and(|before| *before.value == after.value);
+        (!is_same).then_some(after)
+    }
+
+    /// Lets an unknown owner hold the lock as an attempt would, and for as long.
+    fn occupy(&mut self, index: usize, like: &Stored, at: UnixTime) {
+        let key = self.all[index].key.clone();
+        let held = match &like.value {
+            Value::Text(_) => Command::new("SET").arg(&key).arg(UNKNOWN_OWNER),
+            Value::Hash(_) => Command::new("HSET").arg(&key).arg(UNKNOWN_OWNER).arg("1"),
+            Value::Set(_) | Value::Ranking(_) | Value::List(_) => return,
+        };
+        self.delete(&key, at);
+        self.server.call(SESSION, &held, at);
+        if let Some(ends_at) = like.expires_at {
+            let left_ms = ends_at.saturating_since(at).as_millis().to_string();
+            self.server.call(SESSION, &Command::new("PEXPIRE").arg(&key).arg(left_ms), at);
         }
     }
 
-    /// Another lock, whose keys get the places from this number on.
-    fn take_over(&mut self, other: Self, first: u8) {
-        let Self { here, beside, server, talks, holds, last_at, episodes, .. } = other;
-        self.server.absorb(server);
-        let moved = |spot: Spot| Spot { number: first + spot.number, home: first + spot.home, ..spot };
-        self.beside.extend([here].into_iter().chain(beside).map(moved));
-        for mut talk in talks {
-            talk.home += first;
-            self.places.insert((talk.client.as_ptr().addr(), talk.home), self.talks.len());
-            self.talks.push(talk);
-        }
-        self.holds.extend(holds.into_iter().map(|hold| hold.moved_by(first)));
-        self.last_at = self.last_at.max(last_at);
-        if let (Some(own), Some(more)) = (&mut self.episodes, episodes) {
-            own.extend(more);
-        }
+    fn delete(&mut self, key: &Key, at: UnixTime) {
+        self.server.call(SESSION, &Command::new("DEL").arg(key), at);
     }
+}
+
+impl Index<usize> for Keys {
+    type Output = KeyState;
+
+    fn index(&self, index: usize) -> &KeyState {
+        &self.all[index]
+    }
+}
+
+impl IndexMut<usize> for Keys {
+    fn index_mut(&mut self, index: usize) -> &mut KeyState {
+        &mut self.all[index]
+    }
+}
+
+impl KeySet {
+    /// These and one more.
+    pub(super) fn with(self, index: usize) -> Self {
+        Self(self.0 | 1 << (index % Keys::MOST))
+    }
+
+    /// The same keys, in a lock where their indexes are larger by this.
+    pub(super) fn moved_by(self, indexes: usize) -> Self {
+        Self(self.0 << (indexes % Keys::MOST))
+    }
+
+    /// Whether this one is among them.
+    pub(super) fn has(self, index: usize) -> bool {
+        self.meets(Self::default().with(index))
+    }
+
+    /// Whether a key is in both.
+    pub(super) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+fn keys_of(run: &Command) -> &[Vec<u8>] {
+    let count = keys_of_script(run.args()).unwrap_or(0);
+    run.args().get(2..).and_then(|words| words.get(..count)).unwrap_or_default()
 }

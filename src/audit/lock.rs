@@ -1,104 +1,72 @@
-//! One key that is a lock: what stands in it, who talks with it, who holds it.
+//! One lock: it observes the events that concern it, and keeps what its keys hold, who talks with it and who holds it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
-use super::deletion;
+use super::conversation::{Continuation, Conversation, Conversations, Overwrote};
 use super::episode::Episode;
-use super::finding::Certainty;
+use super::event::Event;
+use super::exchange::Exchange;
+use super::finding::{Certainty, Evidence, Verdict};
 use super::findings::{Findings, Place};
 use super::grammar::Grammar;
-use super::hold::{Hold, Written};
-use super::kinds::Kinds;
-use super::said::Said;
-use super::scripts::Script;
-use super::spot::Spot;
-use super::talk::{Overwrote, Talk, Went};
+use super::hold::Hold;
+use super::judge::{self, Lifetimes, Wait};
+use super::keys::{KeySet, Keys, Written};
+use super::stamp;
+use super::variants::{Variant, VariantSet};
 use crate::race_id::RaceId;
-use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
-use crate::wire::{Command, Key, Reply, UnixTime};
+use crate::sim::{Stored, Value};
+use crate::wire::{Key, Reply, UnixTime};
 
-/// One key that is a lock.
+/// A client that appears for the first time within this time may be in the middle of something.
+const EARLY: Duration = Duration::from_secs(60);
+/// A client that has not asked for this long has given up; the next time is another wait.
+const GIVEN_UP: Duration = Duration::from_secs(60);
+/// A client that is silent for this long at the end of the trace sends nothing more.
+const ENDED: Duration = Duration::from_secs(1);
+/// Maximum number of expired holders that are remembered: they may still come back.
+const MOST_EXPIRED: usize = 16;
+
+/// One lock.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// The key that is being talked of, and the others.
-    pub(super) here: Spot,
-    pub(super) beside: Vec<Spot>,
+    pub(super) keys: Keys,
     pub(super) database: u32,
-    pub(super) server: Server,
-    pub(super) talks: Vec<Talk>,
-    /// Where the talk of a client with a key is, by the address of its name: a client has one name only.
-    pub(super) places: HashMap<(usize, u8), usize, FxBuildHasher>,
-    pub(super) holds: Vec<Hold>,
+    pub(super) conversations: Conversations,
+    holds: Vec<Hold>,
     pub(super) last_at: UnixTime,
     /// When the trace began.
-    pub(super) began_at: UnixTime,
-    /// What has ended and was not asked for yet, if it is kept.
+    began_at: UnixTime,
+    /// What has ended and was not collected yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
 }
 
-/// What is heard of a lock, and where that goes.
-pub(super) struct Ear<'a> {
-    pub(super) grammar: &'a mut Grammar,
-    pub(super) findings: &'a mut Findings,
+/// What one event shows of one key.
+struct Observation<'a> {
+    key: usize,
+    /// The index of its conversation.
+    by: usize,
+    client: Arc<str>,
+    exchange: &'a Exchange,
+    change: Change,
 }
 
-impl Ear<'_> {
-    /// A finding is shown by this line, too, if that can still be said of it.
-    pub(super) fn shown_by(&mut self, finding: Place, line: u64) {
-        self.findings.get_mut(finding).into_iter().for_each(|finding| finding.shown_by(line));
-    }
-
-    /// A finding turns out to be another race, if that can still be said of it.
-    pub(super) fn becomes(&mut self, finding: Place, race: Option<RaceId>, line: Option<u64>, says: String) {
-        if let Some(finding) = self.findings.get_mut(finding) {
-            finding.becomes(race, line, says);
-        }
-    }
+/// What a command changed. What did not change is shared.
+struct Change {
+    before: Option<Arc<Stored>>,
+    after: Option<Arc<Stored>>,
+    /// Who had written the value before.
+    written: Option<Arc<Written>>,
 }
-
-/// A command that somebody has sent to a lock.
-#[derive(Clone, Debug)]
-pub(super) struct Sent<'a> {
-    pub(super) client: &'a Arc<str>,
-    pub(super) command: Command,
-    pub(super) at: UnixTime,
-    pub(super) line: u64,
-    pub(super) within: Option<u64>,
-    /// Whether its sender is one who asks the server for the time.
-    pub(super) asks_time: bool,
-    /// The script that it runs, if it is a known one.
-    pub(super) script: Option<&'a Script>,
-    /// Whether that is listed to have written what the lock is held by, where that can be told.
-    pub(super) has_written: Option<bool>,
-    /// What it was answered, where that is told rather than found out.
-    pub(super) answer: Option<Reply>,
-}
-
-/// What changed by a command. What did not change is shared.
-#[derive(Clone, Debug)]
-pub(super) struct Change {
-    pub(super) before: Option<Arc<Stored>>,
-    pub(super) after: Option<Arc<Stored>>,
-    /// Who had written what stood there before.
-    pub(super) written: Option<Arc<Written>>,
-}
-
-/// All commands reach the key in the order of the trace: one connection is enough.
-pub(super) const SESSION: Session = Session(1);
 
 impl Lock {
-    /// A key of which nothing is known yet.
-    pub(super) fn new(key: Key, database: u32, at: UnixTime, began_at: UnixTime) -> Self {
+    /// A lock with one key.
+    pub(super) fn new(key: Key, database: u32, is_known: bool, at: UnixTime, began_at: UnixTime) -> Self {
         Self {
-            here: Spot::new(key),
-            beside: Vec::new(),
+            keys: Keys::new(key, is_known),
             database,
-            server: Server::new(Flavour::Redis84),
-            talks: Vec::new(),
-            places: HashMap::default(),
+            conversations: Conversations::default(),
             holds: Vec::new(),
             last_at: at,
             began_at,
@@ -106,154 +74,747 @@ impl Lock {
         }
     }
 
-    /// Hears one command, which is about this key.
-    pub(super) fn hear(&mut self, ear: &mut Ear<'_>, key: &[u8], sent: &Sent<'_>) {
-        self.last_at = sent.at;
-        self.turn_to_home_of(key);
-        self.lapse(ear, sent.at, Some(sent.line));
-        self.believe(ear.grammar, sent);
-        let beside = self.look_at_others(sent.at);
-        let written = self.here.written.clone();
-        let before = self.here.look(&self.server, sent.at);
-        let reply = self.run(sent);
-        let after = self.here.look(&self.server, sent.at);
+    /// Whether its keys hold nothing and no client holds it.
+    pub(super) fn is_idle(&self, at: UnixTime) -> bool {
+        self.holds.iter().all(|hold| hold.is_expired) && !(0..self.keys.count()).any(|key| self.keys.exists(key, at))
+    }
+
+    /// Joins a key to the one named `to`: as a part of that lock, or as a lock by itself; with all that is known of it.
+    pub(super) fn join(&mut self, to: &[u8], key: Key, is_part: bool, other: Option<Self>, is_known: bool) {
+        let Some(other) = other else {
+            let home = is_part.then(|| self.keys.home_of(to));
+            return self.keys.add(key, home, is_known);
+        };
+        let first = self.keys.count();
+        let Self { keys, conversations, holds, last_at, episodes, .. } = other;
+        self.keys.absorb(keys);
+        self.conversations.absorb(conversations, first);
+        self.holds.extend(holds.into_iter().map(|hold| hold.moved_by(first)));
+        self.last_at = self.last_at.max(last_at);
+        if let (Some(own), Some(more)) = (&mut self.episodes, episodes) {
+            own.extend(more);
+        }
+    }
+
+    /// Observes an event that concerns this key.
+    pub(super) fn observe(&mut self, grammar: &mut Grammar, findings: &mut Findings, key: &[u8], event: Event) {
+        let at = event.at;
+        self.last_at = at;
+        let key = self.keys.home_of(key);
+        self.expire(findings, at, Some(event.line));
+        if self.keys.correct_before(key, &event) {
+            self.forget(grammar, key, key);
+        }
+        let others = (0..self.keys.count()).filter(|other| *other != key);
+        let others: Vec<_> = others.map(|other| (other, self.keys.look(other, at))).collect();
+        let written = self.keys[key].written.clone();
+        let before = self.keys.look(key, at);
+        let reply = self.keys.run(&event);
+        let after = self.keys.look(key, at);
+        let exchange = Exchange::new(event, reply);
+        let by = self.conversation_of(grammar, key, &exchange);
+        let client = self.conversations[by].client.clone();
         let change = Change { before, after, written };
-        let said = Said::new(sent.command.clone(), reply, sent.at, sent.line, sent.within, sent.asks_time);
-        let place = self.talk_of(ear.grammar, &said, sent);
-        self.remember_write(place, &said, &change);
-        let was_leaving = self.is_leaving(place);
-        let was_undecided = self.is_undecided(place);
-        let could_have_left = self.could_have_left(place);
-        let went = self.talks[place].hear(ear.grammar, &self.here.key, said.clone());
-        if let Some((left, last)) = could_have_left.filter(|_| went == Went::Anew)
-            && !(self.talks[place].kinds & left).is_empty()
-        {
-            self.leave(ear, place, &last);
+        let seen = Observation { key, by, client: client.clone(), exchange: &exchange, change };
+        self.note_write(&seen);
+        let continuation = self.converse(grammar, findings, &seen);
+        self.note_overwriting(&seen);
+        self.consider(findings, &seen, continuation);
+        if self.conversations[by].has_acquired {
+            let conversation = &mut self.conversations[by];
+            self.keys[key].winners.note(conversation.variants);
+            conversation.acquired_by = conversation.acquired_by.narrowed_to(conversation.variants);
         }
-        if was_leaving && went != Went::On {
-            self.not_deleted(ear, place);
-        }
-        self.here.tally.undecided += u64::from(was_undecided && went != Went::On);
-        self.note_overwriting(place, &said, &change);
-        self.judge(ear, place, went, &said, &change);
-        if self.talks[place].has_won {
-            self.here.winners.note(self.talks[place].kinds);
-            self.talks[place].note_spoken();
-        }
-        self.learn(ear.grammar, place, &said, &change);
-        if !beside.is_empty() {
-            self.look_beside(ear, place, &said, beside);
-        }
-    }
-
-    /// Which of those whom a holder may be had given back by what was said last.
-    fn could_have_left(&self, place: usize) -> Option<(Kinds, Said)> {
-        let talk = &self.talks[place];
-        let left = talk.standing().left;
-        Some((left, talk.said.last()?.clone())).filter(|_| talk.holds && !left.is_empty())
-    }
-
-    /// Whether it is known from now on what stands in the key. An empty key is no proof by itself: what stood in it before the
-    /// trace began is in no line. But whoever gives back what it was seen to take has had it.
-    pub(super) fn learn(&mut self, grammar: &Grammar, place: usize, said: &Said, change: &Change) {
-        let is_given_back = self.talks[place].has_won && change.before.is_some() && change.after.is_none();
-        if self.here.is_known || !is_given_back && !self.is_beyond_doubt(said) {
-            return;
-        }
-        self.here.is_known = true;
-        let home = self.here.home;
-        for (other, talk) in self.talks.iter_mut().enumerate().filter(|(_, talk)| talk.home == home) {
-            if other != place || !is_given_back {
-                talk.was_guessed(grammar);
+        self.learn(grammar, &seen);
+        for (key, before) in others {
+            let after = self.keys.look(key, at);
+            if after != before {
+                let change = Change { before, after, written: self.keys[key].written.clone() };
+                let seen = Observation { key, by, client: client.clone(), exchange: &exchange, change };
+                self.note_write(&seen);
+                self.consider_change(findings, &seen);
+                self.learn(grammar, &seen);
             }
         }
     }
 
-    /// Whether it is known after this command what stands in the key, whatever was there before.
-    pub(super) fn is_beyond_doubt(&self, said: &Said) -> bool {
-        let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| said.is(name))
-            || said.is("SET") && !said.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
-        is_sure && (self.beside.is_empty() || self.names(&said.command).has(self.here.number))
-    }
-
-    /// What stands in the key.
-    pub(super) fn stored(&self, at: UnixTime) -> Option<Seen<'_>> {
-        self.server.see(&self.here.key, at)
-    }
-
-    /// Whether nothing stands in its keys and nobody holds or asks.
-    pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        self.holds.iter().all(|hold| hold.is_over) && !self.spots().any(|spot| self.server.holds(&spot.key, at))
-    }
-
-    /// What this client holds of the key that is being talked of.
-    pub(super) fn hold_of(&self, client: &str) -> Option<usize> {
-        let here = self.here.number;
-        self.holds.iter().position(|hold| *hold.client == *client && hold.spots.has(here))
-    }
-
-    pub(super) fn run(&mut self, sent: &Sent<'_>) -> Reply {
-        if let Some(answer) = &sent.answer {
-            return answer.clone();
+    /// A script has deleted this key. If it still stood here, its holder had not acquired it: it belonged to another client
+    /// since before the trace began.
+    pub(super) fn was_deleted(&mut self, grammar: &Grammar, key: &[u8], at: UnixTime) {
+        if let Some(deleted) = self.keys.correct_deleted(key, at) {
+            self.forget(grammar, self.keys[deleted].home, deleted);
         }
-        if sent.command.is("MULTI") || sent.command.is("EXEC") || sent.command.is("WATCH") || sent.command.is("UNWATCH")
+    }
+
+    /// Of the keys with this home only one is known from now on. Nobody is known to hold them, and the replies about them
+    /// were guessed.
+    fn forget(&mut self, grammar: &Grammar, home: usize, known: usize) {
+        let forgotten = self.keys.at_home(home);
+        for key in (0..self.keys.count()).filter(|key| forgotten.has(*key)) {
+            (self.keys[key].is_known, self.keys[key].written) = (key == known, None);
+        }
+        self.holds.retain(|hold| !hold.keys.meets(forgotten));
+        for (_, conversation) in self.conversations.at_home(home) {
+            conversation.holds = false;
+            conversation.was_guessed(grammar);
+        }
+    }
+
+    /// The conversation that this belongs to: by a holder's token, or else by the client.
+    fn conversation_of(&mut self, grammar: &Grammar, home: usize, exchange: &Exchange) -> usize {
+        // An attempt may name the value of another client, which it wants to replace.
+        let claims = exchange.script.is_some_and(|script| script.claims);
+        let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| exchange.is(name));
+        let is_named = |word: &Vec<u8>| word.len() >= 8 && exchange.command.args().contains(word);
+        let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
+        let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| &hold.client);
+        let client = by_token.unwrap_or(&exchange.client).clone();
+        if let Some(index) = self.conversations.find(&client, home) {
+            return index;
+        }
+        let is_whole = exchange.claims() || exchange.at.saturating_since(self.began_at) >= EARLY;
+        let conversation = Conversation::new(client, home, grammar, exchange.at, is_whole);
+        let holds = &self.holds;
+        let is_holder = |it: &Conversation| holds.iter().any(|hold| hold.client == it.client && hold.home == it.home);
+        self.conversations.add(conversation, is_holder)
+    }
+
+    /// Goes on with the conversation; what was left open in it may be decided by that.
+    fn converse(&mut self, grammar: &mut Grammar, findings: &mut Findings, seen: &Observation<'_>) -> Continuation {
+        let conversation = &mut self.conversations[seen.by];
+        let (was_releasing, was_undecided) = (conversation.is_releasing(), conversation.is_undecided());
+        let could_have_released = conversation.could_have_released();
+        let continuation = conversation.observe(grammar, &self.keys[seen.key].key, seen.exchange.clone());
+        let variants = conversation.variants;
+        if let Some((released, last)) = could_have_released.filter(|_| continuation == Continuation::Begins)
+            && !(variants & released).is_empty()
         {
-            return Reply::ok();
+            self.release(findings, seen.key, seen.by, &last);
         }
-        let refusal = sent.script.and_then(|script| script.refusal.as_ref());
-        let run = |refusal| deletion::run(&mut self.server, SESSION, &sent.command, refusal, sent.at);
-        if let Some(reply) = refusal.and_then(run) {
-            return reply;
+        if continuation != Continuation::Continues {
+            if was_releasing {
+                self.not_deleted(findings, seen.key, seen.by);
+            }
+            self.keys[seen.key].statistics.undecided += u64::from(was_undecided);
         }
-        self.speak_as(&sent.command);
-        let reply = self.server.call(SESSION, &sent.command, sent.at);
-        let Some(script) = sent.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
-        let mut words = sent.command.words().to_vec();
-        words[0] = b"EVAL".to_vec();
-        words[1].clone_from(&script.text);
-        let command = Command::from_words(words).expect("the words of a command");
-        self.server.call(SESSION, &command, sent.at)
+        continuation
     }
 
-    /// Is from now on a server that knows this command, if there is one.
-    fn speak_as(&mut self, command: &Command) {
-        if command.is("DELIFEQ") {
-            self.server.become_a(Flavour::Valkey9);
-        }
-    }
-
-    pub(super) fn remember_write<'a>(&mut self, place: usize, said: &Said, change: &'a Change) {
-        let value = |stored: &'a Option<Arc<Stored>>| match stored.as_ref().map(|stored| &stored.value) {
-            Some(Value::Text(text)) => Some(text.as_slice()),
-            Some(_) => Some(&[] as &[u8]),
-            None => None,
-        };
-        let (old, new) = (value(&change.before), value(&change.after));
+    fn note_write(&mut self, seen: &Observation<'_>) {
+        let Observation { exchange, change, .. } = seen;
+        let is_rewritten = exchange.is("GETSET") || exchange.is("SET") && exchange.reply != Reply::Nil;
+        let (old, new) = (text_of(change.before.as_deref()), text_of(change.after.as_deref()));
+        let written = &mut self.keys[seen.key].written;
         match new {
-            None => self.here.written = None,
-            Some(new) if old != Some(new) || said.is("GETSET") || said.is("SET") && said.reply != Reply::Nil => {
-                let client = self.talks[place].client.clone();
-                let value = new.to_vec();
-                let written = Written { client, line: said.line, at: said.at, value, by_loser: false };
-                self.here.written = Some(Arc::new(written));
+            None => *written = None,
+            Some(value) if old != new || is_rewritten => {
+                let (client, line, at) = (seen.client.clone(), exchange.line, exchange.at);
+                *written = Some(Arc::new(Written { client, line, at, value: value.to_vec(), by_loser: false }));
             }
             Some(_) => {}
         }
     }
 
-    fn note_overwriting(&mut self, place: usize, said: &Said, change: &Change) {
-        let overwrites = ["GETSET", "SET", "SETEX", "PSETEX"].iter().any(|name| said.is(name));
-        if overwrites && said.reply != Reply::Nil || said.is("GETSET") {
-            self.talks[place].overwrote = Some(Overwrote {
-                line: said.line,
-                before: change.written.clone(),
-                had_ttl: change.before.as_ref().is_some_and(|stored| stored.expires_at.is_some()),
+    fn note_overwriting(&mut self, seen: &Observation<'_>) {
+        let exchange = seen.exchange;
+        let overwrites = ["SET", "SETEX", "PSETEX"].iter().any(|name| exchange.is(name));
+        if overwrites && exchange.reply != Reply::Nil || exchange.is("GETSET") {
+            self.conversations[seen.by].overwrote = Some(Overwrote {
+                line: exchange.line,
+                before: seen.change.written.clone(),
+                had_ttl: seen.change.before.as_ref().is_some_and(|stored| stored.expires_at.is_some()),
             });
         }
     }
 
-    /// How sure a verdict about the key is that is being talked of.
-    pub(super) fn certainty(&self) -> Certainty {
-        if self.here.is_known { Certainty::Certain } else { Certainty::Likely }
+    /// Notes that the key is known from now on, if it is. An empty key is no proof by itself, because no line shows what it
+    /// held before the trace began. But a client that releases what it was seen to acquire has held it.
+    fn learn(&mut self, grammar: &Grammar, seen: &Observation<'_>) {
+        let Observation { key, exchange, change, .. } = seen;
+        let is_released = self.conversations[seen.by].has_acquired && change.before.is_some() && change.after.is_none();
+        if self.keys[*key].is_known || !is_released && !self.is_beyond_doubt(*key, exchange) {
+            return;
+        }
+        self.keys[*key].is_known = true;
+        for (index, conversation) in self.conversations.at_home(self.keys[*key].home) {
+            if index != seen.by || !is_released {
+                conversation.was_guessed(grammar);
+            }
+        }
     }
+
+    /// Whether after this command it is known what the key holds, whatever was there before.
+    fn is_beyond_doubt(&self, key: usize, exchange: &Exchange) -> bool {
+        let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| exchange.is(name))
+            || exchange.is("SET") && !exchange.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
+        is_sure && (self.keys.count() == 1 || self.keys.named_by(&exchange.command).has(key))
+    }
+
+    /// Draws the consequences of an observation.
+    fn consider(&mut self, findings: &mut Findings, seen: &Observation<'_>, continuation: Continuation) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let is_recognised = continuation != Continuation::Unrecognised;
+        let candidates = self.conversations[by].candidates();
+        let held = [candidates.releasing, candidates.released].into_iter().fold(candidates.holding, VariantSet::or);
+        if is_recognised && !self.conversations[by].has_acquired && !held.is_empty() && !candidates.is_open() {
+            // Only holders go on like this.
+            self.acquire(findings, seen, held);
+        }
+        self.consider_change(findings, seen);
+        self.script_failed(findings, seen);
+        let candidates = self.conversations[by].candidates();
+        let statistics = &mut self.keys[key].statistics;
+        let conversation = &mut self.conversations[by];
+        if continuation == Continuation::Begins && !conversation.holds {
+            let is_same_wait = |asked_at: &UnixTime| exchange.at.saturating_since(*asked_at) < GIVEN_UP;
+            let asked_at = conversation.asked_at.filter(is_same_wait);
+            statistics.unserved += u64::from(conversation.asked_at.is_some() && asked_at.is_none());
+            conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
+        }
+        if !is_recognised {
+            return;
+        }
+        if conversation.holds {
+            if candidates.has_released() && candidates.releasing.is_empty() {
+                self.release(findings, key, by, exchange);
+            }
+        } else if candidates.holding.is_empty() && candidates.is_open() {
+            let claims = exchange.claims() || exchange.is("GETSET");
+            statistics.refusals += u64::from(claims);
+            // A client that still asks after GETSET is a loser that puts the old value back.
+            if exchange.is("GETSET") {
+                self.lose(findings, seen);
+            }
+            if claims {
+                self.wait(findings, seen);
+            }
+        }
+    }
+
+    /// Draws the consequences of what a command changed.
+    fn consider_change(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+        if seen.change.before.is_some() && seen.change.after.is_none() {
+            self.delete(findings, seen);
+        } else if let Some(after) = &seen.change.after {
+            self.change_lifetime(findings, seen, after);
+        }
+    }
+
+    /// The client has acquired.
+    fn acquire(&mut self, findings: &mut Findings, seen: &Observation<'_>, variants: VariantSet) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let conversation = &self.conversations[by];
+        let wrote = conversation.last_write().unwrap_or(exchange);
+        let (since, line) = (wrote.at, wrote.line);
+        let written = self.keys[key].written.as_ref().filter(|written| written.client == conversation.client);
+        let value = written.map(|written| written.value.clone()).or(wrote.writes().map(<[u8]>::to_vec));
+        let value = value.unwrap_or_default();
+        let keys = self.keys.named_by(&wrote.command).with(key);
+        let asked_at = conversation.asked_at.unwrap_or(since);
+        let certainty = self.keys.certainty(keys).min(conversation.certainty());
+        let mut hold = Hold {
+            client: conversation.client.clone(),
+            variants,
+            home: key,
+            keys,
+            token: wrote.writes().unwrap_or_default().to_vec(),
+            since,
+            line,
+            ends_at: self.ends_at(key, variants, &value, exchange.at),
+            value,
+            certainty,
+            overwritten: None,
+            ttl_cleared: None,
+            violated: None,
+            followed_by: None,
+            is_expired: false,
+            asked_at,
+        };
+        if let Some(earlier) = self.hold_of(&hold.client, key) {
+            let earlier = self.holds.remove(earlier);
+            self.keep(&earlier, None);
+        }
+        let violated = if is_shared(variants) { None } else { self.double_hold(findings, by, &hold) };
+        hold.violated = violated.or_else(|| self.stamp_written_back(findings, by, &hold));
+        for other in self.holds.iter_mut().filter(|other| other.keys.meets(keys)) {
+            other.followed_by.get_or_insert((hold.client.clone(), line));
+        }
+        self.holds.push(hold);
+        let statistics = &mut self.keys[key].statistics;
+        statistics.acquisitions += 1;
+        statistics.certain += u64::from(certainty == Certainty::Certain);
+        statistics.waited.add(since.saturating_since(asked_at));
+        let conversation = &mut self.conversations[by];
+        conversation.holds = true;
+        conversation.acquisitions += 1;
+        conversation.has_acquired = true;
+        conversation.asked_at = None;
+    }
+
+    /// When a lock with this value ends: by its stamp, in whichever of its keys that is, or else by the time to live of the
+    /// key. A stamp that names the acquisition does not say how long the lock lasts, so it counts for nothing.
+    fn ends_at(&self, key: usize, variants: VariantSet, value: &[u8], at: UnixTime) -> Option<UnixTime> {
+        let parts =
+            || (0..self.keys.count()).filter(|part| *part != key && self.keys[*part].home == self.keys[key].home);
+        let moment_in = |part: usize| match &self.keys.stored(part, at)?.value {
+            Value::Text(text) => stamp::moment(text),
+            _ => None,
+        };
+        let stamp = || stamp::moment(value).or_else(|| parts().find_map(moment_in));
+        let named = if variants.iter().any(Variant::is_timed) { stamp() } else { None };
+        let named = named.or_else(|| self.keys.stored(key, at)?.expires_at);
+        named.or_else(|| stamp().filter(|_| variants.iter().any(Variant::names_beginning)))
+    }
+
+    /// Reports all holders that still held when `hold` was acquired; it is not among the holds yet. Returns a finding.
+    fn double_hold(&mut self, findings: &mut Findings, by: usize, hold: &Hold) -> Option<Place> {
+        let is_together = |other: &usize| {
+            let other = &self.holds[*other];
+            let (earlier, later) = if other.line < hold.line { (other, hold) } else { (hold, other) };
+            earlier.is_live(later.since) && earlier.keys.meets(later.keys)
+        };
+        let others: Vec<usize> = (0..self.holds.len()).filter(is_together).collect();
+        let mut found = None;
+        for index in others {
+            let other = &self.holds[index];
+            let conversation = &self.conversations[by];
+            let place = match other.violated {
+                Some(place) => {
+                    findings.shown_by(place, hold.line);
+                    place
+                }
+                None if other.line < hold.line => self.report_double_hold(findings, conversation, hold, other),
+                // This acquisition was recognised later than the other one, and was earlier.
+                None => {
+                    let of_other = self.conversations.get(&other.client, hold.home).unwrap_or(conversation);
+                    self.report_double_hold(findings, of_other, other, hold)
+                }
+            };
+            self.holds[index].violated = Some(place);
+            found = Some(place);
+        }
+        found
+    }
+
+    fn report_double_hold(
+        &self,
+        findings: &mut Findings,
+        conversation: &Conversation,
+        newcomer: &Hold,
+        holder: &Hold,
+    ) -> Place {
+        let verdict = judge::double_hold(newcomer, conversation, holder);
+        let before = conversation.overwrote.as_ref().and_then(|overwrote| overwrote.before.as_ref());
+        match holder.overwritten.filter(|_| before.is_some_and(|before| before.by_loser)) {
+            Some(place) => {
+                findings.becomes(place, verdict.race, Some(newcomer.line), verdict.evidence);
+                place
+            }
+            None => self.report(findings, newcomer.home, verdict),
+        }
+    }
+
+    fn stamp_written_back(&self, findings: &mut Findings, by: usize, hold: &Hold) -> Option<Place> {
+        let verdict = judge::stamp_written_back(hold, &self.conversations[by])?;
+        let is_same = |place: &Place| findings.get(*place).is_some_and(|found| found.race == verdict.race);
+        let known = self.holds.iter().filter_map(|other| other.violated).find(is_same);
+        Some(match known {
+            Some(place) => {
+                findings.shown_by(place, hold.line);
+                place
+            }
+            None => self.report(findings, hold.home, verdict),
+        })
+    }
+
+    /// The holder has sent its release, whatever came of it.
+    fn release(&mut self, findings: &mut Findings, key: usize, by: usize, release: &Exchange) {
+        if let Some(index) = self.hold_of(&self.conversations[by].client, key) {
+            self.check_released(findings, key, &self.holds[index], release);
+            self.end(index, release.at);
+        }
+        self.conversations[by].holds = false;
+    }
+
+    /// Whether a release had the effect that its holder expects.
+    fn check_released(&self, findings: &mut Findings, key: usize, hold: &Hold, release: &Exchange) {
+        let state = &self.keys[key];
+        let written = state.written.as_ref().filter(|_| self.keys.exists(key, release.at));
+        let is_other_key =
+            release.is("DEL") && release.command.args().first().is_none_or(|it| it != state.key.as_bytes());
+        match (written, hold.overwritten) {
+            (Some(written), Some(place)) if written.by_loser => {
+                let evidence = Evidence::LoserBlocksRelease {
+                    holder: hold.client.clone(),
+                    loser: written.client.clone(),
+                    value: written.value.clone(),
+                };
+                findings.becomes(place, Some(RaceId::LoserBlocksRelease), Some(release.line), evidence);
+            }
+            (Some(written), _)
+                if written.client == hold.client
+                    && is_other_key
+                    && let Some(verdict) = judge::other_key_deleted(hold, release) =>
+            {
+                self.report(findings, key, verdict);
+            }
+            _ => self.check_overrun(findings, key, hold, release),
+        }
+    }
+
+    fn check_overrun(&self, findings: &mut Findings, key: usize, hold: &Hold, release: &Exchange) {
+        if !hold.has_overrun(release.at) || is_shared(hold.variants) {
+            return;
+        }
+        match hold.violated {
+            Some(place) => findings.shown_by(place, release.line),
+            None => {
+                self.report(findings, key, judge::overrun(hold, release));
+            }
+        }
+    }
+
+    /// The client has read its own value to release, and has not deleted it.
+    fn not_deleted(&self, findings: &mut Findings, key: usize, by: usize) {
+        let conversation = &self.conversations[by];
+        let hold = self.hold_of(&conversation.client, key).map(|index| &self.holds[index]);
+        if let Some(verdict) = hold.and_then(|hold| judge::not_deleted(hold, conversation)) {
+            self.report(findings, key, verdict);
+        }
+    }
+
+    /// A command has deleted the key.
+    fn delete(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let Some(written) = &seen.change.written else { return };
+        let client = self.conversations[by].client.clone();
+        let own = self.hold_of(&client, key);
+        let is_own = if written.by_loser {
+            own.is_some_and(|own| self.holds[own].overwritten.is_some())
+        } else {
+            written.client == client
+        };
+        let holder = if written.by_loser {
+            self.other_holder(&client, key, exchange.at)
+        } else {
+            self.hold_of(&written.client, key)
+        };
+        let is_live = |holder: &usize| self.holds[*holder].is_live(exchange.at) && Some(*holder) != own;
+        let holder = holder.filter(is_live).filter(|_| !is_own);
+        let is_takeover = {
+            let conversation = &self.conversations[by];
+            !conversation.holds && !conversation.candidates().acquiring.is_empty()
+        };
+        match holder {
+            Some(holder) if is_takeover || own.is_some() => {
+                self.delete_held(findings, seen, own, holder, is_takeover);
+            }
+            // A pool of connections: the holder releases over another one.
+            Some(holder) => self.end(holder, exchange.at),
+            None => {}
+        }
+        if let Some(own) = self.hold_of(&client, key).filter(|_| !is_takeover) {
+            // A client that is doing something else by now has not released this.
+            if holder.is_none() && self.conversations[by].holds {
+                self.check_overrun(findings, key, &self.holds[own], exchange);
+            }
+            self.end(own, exchange.at);
+            self.conversations[by].holds = false;
+        }
+    }
+
+    /// A client deletes what another client holds.
+    fn delete_held(
+        &mut self,
+        findings: &mut Findings,
+        seen: &Observation<'_>,
+        own: Option<usize>,
+        holder: usize,
+        is_takeover: bool,
+    ) {
+        let own = own.map(|own| &self.holds[own]);
+        if let Some(place) = own.and_then(|own| own.violated).or(self.holds[holder].violated) {
+            findings.shown_by(place, seen.exchange.line);
+            self.holds[holder].violated = Some(place);
+        } else if own.is_none_or(|own| !is_shared(own.variants)) {
+            let client = &self.conversations[seen.by];
+            let verdict = judge::deleted(client, own, &self.holds[holder], seen.exchange, is_takeover);
+            self.holds[holder].violated = Some(self.report(findings, seen.key, verdict));
+        }
+    }
+
+    /// The client has lost a takeover with its GETSET, and has overwritten the winner's value all the same.
+    fn lose(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let loser = &self.conversations[by];
+        let Some(overwrote) = loser.overwrote.clone().filter(|overwrote| overwrote.line == exchange.line) else {
+            return;
+        };
+        let winner = self.other_holder(&loser.client, key, exchange.at);
+        if let Some(written) = &mut self.keys[key].written {
+            Arc::make_mut(written).by_loser = true;
+        }
+        let certainty = self.certainty(key);
+        let Some(winner) = winner else {
+            let verdict = judge::phantom(loser, exchange, certainty);
+            self.report(findings, key, verdict);
+            return;
+        };
+        let hold = &self.holds[winner];
+        if self.conversations.get(&hold.client, key).is_some_and(Conversation::is_releasing) {
+            return;
+        }
+        let before = overwrote.before.as_deref();
+        let is_same = before.is_some_and(|before| exchange.writes() == Some(&before.value));
+        let overwritten = (!is_same && hold.overwritten.is_none()).then(|| {
+            let verdict = judge::loser_moved_lease(hold, loser, exchange, before, certainty);
+            self.report(findings, key, verdict)
+        });
+        let hold = &mut self.holds[winner];
+        hold.overwritten = hold.overwritten.or(overwritten);
+        if overwrote.had_ttl {
+            hold.ttl_cleared = Some(exchange.line);
+        }
+    }
+
+    /// A command has changed when the key expires, or its value.
+    fn change_lifetime(&mut self, findings: &mut Findings, seen: &Observation<'_>, after: &Stored) {
+        let Observation { key, by, .. } = *seen;
+        let changed = seen.change.before.as_ref().and_then(|before| before.expires_at) != after.expires_at;
+        let expires_at = after.expires_at.filter(|_| changed);
+        if let Some(verdict) = expires_at.and_then(|expires_at| self.lifetimes(seen).ttl_set(expires_at)) {
+            self.report(findings, key, verdict);
+        }
+        let writer = self.keys[key].written.as_ref().map(|written| written.client.clone());
+        if writer.as_ref() == Some(&seen.client) {
+            self.extend(seen, after);
+        } else if let (Some(writer), Some(expires_at), Some(_)) = (writer, expires_at, &seen.change.before) {
+            self.shorten(findings, seen, &writer, expires_at);
+        }
+        let exchange = seen.exchange;
+        let compares = exchange.is("EVAL") || exchange.is("EVALSHA") || exchange.is("SET");
+        let is_refused = matches!(exchange.reply, Reply::Int(0) | Reply::Nil);
+        let conversation = &self.conversations[by];
+        if compares && is_refused && conversation.holds && !conversation.candidates().holding.is_empty() {
+            self.extended_too_late(findings, seen);
+        }
+    }
+
+    /// A holder has written its own key: perhaps its lease ends later now.
+    fn extend(&mut self, seen: &Observation<'_>, after: &Stored) {
+        let Observation { key, exchange, .. } = *seen;
+        let Value::Text(text) = &after.value else { return };
+        let home = self.keys[key].home;
+        let is_own = |hold: &Hold| hold.client == seen.client && hold.home == home;
+        let Some(index) = self.holds.iter().position(is_own) else { return };
+        let ends_at = self.ends_at(key, self.holds[index].variants, text, exchange.at);
+        let hold = &mut self.holds[index];
+        if hold.home == key {
+            hold.value.clone_from(text);
+        }
+        hold.is_expired &= ends_at.is_some_and(|ends_at| ends_at <= exchange.at);
+        hold.ends_at = ends_at;
+    }
+
+    /// A holder, or one that was, sets the time to live of the key that `writer` has written.
+    fn shorten(&mut self, findings: &mut Findings, seen: &Observation<'_>, writer: &Arc<str>, expires_at: UnixTime) {
+        let own = self.hold_of(&seen.client, seen.key);
+        let holder = self.hold_of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.at));
+        let (Some(own), Some(holder)) = (own, holder) else { return };
+        if self.holds[holder].ends_at.is_none_or(|ends_at| expires_at < ends_at) {
+            let verdict = self.lifetimes(seen).lease_shortened(&self.holds[holder]);
+            let place = self.report(findings, seen.key, verdict);
+            self.holds[holder].violated = Some(place);
+            self.holds[own].violated = Some(place);
+        }
+    }
+
+    fn extended_too_late(&self, findings: &mut Findings, seen: &Observation<'_>) {
+        let own = self.hold_of(&seen.client, seen.key).map(|own| &self.holds[own]);
+        match own.map(|own| (own.violated, &own.followed_by)) {
+            Some((Some(place), _)) => findings.shown_by(place, seen.exchange.line),
+            Some((None, Some(next))) => {
+                self.report(findings, seen.key, self.lifetimes(seen).extended_too_late(next));
+            }
+            Some((None, None)) | None => {}
+        }
+    }
+
+    /// A script has set the key and failed before it gave it a time to live.
+    fn script_failed(&self, findings: &mut Findings, seen: &Observation<'_>) {
+        let change = &seen.change;
+        let stays = change.before.is_none() && change.after.as_ref().is_some_and(|stored| stored.expires_at.is_none());
+        if seen.exchange.is_script() && stays && matches!(seen.exchange.reply, Reply::Error(_)) {
+            self.report(findings, seen.key, self.lifetimes(seen).script_failed());
+        }
+    }
+
+    /// The client was refused: perhaps by one that will never come back.
+    fn wait(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let Some(written) = self.keys[key].written.clone() else { return };
+        let has_ttl = self.keys.stored(key, exchange.at).is_none_or(|stored| stored.expires_at.is_some());
+        if has_ttl || self.keys[key].starved_by == Some(written.line) {
+            return;
+        }
+        let last_at = self.conversations.get(&written.client, key).map(|conversation| conversation.last_at);
+        let silence = exchange.at.saturating_since(last_at.unwrap_or(UnixTime::from_nanos(0)));
+        let is_held = self.hold_of(&written.client, key).is_some();
+        let Some(wait) = Wait::of(&self.conversations[by], &written, exchange.at, is_held, silence) else { return };
+        self.keys[key].starved_by = Some(written.line);
+        let race = match wait {
+            Wait::ReadsNoStamps if self.ttl_cleared(findings, seen) => return,
+            Wait::ReadsNoStamps => RaceId::TokenClientStarves,
+            Wait::ForItself => RaceId::LostReplyLocksForEver,
+            Wait::ForCrashed => {
+                let others = self.conversations.iter().map(|conversation| conversation.variants);
+                judge::race_of_crash(self.keys[key].winners.variants(), others)
+            }
+        };
+        if let Some(verdict) = self.lifetimes(seen).waits_for_ever(race, silence) {
+            self.report(findings, key, verdict);
+        }
+    }
+
+    /// Whether a loser has removed the time to live that would have ended the lock; reports that.
+    fn ttl_cleared(&self, findings: &mut Findings, seen: &Observation<'_>) -> bool {
+        let cleared = self.holds.iter().find_map(|hold| Some((hold, hold.ttl_cleared?)));
+        let Some((hold, line)) = cleared else { return false };
+        let (race, evidence) = (RaceId::LoserClearsTtl, Evidence::LoserClearedTtl);
+        match hold.overwritten {
+            Some(place) => findings.becomes(place, Some(race), Some(seen.exchange.line), evidence),
+            None => {
+                self.report(findings, seen.key, self.lifetimes(seen).ttl_cleared(line));
+            }
+        }
+        true
+    }
+
+    /// Ends the leases that have expired at this moment.
+    fn expire(&mut self, findings: &mut Findings, at: UnixTime, line: Option<u64>) {
+        for index in 0..self.holds.len() {
+            let hold = &mut self.holds[index];
+            let Some(ends_at) = hold.ends_at.filter(|ends_at| !hold.is_expired && *ends_at < at) else { continue };
+            hold.is_expired = true;
+            let (home, overwritten) = (hold.home, hold.overwritten);
+            if let Some(place) = overwritten {
+                self.check_outlived(findings, place, home, ends_at, at, line);
+            }
+        }
+        if self.holds.len() > MOST_EXPIRED
+            && let Some(oldest) = self.holds.iter().position(|hold| hold.is_expired)
+        {
+            let oldest = self.holds.remove(oldest);
+            self.keep(&oldest, None);
+        }
+        self.keys.expire(at);
+    }
+
+    /// The lease of an overwritten holder has ended: the loser's value may last longer.
+    fn check_outlived(
+        &self,
+        findings: &mut Findings,
+        place: Place,
+        key: usize,
+        ends_at: UnixTime,
+        at: UnixTime,
+        line: Option<u64>,
+    ) {
+        let Some(written) = self.keys[key].written.as_ref().filter(|written| written.by_loser) else { return };
+        let is_later = stamp::moment(&written.value).is_some_and(|moment| moment > ends_at);
+        let is_open = findings.get(place).is_some_and(|found| found.race == Some(RaceId::LoserMovesLease));
+        if is_later && is_open && self.keys.exists(key, at) {
+            let evidence =
+                Evidence::LoserOutlivesWinner { loser: written.client.clone(), value: written.value.clone() };
+            findings.becomes(place, Some(RaceId::LoserOutlivesWinner), line, evidence);
+        }
+    }
+
+    /// A hold ends by its release.
+    fn end(&mut self, index: usize, at: UnixTime) {
+        let hold = self.holds.remove(index);
+        self.keep(&hold, Some(at));
+        let statistics = &mut self.keys[hold.home].statistics;
+        statistics.releases += 1;
+        statistics.overruns += u64::from(hold.has_overrun(at));
+        statistics.held.add(at.saturating_since(hold.since));
+    }
+
+    /// Keeps what a hold was, if that is wanted.
+    fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
+        if let Some(episodes) = &mut self.episodes {
+            episodes.push(hold.episode(self.keys[hold.home].key.clone(), self.database, until));
+        }
+    }
+
+    /// The trace ends, or goes on without this lock: what did not come until now does not come.
+    pub(super) fn settle(&mut self, findings: &mut Findings, at: UnixTime) {
+        self.expire(findings, at, None);
+        for by in 0..self.conversations.count() {
+            let conversation = &self.conversations[by];
+            let key = conversation.home;
+            let is_silent = at.saturating_since(conversation.last_at) > ENDED;
+            let candidates = conversation.candidates();
+            let still_asks =
+                candidates.holding.is_empty() && !(candidates.acquiring.is_empty() && candidates.refused.is_empty());
+            let is_unserved = still_asks && !conversation.holds && conversation.asked_at.is_some();
+            let statistics = &mut self.keys[key].statistics;
+            statistics.undecided += u64::from(conversation.is_undecided());
+            statistics.unserved += u64::from(is_unserved);
+            let last = conversation.last().cloned();
+            if is_silent && conversation.is_releasing() {
+                self.not_deleted(findings, key, by);
+            }
+            let hold = self.hold_of(&self.conversations[by].client, key);
+            if let (true, true, Some(last), Some(index)) = (candidates.has_released(), is_silent, last, hold) {
+                let certainty = &mut self.holds[index].certainty;
+                *certainty = (*certainty).min(Certainty::Likely);
+                self.release(findings, key, by, &last);
+            }
+        }
+        for hold in std::mem::take(&mut self.holds) {
+            self.keep(&hold, None);
+        }
+    }
+
+    /// What this client holds of the key.
+    fn hold_of(&self, client: &str, key: usize) -> Option<usize> {
+        self.holds.iter().position(|hold| *hold.client == *client && hold.keys.has(key))
+    }
+
+    /// Another client that holds the key.
+    fn other_holder(&self, client: &str, key: usize, at: UnixTime) -> Option<usize> {
+        self.holds.iter().position(|hold| *hold.client != *client && hold.is_live(at) && hold.keys.has(key))
+    }
+
+    /// How sure a verdict about this key is.
+    fn certainty(&self, key: usize) -> Certainty {
+        self.keys.certainty(KeySet::default().with(key))
+    }
+
+    fn lifetimes<'a>(&'a self, seen: &'a Observation<'_>) -> Lifetimes<'a> {
+        Lifetimes {
+            written: self.keys[seen.key].written.as_deref(),
+            exchange: seen.exchange,
+            client: &seen.client,
+            certainty: self.certainty(seen.key),
+        }
+    }
+
+    fn report(&self, findings: &mut Findings, key: usize, verdict: Verdict) -> Place {
+        findings.push(&self.keys[key].key, self.database, verdict)
+    }
+}
+
+/// The text that a key holds; empty if it holds something else.
+fn text_of(stored: Option<&Stored>) -> Option<&[u8]> {
+    match &stored?.value {
+        Value::Text(text) => Some(text),
+        _ => Some(&[]),
+    }
+}
+
+/// Whether these are sides of read/write locks, whose holders are not judged.
+fn is_shared(variants: VariantSet) -> bool {
+    variants.iter().all(Variant::is_read_write)
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use sha1_smol::Sha1;
 
-use super::deletion;
-use super::kinds::Kind;
-use super::said::keys_of_script;
+use super::compare_and_delete;
+use super::exchange::keys_of_script;
+use super::variants::Variant;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
 use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -17,20 +17,20 @@ use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, Turn
 pub(super) struct Script {
     /// Its text.
     pub(super) text: Vec<u8>,
-    /// Whether a try begins with it.
+    /// Whether an attempt begins with it.
     pub(super) claims: bool,
-    /// Whether whoever it gives the lock has it alone, so that the key of one who gets it is another one afterwards.
+    /// Whether it excludes every other holder, so that an acquisition changes the lock's key.
     pub(super) excludes: bool,
-    /// How many keys it names before that of the lock. Each of them is a lock of somebody else's, too.
+    /// Number of keys that it names before that of the lock. Each of them is also the key of another lock.
     pub(super) before: usize,
-    /// Which of those behind it the protocol also goes to by commands that do not name the lock.
+    /// Indexes of the keys behind it that the protocol also uses in commands that do not name the lock's key.
     pub(super) parts: Vec<usize>,
-    /// What it answers where it deletes nothing, if all it does is compare and delete.
+    /// Its reply when it deletes nothing, if all it does is compare and delete.
     pub(super) refusal: Option<Reply>,
 }
 
 impl Script {
-    /// What an EVAL runs for the lock of this name, whose protocol goes to these keys by themselves.
+    /// The script of an EVAL for the lock with this key, whose protocol uses these keys by themselves.
     fn of(command: &Command, name: &str, alone: &[Vec<u8>], claims: bool) -> Option<Self> {
         let text = command.args().first().filter(|_| command.is("EVAL"))?;
         let keys = keys_of(command);
@@ -42,7 +42,7 @@ impl Script {
             excludes: claims,
             before,
             parts,
-            refusal: deletion::refusal(&sha1(text)),
+            refusal: compare_and_delete::refusal(&sha1(text)),
         })
     }
 }
@@ -56,18 +56,18 @@ fn keys_of(command: &Command) -> &[Vec<u8>] {
     }
 }
 
-/// The scripts of all kinds, by their SHA-1 in small hex digits.
+/// The scripts of all variants, by their SHA-1 in small hex digits.
 pub(super) fn scripts() -> &'static HashMap<Vec<u8>, Script> {
-    static ALL: LazyLock<HashMap<Vec<u8>, Script>> = LazyLock::new(|| scripts_of(Kind::all()));
+    static ALL: LazyLock<HashMap<Vec<u8>, Script>> = LazyLock::new(|| scripts_of(Variant::all()));
     &ALL
 }
 
-fn scripts_of(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
+fn scripts_of(variants: &[Variant]) -> HashMap<Vec<u8>, Script> {
     const NAME: &str = "lock";
     let mut scripts = HashMap::new();
-    for kind in kinds {
+    for variant in variants {
         let Ok(lease) = Lease::new(Duration::from_secs(10)) else { continue };
-        let locker = kind.locker(NAME.into(), lease, None);
+        let locker = variant.locker(NAME.into(), lease, None);
         let hold = Hold { value: STRANGER.token.hex().into_bytes(), since: NOON, lease, fence: None };
         let claimed = commands(&|redis: &mut Transcript| locker.acquire(&STRANGER, redis).map(|_: Acquired| ()));
         let others = [
@@ -83,7 +83,7 @@ fn scripts_of(kinds: &[Kind]) -> HashMap<Vec<u8>, Script> {
             scripts.entry(sha1(&script.text)).or_insert(script);
         }
         for script in claimed.iter().filter_map(|command| Script::of(command, NAME, &alone, true)) {
-            let excludes = !kind.is_read_write();
+            let excludes = !variant.is_read_write();
             scripts.insert(sha1(&script.text), Script { excludes, ..script });
         }
     }
@@ -99,7 +99,7 @@ const STRANGER: Owner = Owner::new(Token::new([0xde; 16]), 4_099_996, 1);
 const NOON: Reading =
     Reading { wall: UnixTime::from_nanos(43_200_000_000_000), mono: MonoTime::since_origin(Duration::ZERO) };
 
-/// What an operation sends to a server that knows no script and refuses everything.
+/// The commands of an operation on a server that knows no script and refuses everything.
 fn commands(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Command> {
     let (mut sent, mut questions) = (Vec::new(), 0..32);
     let answer = |command: &Command| {
@@ -107,7 +107,6 @@ fn commands(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Command> {
         sent.push(command.clone());
         Some(refusal(command))
     };
-    // Whatever comes of it.
     let _outcome = (&operation).run_at(NOON, answer);
     sent
 }
@@ -120,7 +119,7 @@ fn refusal(command: &Command) -> Reply {
 }
 
 #[test]
-fn the_scripts_of_the_catalogue() {
+fn every_script_of_the_catalogue_is_known() {
     let scripts = scripts();
     let claims = scripts.values().filter(|script| script.claims).count();
     assert!(claims >= 5 && scripts.len() > claims + 4, "{claims} of {}", scripts.len());

@@ -74,7 +74,7 @@ pub(super) fn beside(value: &[u8], at: UnixTime) -> Option<[Ordering; 2]> {
     Some([over(value, at)?, moment(value)?.as_secs().cmp(&at.as_secs())])
 }
 
-/// Which of two values is the larger number, if both are numbers of one kind, and which is the larger in whole seconds; else
+/// Which of two values is the larger number, if both are numbers of one variant, and which is the larger in whole seconds; else
 /// whether they are the same.
 pub(super) fn order(one: &[u8], other: &[u8]) -> Option<[Ordering; 2]> {
     match (moment(one), moment(other)) {

@@ -1,20 +1,20 @@
-//! What is left of a lock when it is forgotten, and of a trace when it is over.
+//! The result of an audit, and what is kept of the locks that are forgotten.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::clients::{ClientSummaries, ClientSummary, names};
+use super::conversation::Conversation;
 use super::episode::Episode;
+use super::explanation::Explanation;
 use super::finding::Finding;
-use super::grammar::Grammar;
+use super::keys::KeyState;
 use super::lock::Lock;
-use super::speakers::{Speaker, Speakers, names};
-use super::spoken::Spoken;
-use super::spot::Spot;
-use super::talk::Talk;
-use super::tally::Tally;
+use super::statistics::LockStatistics;
+use super::variants::Variant;
 use crate::wire::{Key, UnixTime};
 
-/// So many keys are told apart; the least busy beyond that are put together.
+/// Maximum number of keys that are kept apart; beyond that, the least busy are put together.
 const MOST: usize = 1 << 14;
 
 /// What a trace has shown.
@@ -30,24 +30,24 @@ pub struct Audit {
     pub length: Duration,
     /// Every lock that somebody acquired, the busiest first.
     pub locks: Vec<LockSummary>,
-    /// How many locks there are that are not told one by one, and what happened there.
-    pub others: (u64, Tally),
+    /// Number of locks that are not in `locks`, and what happened there.
+    pub others: (u64, LockStatistics),
     /// The races that happened, in the order of their lines: of one race on one key the first few and the last.
     pub findings: Vec<Finding>,
     /// Where the clock of the trace goes back, if it does.
     pub stepped_back: Option<SteppedBack>,
-    /// Every acquisition, in the order in which they were asked for, if they were to be kept.
+    /// Every acquisition, in the order of the first requests, if they are kept.
     pub episodes: Vec<Episode>,
 }
 
-/// The clock of a trace goes back: somebody has set that of the server. Lengths of time across it are wrong by as much.
+/// The clock of a trace goes back: somebody has set that of the server. Durations of time across it are wrong by as much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteppedBack {
     /// The number of the first line that is earlier than the one before it.
     pub line: u64,
     /// By how much it is earlier.
     pub by: Duration,
-    /// How often that happens.
+    /// Number of times that it goes back.
     pub times: u64,
 }
 
@@ -58,101 +58,95 @@ pub struct LockSummary {
     pub key: Key,
     /// Its database.
     pub database: u32,
-    /// The protocols that those who acquired it may have spoken.
+    /// The protocols that the clients may speak that acquired it.
     pub dialects: Vec<String>,
-    /// Whether all who acquired it may have spoken a read/write lock, whose holders are not judged.
+    /// Whether all of them may speak a read/write lock, whose holders are not judged.
     pub is_read_write: bool,
-    /// How many clients talked with it at one time, at most.
+    /// Maximum number of clients that used it at a time.
     pub clients: usize,
-    /// Who has acquired it most often, the busiest first.
-    pub speakers: Vec<Speaker>,
+    /// The clients that acquired it most often, the busiest first.
+    pub busiest: Vec<ClientSummary>,
     /// What happened there.
-    pub tally: Tally,
+    pub statistics: LockStatistics,
 }
 
-/// Locks that are forgotten, and what is left of them.
+/// Locks that are forgotten, and what is kept of them.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
-    known: BTreeMap<(u32, Key), Left>,
-    others: (u64, Tally),
+    known: BTreeMap<(u32, Key), Kept>,
+    others: (u64, LockStatistics),
 }
 
 #[derive(Debug, Default)]
-struct Left {
-    spoken: Spoken,
+struct Kept {
+    spoken: Explanation,
     clients: usize,
-    speakers: Speakers,
-    tally: Tally,
+    busiest: ClientSummaries,
+    statistics: LockStatistics,
 }
 
 impl Summaries {
-    /// Whether a key was seen before, so that it is known what stood in it last.
+    /// Whether a key was seen before, so that its last value is known.
     pub(super) fn knows(&self, database: u32, key: &[u8]) -> bool {
         self.known.contains_key(&(database, Key::new(key)))
     }
 
-    /// A lock is forgotten.
+    /// Keeps what is known of a lock that is forgotten.
     pub(super) fn add(&mut self, lock: &Lock) {
-        for spot in lock.spots() {
-            if spot.tally.acquisitions > 0 || spot.tally.refusals > 0 {
-                let talks: Vec<&Talk> = lock.talks.iter().filter(|talk| talk.home == spot.number).collect();
-                self.add_spot(lock.database, spot, &talks);
+        for (index, state) in lock.keys.iter().enumerate() {
+            if state.statistics.acquisitions > 0 || state.statistics.refusals > 0 {
+                let conversations: Vec<&Conversation> =
+                    lock.conversations.iter().filter(|it| it.home == index).collect();
+                self.add_key(lock.database, state, &conversations);
             }
         }
     }
 
-    fn add_spot(&mut self, database: u32, spot: &Spot, talks: &[&Talk]) {
-        let name = (database, spot.key.clone());
+    fn add_key(&mut self, database: u32, state: &KeyState, conversations: &[&Conversation]) {
+        let name = (database, state.key.clone());
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
-        let left = self.known.entry(name).or_default();
-        left.spoken.merge(&spot.winners);
-        left.clients = left.clients.max(talks.len());
-        talks.iter().for_each(|talk| left.speakers.note(talk));
-        left.tally.merge(&spot.tally);
+        let kept = self.known.entry(name).or_default();
+        kept.spoken.merge(&state.winners);
+        kept.clients = kept.clients.max(conversations.len());
+        conversations.iter().for_each(|conversation| kept.busiest.note(conversation));
+        kept.statistics.merge(&state.statistics);
     }
 
     /// Puts the less busy half of all together.
     fn forget_the_quiet(&mut self) {
-        let mut counts: Vec<u64> = self.known.values().map(|left| left.tally.acquisitions).collect();
+        let mut counts: Vec<u64> = self.known.values().map(|kept| kept.statistics.acquisitions).collect();
         let middle = counts.len() / 2;
         let (_, median, _) = counts.select_nth_unstable(middle);
         let median = *median;
         let others = &mut self.others;
-        self.known.retain(|_, left| {
-            let stays = left.tally.acquisitions > median;
+        self.known.retain(|_, kept| {
+            let stays = kept.statistics.acquisitions > median;
             if !stays {
                 others.0 += 1;
-                others.1.merge(&left.tally);
+                others.1.merge(&kept.statistics);
             }
             stays
         });
     }
 
-    /// The trace is over.
-    pub(super) fn finish(
-        self,
-        grammar: &Grammar,
-        findings: Vec<Finding>,
-        lines: u64,
-        commands: u64,
-        length: Duration,
-    ) -> Audit {
-        let summary = |((database, key), left): ((u32, Key), Left)| {
-            let kinds = left.spoken.kinds();
+    /// The result at the end of the trace.
+    pub(super) fn finish(self, findings: Vec<Finding>, lines: u64, commands: u64, length: Duration) -> Audit {
+        let summary = |((database, key), kept): ((u32, Key), Kept)| {
+            let variants = kept.spoken.variants();
             LockSummary {
                 key,
                 database,
-                dialects: names(grammar, kinds),
-                is_read_write: !kinds.is_empty() && kinds.places().all(|kind| grammar.kinds()[kind].is_read_write()),
-                clients: left.clients,
-                speakers: left.speakers.told(grammar, kinds),
-                tally: left.tally,
+                dialects: names(variants),
+                is_read_write: !variants.is_empty() && variants.iter().all(Variant::is_read_write),
+                clients: kept.clients,
+                busiest: kept.busiest.finish(variants),
+                statistics: kept.statistics,
             }
         };
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
-        locks.sort_by_key(|lock| std::cmp::Reverse(lock.tally.acquisitions));
+        locks.sort_by_key(|lock| std::cmp::Reverse(lock.statistics.acquisitions));
         Audit {
             lines,
             commands,

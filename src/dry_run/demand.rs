@@ -68,7 +68,7 @@ impl Demand {
 
     fn of(lock: &LockSummary, episodes: &[&Episode], began_at: UnixTime, end: UnixTime) -> Self {
         let elapsed = |at: UnixTime| at.saturating_since(began_at);
-        let mut cut = Cut { unserved: lock.tally.unserved, ..Cut::default() };
+        let mut cut = Cut { unserved: lock.statistics.unserved, ..Cut::default() };
         let mut clients: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
         let (mut works, mut stays) = (Vec::new(), Vec::new());
         for episode in episodes {
@@ -92,10 +92,10 @@ impl Demand {
             clients.entry(&episode.client).or_default().push(episode);
         }
         let seen = Outcome {
-            acquisitions: lock.tally.acquisitions,
-            refusals: lock.tally.refusals,
-            gave_up: lock.tally.unserved,
-            overruns: lock.tally.overruns,
+            acquisitions: lock.statistics.acquisitions,
+            refusals: lock.statistics.refusals,
+            gave_up: lock.statistics.unserved,
+            overruns: lock.statistics.overruns,
             waits: episodes.iter().map(|episode| episode.since.saturating_since(episode.asked_at)).collect(),
             double_holds: 0,
         };

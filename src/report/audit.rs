@@ -1,7 +1,8 @@
-//! What a trace has shown: the races first.
+//! The audit of a trace: the races first.
 
-mod spoken;
-mod told;
+mod describe;
+mod dialects;
+mod json;
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,13 +10,13 @@ use std::time::Duration;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 
-use self::spoken::spoken;
-use self::told::{Found, Locked, Note, Others};
+use self::dialects::alternatives;
+use self::json::{FindingJson, LockJson, Note, Others};
 use super::exploration::grouped;
 use super::{Report, table};
 use crate::audit::Audit;
 
-/// What a trace has shown.
+/// The audit of a trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditReport {
     lines: u64,
@@ -23,9 +24,9 @@ pub struct AuditReport {
     keys: usize,
     seconds: f64,
     races: u64,
-    locks: Vec<Locked>,
+    locks: Vec<LockJson>,
     others: Others,
-    findings: Vec<Found>,
+    findings: Vec<FindingJson>,
     notes: Vec<Note>,
     #[serde(skip)]
     took: Duration,
@@ -35,7 +36,7 @@ pub struct AuditReport {
 
 /// What a double hold is called that no documented race explains.
 const UNEXPLAINED: &str = "unexplained double hold";
-/// So many locks are shown unless all are asked for.
+/// Maximum number of locks that are shown, unless all are asked for.
 const SHOWN: usize = 20;
 
 impl AuditReport {
@@ -47,9 +48,9 @@ impl AuditReport {
             keys: audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0),
             seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
             races: audit.findings.iter().map(|finding| 1 + finding.more).sum(),
-            locks: audit.locks.iter().map(Locked::of).collect(),
+            locks: audit.locks.iter().map(LockJson::of).collect(),
             others: Others::of(&audit.others),
-            findings: audit.findings.into_iter().map(Found::of).collect(),
+            findings: audit.findings.into_iter().map(FindingJson::of).collect(),
             notes: audit.stepped_back.iter().map(Note::of).collect(),
             took,
             all,
@@ -61,7 +62,7 @@ impl AuditReport {
         for found in &self.findings {
             let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
             let race = found.race.unwrap_or(UNEXPLAINED);
-            let Found { at, certainty, says, more, .. } = found;
+            let FindingJson { at, certainty, says, more, .. } = found;
             let key = place(&found.key, found.database);
             if *more > 0 {
                 let _ = writeln!(text, "… and {} more {race}", commas(*more));
@@ -91,14 +92,14 @@ impl AuditReport {
                 Cell::new(shown_ms(lock.held_p99_ms)),
                 Cell::new(shown_ms(lock.waited_p50_ms)),
                 Cell::new(shown_ms(lock.waited_p99_ms)),
-                Cell::new(spoken(&lock.dialects, self.all)),
+                Cell::new(alternatives(&lock.dialects, self.all)),
             ]);
         }
         let speakers = if self.all { self.speakers(width) } else { String::new() };
-        table::text(table) + &self.unshown(shown) + &speakers
+        table::text(table) + &self.not_shown(shown) + &speakers
     }
 
-    /// Who has acquired each lock, and in which protocol.
+    /// The clients that acquired each lock, and the protocols that they may speak.
     fn speakers(&self, width: Option<u16>) -> String {
         let mut table = table::table(&["LOCK", "CLIENT", "ACQUIRED", "SPOKEN"], width);
         table::flush_right(&mut table, 2..3);
@@ -108,15 +109,15 @@ impl AuditReport {
                     Cell::new(place(&lock.key, lock.database)).add_attribute(Attribute::Bold),
                     Cell::new(&speaker.client),
                     Cell::new(speaker.acquisitions),
-                    Cell::new(spoken(&speaker.dialects, false)),
+                    Cell::new(alternatives(&speaker.dialects, false)),
                 ]);
             }
         }
         format!("\n{}", table::text(table))
     }
 
-    /// The locks that the table does not name.
-    fn unshown(&self, shown: usize) -> String {
+    /// The locks that the table does not show.
+    fn not_shown(&self, shown: usize) -> String {
         let rest = self.locks.iter().skip(shown);
         let (keys, acquired) = rest.fold((0, 0), |(keys, acquired), lock| (keys + 1, acquired + lock.acquisitions));
         match (keys + self.others.keys, acquired + self.others.acquisitions) {
@@ -132,7 +133,7 @@ impl Note {
         let Self { line, times, .. } = self;
         let by = shown_ms(Some(self.by_ms));
         let times = if *times == 1 { String::new() } else { format!(", the first of {} times", commas(*times)) };
-        format!("the clock goes back by {by} at line {line}{times}: lengths of time across that are wrong by as much\n")
+        format!("the clock goes back by {by} at line {line}{times}: durations across it are wrong by as much\n")
     }
 }
 
@@ -156,7 +157,7 @@ impl Report for AuditReport {
     }
 }
 
-/// A key, and its database where that is not the usual one.
+/// A key, and its database unless that is 0.
 fn place(key: &str, database: u32) -> String {
     if database == 0 { key.to_owned() } else { format!("{key} (database {database})") }
 }

@@ -86,7 +86,7 @@ fn is_what_the_audit_sees(lines: &[Line], printed: &str, is_well: bool) {
             |key: String| audit.locks.iter().find(|lock| lock.key == Key::from(key.as_str())).expect("it is locked");
         let (old, new) = (at(job.to_owned()), at(format!("{{{job}}}:token")));
         // Reports after the last phase are from workers with the new lock.
-        let seen = (old.tally.acquisitions, new.tally.acquisitions);
+        let seen = (old.statistics.acquisitions, new.statistics.acquisitions);
         assert!(seen == (by(0) + by(1), acquired - by(0) - by(1)) || !is_well, "{seen:?}\n{printed}");
         let names = [dialect.to_owned(), format!("bridge:{dialect}")];
         assert!(names.iter().all(|name| old.dialects.contains(name)), "{:?}", old.dialects);

@@ -51,7 +51,7 @@ fn whoever_was_refused_first_is_not_taken_for_the_holder_for_a_whole_lease() {
     assert!(audit.findings.is_empty(), "{:#?}", audit.findings);
     let [lock] = audit.locks.as_slice() else { panic!("one lock: {:#?}", audit.locks) };
     // The first one was none: that is found out, and it was no more than likely.
-    assert_eq!((lock.tally.acquisitions, lock.tally.releases), (7, 6), "{lock:#?}");
+    assert_eq!((lock.statistics.acquisitions, lock.statistics.releases), (7, 6), "{lock:#?}");
 }
 
 const HELD: [&str; 13] = [
@@ -104,7 +104,7 @@ fn who_held_before_the_trace_began_is_no_race_and_hides_nobody() {
     for written in HELD {
         let key = format!("{{{written}}}");
         let lock = audit.locks.iter().find(|lock| lock.key.as_bytes() == key.as_bytes());
-        let tally = &lock.unwrap_or_else(|| panic!("{written}: nothing is known of it")).tally;
+        let tally = &lock.unwrap_or_else(|| panic!("{written}: nothing is known of it")).statistics;
         // Who was refused first may be taken for the holder, until the holder goes.
         assert!((3..=4).contains(&tally.acquisitions) && tally.releases >= 3, "{written}: {tally:#?}");
     }

@@ -110,8 +110,8 @@ pub(super) fn check_fleet(fleet: [&str; 3], prompt: bool, agrees: fn(&Audit, &Tr
 
 /// As often as somebody won, the audit says so, or that it cannot tell.
 pub(super) fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
-    let counted: u64 = audit.locks.iter().map(|lock| lock.tally.acquisitions).sum();
-    let undecided: u64 = audit.locks.iter().map(|lock| lock.tally.undecided).sum();
+    let counted: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
+    let undecided: u64 = audit.locks.iter().map(|lock| lock.statistics.undecided).sum();
     let true_count: u64 = truth.wins.iter().sum();
     if counted <= true_count + truth.open && counted + undecided >= true_count {
         Ok(())
@@ -122,9 +122,9 @@ pub(super) fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
 
 /// Nothing but overruns where nothing else went wrong.
 pub(super) fn no_false_alarm(audit: &Audit, truth: &Truth) -> Result<(), String> {
-    let beyond_doubt = audit.findings.iter().filter(|finding| finding.certainty > Certainty::Possible);
+    let beyond_doubt = audit.findings.iter().filter(|finding| finding.verdict.certainty > Certainty::Possible);
     let alarms: Vec<_> =
-        beyond_doubt.map(|finding| finding.race).filter(|race| *race != Some(RaceId::Overrun)).collect();
+        beyond_doubt.map(|finding| finding.verdict.race).filter(|race| *race != Some(RaceId::Overrun)).collect();
     match truth.broken.is_empty() && !truth.robbed && !alarms.is_empty() {
         true => Err(format!("nothing was broken, and yet {alarms:?}")),
         false => Ok(()),

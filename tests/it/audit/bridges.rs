@@ -80,8 +80,8 @@ fn an_old_client_in_the_lock_of_a_bridge_is_named_with_the_lines() {
         (1, "2", command(&["EXPIRE", "lock", "30"])),
     ]));
     let [found] = audit.findings.as_slice() else { panic!("one race: {:#?}", audit.findings) };
-    assert_eq!((found.race, found.lines.as_slice()), (Some(RaceId::ClockSkewSteal), &[2, 7, 8][..]));
-    assert_eq!(found.clients.iter().map(AsRef::as_ref).collect::<Vec<_>>(), ["10.0.0.1:1", "10.0.0.2:1"]);
+    assert_eq!((found.verdict.race, found.verdict.lines.as_slice()), (Some(RaceId::ClockSkewSteal), &[2, 7, 8][..]));
+    assert_eq!(found.verdict.clients.iter().map(AsRef::as_ref).collect::<Vec<_>>(), ["10.0.0.1:1", "10.0.0.2:1"]);
 }
 
 #[test]
@@ -93,9 +93,10 @@ fn a_bridge_beside_a_new_client_is_named_with_the_lines() {
         (2, "2", bid("b0b00000b0b00000b0b00000b0b00000", "01700000032")),
     ]));
     let [found] = audit.findings.as_slice() else { panic!("one race: {:#?}", audit.findings) };
-    assert_eq!((found.race, found.lines.as_slice()), (None, &[1, 3][..]));
-    assert_eq!(found.certainty, Certainty::Possible, "nobody knows what stood in the keys before");
-    let acquired: Vec<_> = audit.locks.iter().map(|lock| (lock.key.to_string(), lock.tally.acquisitions)).collect();
+    assert_eq!((found.verdict.race, found.verdict.lines.as_slice()), (None, &[1, 3][..]));
+    assert_eq!(found.verdict.certainty, Certainty::Possible, "nobody knows what stood in the keys before");
+    let acquired: Vec<_> =
+        audit.locks.iter().map(|lock| (lock.key.to_string(), lock.statistics.acquisitions)).collect();
     assert_eq!(acquired.len(), 2, "{acquired:?}");
     assert!(acquired.iter().all(|(_, times)| *times == 1), "{acquired:?}");
 }
@@ -110,5 +111,5 @@ fn an_old_lock_and_a_new_one_on_their_own_keys_are_two() {
         (2, "2", command(&["SET", "{lock}:token", ALICE, "NX", "PX", "30000"])),
     ]));
     assert_eq!(audit.findings, []);
-    assert_eq!(audit.locks.iter().map(|lock| lock.tally.acquisitions).sum::<u64>(), 2);
+    assert_eq!(audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum::<u64>(), 2);
 }

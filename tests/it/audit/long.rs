@@ -31,10 +31,10 @@ fn a_race_that_happens_all_the_time_is_told_a_few_times_and_counted() {
     (0..6_000).for_each(|round| race(&mut text, 100 * round, "lock"));
     let audit = audit(&text);
     let more: Vec<u64> = audit.findings.iter().map(|finding| finding.more).collect();
-    assert!(audit.findings.iter().all(|finding| finding.race == Some(RaceId::TokenReadAsStamp)));
+    assert!(audit.findings.iter().all(|finding| finding.verdict.race == Some(RaceId::TokenReadAsStamp)));
     assert_eq!(more, [vec![0; 8], vec![6_000 - TOLD]].concat());
     let last = audit.findings.last().unwrap();
-    assert_eq!(*last.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is told");
+    assert_eq!(*last.verdict.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is told");
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn of_more_keys_than_can_be_told_the_busiest_are() {
         }
     }
     let audit = audit(&text);
-    assert_eq!((audit.locks[0].key.as_bytes(), audit.locks[0].tally.acquisitions), (b"busy".as_slice(), 40_000));
-    let told: u64 = audit.locks.iter().map(|lock| lock.tally.acquisitions).sum();
+    assert_eq!((audit.locks[0].key.as_bytes(), audit.locks[0].statistics.acquisitions), (b"busy".as_slice(), 40_000));
+    let told: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
     let (others, tally) = &audit.others;
     assert_eq!((told + tally.acquisitions, audit.locks.len() as u64 + others), (80_000, 40_001));
     assert!(audit.locks.len() < 20_000, "{} are told", audit.locks.len());

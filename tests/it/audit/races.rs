@@ -81,7 +81,8 @@ fn each_race_is_found_in_its_trace_and_no_other() {
         let (scene, actions) = continued(&race.cast.scene(), &found.actions, *then);
         let text = rounds(&scene, *before) + &monitored(&scene.narrate(race.violates, &actions));
         let audit = audit(&text);
-        let told: Vec<_> = audit.findings.iter().map(|finding| finding.race.map_or("none", RaceId::name)).collect();
+        let told: Vec<_> =
+            audit.findings.iter().map(|finding| finding.verdict.race.map_or("none", RaceId::name)).collect();
         if told != *expected {
             wrong.push(format!("{id}: {told:?} for {expected:?}\n{:#?}\n{text}", audit.findings));
         }

@@ -125,10 +125,10 @@ fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
         true => names.iter().all(|name| name.starts_with("bridge:")),
         false => names.iter().any(|name| name == also.unwrap_or(protocol.name())),
     };
-    let tallied = lock.map(|lock| (lock.tally.acquisitions, lock.tally.releases));
+    let tallied = lock.map(|lock| (lock.statistics.acquisitions, lock.statistics.releases));
     let left = if SILENT.contains(&written.as_str()) { 0 } else { *left };
     let races: Vec<_> =
-        audit.findings.iter().filter(|found| keys.contains(&found.key)).map(|found| found.race).collect();
+        audit.findings.iter().filter(|found| keys.contains(&found.key)).map(|found| found.verdict.race).collect();
     let expected: Vec<_> = flaw.into_iter().flat_map(|race| (0..*acquired).map(move |_| race)).collect();
     let is_well = tallied == Some((*acquired, left)) && races == expected && is_named;
     (!is_well).then(|| format!("{}: {tallied:?} for {acquired} and {left}, {races:?}, {names:?}", keys[0]))

@@ -35,9 +35,10 @@ fn is_of(finding: &Finding, place: usize) -> bool {
 fn told(audit: &Audit, place: usize) -> String {
     let (database, key, _) = PLACES[place];
     let found = audit.findings.iter().filter(|finding| is_of(finding, place));
-    let found: Vec<_> = found.map(|it| (it.race, it.at, it.certainty, &it.clients)).collect();
+    let found: Vec<_> =
+        found.map(|it| (it.verdict.race, it.verdict.at, it.verdict.certainty, &it.verdict.clients)).collect();
     let lock = audit.locks.iter().find(|lock| lock.database == database && lock.key.as_bytes() == key.as_bytes());
-    let counted = lock.map(|lock| (&lock.tally, &lock.dialects));
+    let counted = lock.map(|lock| (&lock.statistics, &lock.dialects));
     format!("{counted:?}\n{found:?}")
 }
 

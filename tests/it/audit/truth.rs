@@ -36,8 +36,8 @@ fn failure(cases: u32, fleet: &Fleet, agrees: fn(&str, &Truth) -> Checked) -> Op
 
 /// As often as somebody won, the audit says so, or that it cannot tell.
 fn wins_agree(audit: &Audit, truth: &Truth) -> Checked {
-    let counted: u64 = audit.locks.iter().map(|lock| lock.tally.acquisitions).sum();
-    let undecided: u64 = audit.locks.iter().map(|lock| lock.tally.undecided).sum();
+    let counted: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
+    let undecided: u64 = audit.locks.iter().map(|lock| lock.statistics.undecided).sum();
     let true_count = truth.holds.len() as u64;
     if counted <= true_count + truth.open + truth.unheard && counted + undecided >= true_count {
         Ok(())
@@ -48,7 +48,7 @@ fn wins_agree(audit: &Audit, truth: &Truth) -> Checked {
 
 /// Who held from when to when: the same holds, each won while its client tried, given back while its client gave back.
 fn holds_agree(audit: &Audit, truth: &Truth) -> Checked {
-    if audit.locks.iter().any(|lock| lock.tally.undecided > 0) || truth.unheard > 0 {
+    if audit.locks.iter().any(|lock| lock.statistics.undecided > 0) || truth.unheard > 0 {
         return Ok(());
     }
     for held in &truth.holds {
@@ -75,20 +75,21 @@ fn is_of(episode: &Episode, held: &Held) -> bool {
 
 /// What must have happened where the audit says so.
 fn no_false_alarm(audit: &Audit, truth: &Truth) -> Checked {
-    let false_ones = audit.findings.iter().filter(|finding| finding.certainty > Certainty::Possible).filter(
-        |finding| !match finding.race {
-            // Whoever takes back a try of which it heard nothing may be too late with that, too.
-            Some(RaceId::Overrun) => truth.late || truth.unheard > 0,
-            Some(race @ (RaceId::AbsoluteExpire | RaceId::ReleaseMissesKey | RaceId::StampWrittenBack)) => {
-                truth.inherent.contains(&race)
+    let false_ones =
+        audit.findings.iter().filter(|finding| finding.verdict.certainty > Certainty::Possible).filter(|finding| {
+            !match finding.verdict.race {
+                // Whoever takes back a try of which it heard nothing may be too late with that, too.
+                Some(RaceId::Overrun) => truth.late || truth.unheard > 0,
+                Some(race @ (RaceId::AbsoluteExpire | RaceId::ReleaseMissesKey | RaceId::StampWrittenBack)) => {
+                    truth.inherent.contains(&race)
+                }
+                Some(race) if race.name().contains("phantom") || race.name().contains("loser") => {
+                    truth.overwrote || truth.hurried
+                }
+                _ => truth.double || truth.robbed || truth.overwrote || truth.hurried,
             }
-            Some(race) if race.name().contains("phantom") || race.name().contains("loser") => {
-                truth.overwrote || truth.hurried
-            }
-            _ => truth.double || truth.robbed || truth.overwrote || truth.hurried,
-        },
-    );
-    let false_ones: Vec<_> = false_ones.map(|finding| finding.race).collect();
+        });
+    let false_ones: Vec<_> = false_ones.map(|finding| finding.verdict.race).collect();
     if false_ones.is_empty() { Ok(()) } else { Err(format!("none of these happened: {false_ones:?}")) }
 }
 
@@ -132,7 +133,7 @@ fn beginnings_can_be_lost(text: &str, truth: &Truth) -> Checked {
     while let Some((_, tail)) = rest.split_once('\n') {
         rest = tail;
         let audit = audit(rest);
-        if let Some(finding) = audit.findings.iter().find(|finding| finding.certainty > Certainty::Possible) {
+        if let Some(finding) = audit.findings.iter().find(|finding| finding.verdict.certainty > Certainty::Possible) {
             return Err(format!("{finding:?} in\n{rest}"));
         }
         for episode in audit.episodes.iter().filter(|episode| episode.certainty == Certainty::Certain) {

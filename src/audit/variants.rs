@@ -1,4 +1,4 @@
-//! Everybody who may be speaking: each protocol of the catalogue, with each of its settings; and sets of them.
+//! The protocols that a client may speak: each of the catalogue, with each of its settings; and sets of them.
 
 use std::ops::BitAnd;
 use std::sync::{Arc, LazyLock};
@@ -9,43 +9,43 @@ use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
 use crate::wire::Key;
 
-/// One who may be speaking.
+/// A protocol with its settings.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(super) struct Variant {
     protocol: Protocol,
-    speaks: Speaks,
+    spoken: Spoken,
 }
 
-/// What it speaks.
+/// Which protocol it is.
 #[derive(Clone, Debug)]
-enum Speaks {
+enum Spoken {
     /// A protocol of the catalogue.
     Chosen(Choice),
-    /// A bridge that writes as this dialect does. Which other dialects it keeps out is not seen on the wire.
+    /// A bridge that writes as this dialect does. Which other dialects it excludes is not visible on the wire.
     Bridge { hand: Hand, is_fenced: bool },
 }
 
-/// At most so many kinds can be told apart.
+/// Maximum number of variants.
 const MOST: usize = 64 * WORDS;
 const WORDS: usize = 4;
 
-/// A set of kinds, by their places.
+/// A set of variants, by their indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Kinds([u64; WORDS]);
+pub(super) struct VariantSet([u64; WORDS]);
 
-impl Kind {
+impl Variant {
     /// All of them, the catalogue's order.
     pub(super) fn all() -> &'static [Self] {
-        static ALL: LazyLock<Vec<Kind>> = LazyLock::new(Kind::of_the_catalogue);
+        static ALL: LazyLock<Vec<Variant>> = LazyLock::new(Variant::of_the_catalogue);
         &ALL
     }
 
     fn of_the_catalogue() -> Vec<Self> {
-        let kinds = protocols::catalogue().flat_map(|protocol| match protocol.generation() {
+        let variants = protocols::catalogue().flat_map(|protocol| match protocol.generation() {
             Generation::Legacy | Generation::Modern => Self::of(protocol),
             Generation::Bridge => Self::bridges(protocol),
         });
-        kinds.take(MOST).collect()
+        variants.take(MOST).collect()
     }
 
     /// A protocol as it is, and with each word of each of its settings.
@@ -55,11 +55,11 @@ impl Kind {
         let set = settings.flat_map(|it| it.words.iter().skip(1).map(|word| format!("{},{}={word}", plain, it.name)));
         let written = [plain.clone()].into_iter().chain(set);
         let chosen = written.filter_map(|written| written.parse().ok());
-        chosen.map(|choice| Self { protocol, speaks: Speaks::Chosen(choice) }).collect()
+        chosen.map(|choice| Self { protocol, spoken: Spoken::Chosen(choice) }).collect()
     }
 
-    /// A bridge for each way in which dialects write, with a fence and without. The one of the catalogue speaks for all
-    /// who write as it does.
+    /// A bridge for each form in which dialects write, with a fence and without. The one of the catalogue stands for all
+    /// that write the same form.
     fn bridges(protocol: Protocol) -> Vec<Self> {
         let mut hands: Vec<&'static Dialect> = Vec::new();
         let named = legacy::find(protocol.name().trim_start_matches(BRIDGE));
@@ -69,15 +69,15 @@ impl Kind {
                 hands.push(dialect);
             }
         }
-        let bridge = |hand, is_fenced| Self { protocol, speaks: Speaks::Bridge { hand: Hand::of(hand), is_fenced } };
+        let bridge = |hand, is_fenced| Self { protocol, spoken: Spoken::Bridge { hand: Hand::of(hand), is_fenced } };
         hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
     }
 
     /// Its name, without settings.
     pub(super) fn name(&self) -> String {
-        match &self.speaks {
-            Speaks::Chosen(_) => self.protocol.name().to_owned(),
-            Speaks::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
+        match &self.spoken {
+            Spoken::Chosen(_) => self.protocol.name().to_owned(),
+            Spoken::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
         }
     }
 
@@ -93,21 +93,21 @@ impl Kind {
 
     /// The old dialect in whose form it writes, if it does.
     pub(super) fn hand(&self) -> Option<&'static Dialect> {
-        match self.speaks {
-            Speaks::Chosen(_) => self.dialect(),
-            Speaks::Bridge { hand, .. } => Some(hand.dialect()),
+        match self.spoken {
+            Spoken::Chosen(_) => self.dialect(),
+            Spoken::Bridge { hand, .. } => Some(hand.dialect()),
         }
     }
 
     /// The form in which it writes into the old key, if it does: a bridge's is not quite the dialect's.
     pub(super) fn form(&self) -> Option<Form> {
-        match self.speaks {
-            Speaks::Chosen(_) => self.dialect().map(|dialect| dialect.form),
-            Speaks::Bridge { hand, .. } => Some(hand.form()),
+        match self.spoken {
+            Spoken::Chosen(_) => self.dialect().map(|dialect| dialect.form),
+            Spoken::Bridge { hand, .. } => Some(hand.form()),
         }
     }
 
-    /// Whether it goes by the moment that its value names, at which the lock ends.
+    /// Whether the moment that its value names is the end of its lease.
     pub(super) fn is_timed(&self) -> bool {
         self.dialect().is_some_and(|dialect| match (dialect.keys, dialect.form.stamp.moment, dialect.clock) {
             (Keys::OwnerAndExpiry, _, _) => true,
@@ -116,7 +116,7 @@ impl Kind {
         })
     }
 
-    /// Whether its value names the moment at which the lock was taken.
+    /// Whether its value names the moment of the acquisition.
     pub(super) fn names_beginning(&self) -> bool {
         let begins = |form: &Form| form.is_stamped() && form.stamp.moment == Moment::Acquisition;
         self.dialect().is_some_and(|dialect| begins(&dialect.form))
@@ -127,11 +127,11 @@ impl Kind {
         self.protocol().settings().iter().any(|setting| setting.name == "side")
     }
 
-    /// Its lock on a key, where it has met this value: a bridge takes over from whomever it knows.
+    /// Its lock on a key, where it found this value: a bridge takes over only values that it knows.
     pub(super) fn locker(&self, key: Key, lease: Lease, met: Option<&[u8]>) -> Arc<dyn Locker> {
-        match &self.speaks {
-            Speaks::Chosen(choice) => choice.locker(key, lease),
-            Speaks::Bridge { hand, is_fenced } => {
+        match &self.spoken {
+            Spoken::Chosen(choice) => choice.locker(key, lease),
+            Spoken::Bridge { hand, is_fenced } => {
                 let writer = met.filter(|met| !hand.form().matches(met)).and_then(writer_of);
                 let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
                 Arc::new(if *is_fenced { bridge.fenced() } else { bridge })
@@ -143,7 +143,7 @@ impl Kind {
 /// What every bridge's name begins with.
 const BRIDGE: &str = "bridge:";
 
-/// Whether what a bridge writes in these forms cannot be told apart. In the place of a constant it writes its token.
+/// Whether the values of a bridge in these forms look the same. In place of a constant it writes its token.
 fn looks_the_same(one: &Form, other: &Form) -> bool {
     let written = |form: &Form| (form.parts, form.is_stamped().then_some((form.stamp.unit, form.stamp.digits)));
     let is_constant = |form: &Form| !form.tells_apart();
@@ -155,8 +155,8 @@ fn writer_of(value: &[u8]) -> Option<&'static Dialect> {
     protocols::catalogue().filter_map(Protocol::dialect).find(|dialect| dialect.form.matches(value))
 }
 
-impl Kinds {
-    /// So many, all.
+impl VariantSet {
+    /// The first variants, this many.
     pub(super) fn first(count: usize) -> Self {
         (0..count).fold(Self::default(), Self::with)
     }
@@ -184,8 +184,13 @@ impl Kinds {
         if both.is_empty() { others } else { both }
     }
 
-    /// The places of all.
-    pub(super) fn places(self) -> impl Iterator<Item = usize> {
+    /// All of them.
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static Variant> {
+        self.indexes().map(|index| &Variant::all()[index])
+    }
+
+    /// The indexes of all.
+    pub(super) fn indexes(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
             std::iter::from_fn(move || {
                 let place = (bits != 0).then(|| 64 * word + bits.trailing_zeros() as usize)?;
@@ -196,7 +201,7 @@ impl Kinds {
     }
 }
 
-impl BitAnd for Kinds {
+impl BitAnd for VariantSet {
     type Output = Self;
 
     fn bitand(mut self, other: Self) -> Self {
@@ -207,12 +212,12 @@ impl BitAnd for Kinds {
 
 #[test]
 fn every_protocol_has_a_place() {
-    let kinds = Kind::all();
-    assert!(kinds.len() < MOST, "{} kinds do not fit", kinds.len());
+    let variants = Variant::all();
+    assert!(variants.len() < MOST, "{} variants do not fit", variants.len());
     for protocol in protocols::catalogue() {
-        assert!(kinds.iter().any(|kind| kind.protocol() == protocol), "{}", protocol.name());
+        assert!(variants.iter().any(|variant| variant.protocol() == protocol), "{}", protocol.name());
     }
-    let all = Kinds::first(kinds.len());
-    assert_eq!(all.places().count(), kinds.len());
-    assert_eq!((all & Kinds::default().with(70)).places().collect::<Vec<_>>(), [70]);
+    let all = VariantSet::first(variants.len());
+    assert_eq!(all.indexes().count(), variants.len());
+    assert_eq!((all & VariantSet::default().with(70)).indexes().collect::<Vec<_>>(), [70]);
 }

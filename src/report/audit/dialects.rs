@@ -1,12 +1,12 @@
-//! Which protocols may have been spoken, in a line.
+//! The protocols that may be spoken, in one line.
 
 use crate::protocols::{Generation, Protocol, find};
 
-/// So many protocols are named in a line.
+/// Maximum number of protocols that are named for each generation.
 const NAMED: usize = 3;
 
-/// The protocols, those of each generation by themselves: what they have in common is that nobody can tell them apart.
-pub(super) fn spoken(dialects: &[String], all: bool) -> String {
+/// The protocols, those of each generation by themselves: alternatives that the trace cannot tell apart.
+pub(super) fn alternatives(dialects: &[String], all: bool) -> String {
     let mut groups: Vec<(Option<Generation>, Vec<&str>)> = Vec::new();
     for dialect in dialects {
         let generation = find(dialect).ok().map(Protocol::generation);
@@ -15,11 +15,11 @@ pub(super) fn spoken(dialects: &[String], all: bool) -> String {
             None => groups.push((generation, vec![dialect])),
         }
     }
-    let groups: Vec<String> = groups.into_iter().map(|(_, group)| alternatives(&group, all)).collect();
+    let groups: Vec<String> = groups.into_iter().map(|(_, group)| of_generation(&group, all)).collect();
     groups.join("; ")
 }
 
-fn alternatives(dialects: &[&str], all: bool) -> String {
+fn of_generation(dialects: &[&str], all: bool) -> String {
     let named = if all { dialects.len() } else { NAMED };
     let more = dialects.len().saturating_sub(named);
     let more = if more > 0 { format!(", or {more} more") } else { String::new() };

@@ -1,60 +1,54 @@
-//! One command of a conversation, with the reply that the simulated server has given it.
+//! One event of a conversation, with its reply.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::wire::{Command, Reply, UnixTime};
+use super::event::Event;
+use crate::wire::{Command, Reply};
 
-/// One command of a conversation between a client and a key. A clone shares it: a conversation is kept in several places.
+/// An event with its reply. Cloning shares it, because a conversation is kept in several places.
 #[derive(Clone, Debug)]
-pub(super) struct Said(Arc<Words>);
+pub(super) struct Exchange(Arc<Answered>);
 
-/// What was said, and what was answered.
+/// An event with its reply.
 #[derive(Debug)]
-pub(super) struct Words {
-    pub(super) command: Command,
+pub(super) struct Answered {
+    event: Event,
     pub(super) reply: Reply,
-    pub(super) at: UnixTime,
-    /// The number of its line.
-    pub(super) line: u64,
-    /// The line of the script that called it, where it was one of a text that nobody here knows.
-    pub(super) within: Option<u64>,
-    /// Whether its sender is one who asks the server for the time: that names no key, and is heard by no lock.
-    pub(super) asks_time: bool,
-    /// Which argument is the value that it puts into the key: found once, because it is asked for with every word of
-    /// every command that follows.
+    /// Which argument is the value that it writes: found once, because every later command asks for it.
     value_at: Option<usize>,
 }
 
-impl Deref for Said {
-    type Target = Words;
+impl Deref for Exchange {
+    type Target = Answered;
 
-    fn deref(&self) -> &Words {
+    fn deref(&self) -> &Answered {
         &self.0
     }
 }
 
-impl Said {
-    /// A command and its reply.
-    pub(super) fn new(
-        command: Command,
-        reply: Reply,
-        at: UnixTime,
-        line: u64,
-        within: Option<u64>,
-        asks_time: bool,
-    ) -> Self {
-        let value_at = place_of_value(&command);
-        Self(Arc::new(Words { command, reply, at, line, within, asks_time, value_at }))
+impl Deref for Answered {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.event
+    }
+}
+
+impl Exchange {
+    /// This event, answered with this reply.
+    pub(super) fn new(event: Event, reply: Reply) -> Self {
+        let value_at = place_of_value(&event.command);
+        Self(Arc::new(Answered { event, reply, value_at }))
     }
 
-    /// The value that it puts into the key, if it does that.
+    /// The value that it writes into the key, if it does.
     pub(super) fn writes(&self) -> Option<&[u8]> {
         self.command.args().get(self.value_at?).map(Vec::as_slice)
     }
 
-    /// The value that it has read, or was told of by a script that has.
+    /// The value that it read, itself or by a script.
     pub(super) fn reads(&self) -> Option<&[u8]> {
         match &self.reply {
             Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
@@ -71,17 +65,17 @@ impl Said {
         self.is("EVAL") || self.is("EVALSHA")
     }
 
-    /// The lengths of time that a script may have been told: each number that is no moment, in milliseconds and in seconds.
-    pub(super) fn told_lengths(&self) -> impl Iterator<Item = Duration> {
+    /// The lengths of time among a script's arguments: each number that is not a timestamp, as milliseconds and as seconds.
+    pub(super) fn script_lengths(&self) -> impl Iterator<Item = Duration> {
         const MOST_DIGITS: usize = 9;
         let keys = if self.is_script() { keys_of_script(self.command.args()) } else { None };
-        let told = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
-        let short = told.iter().filter(|word| word.len() <= MOST_DIGITS);
+        let arguments = keys.and_then(|keys| self.command.args().get(keys.checked_add(2)?..)).unwrap_or_default();
+        let short = arguments.iter().filter(|word| word.len() <= MOST_DIGITS);
         let numbers = short.filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok());
         numbers.flat_map(|number| [Duration::from_millis(number), Duration::from_secs(number)])
     }
 
-    /// Whether it is a first command of a try, whatever may have been said before it.
+    /// Whether an attempt can begin with it, whatever came before.
     pub(super) fn claims(&self) -> bool {
         ["SETNX", "MSETNX", "SET", "EVAL", "EVALSHA"].iter().any(|name| self.is(name))
     }
@@ -91,7 +85,7 @@ impl Said {
         self.command.is(name)
     }
 
-    /// For how many milliseconds it lets the key live, if it says so.
+    /// The time to live that it sets, in milliseconds.
     pub(super) fn ttl_ms(&self) -> Option<i64> {
         let args = self.command.args();
         let number = |place: usize| std::str::from_utf8(args.get(place)?).ok()?.parse::<i64>().ok();
@@ -135,7 +129,7 @@ fn place_of_value(command: &Command) -> Option<usize> {
     }
 }
 
-/// How many keys a script is told.
+/// The number of keys that a script is given.
 pub(super) fn keys_of_script(args: &[Vec<u8>]) -> Option<usize> {
     std::str::from_utf8(args.get(1)?).ok()?.parse().ok()
 }

@@ -1,13 +1,14 @@
-//! What is told of a trace, as the JSON has it.
+//! The audit of a trace as JSON.
 
 use serde::Serialize;
 
-use crate::audit::{Finding, Lengths, LockSummary, Speaker, SteppedBack, Tally};
+use super::describe::describe;
+use crate::audit::{ClientSummary, Durations, Finding, LockStatistics, LockSummary, SteppedBack, Verdict};
 use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
 use crate::wire::Printable;
 
-/// The locks that are too many to be told one by one.
+/// The locks that are not listed one by one.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Others {
     pub(super) keys: u64,
@@ -15,7 +16,7 @@ pub(super) struct Others {
     pub(super) refusals: u64,
 }
 
-/// What makes what was found less sure.
+/// What makes the results less sure.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Note {
     pub(super) note: &'static str,
@@ -26,12 +27,12 @@ pub(super) struct Note {
 
 /// One lock.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Locked {
+pub(super) struct LockJson {
     pub(super) key: String,
     pub(super) database: u32,
     pub(super) dialects: Vec<String>,
     pub(super) clients: usize,
-    pub(super) speakers: Vec<Spoke>,
+    pub(super) speakers: Vec<ClientJson>,
     pub(super) acquisitions: u64,
     pub(super) refusals: u64,
     pub(super) releases: u64,
@@ -44,22 +45,22 @@ pub(super) struct Locked {
 
 /// A client that has acquired it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Spoke {
+pub(super) struct ClientJson {
     pub(super) client: String,
     pub(super) dialects: Vec<String>,
     pub(super) acquisitions: u64,
 }
 
-impl Spoke {
-    pub(super) fn of(speaker: &Speaker) -> Self {
-        let Speaker { client, dialects, acquisitions } = speaker.clone();
+impl ClientJson {
+    pub(super) fn of(client: &ClientSummary) -> Self {
+        let ClientSummary { client, dialects, acquisitions } = client.clone();
         Self { client, dialects, acquisitions }
     }
 }
 
 /// One race that happened.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct FindingJson {
     /// `null` if two clients hold at once and no documented race explains it.
     pub(super) race: Option<&'static str>,
     pub(super) key: String,
@@ -73,8 +74,8 @@ pub(super) struct Found {
 }
 
 impl Others {
-    pub(super) fn of((keys, tally): &(u64, Tally)) -> Self {
-        Self { keys: *keys, acquisitions: tally.acquisitions, refusals: tally.refusals }
+    pub(super) fn of((keys, statistics): &(u64, LockStatistics)) -> Self {
+        Self { keys: *keys, acquisitions: statistics.acquisitions, refusals: statistics.refusals }
     }
 }
 
@@ -84,19 +85,19 @@ impl Note {
     }
 }
 
-impl Locked {
+impl LockJson {
     pub(super) fn of(lock: &LockSummary) -> Self {
-        let (held, waited) = (&lock.tally.held, &lock.tally.waited);
+        let (held, waited) = (&lock.statistics.held, &lock.statistics.waited);
         Self {
             key: Printable(lock.key.as_bytes()).to_string(),
             database: lock.database,
             dialects: lock.dialects.clone(),
             clients: lock.clients,
-            speakers: lock.speakers.iter().map(Spoke::of).collect(),
-            acquisitions: lock.tally.acquisitions,
-            refusals: lock.tally.refusals,
-            releases: lock.tally.releases,
-            overruns: lock.tally.overruns,
+            speakers: lock.busiest.iter().map(ClientJson::of).collect(),
+            acquisitions: lock.statistics.acquisitions,
+            refusals: lock.statistics.refusals,
+            releases: lock.statistics.releases,
+            overruns: lock.statistics.overruns,
             held_p50_ms: millis(held, 0.5),
             held_p99_ms: millis(held, 0.99),
             waited_p50_ms: millis(waited, 0.5),
@@ -105,23 +106,25 @@ impl Locked {
     }
 }
 
-impl Found {
+impl FindingJson {
     pub(super) fn of(finding: Finding) -> Self {
+        let says = describe(&finding.verdict);
+        let Verdict { race, at, clients, lines, certainty, .. } = finding.verdict;
         Self {
-            race: finding.race.map(RaceId::name),
+            race: race.map(RaceId::name),
             key: finding.key.to_string(),
             database: finding.database,
-            at: iso8601(finding.at),
-            clients: finding.clients.iter().map(ToString::to_string).collect(),
-            lines: finding.lines,
-            certainty: finding.certainty.name(),
-            says: finding.says,
+            at: iso8601(at),
+            clients: clients.iter().map(ToString::to_string).collect(),
+            lines,
+            certainty: certainty.name(),
+            says,
             more: finding.more,
         }
     }
 }
 
-fn millis(lengths: &Lengths, share: f64) -> Option<f64> {
-    let length = lengths.quantile(share)?;
+fn millis(durations: &Durations, share: f64) -> Option<f64> {
+    let length = durations.quantile(share)?;
     Some((length.as_secs_f64() * 1e6).round() / 1e3)
 }

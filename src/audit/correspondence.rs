@@ -1,27 +1,27 @@
-//! When a command that a client has sent is the one that a protocol would send in its place.
+//! Whether a command of a client is the one that a protocol would send in its place.
 
 use sha1_smol::Sha1;
 
-use super::kinds::Kind;
-use super::said::Said;
+use super::exchange::Exchange;
+use super::variants::Variant;
 use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
 use crate::wire::{Command, Reply};
 
-/// Who is taken to be speaking: one whose words are nobody's.
-pub(super) const SPEAKER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7);
+/// The owner as whom protocols are run: no client has its token.
+pub(super) const OWNER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7);
 
-/// Which of a client's words stand for which of a protocol's: tokens, process ids, the last digits of stamps.
+/// Which words of a client correspond to which of a protocol: tokens, process ids, the last digits of stamps.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Alike {
+pub(super) struct Correspondence {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
     /// The client's name, as it is part of its values, and the protocol's.
     names: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Alike {
-    /// Whether the client's command is the protocol's; then its value is known for the protocol's from now on.
-    pub(super) fn take(&mut self, kind: &Kind, expected: &Command, actual: &Command) -> Option<()> {
+impl Correspondence {
+    /// Matches the client's command with the protocol's, and remembers which words correspond; `None` if they differ.
+    pub(super) fn match_command(&mut self, variant: &Variant, expected: &Command, actual: &Command) -> Option<()> {
         let (expected, actual) = (canonical(expected), canonical(actual));
         if expected.len() != actual.len() {
             return None;
@@ -32,7 +32,7 @@ impl Alike {
                 continue;
             }
             let is_number = is_lease(&name, place) && of_one_size(&expected, &actual);
-            if !is_number && !is_value_of(kind, &expected, &actual) {
+            if !is_number && !is_value_of(variant, &expected, &actual) {
                 return None;
             }
             if !is_number {
@@ -43,15 +43,14 @@ impl Alike {
         Some(())
     }
 
-    /// Whether a script whose text nobody knows, and that begins with this call, can stand for the protocol's: it looks at
-    /// the same key.
-    pub(super) fn in_script(&mut self, expected: &Command, first_call: &Said) -> Option<()> {
+    /// Whether an unknown script that begins with this call can stand for the protocol's: it reads the same key.
+    pub(super) fn match_script(&mut self, expected: &Command, first_call: &Exchange) -> Option<()> {
         let key = if expected.is("EVAL") || expected.is("EVALSHA") { 2 } else { 0 };
         let looks = first_call.is("GET") && first_call.command.args().first() == expected.args().get(key);
         looks.then_some(())
     }
 
-    /// The reply with the protocol's words in it.
+    /// The reply with the protocol's words in place of the client's.
     pub(super) fn reply(&self, reply: &Reply) -> Reply {
         match reply {
             Reply::Bulk(bytes) => Reply::Bulk(self.value(bytes)),
@@ -60,7 +59,7 @@ impl Alike {
         }
     }
 
-    /// A value as the protocol would have it: its own, or an earlier one of this client's.
+    /// A value in the protocol's words: its own, or an earlier one of this client.
     fn value(&self, bytes: &[u8]) -> Vec<u8> {
         if let Some((_, protocols)) = self.pairs.iter().find(|(own, _)| own == bytes) {
             return protocols.clone();
@@ -77,10 +76,10 @@ impl Alike {
     }
 }
 
-/// The client's name in its value, and the speaker's in the protocol's, if they have one that is part of a value.
+/// The client's name in its value and the owner's in the protocol's, if a name is part of the value.
 fn names(actual: &[u8], expected: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let token = SPEAKER.token;
-    let known = [token.uuid(), token.hex(), format!("{}-{}", SPEAKER.pid, SPEAKER.thread), SPEAKER.pid.to_string()];
+    let token = OWNER.token;
+    let known = [token.uuid(), token.hex(), format!("{}-{}", OWNER.pid, OWNER.thread), OWNER.pid.to_string()];
     let known = known.iter().map(String::as_bytes).filter(|name| name.len() < expected.len());
     known.into_iter().find_map(|name| {
         let begin = find(expected, name)?;
@@ -94,26 +93,26 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// Whether both are values that this kind writes.
-fn is_value_of(kind: &Kind, expected: &[u8], actual: &[u8]) -> bool {
-    let protocol = kind.protocol();
-    let form = kind.form().filter(|form| form.matches(expected));
-    match kind.hand() {
+/// Whether both are values that this protocol writes.
+fn is_value_of(variant: &Variant, expected: &[u8], actual: &[u8]) -> bool {
+    let protocol = variant.protocol();
+    let form = variant.form().filter(|form| form.matches(expected));
+    match variant.hand() {
         Some(dialect) if dialect.clock == Clock::Uptime => {
             dialect.form.matches(expected) && dialect.form.matches(actual)
         }
-        Some(_) if let Some(form) = form => is_in_hand(&form, expected, actual),
+        Some(_) if let Some(form) = form => is_in_form(&form, expected, actual),
         Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
-        Some(_) if kind.dialect().is_some() => false,
-        // A token is whatever its owner has drawn.
+        Some(_) if variant.dialect().is_some() => false,
+        // Any random text is a token.
         Some(_) => is_token(actual),
-        None if names_speaker(expected) => is_token(actual),
+        None if names_owner(expected) => is_token(actual),
         None => protocol.could_write(expected) && (protocol.could_write(actual) || is_token(actual)),
     }
 }
 
-/// Whether the other is written in this form, too.
-fn is_in_hand(form: &Form, expected: &[u8], actual: &[u8]) -> bool {
+/// Whether both are written in this form.
+fn is_in_form(form: &Form, expected: &[u8], actual: &[u8]) -> bool {
     match (form.read(expected), form.read(actual)) {
         (Some(ours), Some(theirs)) => is_of_one_age(&form.stamp, ours, theirs),
         (None, _) | (_, None) => !form.is_stamped() && form.matches(actual),
@@ -133,9 +132,9 @@ fn is_of_one_age(stamp: &Stamp, ours: Number, theirs: Number) -> bool {
     stamp.moment_of(ours).as_nanos().abs_diff(stamp.moment_of(theirs).as_nanos()) < DECADE_NS
 }
 
-/// Whether it is by this word that the speaker is known.
-fn names_speaker(word: &[u8]) -> bool {
-    let names = [SPEAKER.token.hex().into_bytes(), SPEAKER.token.uuid().into_bytes()];
+/// Whether this word contains the owner's token.
+fn names_owner(word: &[u8]) -> bool {
+    let names = [OWNER.token.hex().into_bytes(), OWNER.token.uuid().into_bytes()];
     names.iter().any(|name| word.windows(name.len()).any(|part| part == name))
 }
 
@@ -145,7 +144,7 @@ fn is_token(word: &[u8]) -> bool {
 
 const DECADE_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
-/// Whether the word at this place is a length of time.
+/// Whether the word at this place is a duration.
 fn is_lease(name: &[u8], place: usize) -> bool {
     match name {
         b"EXPIRE" | b"PEXPIRE" | b"EXPIREAT" | b"PEXPIREAT" | b"SETEX" | b"PSETEX" => place == 2,
@@ -155,7 +154,7 @@ fn is_lease(name: &[u8], place: usize) -> bool {
     }
 }
 
-/// Whether both are numbers, and neither is more than some thirty times the other: seconds are no milliseconds.
+/// Whether both are numbers, and neither is more than thirty times the other: seconds are not milliseconds.
 fn of_one_size(one: &[u8], other: &[u8]) -> bool {
     let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse::<i64>().ok();
     match (number(one), number(other)) {

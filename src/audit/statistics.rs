@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Lengths of time, to within a twentieth.
+/// Durations of time, to within a twentieth.
 #[derive(Clone, Debug, Default)]
-pub struct Lengths {
+pub struct Durations {
     /// How many fell into each bucket: buckets ascending.
     buckets: Vec<(u16, u64)>,
     count: u64,
 }
 
-impl Lengths {
+impl Durations {
     /// One more.
     pub(super) fn add(&mut self, length: Duration) {
         let bucket = bucket_of(length);
@@ -65,7 +65,7 @@ fn length_of(bucket: u16) -> Duration {
 
 /// What happened at one key.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct LockStatistics {
     /// How often somebody acquired it.
     pub acquisitions: u64,
     /// How often the trace leaves open whether somebody acquired it.
@@ -77,16 +77,16 @@ pub struct Tally {
     /// How often its holder gave it back, or tried to, when the lease was over.
     pub overruns: u64,
     /// How long it was held, up to the release.
-    pub held: Lengths,
+    pub held: Durations,
     /// How long those waited who got it.
-    pub waited: Lengths,
+    pub waited: Durations,
     /// How often somebody asked and was not seen to get it: it gave up, or the trace ended.
     pub unserved: u64,
     /// How many acquisitions are beyond doubt.
     pub certain: u64,
 }
 
-impl Tally {
+impl LockStatistics {
     /// This and that.
     pub(super) fn merge(&mut self, other: &Self) {
         self.acquisitions += other.acquisitions;
@@ -103,7 +103,7 @@ impl Tally {
 
 #[test]
 fn lengths_are_kept_to_within_a_twentieth() {
-    let mut lengths = Lengths::default();
+    let mut lengths = Durations::default();
     for millis in 1..=1000 {
         lengths.add(Duration::from_millis(millis));
     }
@@ -111,5 +111,5 @@ fn lengths_are_kept_to_within_a_twentieth() {
         let found = lengths.quantile(share).unwrap().as_secs_f64() * 1000.0;
         assert!((found / millis - 1.0).abs() < 0.05, "{share}: {found} for {millis}");
     }
-    assert_eq!(Lengths::default().quantile(0.5), None);
+    assert_eq!(Durations::default().quantile(0.5), None);
 }

@@ -1,0 +1,331 @@
+//! The conversation of one client with one key, and all conversations with a lock.
+
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::exchange::Exchange;
+use super::finding::Certainty;
+use super::grammar::{Candidates, Grammar, Position};
+use super::keys::Written;
+use super::variants::VariantSet;
+use crate::wire::{Key, Reply, UnixTime};
+
+/// Maximum number of clients that a lock follows at a time; connections come and go.
+const MOST: usize = 256;
+
+/// The conversation of one client with one key.
+#[derive(Clone, Debug)]
+pub(super) struct Conversation {
+    pub(super) client: Arc<str>,
+    /// The index of the key.
+    pub(super) home: usize,
+    /// The protocols that the client may speak, by all that it has sent.
+    pub(super) variants: VariantSet,
+    position: Position,
+    /// What was exchanged since the last moment at which every protocol could begin.
+    exchanges: Vec<Exchange>,
+    /// The exchange before the last one, whatever it was about.
+    pub(super) previous: Option<Exchange>,
+    latest: Option<Exchange>,
+    /// The value that it overwrote.
+    pub(super) overwrote: Option<Overwrote>,
+    /// When it first asked for what it does not have yet.
+    pub(super) asked_at: Option<UnixTime>,
+    pub(super) last_at: UnixTime,
+    /// Whether it holds the lock.
+    pub(super) holds: bool,
+    /// The protocols by which it may have acquired.
+    pub(super) acquired_by: VariantSet,
+    /// How often it has acquired.
+    pub(super) acquisitions: u64,
+    /// Whether it has acquired since the conversation began, and perhaps released.
+    pub(super) has_acquired: bool,
+    /// Whether it is known to have begun where it seems to begin: its beginning may lie before that of the trace.
+    is_whole: bool,
+}
+
+/// A value that a client overwrote.
+#[derive(Clone, Debug)]
+pub(super) struct Overwrote {
+    pub(super) line: u64,
+    pub(super) before: Option<Arc<Written>>,
+    pub(super) had_ttl: bool,
+}
+
+/// How an exchange continues a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Continuation {
+    /// It goes on with what was begun.
+    Continues,
+    /// It begins a new attempt or a new release.
+    Begins,
+    /// No protocol sends it.
+    Unrecognised,
+}
+
+/// All conversations with a lock.
+#[derive(Debug, Default)]
+pub(super) struct Conversations {
+    all: Vec<Conversation>,
+    /// Their indexes, by the address of the client's name, of which each client has one, and by the key.
+    indexes: HashMap<(usize, usize), usize, FxBuildHasher>,
+}
+
+impl Conversation {
+    pub(super) fn new(client: Arc<str>, home: usize, grammar: &Grammar, at: UnixTime, is_whole: bool) -> Self {
+        let position = grammar.start();
+        Self {
+            client,
+            home,
+            variants: position.candidates.all(),
+            position,
+            exchanges: Vec::new(),
+            previous: None,
+            latest: None,
+            overwrote: None,
+            asked_at: None,
+            last_at: at,
+            holds: false,
+            acquired_by: VariantSet::default(),
+            acquisitions: 0,
+            has_acquired: false,
+            is_whole,
+        }
+    }
+
+    /// How sure a verdict is that rests on where it began.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.is_whole { Certainty::Certain } else { Certainty::Likely }
+    }
+
+    /// Its replies so far were guessed: its protocol is open again, and nothing is sure before it begins anew.
+    pub(super) fn was_guessed(&mut self, grammar: &Grammar) {
+        self.variants = grammar.start().candidates.all();
+        self.is_whole = false;
+    }
+
+    /// How far it has come, by the protocols that it may speak.
+    pub(super) fn candidates(&self) -> Candidates {
+        self.position.candidates.among(self.variants)
+    }
+
+    /// Goes on with this exchange.
+    pub(super) fn observe(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
+        self.last_at = exchange.at;
+        self.previous = self.latest.replace(exchange.clone());
+        if self.is_between() && !self.exchanges.is_empty() {
+            self.begin(grammar, Vec::new());
+        }
+        let was_empty = self.exchanges.is_empty();
+        self.exchanges.push(exchange);
+        let next = grammar.follow(&self.position, key, &self.exchanges);
+        let goes_on = !next.candidates.among(self.variants).is_empty();
+        if goes_on && !self.could_be_new(grammar, key, &next) {
+            self.position = next;
+            self.narrow();
+            if self.all_began_anew() {
+                self.begin_at_latest_attempt(grammar, key);
+                return Continuation::Begins;
+            }
+            return if was_empty { Continuation::Begins } else { Continuation::Continues };
+        }
+        self.begin_with_last(grammar, key)
+    }
+
+    /// Whether by every protocol that it may speak it has begun another attempt since the conversation began.
+    fn all_began_anew(&self) -> bool {
+        let candidates = self.candidates();
+        !candidates.is_empty() && candidates.anew == candidates.all()
+    }
+
+    /// Begins anew with the fewest last exchanges that are an attempt in all protocols that it may speak.
+    fn begin_at_latest_attempt(&mut self, grammar: &mut Grammar, key: &Key) {
+        let exchanges = std::mem::take(&mut self.exchanges);
+        for from in (1..exchanges.len()).rev() {
+            let mut position = grammar.start();
+            for until in from + 1..=exchanges.len() {
+                position = grammar.follow(&position, key, &exchanges[from..until]);
+            }
+            let candidates = position.candidates.among(self.variants);
+            if candidates.all() == self.variants && candidates.anew.is_empty() {
+                self.begin(grammar, exchanges[from..].to_vec());
+                self.position = position;
+                return;
+            }
+        }
+        self.exchanges = exchanges;
+    }
+
+    /// Begins anew with the last exchange: in a protocol that it may speak, or else in any.
+    fn begin_with_last(&mut self, grammar: &mut Grammar, key: &Key) -> Continuation {
+        let last = self.exchanges.pop().into_iter().collect();
+        self.begin(grammar, last);
+        let next = grammar.follow(&self.position, key, &self.exchanges);
+        if next.candidates.is_empty() {
+            self.begin(grammar, Vec::new());
+            return Continuation::Unrecognised;
+        }
+        if next.candidates.among(self.variants).is_empty() {
+            self.variants = next.candidates.all();
+        }
+        self.position = next;
+        self.narrow();
+        Continuation::Begins
+    }
+
+    fn begin(&mut self, grammar: &Grammar, exchanges: Vec<Exchange>) {
+        if !self.is_whole {
+            self.variants = grammar.start().candidates.all();
+            self.is_whole = true;
+        }
+        self.position = grammar.start();
+        self.exchanges = exchanges;
+        self.overwrote = None;
+        self.holds = false;
+        self.has_acquired = false;
+    }
+
+    /// Whether no protocol that it may speak is in the middle of anything.
+    fn is_between(&self) -> bool {
+        let candidates = self.candidates();
+        candidates.acquiring.is_empty() && candidates.releasing.is_empty() && candidates.holding.is_empty()
+    }
+
+    /// Whether a new attempt may have begun, and all protocols that go on would send the same at its beginning.
+    fn could_be_new(&self, grammar: &mut Grammar, key: &Key, next: &Position) -> bool {
+        let Some(last) = self.exchanges.last().filter(|_| self.exchanges.len() > 1 && !self.holds) else {
+            return false;
+        };
+        let begins = ["SETNX", "SET", "EXISTS", "EVAL", "EVALSHA"].iter().any(|name| last.is(name));
+        if !begins || last.within.is_some() || self.candidates().refused.is_empty() {
+            return false;
+        }
+        let fresh = grammar.follow(&grammar.start(), key, std::slice::from_ref(last));
+        let (fresh, next) = (fresh.candidates.among(self.variants), next.candidates.among(self.variants));
+        next.all() & fresh.all() == next.all()
+            && next.acquiring & fresh.acquiring == next.acquiring
+            && next.holding & fresh.holding == next.holding
+    }
+
+    /// Whether it is in the middle of its release.
+    pub(super) fn is_releasing(&self) -> bool {
+        let candidates = self.candidates();
+        self.holds && !candidates.releasing.is_empty() && candidates.holding.is_empty()
+    }
+
+    /// Whether by some protocols that it may speak it has acquired, and it is not known whether it speaks one of them.
+    pub(super) fn is_undecided(&self) -> bool {
+        !self.holds && !self.candidates().holding.is_empty()
+    }
+
+    /// The protocols of a holder by which its last exchange was its release, and that exchange.
+    pub(super) fn could_have_released(&self) -> Option<(VariantSet, Exchange)> {
+        let released = self.candidates().released;
+        Some((released, self.exchanges.last()?.clone())).filter(|_| self.holds && !released.is_empty())
+    }
+
+    fn narrow(&mut self) {
+        let candidates = self.candidates().all();
+        if !candidates.is_empty() {
+            self.variants = candidates;
+        }
+    }
+
+    /// The last exchange of this conversation.
+    pub(super) fn last(&self) -> Option<&Exchange> {
+        self.exchanges.last()
+    }
+
+    /// Whether it contains this command.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.exchanges.iter().any(|exchange| exchange.is(name))
+    }
+
+    /// Its last GET.
+    pub(super) fn last_get(&self) -> Option<&Exchange> {
+        self.exchanges.iter().rev().find(|exchange| exchange.is("GET"))
+    }
+
+    /// Its last exchange that wrote a value.
+    pub(super) fn last_write(&self) -> Option<&Exchange> {
+        let is_refused = |reply: &Reply| matches!(reply, Reply::Int(0) | Reply::Error(_));
+        self.exchanges.iter().rev().find(|exchange| exchange.writes().is_some() && !is_refused(&exchange.reply))
+    }
+}
+
+impl Conversations {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Conversation> {
+        self.all.iter()
+    }
+
+    /// All conversations with the key at this index.
+    pub(super) fn at_home(&mut self, home: usize) -> impl Iterator<Item = (usize, &mut Conversation)> {
+        self.all.iter_mut().enumerate().filter(move |(_, conversation)| conversation.home == home)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The index of a client's conversation with a key.
+    pub(super) fn find(&self, client: &Arc<str>, home: usize) -> Option<usize> {
+        self.indexes.get(&(client.as_ptr().addr(), home)).copied()
+    }
+
+    /// A client's conversation with a key.
+    pub(super) fn get(&self, client: &Arc<str>, home: usize) -> Option<&Conversation> {
+        self.find(client, home).map(|index| &self.all[index])
+    }
+
+    /// Adds a conversation and returns its index. If there are too many, the one is forgotten that has been silent for
+    /// longest and that nobody needs.
+    pub(super) fn add(&mut self, conversation: Conversation, is_needed: impl Fn(&Conversation) -> bool) -> usize {
+        if self.all.len() >= MOST {
+            let silent = self.all.iter().enumerate().filter(|(_, conversation)| !is_needed(conversation));
+            if let Some((index, _)) = silent.min_by_key(|(_, conversation)| conversation.last_at) {
+                let silent = self.all.swap_remove(index);
+                self.indexes.remove(&silent.name());
+                if let Some(moved) = self.all.get(index) {
+                    self.indexes.insert(moved.name(), index);
+                }
+            }
+        }
+        self.push(conversation)
+    }
+
+    /// Adds those with another lock, whose keys get indexes larger by this.
+    pub(super) fn absorb(&mut self, other: Self, indexes: usize) {
+        for conversation in other.all {
+            self.push(Conversation { home: conversation.home + indexes, ..conversation });
+        }
+    }
+
+    fn push(&mut self, conversation: Conversation) -> usize {
+        self.indexes.insert(conversation.name(), self.all.len());
+        self.all.push(conversation);
+        self.all.len() - 1
+    }
+}
+
+impl Conversation {
+    fn name(&self) -> (usize, usize) {
+        (self.client.as_ptr().addr(), self.home)
+    }
+}
+
+impl Index<usize> for Conversations {
+    type Output = Conversation;
+
+    fn index(&self, index: usize) -> &Conversation {
+        &self.all[index]
+    }
+}
+
+impl IndexMut<usize> for Conversations {
+    fn index_mut(&mut self, index: usize) -> &mut Conversation {
+        &mut self.all[index]
+    }
+}

@@ -1,0 +1,44 @@
+//! One command that concerns a lock: who sent it, when, and what is known of its reply.
+
+use std::sync::Arc;
+
+use super::scripts::Script;
+use crate::wire::{Command, Reply, UnixTime};
+
+/// One command that concerns a lock.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// The client that sent it. Several connections may be one client, and one connection several clients.
+    pub(super) client: Arc<str>,
+    pub(super) command: Command,
+    pub(super) at: UnixTime,
+    /// The number of its line.
+    pub(super) line: u64,
+    /// The line of the script that called it, if that script is unknown: its calls then count as commands of the client.
+    pub(super) within: Option<u64>,
+    /// Whether the client asks the server for the time. TIME names no key, so no lock observes it.
+    pub(super) asks_time: bool,
+    /// The script that it runs, if a known protocol has it.
+    pub(super) script: Option<&'static Script>,
+    /// Whether the listed calls of that script wrote the lock's key, where they show it.
+    pub(super) has_written: Option<bool>,
+    /// The reply, if it is known; otherwise the simulated server is asked.
+    pub(super) known_reply: Option<Reply>,
+}
+
+impl Event {
+    /// A command of this client, of which nothing else is known.
+    pub(super) fn new(client: Arc<str>, command: Command, at: UnixTime, line: u64) -> Self {
+        Self {
+            client,
+            command,
+            at,
+            line,
+            within: None,
+            asks_time: false,
+            script: None,
+            has_written: None,
+            known_reply: None,
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Runs a protocol over a conversation: whether the protocol would have sent these commands, and how far it has come.
+//!
+//! The protocol asks for the time and for replies; both are known from the trace. It writes another token or another
+//! fraction of a second than the client wrote: the two are paired, and each reply reaches the protocol with its own words
+//! in place of the client's. Only the clients' clocks are unknown. The protocol reads the server's clock, or another one
+//! where only that explains what the client did next.
+
+mod clock;
+mod operation;
+
+use std::time::Duration;
+
+use self::clock::Span;
+use self::operation::Operation;
+use super::correspondence::{Correspondence, OWNER};
+use super::exchange::Exchange;
+use super::variants::Variant;
+use crate::legacy::{Clock, Moment};
+use crate::lock::{Acquired, Extended, Hold, Lease, Locker};
+use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+
+/// How far a client has come, if it speaks a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage {
+    /// In the middle of an attempt.
+    Acquiring,
+    /// It holds the lock.
+    Holding,
+    /// Its attempt was refused.
+    Refused,
+    /// It is releasing the lock.
+    Releasing,
+    /// It has released the lock, or found that it cannot.
+    Released,
+}
+
+/// How far a client has come, and the exchange with which its attempt began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reached {
+    pub(super) stage: Stage,
+    pub(super) since: usize,
+}
+
+/// How far a client that speaks this protocol has come; `None` if the protocol would not have sent these commands.
+pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[Exchange]) -> Option<Reached> {
+    let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(Exchange::reads);
+    leases(variant, exchanges).into_iter().find_map(|lease| {
+        let locker = variant.locker(key.clone(), lease, met);
+        Recogniser { variant, locker: &*locker, exchanges }.attempts(0, Correspondence::default())
+    })
+}
+
+/// The leases that the client may have asked for: by a time to live that it set, by its stamp.
+fn leases(variant: &Variant, exchanges: &[Exchange]) -> Vec<Lease> {
+    let given =
+        exchanges.iter().find_map(Exchange::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+    let by_script = exchanges.iter().find(|exchange| exchange.is_script());
+    let by_script = by_script.into_iter().flat_map(Exchange::script_lengths);
+    let stamped = variant.dialect().and_then(|dialect| {
+        let stamp = &dialect.form.stamp;
+        if stamp.moment == Moment::Acquisition {
+            return None;
+        }
+        exchanges.iter().find_map(|exchange| {
+            let ends = stamp.moment_of(dialect.form.read(exchange.writes()?)?);
+            Some(ends.saturating_since(exchange.at.saturating_add(stamp.margin)))
+        })
+    });
+    // The client made its stamp a little before the line arrived, and most leases are whole seconds.
+    let whole = stamped.map(|length| Duration::from_secs(length.as_secs() + u64::from(length.subsec_nanos() > 0)));
+    let found = given.into_iter().chain(by_script).chain(stamped).chain(whole).chain(outlasted(variant, exchanges));
+    let found = found.filter_map(|length| Lease::new(length).ok());
+    let mut leases: Vec<Lease> = found.collect();
+    if leases.is_empty() {
+        leases.extend(Lease::new(Duration::from_secs(10)).ok());
+    }
+    leases
+}
+
+/// How old a lock was when it was taken over: where the stamp names the acquisition, nothing else tells the lease.
+fn outlasted(variant: &Variant, exchanges: &[Exchange]) -> Option<Duration> {
+    let dialect = variant.dialect().filter(|dialect| dialect.form.stamp.moment == Moment::Acquisition)?;
+    let takes = |pair: &&[Exchange]| pair[0].is("GET") && pair[1].writes().is_some() && !pair[1].is("SETNX");
+    let taken = exchanges.windows(2).find(takes)?;
+    let since = dialect.form.stamp.moment_of(dialect.form.read(taken[0].reads()?)?);
+    Some(Duration::from_secs(taken[1].at.saturating_since(since).as_secs()))
+}
+
+struct Recogniser<'a> {
+    variant: &'a Variant,
+    locker: &'a dyn Locker,
+    exchanges: &'a [Exchange],
+}
+
+/// How far an operation came along the exchanges.
+enum Progress<T> {
+    /// It ended before the exchange at this index.
+    Ended(T, usize, Correspondence),
+    /// It waits for the reply to this command, which was not sent yet.
+    Waits(Command),
+}
+
+/// A hold, and the exchange with which its attempt began.
+struct Held<'a> {
+    hold: &'a Hold,
+    since: usize,
+}
+
+impl Recogniser<'_> {
+    /// An attempt that begins with this exchange, and whatever follows it.
+    fn attempts(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let acquire = |redis: &mut Transcript| self.locker.acquire(&OWNER, redis);
+        let come = |stage| Some(Reached { stage, since: from });
+        self.go(&acquire, Operation::at(from, pairs), &mut |progress| match progress {
+            Progress::Waits(command) => come(self.stage_if_answered(&command)),
+            Progress::Ended(Acquired::Won(hold), next, pairs) => {
+                self.holds(&Held { hold: &hold, since: from }, next, pairs)
+            }
+            Progress::Ended(Acquired::Held(_), next, pairs) => {
+                // An attempt without a command leaves no trace.
+                if next == from {
+                    None
+                } else if next == self.exchanges.len() {
+                    come(Stage::Refused)
+                } else {
+                    self.attempts(next, pairs.clone()).or_else(|| self.withdraws(next, pairs))
+                }
+            }
+        })
+    }
+
+    /// A refused client that stops waiting, and whatever follows it.
+    fn withdraws(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let refused = || Some(Reached { stage: Stage::Refused, since: from });
+        let withdraw = |redis: &mut Transcript| self.locker.withdraw(&OWNER, redis);
+        self.go(&withdraw, Operation::at(from, pairs), &mut |progress| match progress {
+            Progress::Waits(_) => refused(),
+            Progress::Ended((), next, _) if next == from => None,
+            Progress::Ended((), next, _) if next == self.exchanges.len() => refused(),
+            Progress::Ended((), next, pairs) => self.attempts(next, pairs),
+        })
+    }
+
+    /// A holder's commands from this exchange on.
+    fn holds(&self, held: &Held<'_>, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let Held { hold, since } = *held;
+        let come = |stage| Some(Reached { stage, since });
+        if from == self.exchanges.len() {
+            return come(Stage::Holding);
+        }
+        let extended = self.go(
+            &|redis: &mut Transcript| self.locker.extend(hold, redis),
+            self.by_holder(hold, from, pairs.clone()),
+            &mut |progress| match progress {
+                Progress::Waits(_) => come(Stage::Holding),
+                Progress::Ended(_, next, _) if next == from => None,
+                Progress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
+                    self.holds(&Held { hold: &hold, since }, next, pairs)
+                }
+                Progress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => self.holds(held, next, pairs),
+            },
+        );
+        let released = || {
+            let release = |redis: &mut Transcript| self.locker.release(hold, redis);
+            self.go(&release, self.by_holder(hold, from, pairs), &mut |progress| match progress {
+                Progress::Waits(_) => come(Stage::Releasing),
+                Progress::Ended(_, next, _) if next == self.exchanges.len() => come(Stage::Released),
+                // Some protocols send nothing to release an expired lock.
+                Progress::Ended(_, next, pairs) => self.attempts(next, pairs),
+            })
+        };
+        // What begins like both is a release rather than an extension.
+        released().or(extended)
+    }
+
+    /// An operation of a holder that begins with this exchange.
+    fn by_holder(&self, hold: &Hold, from: usize, pairs: Correspondence) -> Operation {
+        let mut along = Operation::at(from, pairs);
+        along.own = self.moment(&hold.value);
+        along
+    }
+
+    /// When a lock with this value expires.
+    fn moment(&self, value: &[u8]) -> Option<UnixTime> {
+        let form = self.variant.form()?;
+        Some(form.stamp.moment_of(form.read(value)?))
+    }
+
+    /// An attempt that waits for the reply to a TTL command has acquired already, unless refused clients send it too; any
+    /// other is still open.
+    fn stage_if_answered(&self, command: &Command) -> Stage {
+        let gives_ttl = ["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"].iter().any(|name| command.is(name));
+        let is_refused = self.exchanges.last().is_some_and(|exchange| exchange.reply == Reply::Int(0));
+        if gives_ttl && !is_refused { Stage::Holding } else { Stage::Acquiring }
+    }
+
+    /// Runs an operation along the exchanges; where clocks leave a choice, the first way for which `then` finds an answer.
+    fn go<T>(
+        &self,
+        operation: &dyn Fn(&mut Transcript) -> Turn<T>,
+        mut along: Operation,
+        then: &mut dyn FnMut(Progress<T>) -> Option<Reached>,
+    ) -> Option<Reached> {
+        loop {
+            match operation(along.transcript.rewind()) {
+                Ok(outcome) => return then(Progress::Ended(outcome, along.next, along.pairs)),
+                // A trace is of one server: a round to several is in several traces.
+                Err(Pending::Fault(_) | Pending::Round(_)) => return None,
+                Err(Pending::Clock) => {
+                    let stamp = along.judged(self.exchanges).and_then(|read| self.moment(read)).or(along.own);
+                    let shown = along.ahead.shown(self.span(along.next), stamp, self.stamped(along.next));
+                    return shown.into_iter().find_map(|shown| {
+                        let read = along.with_clock(shown, self.reading(along.next, shown.wall));
+                        self.go(operation, read, then)
+                    });
+                }
+                // It names no key, so no lock observes it.
+                Err(Pending::Send(command))
+                    if command.is("TIME") && self.exchanges.iter().any(|exchange| exchange.asks_time) =>
+                {
+                    along.transcript.record_reply(server_time(self.span(along.next).until));
+                }
+                Err(Pending::Send(command)) => match self.exchanges.get(along.next) {
+                    None => return then(Progress::Waits(command)),
+                    Some(_) => along.answer_from(self.variant, &command, self.exchanges)?,
+                },
+            }
+        }
+    }
+
+    /// What the client's clock showed when it made the stamp of this exchange, for this lease.
+    fn stamped(&self, next: usize) -> Option<UnixTime> {
+        let stamp = &self.variant.dialect()?.form.stamp;
+        let length = self.locker.lease().length() + stamp.margin;
+        let length = i64::try_from(length.as_nanos()).ok().filter(|_| stamp.moment == Moment::Expiry)?;
+        let made = self.moment(self.exchanges.get(next)?.writes()?)?;
+        Some(UnixTime::from_nanos(made.as_nanos().saturating_sub(length)))
+    }
+
+    /// The time between the exchange before this one and this one.
+    fn span(&self, next: usize) -> Span {
+        let before = next.checked_sub(1).map(|last| self.exchanges[last].at);
+        let until = self.exchanges.get(next).map(|exchange| exchange.at).or(before).unwrap_or(UnixTime::from_nanos(0));
+        Span { from: before.unwrap_or(until), until }
+    }
+
+    /// The clocks at this exchange, if the client's wall clock shows this.
+    fn reading(&self, next: usize, wall: UnixTime) -> Reading {
+        let at = self.span(next).until;
+        let since = self.start_of_machine().map_or(at.as_nanos(), |start_ns| at.as_nanos().saturating_sub(start_ns));
+        let since = Duration::from_nanos(u64::try_from(since).unwrap_or(0));
+        Reading { wall, mono: MonoTime::since_origin(since) }
+    }
+
+    /// When the client's machine was started, for dialects that write its uptime: by the first value that it wrote.
+    fn start_of_machine(&self) -> Option<i64> {
+        self.variant.dialect().filter(|dialect| dialect.clock == Clock::Uptime)?;
+        let (wrote, value) = self.exchanges.iter().find_map(|exchange| Some((exchange.at, exchange.writes()?)))?;
+        let lease_ns = i64::try_from(self.locker.lease().length().as_nanos()).ok()?;
+        let uptime_ns = self.moment(value)?.as_nanos().saturating_sub(lease_ns);
+        Some(wrote.as_nanos().saturating_sub(uptime_ns))
+    }
+}
+
+/// What TIME answers at this moment.
+fn server_time(at: UnixTime) -> Reply {
+    let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+    Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
+}

@@ -1,0 +1,55 @@
+//! A script that runs: MONITOR lists EVAL first, and then the calls that it makes.
+
+use super::event::Event;
+use super::scripts::Script;
+use crate::monitor::Line;
+
+/// A script whose calls are being listed.
+#[derive(Debug)]
+pub(super) struct RunningScript {
+    /// The EVAL or EVALSHA.
+    pub(super) event: Event,
+    pub(super) database: u32,
+    /// The key of the lock, if it names keys.
+    pub(super) key: Option<Vec<u8>>,
+    /// Whether a call of it was listed.
+    pub(super) has_called: bool,
+    /// The keys that its listed calls wrote; `None` if one of them may have written the lock's key or not.
+    written: Option<Vec<Vec<u8>>>,
+    /// The keys that its listed calls deleted.
+    pub(super) deleted: Vec<Vec<u8>>,
+}
+
+impl RunningScript {
+    pub(super) fn new(event: Event, database: u32, key: Option<Vec<u8>>) -> Self {
+        Self { event, database, key, has_called: false, written: Some(Vec::new()), deleted: Vec::new() }
+    }
+
+    /// Notes one of its calls.
+    pub(super) fn note(&mut self, line: &Line<'_>) {
+        let (Some(name), Some(key)) = (line.word(0), line.word(1)) else { return };
+        let mut name = name.bytes().into_owned();
+        name.make_ascii_lowercase();
+        match name.as_slice() {
+            b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby" if !is_conditional(line) => {
+                self.written.iter_mut().for_each(|written| written.push(key.bytes().into_owned()));
+            }
+            b"del" | b"unlink" => self.deleted.push(key.bytes().into_owned()),
+            b"get" | b"exists" | b"hexists" | b"hget" | b"ttl" | b"pttl" | b"type" | b"expire" | b"pexpire"
+            | b"time" => {}
+            _ if self.key.as_deref() == Some(&*key.bytes()) => self.written = None,
+            _ => {}
+        }
+    }
+
+    /// Whether it wrote the key of its lock, if it is a script that excludes other holders and its calls show that.
+    pub(super) fn has_written(&self, script: &Script) -> Option<bool> {
+        let written = self.written.as_ref().filter(|_| script.excludes)?;
+        Some(written.iter().any(|key| Some(key) == self.key.as_ref()))
+    }
+}
+
+/// Whether a SET has NX.
+pub(super) fn is_conditional(line: &Line<'_>) -> bool {
+    line.words().skip(3).any(|word| word.quoted().eq_ignore_ascii_case(b"NX"))
+}
