@@ -10,6 +10,10 @@
 //! stands against old clients there and against new ones on the new key. Where owner and stamp are in two keys, both are
 //! one lock. Which keys belong together is read from the commands with which the protocols' own tries begin.
 //!
+//! A client is known by the token that it writes, and otherwise by its connection. Connections may be shared, and a pool may
+//! lend another one for each command: where the trace shows that, it is counted, and findings on that key are at most
+//! *possible*.
+//!
 //! Only keys on which a lock begins are followed, and each is forgotten when nobody has, wants or remembers it, so that
 //! memory is bound by the locks that are alive. Read/write locks are counted and not judged.
 //!
@@ -29,9 +33,11 @@
 //! assert_eq!(audit.locks[0].statistics.acquisitions, 1);
 //! ```
 
+mod clients_by;
 mod compare_and_delete;
 mod exchange;
 mod finding;
+mod script_args;
 mod scripts;
 mod stamp;
 mod statistics;
@@ -64,6 +70,7 @@ mod auditor;
 
 pub use auditor::Auditor;
 pub use clients::ClientSummary;
+pub use clients_by::ClientsBy;
 pub use episode::Episode;
 pub use finding::{Certainty, Evidence, Finding, Verdict};
 pub use statistics::{Durations, LockStatistics};

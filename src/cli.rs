@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod compare;
 mod completions;
+mod decompress;
 mod dry_run;
 mod exit;
 mod explore;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
+use super::clients_by::ClientsBy;
 use super::episode::Episode;
 use super::event::Event;
 use super::exchange::Exchange;
@@ -31,6 +32,7 @@ pub struct Auditor {
     grammar: Grammar,
     scripts: &'static StdHashMap<Vec<u8>, Script>,
     locks: Locks,
+    clients_by: ClientsBy,
     /// The name of each client that is remembered.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
     /// Those among them that ask the server for the time.
@@ -80,6 +82,7 @@ impl Auditor {
             grammar: Grammar::new(),
             scripts: scripts(),
             locks: Locks::default(),
+            clients_by: ClientsBy::default(),
             names: HashMap::default(),
             clocked: HashSet::default(),
             recent: Recent::new(),
@@ -101,6 +104,12 @@ impl Auditor {
     #[must_use]
     pub fn keeping_episodes(self) -> Self {
         Self { episodes: Some(Vec::new()), ..self }
+    }
+
+    /// The same, telling clients apart by this.
+    #[must_use]
+    pub fn with_clients_by(self, clients_by: ClientsBy) -> Self {
+        Self { clients_by, ..self }
     }
 
     /// Reads the line with this number.
@@ -147,9 +156,14 @@ impl Auditor {
 
     /// The event of this line.
     fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> Event {
-        let client = self.names.entry_ref(address).or_insert_with(|| String::from_utf8_lossy(address).into()).clone();
+        let mut name =
+            |bytes: &[u8]| self.names.entry_ref(bytes).or_insert_with(|| String::from_utf8_lossy(bytes).into()).clone();
+        let connection = name(address);
+        let client = self.clients_by.client(address);
+        let client = if client.len() == address.len() { connection.clone() } else { name(client) };
         let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
-        Event { asks_time, ..Event::new(client, command, at, number) }
+        let by_token = self.clients_by == ClientsBy::Token;
+        Event { connection, asks_time, by_token, ..Event::new(client, command, at, number) }
     }
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
@@ -263,9 +277,10 @@ impl Auditor {
         let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
         let concerns_key = matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims);
         if concerns_key && (begins || self.locks.contains(line.database, &key)) {
-            let Event { client, asks_time, line: within, .. } = &running.event;
-            let event = Event::new(client.clone(), line.command(), line.at, number);
-            let event = Event { within: Some(*within), asks_time: *asks_time, ..event };
+            let caller = &running.event;
+            let (connection, asks_time, by_token) = (caller.connection.clone(), caller.asks_time, caller.by_token);
+            let event = Event::new(caller.client.clone(), line.command(), line.at, number);
+            let event = Event { connection, within: Some(caller.line), asks_time, by_token, ..event };
             self.deliver(line.database, &key, event);
         }
     }

@@ -20,6 +20,8 @@ const MOST: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
     pub(super) client: Arc<str>,
+    /// The connection with which it began.
+    pub(super) connection: Arc<str>,
     /// The index of the key.
     pub(super) home: usize,
     /// The protocols that the client may speak, by all that it has sent.
@@ -45,6 +47,10 @@ pub(super) struct Conversation {
     pub(super) has_acquired: bool,
     /// Whether it is known to have begun where it seems to begin: its beginning may lie before that of the trace.
     is_whole: bool,
+    /// The conversation of a hold that was not released when another attempt began on the connection.
+    unreleased: Option<Box<Self>>,
+    /// Whether only a token tells its client from another one.
+    pub(super) is_by_token: bool,
 }
 
 /// A value that a client overwrote.
@@ -75,10 +81,11 @@ pub(super) struct Conversations {
 }
 
 impl Conversation {
-    pub(super) fn new(client: Arc<str>, home: usize, grammar: &Grammar, at: UnixTime, is_whole: bool) -> Self {
+    pub(super) fn new(client: Arc<str>, home: usize, grammar: &Grammar, first: &Exchange, is_whole: bool) -> Self {
         let position = grammar.start();
         Self {
             client,
+            connection: first.connection.clone(),
             home,
             variants: position.candidates.all(),
             position,
@@ -87,12 +94,14 @@ impl Conversation {
             latest: None,
             overwrote: None,
             asked_at: None,
-            last_at: at,
+            last_at: first.at,
             holds: false,
             acquired_by: VariantSet::default(),
             acquisitions: 0,
             has_acquired: false,
             is_whole,
+            unreleased: None,
+            is_by_token: false,
         }
     }
 
@@ -107,13 +116,28 @@ impl Conversation {
         self.is_whole = false;
     }
 
+    /// The conversation of the hold that was not released when another attempt began on the connection, as one of its own.
+    pub(super) fn take_unreleased(&mut self, client: Arc<str>) -> Option<Self> {
+        let unreleased = *self.unreleased.take()?;
+        Some(Self { client, acquisitions: 0, asked_at: None, is_by_token: true, ..unreleased })
+    }
+
     /// How far it has come, by the protocols that it may speak.
     pub(super) fn candidates(&self) -> Candidates {
         self.position.candidates.among(self.variants)
     }
 
-    /// Goes on with this exchange.
+    /// Goes on with this exchange. If it begins another attempt of a holder, the conversation before it is kept.
     pub(super) fn observe(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
+        let before = (self.holds && exchange.claims()).then(|| Self { unreleased: None, ..self.clone() });
+        let continuation = self.go_on(grammar, key, exchange);
+        if let Some(before) = before.filter(|_| continuation == Continuation::Begins) {
+            self.unreleased = Some(Box::new(before));
+        }
+        continuation
+    }
+
+    fn go_on(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
         self.last_at = exchange.at;
         self.previous = self.latest.replace(exchange.clone());
         if self.is_between() && !self.exchanges.is_empty() {

@@ -8,8 +8,12 @@ use crate::wire::{Command, Reply, UnixTime};
 /// One command that concerns a lock.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
-    /// The client that sent it. Several connections may be one client, and one connection several clients.
+    /// The client that sent it, as far as the connection tells.
     pub(super) client: Arc<str>,
+    /// The connection. Several may belong to one client, and one to several clients.
+    pub(super) connection: Arc<str>,
+    /// Whether a token says more about the client than the connection.
+    pub(super) by_token: bool,
     pub(super) command: Command,
     pub(super) at: UnixTime,
     /// The number of its line.
@@ -27,9 +31,16 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// A command of this client, of which nothing else is known.
+    /// Whether it runs a script that only compares and deletes, as most releases of a token do.
+    pub(super) fn compares_and_deletes(&self) -> bool {
+        self.script.is_some_and(|script| script.refusal.is_some())
+    }
+
+    /// A command of the client of this connection, of which nothing else is known.
     pub(super) fn new(client: Arc<str>, command: Command, at: UnixTime, line: u64) -> Self {
         Self {
+            connection: client.clone(),
+            by_token: true,
             client,
             command,
             at,

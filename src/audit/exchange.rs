@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::event::Event;
+use super::script_args::keys_of_script;
 use crate::wire::{Command, Reply};
 
 /// An event with its reply. Cloning shares it, because a conversation is kept in several places.
@@ -127,9 +128,4 @@ fn place_of_value(command: &Command) -> Option<usize> {
     } else {
         None
     }
-}
-
-/// The number of keys that a script is given.
-pub(super) fn keys_of_script(args: &[Vec<u8>]) -> Option<usize> {
-    std::str::from_utf8(args.get(1)?).ok()?.parse().ok()
 }

@@ -8,7 +8,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::exchange::{Exchange, keys_of_script};
+use super::exchange::Exchange;
+use super::script_args::keys_of_script;
 use super::stamp;
 use crate::wire::{Key, Reply, UnixTime};
 

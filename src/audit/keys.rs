@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::compare_and_delete;
 use super::event::Event;
-use super::exchange::keys_of_script;
 use super::explanation::Explanation;
 use super::finding::Certainty;
+use super::script_args::script_keys;
 use super::statistics::LockStatistics;
 use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
@@ -198,7 +198,7 @@ impl Keys {
         match (self.would_write(home, event), acquires) {
             (None, true) => {
                 let earlier = self.server.clone();
-                for key in keys_of(&event.command) {
+                for key in script_keys(&event.command) {
                     self.delete(&Key::new(key.as_slice()), event.at);
                 }
                 if self.would_write(home, event).is_some() {
@@ -230,7 +230,7 @@ impl Keys {
 
     /// Whether all keys that a script names are known.
     fn are_known(&self, run: &Command) -> bool {
-        keys_of(run).iter().all(|key| self.index_of(key).is_some_and(|index| self.all[index].is_known))
+        script_keys(run).iter().all(|key| self.index_of(key).is_some_and(|index| self.all[index].is_known))
     }
 
     /// What the key would hold after this, if that is not what it holds.
@@ -299,9 +299,4 @@ impl KeySet {
     pub(super) fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-}
-
-fn keys_of(run: &Command) -> &[Vec<u8>] {
-    let count = keys_of_script(run.args()).unwrap_or(0);
-    run.args().get(2..).and_then(|words| words.get(..count)).unwrap_or_default()
 }

@@ -163,17 +163,21 @@ impl Lock {
     /// The conversation that this belongs to: by a holder's token, or else by the client.
     fn conversation_of(&mut self, grammar: &Grammar, home: usize, exchange: &Exchange) -> usize {
         // An attempt may name the value of another client, which it wants to replace.
-        let claims = exchange.script.is_some_and(|script| script.claims);
+        let claims = !exchange.compares_and_deletes() && exchange.script.is_some_and(|script| script.claims);
         let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| exchange.is(name));
         let is_named = |word: &Vec<u8>| word.len() >= 8 && exchange.command.args().contains(word);
         let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| &hold.client);
         let client = by_token.unwrap_or(&exchange.client).clone();
         if let Some(index) = self.conversations.find(&client, home) {
+            let is_pooled = client != exchange.client && self.conversations[index].connection != exchange.connection;
+            let statistics = &mut self.keys[home].statistics;
+            statistics.pooled += u64::from(is_pooled);
+            statistics.multiplexed += u64::from(self.conversations[index].is_by_token);
             return index;
         }
         let is_whole = exchange.claims() || exchange.at.saturating_since(self.began_at) >= EARLY;
-        let conversation = Conversation::new(client, home, grammar, exchange.at, is_whole);
+        let conversation = Conversation::new(client, home, grammar, exchange, is_whole);
         let holds = &self.holds;
         let is_holder = |it: &Conversation| holds.iter().any(|hold| hold.client == it.client && hold.home == it.home);
         self.conversations.add(conversation, is_holder)
@@ -272,6 +276,8 @@ impl Lock {
             conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
         }
         if !is_recognised {
+            let is_lock_like = exchange.claims() && !exchange.compares_and_deletes() || exchange.is("GETSET");
+            statistics.unrecognised += u64::from(is_lock_like);
             return;
         }
         if conversation.holds {
@@ -330,7 +336,9 @@ impl Lock {
             is_expired: false,
             asked_at,
         };
-        if let Some(earlier) = self.hold_of(&hold.client, key) {
+        if let Some(earlier) = self.hold_of(&hold.client, key)
+            && !self.set_aside(by, earlier, &hold, exchange.by_token)
+        {
             let earlier = self.holds.remove(earlier);
             self.keep(&earlier, None);
         }
@@ -349,6 +357,26 @@ impl Lock {
         conversation.acquisitions += 1;
         conversation.has_acquired = true;
         conversation.asked_at = None;
+    }
+
+    /// Lets an unreleased hold go on under its token if the same connection has acquired by another token: several clients
+    /// may share the connection. Returns whether it does.
+    fn set_aside(&mut self, by: usize, earlier: usize, newcomer: &Hold, by_token: bool) -> bool {
+        let hold = &mut self.holds[earlier];
+        if !by_token
+            || hold.token == newcomer.token
+            || !stamp::is_token(&hold.token)
+            || !stamp::is_token(&newcomer.token)
+        {
+            return false;
+        }
+        let name: Arc<str> = format!("{}#{}", hold.client, String::from_utf8_lossy(&hold.token[..8])).into();
+        let Some(conversation) = self.conversations[by].take_unreleased(name.clone()) else { return false };
+        hold.client = name;
+        let holds = &self.holds;
+        let is_holder = |it: &Conversation| holds.iter().any(|hold| hold.client == it.client && hold.home == it.home);
+        self.conversations.add(conversation, is_holder);
+        true
     }
 
     /// When a lock with this value ends: by its stamp, in whichever of its keys that is, or else by the time to live of the
@@ -510,7 +538,10 @@ impl Lock {
                 self.delete_held(findings, seen, own, holder, is_takeover);
             }
             // A pool of connections: the holder releases over another one.
-            Some(holder) => self.end(holder, exchange.at),
+            Some(holder) => {
+                self.keys[key].statistics.pooled += 1;
+                self.end(holder, exchange.at);
+            }
             None => {}
         }
         if let Some(own) = self.hold_of(&client, key).filter(|_| !is_takeover) {
@@ -518,6 +549,8 @@ impl Lock {
             if holder.is_none() && self.conversations[by].holds {
                 self.check_overrun(findings, key, &self.holds[own], exchange);
             }
+            let is_multiplexed = is_own && !self.conversations[by].holds;
+            self.keys[key].statistics.multiplexed += u64::from(is_multiplexed);
             self.end(own, exchange.at);
             self.conversations[by].holds = false;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sha1_smol::Sha1;
 
 use super::compare_and_delete;
-use super::exchange::keys_of_script;
+use super::script_args::script_keys;
 use super::variants::Variant;
 use crate::lock::{Acquired, Hold, Lease, Owner, Token};
 use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
@@ -49,10 +49,9 @@ impl Script {
 
 /// The keys that a command names, as far as those of a lock matter.
 fn keys_of(command: &Command) -> &[Vec<u8>] {
-    let args = command.args();
     match command.is("EVAL") || command.is("EVALSHA") {
-        true => keys_of_script(args).and_then(|keys| args.get(2..keys + 2)).unwrap_or_default(),
-        false => args.get(..1).unwrap_or_default(),
+        true => script_keys(command),
+        false => command.args().get(..1).unwrap_or_default(),
     }
 }
 

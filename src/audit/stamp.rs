@@ -58,6 +58,11 @@ fn fraction(behind: &[u8]) -> Duration {
     Duration::from_nanos(u64::from(nanos))
 }
 
+/// Whether a value looks like a random token, which no other attempt writes.
+pub(super) fn is_token(value: &[u8]) -> bool {
+    value.len() >= 16 && moment(value).is_none()
+}
+
 /// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` is over.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
     let moment = moment(value)?;

@@ -1,17 +1,17 @@
-//! Counts and lengths of time, in memory that does not grow with their number.
+//! Counts and durations, in memory that does not grow with their number.
 
 use std::time::Duration;
 
 /// Durations of time, to within a twentieth.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
-    /// How many fell into each bucket: buckets ascending.
+    /// The number in each bucket, buckets ascending.
     buckets: Vec<(u16, u64)>,
     count: u64,
 }
 
 impl Durations {
-    /// One more.
+    /// Adds one.
     pub(super) fn add(&mut self, length: Duration) {
         let bucket = bucket_of(length);
         self.count += 1;
@@ -21,12 +21,12 @@ impl Durations {
         }
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The length that this share of all (0 to 1) does not exceed; `None` if there are none.
+    /// The duration that this share of all (0 to 1) does not exceed; `None` if there are none.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -36,7 +36,7 @@ impl Durations {
         })
     }
 
-    /// These and those.
+    /// Adds others.
     pub(super) fn merge(&mut self, other: &Self) {
         for (bucket, count) in &other.buckets {
             match self.buckets.binary_search_by_key(bucket, |(bucket, _)| *bucket) {
@@ -66,28 +66,34 @@ fn length_of(bucket: u16) -> Duration {
 /// What happened at one key.
 #[derive(Clone, Debug, Default)]
 pub struct LockStatistics {
-    /// How often somebody acquired it.
+    /// Number of acquisitions.
     pub acquisitions: u64,
-    /// How often the trace leaves open whether somebody acquired it.
+    /// Number of attempts of which the trace leaves open whether they acquired the lock.
     pub undecided: u64,
-    /// How often somebody was refused.
+    /// Number of refused attempts.
     pub refusals: u64,
-    /// How often it was given back.
+    /// Number of releases.
     pub releases: u64,
-    /// How often its holder gave it back, or tried to, when the lease was over.
+    /// Number of releases after the end of the lease.
     pub overruns: u64,
     /// How long it was held, up to the release.
     pub held: Durations,
-    /// How long those waited who got it.
+    /// How long clients waited that acquired it.
     pub waited: Durations,
-    /// How often somebody asked and was not seen to get it: it gave up, or the trace ended.
+    /// Number of waits without an acquisition: the client gave up, or the trace ended.
     pub unserved: u64,
-    /// How many acquisitions are beyond doubt.
+    /// Number of commands after which another attempt went on over the same connection: several clients share it.
+    pub multiplexed: u64,
+    /// Number of locks that were released over another connection than they were acquired over.
+    pub pooled: u64,
+    /// Number of commands that try to change the lock and that no protocol sends there.
+    pub unrecognised: u64,
+    /// Number of acquisitions that are certain.
     pub certain: u64,
 }
 
 impl LockStatistics {
-    /// This and that.
+    /// Adds those of another lock.
     pub(super) fn merge(&mut self, other: &Self) {
         self.acquisitions += other.acquisitions;
         self.undecided += other.undecided;
@@ -96,6 +102,9 @@ impl LockStatistics {
         self.overruns += other.overruns;
         self.unserved += other.unserved;
         self.certain += other.certain;
+        self.multiplexed += other.multiplexed;
+        self.pooled += other.pooled;
+        self.unrecognised += other.unrecognised;
         self.held.merge(&other.held);
         self.waited.merge(&other.waited);
     }

@@ -7,7 +7,7 @@ use super::clients::{ClientSummaries, ClientSummary, names};
 use super::conversation::Conversation;
 use super::episode::Episode;
 use super::explanation::Explanation;
-use super::finding::Finding;
+use super::finding::{Certainty, Finding};
 use super::keys::KeyState;
 use super::lock::Lock;
 use super::statistics::LockStatistics;
@@ -109,7 +109,7 @@ impl Summaries {
         }
         let kept = self.known.entry(name).or_default();
         kept.spoken.merge(&state.winners);
-        kept.clients = kept.clients.max(conversations.len());
+        kept.clients = kept.clients.max(conversations.iter().filter(|it| !it.is_by_token).count());
         conversations.iter().for_each(|conversation| kept.busiest.note(conversation));
         kept.statistics.merge(&state.statistics);
     }
@@ -145,6 +145,14 @@ impl Summaries {
                 statistics: kept.statistics,
             }
         };
+        let findings = findings.into_iter().map(|mut finding| {
+            let kept = self.known.get(&(finding.database, finding.key.clone()));
+            if kept.is_some_and(|kept| kept.statistics.multiplexed + kept.statistics.pooled > 0) {
+                finding.verdict.certainty = Certainty::Possible;
+            }
+            finding
+        });
+        let findings = findings.collect();
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.statistics.acquisitions));
         Audit {

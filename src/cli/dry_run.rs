@@ -20,8 +20,8 @@ use crate::report::DryRun;
 /// what the trace shows. They back off as lockshift's drivers do, by chance that always falls the same; all have one clock,
 /// nothing is lost on the wire, and nobody renews.
 ///
-/// The lease that is advised is twice the longest work. Exit status 1 means that two held at once in the play too, or that
-/// work took longer than the lease.
+/// The advised lease is twice the longest work. Exit status 1 means that two clients held at once in the play too, or that
+/// work took longer than the lease; exit status 3, that the trace does not suffice (see `lockshift audit --help`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -45,7 +45,7 @@ pub(super) struct Args {
 /// Reads, plays, and shows both.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let mut auditor = Auditor::new().keeping_episodes();
-    trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
+    let coverage = trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
     let audit = auditor.finish();
     let terms = Terms::new(args.to.clone(), args.lease, args.wait);
     let mut report = DryRun::new(&terms, &audit, args.all);
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         report.add(&demand, &played);
     }
     page::print(&report, global)?;
-    Ok(if is_clean { Exit::Yes } else { Exit::No })
+    coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })
 }
 
 /// A length of time that can be played to its end, whatever the lock does.

@@ -12,14 +12,15 @@ use redis::{RedisError, Value};
 use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use super::signals::{self, Caught, Request};
+use super::trace::ENDED_EARLY;
 use super::words;
 use crate::driver::host;
 
 /// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file is
-/// there, in place of one of that name, when it is whole: until then it has another name. If the server is lost or the
-/// disk is full, what came before is kept. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
+/// there, in place of one of that name, when it is whole: until then it has another name. If the server is lost, the
+/// last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
 /// every client: record for as long as needed, and mind who can read the file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -122,6 +123,7 @@ fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> 
         match told {
             Ok(News::Line(line)) => writeln!(to, "{line}")?,
             Ok(News::Broken(error)) => {
+                writeln!(to, "{ENDED_EARLY}{error}")?;
                 to.flush()?;
                 return Ok(Some(error));
             }

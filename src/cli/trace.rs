@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
 use super::progress::Share;
 use crate::monitor::{IllFormed, Line, Lines, Parser, Text};
@@ -46,23 +47,69 @@ impl fmt::Display for Input {
     }
 }
 
-/// So many lines that are none are named one by one.
+/// Maximum number of lines that are named one by one because they were not understood.
 const MOST_NAMED: u64 = 10;
-/// So much of a part is looked at to see whether a line of the one before goes on in it.
-const PEEKED: usize = 1 << 16;
+/// Number of bytes of a part in which the rest of the line before is searched.
+const PEEKED: u64 = 1 << 16;
+/// What `record` writes as the last line of a trace if the connection was lost; the reason follows.
+pub(super) const ENDED_EARLY: &str = "# recording ended early: ";
 
-/// Reads all parts as one trace: lines are numbered through. A line that is cut in two where one part ends and the next
-/// begins, as it may happen to logs that are rotated, is a line of the next.
-pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Result<(), Failure> {
-    let mut reading = Reading { parser: Parser::new(), before: 0, named: 0, hear };
+/// How much of a trace was understood.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Coverage {
+    /// The lines of MONITOR, and those that are not.
+    understood: u64,
+    passed_over: u64,
+    /// Why the writer of the trace says that it ended early.
+    ended_early: Option<String>,
+    /// The input that ends in the middle of a line, if its writer was a pipe.
+    cut_pipe: bool,
+}
+
+impl Coverage {
+    /// Ends a command with this status if enough was understood for a verdict: there is a line of MONITOR, no more than one
+    /// line and one in a hundred were passed over, and the writer did not fail.
+    ///
+    /// # Errors
+    /// The verdict would rest on too little.
+    pub(super) fn verdict(&self, exit: Exit) -> Result<Exit, Failure> {
+        let Self { understood, passed_over, .. } = *self;
+        let total = understood + passed_over;
+        let why = match &self.ended_early {
+            _ if total == 0 => "the trace is empty, so it shows nothing: is its writer still running?".to_owned(),
+            _ if understood == 0 => {
+                format!(
+                    "none of {total} lines was understood: pass what `redis-cli monitor` or `lockshift record` writes"
+                )
+            }
+            _ if passed_over > 1 + total / 100 => {
+                format!("only {understood} of {total} lines were understood, so races may be missing")
+            }
+            Some(reason) => format!("the recording ended early ({reason}), so races may be missing"),
+            None if self.cut_pipe => "the input ends in the middle of a line: its writer may have failed".to_owned(),
+            None => return Ok(exit),
+        };
+        Err(Failure::new(Exit::Unusable, why))
+    }
+}
+
+/// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
+/// the next begins, as in rotated logs, is a line of the next.
+pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Result<Coverage, Failure> {
+    let mut reading = Reading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
     let mut pending: Option<Cut<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {error}"));
         let (source, length) = input.open().map_err(unusable)?;
         let progress = Share::of(length, input.to_string());
-        let mut source = BufReader::with_capacity(PEEKED, progress.watching(source));
-        let head = source.fill_buf().map_err(unusable)?;
-        let begun = pending.take().and_then(|cut| reading.join(cut, head)).unwrap_or_default();
+        let mut source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;
+        let mut begun = Vec::new();
+        if let Some(cut) = pending.take() {
+            let mut head = Vec::new();
+            source.by_ref().take(PEEKED).read_to_end(&mut head).map_err(unusable)?;
+            begun = reading.join(cut, &head).unwrap_or_default();
+            begun.extend(head);
+        }
         let mut lines = Lines::new(Cursor::new(begun).chain(source));
         let mut last = 0;
         while let Some(text) = lines.next_line().map_err(unusable)? {
@@ -71,8 +118,13 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
                     pending = Some(Cut { input, number, text: text.to_vec() });
                     break;
                 }
-                Text::Line(number, text) | Text::Cut(number, text) => {
+                Text::Line(number, text) => {
                     reading.line(input, number, text);
+                    last = number;
+                }
+                Text::Cut(number, text) => {
+                    let is_understood = reading.line(input, number, text);
+                    reading.coverage.cut_pipe |= !is_understood && matches!(input, Input::Stdin);
                     last = number;
                 }
                 Text::TooLong(number) => {
@@ -85,10 +137,11 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
             reading.before += last;
         }
     }
-    if reading.named > MOST_NAMED {
-        warn(format_args!("{} more lines were passed over", reading.named - MOST_NAMED));
+    let coverage = reading.coverage;
+    if coverage.passed_over > MOST_NAMED {
+        warn(format_args!("{} more lines were passed over", coverage.passed_over - MOST_NAMED));
     }
-    Ok(())
+    Ok(coverage)
 }
 
 /// The end of a part that has no line feed.
@@ -103,22 +156,32 @@ struct Reading<'a> {
     parser: Parser,
     /// The lines of all parts before this one.
     before: u64,
-    /// The lines that were passed over.
-    named: u64,
+    coverage: Coverage,
     hear: &'a mut dyn FnMut(u64, &Line<'_>),
 }
 
 impl Reading<'_> {
-    /// A line of a part, by its number in it.
-    fn line(&mut self, input: &Input, number: u64, text: &[u8]) {
+    /// Reads a line of a part, by its number in it; returns whether it was understood.
+    fn line(&mut self, input: &Input, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
-            Ok(line) => (self.hear)(self.before + number, &line),
-            Err(_) if is_greeting(text) || text.is_empty() => {}
-            Err(why) => self.pass_over(input, number, &why),
+            Ok(line) => {
+                (self.hear)(self.before + number, &line);
+                self.coverage.understood += 1;
+                true
+            }
+            Err(_) if is_greeting(text) || text.is_empty() => true,
+            Err(_) if let Some(reason) = text.strip_prefix(ENDED_EARLY.as_bytes()) => {
+                self.coverage.ended_early = Some(String::from_utf8_lossy(reason).into_owned());
+                true
+            }
+            Err(why) => {
+                self.pass_over(input, number, &why);
+                false
+            }
         }
     }
 
-    /// What the part that begins with this head has to begin with besides: the line before, if that goes on in it. If not,
+    /// What to read before a part that begins with this head: the end of the part before, if its line goes on there. If not,
     /// that was a line by itself.
     fn join(&mut self, cut: Cut<'_>, head: &[u8]) -> Option<Vec<u8>> {
         let end = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -133,14 +196,14 @@ impl Reading<'_> {
     }
 
     fn pass_over(&mut self, input: &Input, number: u64, why: &IllFormed) {
-        self.named += 1;
-        if self.named <= MOST_NAMED {
+        self.coverage.passed_over += 1;
+        if self.coverage.passed_over <= MOST_NAMED {
             warn(format_args!("{input}:{number}: passed over: {why}"));
         }
     }
 }
 
-/// What MONITOR itself is answered.
+/// The reply to MONITOR itself.
 fn is_greeting(text: &[u8]) -> bool {
     text == b"OK" || text == b"+OK"
 }

@@ -99,6 +99,23 @@ impl AuditReport {
         table::text(table) + &self.not_shown(shown) + &speakers
     }
 
+    /// What makes findings less sure: shared connections, pools, commands that were not understood.
+    fn doubts(&self) -> String {
+        let mut text = String::new();
+        let mut count = |of: fn(&LockJson) -> u64, doubt: &str| {
+            let locks = self.locks.iter().filter(|lock| of(lock) > 0);
+            let (keys, times) = locks.fold((0, 0), |(keys, times), lock| (keys + 1, times + of(lock)));
+            if keys > 0 {
+                let (times, keys) = (counted(times, "time"), counted(keys, "key"));
+                let _ = writeln!(text, "{doubt}: {times} on {keys}");
+            }
+        };
+        count(|lock| lock.multiplexed, "clients share a connection, so findings on these keys are at most possible");
+        count(|lock| lock.pooled, "clients use several connections, so findings on these keys are at most possible");
+        count(|lock| lock.unrecognised, "no known protocol sends a command that tries to acquire");
+        text
+    }
+
     /// The clients that acquired each lock, and the protocols that they may speak.
     fn speakers(&self, width: Option<u16>) -> String {
         let mut table = table::table(&["LOCK", "CLIENT", "ACQUIRED", "SPOKEN"], width);
@@ -144,7 +161,7 @@ impl Report for AuditReport {
             1 => "1 race".to_owned(),
             count => format!("{} races", commas(count)),
         };
-        let notes: String = self.notes.iter().map(Note::text).collect();
+        let notes: String = self.notes.iter().map(Note::text).chain([self.doubts()]).collect();
         let rate = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
         let locks = if self.locks.is_empty() { "no lock was acquired\n".to_owned() } else { self.locks(width) };
         let lines = if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };
@@ -160,6 +177,11 @@ impl Report for AuditReport {
 /// A key, and its database unless that is 0.
 fn place(key: &str, database: u32) -> String {
     if database == 0 { key.to_owned() } else { format!("{key} (database {database})") }
+}
+
+/// A number and its noun.
+fn counted(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", commas(number)) }
 }
 
 /// A number with commas between its thousands.

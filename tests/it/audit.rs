@@ -4,6 +4,7 @@ mod begun;
 mod beliefs;
 mod bridges;
 mod fleet;
+mod identity;
 mod long;
 mod races;
 mod real;

@@ -4,6 +4,7 @@ mod addresses;
 mod audit;
 mod command;
 mod compare;
+mod coverage;
 mod dry_run;
 mod explore;
 mod inspect;

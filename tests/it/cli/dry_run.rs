@@ -141,7 +141,8 @@ fn what_cannot_be_used_is_named() {
     assert!(once.stdout.contains("lock asks for a lease of 6s: twice the only hold, 2900 ms; "), "{once:?}");
 
     let empty = played("OK\n", &["--to", "token", "--lease", "10s"]);
-    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "no lock was acquired\n"));
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(3), "no lock was acquired\n"));
+    assert!(empty.stderr.contains("the trace is empty"), "{empty:?}");
 }
 
 #[test]

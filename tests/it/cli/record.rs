@@ -84,8 +84,12 @@ fn a_server_that_goes_away_leaves_what_came_before() {
     let done = running.done();
     assert_eq!(done.code, Some(3), "{done:?}");
     assert!(done.stderr.contains(&server.address().to_string()) && done.stderr.lines().count() == 1, "{done:?}");
-    assert_eq!(sets(&fs::read_to_string(&file).unwrap()), 50);
+    let text = fs::read_to_string(&file).unwrap();
+    let (lines, last) = text.split_at(text.trim_end().rfind('\n').unwrap() + 1);
+    assert!(sets(lines) == 50 && last.starts_with("# recording ended early: ") && last.ends_with('\n'), "{text}");
     assert_eq!(names(&folder), ["trace.log"]);
+    let audited = Running::start(lockshift(), [Path::new("audit"), &file]).done();
+    assert!(audited.code == Some(3) && audited.stderr.contains("the recording ended early"), "{audited:?}");
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! Traces that do not suffice for a verdict: exit status 3, never *no race*; and compressed ones, which are read as they are.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use super::command::{Done, done, lockshift};
+use super::traces::BESIDE;
+
+fn file_of(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+fn audited(bytes: &[u8]) -> Done {
+    let file = file_of(bytes);
+    let mut command = lockshift();
+    command.arg("audit").arg(file.path());
+    done(command, ["--json"])
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &str) -> Vec<u8> {
+    compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
+}
+
+/// A trace without a race.
+fn calm() -> String {
+    BESIDE.lines().take(2).map(|line| line.to_owned() + "\n").collect()
+}
+
+#[test]
+fn a_compressed_trace_is_read_as_it_is() {
+    let plain = audited(BESIDE.as_bytes());
+    assert_eq!(plain.code, Some(1));
+    let (first, second) = BESIDE.split_at(200);
+    let in_two = |compressed: fn(&str) -> Vec<u8>| [compressed(first), compressed(second)].concat();
+    for compressed in [gzip(BESIDE), zstd(BESIDE), in_two(gzip), in_two(zstd)] {
+        let ended = audited(&compressed);
+        assert_eq!((ended.code, &ended.stdout), (Some(1), &plain.stdout), "{}", ended.stderr);
+    }
+    let file = file_of(&gzip(BESIDE));
+    let mut command = lockshift();
+    command.args(["dry-run", "--to", "token", "--lease", "10s", "--json"]).arg(file.path());
+    let played: Value = serde_json::from_str(&done(command, [""; 0]).stdout).unwrap();
+    assert_eq!(played["locks"][0]["key"].as_str(), Some("lock"), "{played}");
+}
+
+#[test]
+fn input_that_is_not_understood_is_no_all_clear() {
+    let noise: Vec<u8> = (0..4_096_u32).map(|place| (place.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80).collect();
+    let half = calm() + "what is this?\n" + "and this?\n";
+    let whole = gzip(&calm());
+    for (bytes, why) in [
+        (&b""[..], "the trace is empty"),
+        (b"OK\n", "the trace is empty"),
+        (&noise, "line"),
+        (b"NOAUTH Authentication required.\n", "none of 1 lines was understood"),
+        (half.as_bytes(), "only 1 of 3 lines were understood"),
+        (&whole[..whole.len() - 12], ": "),
+        (&zstd(&calm())[..20], ": "),
+        ((calm() + "# recording ended early: the server is gone\n").as_bytes(), "ended early (the server is gone)"),
+    ] {
+        let ended = audited(bytes);
+        assert!(ended.code == Some(3) && ended.stderr.contains(why), "{why}: {ended:?}");
+    }
+    assert_eq!(audited(calm().as_bytes()).code, Some(0));
+    assert_eq!(audited((calm() + "17000000").as_bytes()).code, Some(0), "a file may end in the middle of a line");
+}
+
+#[test]
+fn a_pipe_whose_writer_failed_is_no_all_clear() {
+    for (written, code) in [(calm(), 0), (calm() + "17000", 3), (String::new(), 3)] {
+        let mut command = lockshift();
+        command.args(["audit", "-"]).stdin(std::fs::File::open(file_of(written.as_bytes()).path()).unwrap());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{written}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
