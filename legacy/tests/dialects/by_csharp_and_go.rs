@@ -180,16 +180,6 @@ fn newlife_counts_from_the_start_of_its_machine() {
 fn gorlock_attempts_again_when_the_key_has_disappeared() {
     acquire(
         "gorlock",
-        10_000,
-        r#"
-        clock 1700000000.000000001
-        SET k 1700000010000000001 EX 10 NX -> OK
-        EXPIRE k 10 -> 1
-        won 1700000010000000001
-        "#,
-    );
-    acquire(
-        "gorlock",
         1_500,
         r#"
         clock 1700000000
@@ -299,15 +289,6 @@ fn l2met_wins_by_raising_the_stamp() {
 
 #[test]
 fn seconds_on_the_first_day_and_ticks() {
-    acquire(
-        "servicestack-2012-seconds",
-        10_000,
-        "
-        clock 1700000000.9
-        SETNX k 1700000011 -> 1
-        won 1700000011
-        ",
-    );
     acquire(
         "stackexchange-ticks",
         10_000,

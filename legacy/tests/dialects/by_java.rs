@@ -228,16 +228,3 @@ fn sell_compares_before_it_deletes() {
     ",
     );
 }
-
-#[test]
-fn the_spring_template_with_string_keys_deletes_its_own() {
-    release(
-        "spring-redis-callback-string",
-        10_000,
-        ("1700000010001", "1700000000"),
-        "
-        DEL k -> 1
-        Freed
-    ",
-    );
-}

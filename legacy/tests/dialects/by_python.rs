@@ -188,16 +188,3 @@ fn redisco_since_2012_sets_in_a_transaction() {
         );
     }
 }
-
-#[test]
-fn chris_lambs_recipe_over_a_later_redis_py_keeps_all_digits() {
-    acquire(
-        "chris-lamb-repr",
-        10_000,
-        "
-        clock 1700000000.126
-        SETNX k 1700000011.126 -> 1
-        won 1700000011.126
-        ",
-    );
-}

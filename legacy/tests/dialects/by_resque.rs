@@ -216,15 +216,6 @@ fn the_values_of_older_and_sibling_versions() {
 #[test]
 fn redis_objects_1_4_2_never_spares_a_lock_that_it_has_lost() {
     release(
-        "redis-objects-1.4.2",
-        10_000,
-        ("", "1700000000"),
-        "
-        DEL k -> 1
-        Freed
-    ",
-    );
-    release(
         "redis-objects-1.4.3",
         10_000,
         ("", "1700000000"),

@@ -44,16 +44,6 @@ fn java_getset_compares_bytes() {
         10_000,
         r#"
         clock 1700000000
-        SETNX k "\x00\x00\x01\x8b\xcf\xe5\x92\xf8" -> 1
-        EXPIRE k 10 -> 1
-        won \x00\x00\x01\x8b\xcf\xe5\x92\xf8
-    "#,
-    );
-    acquire(
-        "java-getset",
-        10_000,
-        r#"
-        clock 1700000000
         SETNX k "\x00\x00\x01\x8b\xcf\xe5\x92\xf8" -> 0
         GET k -> "\x00\x00\x01\x8b\xcf\xe5\x6b\xe8"
         held Live for 1s

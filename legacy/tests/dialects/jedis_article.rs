@@ -24,24 +24,6 @@ fn the_ancestors_of_the_jedis_article() {
     ",
     );
     acquire(
-        "naive-setnx",
-        10_000,
-        "
-        clock 1700000000
-        SETNX k 1 -> 1
-        won 1
-    ",
-    );
-    acquire(
-        "naive-set-ex-nx",
-        10_000,
-        "
-        clock 1700000000
-        SET k 1 EX 10 NX -> OK
-        won 1
-    ",
-    );
-    acquire(
         "naive-set-ex-nx",
         10_000,
         "

@@ -9,27 +9,9 @@ fn php_setnx_takes_what_is_free_and_nothing_else() {
         10_000,
         r#"
         clock 1700000000.9
-        SETNX k 1700000010 -> 1
-        won 1700000010
-    "#,
-    );
-    acquire(
-        "php-setnx",
-        10_000,
-        r#"
-        clock 1700000000.9
         SETNX k 1700000010 -> 0
         held Live
     "#,
-    );
-    release(
-        "php-setnx",
-        10_000,
-        ("1700000010", "1700000000"),
-        "
-        DEL k -> 1
-        Freed
-    ",
     );
 }
 
@@ -77,16 +59,6 @@ fn php_del_takeover_writes_back_the_stamp_that_it_has_read() {
 
 #[test]
 fn php_getset_wins_as_long_as_what_it_overwrites_is_expired() {
-    acquire(
-        "php-getset",
-        10_000,
-        r#"
-        clock 1700000000
-        SETNX k 1700000010 -> 1
-        EXPIRE k 10 -> 1
-        won 1700000010
-    "#,
-    );
     acquire(
         "php-getset",
         10_000,
@@ -242,20 +214,6 @@ fn php_getset_releases_unless_the_ttl_is_zero() {
         TTL k -> 0
         LeftAlone
     ",
-    );
-}
-
-#[test]
-fn the_absolute_expire_lives_for_decades() {
-    acquire(
-        "php-getset-absolute-expire",
-        10_000,
-        r#"
-        clock 1700000000
-        SETNX k 1700000010 -> 1
-        EXPIRE k 1700000010 -> 1
-        won 1700000010
-    "#,
     );
 }
 
