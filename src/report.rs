@@ -28,7 +28,7 @@ pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use plan::Planned;
 pub use protocols::{Listed, Protocols};
-pub use races::{Races, Replayed, Told, mermaid, race_page};
+pub use races::{Races, Replayed, Told, mermaid, race_page, races_index};
 pub use run::{Ran, Released, whole_millis};
 pub use scanned::Scanned;
 

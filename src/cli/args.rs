@@ -54,7 +54,11 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   4  the outcome is unknown: a reply was lost
   5  the lock was lost, or about to be, while the command under it ran
 
-RUST_LOG=lockshift=debug tells more on standard error.";
+\x1b[1;4mEnvironment:\x1b[0m
+  REDIS_URL      the Redis to use where --redis does not name one; counts as unset if empty
+  SSL_CERT_FILE  the certificates to trust for rediss://, instead of those of the system; SSL_CERT_DIR a directory of them
+  RUST_LOG       lockshift=debug logs more on standard error
+  NO_COLOR       no colours, if set";
 
 #[test]
 fn the_arguments_are_well_formed() {

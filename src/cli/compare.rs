@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use redis::RedisError;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
+use super::waiting::Waiting;
 use super::{failure, page, words};
 use crate::compare::{Percent, RunError, Settings, Stop, Workload};
+use crate::driver::Error;
 use crate::driver::blocking::ReleaseListener;
-use crate::driver::{Error, Wait};
 use crate::lock::Lease;
 use crate::protocols::Choice;
 use crate::report::Comparison;
@@ -24,12 +26,13 @@ use crate::wire::Key;
 /// locks know nothing of counts double holds (two clients inside at once) and wrong releases (a client deleted a lock
 /// that had passed to another one). The keys are the run's own and are deleted at its end.
 ///
-/// Exit status 1 means that double holds or wrong releases were seen.
+/// Exit status 1 means that double holds or wrong releases were seen. A comparison that is stopped (Ctrl-C) shows the
+/// protocols that it has finished with.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// What to compare: names from `lockshift protocols`
-    #[arg(required = true, value_name = "PROTOCOL")]
+    #[arg(required = true, value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     protocols: Vec<Choice>,
     /// How many clients compete
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -52,38 +55,6 @@ pub(super) struct Args {
     /// The share of holders that end without a release
     #[arg(long, value_name = "PERCENT", default_value = "0")]
     crash: Percent,
-}
-
-/// How to wait for a lock that is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Waiting {
-    /// Try again after pauses that grow and are drawn at random
-    Backoff,
-    /// Sleep until a release is announced; `token` announces its releases then
-    Notified,
-    /// Sleep in a queue, until called; `token` becomes `fair`
-    Fair,
-}
-
-impl Waiting {
-    fn wait(self) -> Wait {
-        match self {
-            Self::Backoff => Wait::backoff(),
-            Self::Notified | Self::Fair => Wait::notified(),
-        }
-    }
-
-    /// What this protocol has to be for that: the token lock takes to it, any other is what it is.
-    fn suited(self, choice: &Choice) -> Choice {
-        let written = choice.to_string();
-        let is_plain_token = choice.protocol().name() == "token" && !written.contains("announce");
-        let suited = match self {
-            Self::Notified if is_plain_token => format!("{written},announce=publish"),
-            Self::Fair if written == "token" => "fair".to_owned(),
-            Self::Backoff | Self::Notified | Self::Fair => written,
-        };
-        suited.parse().expect("it is a protocol of the catalogue with options of its own")
-    }
 }
 
 /// Compares.
@@ -109,7 +80,14 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
                 has_races |= figures.has_races();
                 comparison.add(choice.to_string(), &figures);
             }
-            None => return Ok(end.exit()),
+            None => {
+                drop(progress);
+                if number > 0 {
+                    page::print(&comparison, global)?;
+                }
+                warn(format_args!("stopped: {number} of {} protocols were compared", protocols.len()));
+                return Ok(end.exit());
+            }
         }
     }
     drop(progress);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::trace::{self, Input};
 use super::{page, words};
 use crate::audit::Auditor;
@@ -29,7 +30,7 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// The protocol that they speak instead: a name from `lockshift protocols`
-    #[arg(long, value_name = "PROTOCOL")]
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     to: Choice,
     /// For how long each asks to hold the lock
     #[arg(long, value_name = "D", value_parser = words::lease)]

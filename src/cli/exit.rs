@@ -51,7 +51,12 @@ impl Failure {
 
     /// Says so on standard error.
     pub(super) fn tell(self) -> Exit {
-        warn(&self.sentence);
+        self.tell_with(Voice::Normal)
+    }
+
+    /// Says so on standard error, unless quiet.
+    pub(super) fn tell_with(self, voice: Voice) -> Exit {
+        voice.warn(&self.sentence);
         self.exit
     }
 }
@@ -63,6 +68,25 @@ pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
             Err(Failure::new(Exit::Unusable, format_args!("standard output: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether warnings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// They are.
+    Normal,
+    /// The exit status has to do.
+    Quiet,
+}
+
+impl Voice {
+    /// One line on standard error, unless quiet.
+    pub(super) fn warn(self, sentence: impl std::fmt::Display) {
+        match self {
+            Self::Normal => warn(sentence),
+            Self::Quiet => {}
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::{Named, protocol_names};
 use super::page;
 use super::pages::Pages;
 use super::states::States;
@@ -35,7 +36,7 @@ use rule::Rule;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=SECONDS (its clock is so far ahead)
-    #[arg(long = "client", required = true, value_name = "PROTOCOL")]
+    #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<Cast>, protocol_names), hide_possible_values = true)]
     clients: Vec<Cast>,
     /// How often the clock ticks, at most; or `forever`
     #[arg(long, value_name = "N", default_value = "4")]

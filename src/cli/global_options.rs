@@ -34,11 +34,6 @@ pub(super) struct GlobalOptions {
 }
 
 impl GlobalOptions {
-    /// Whether a Redis was chosen.
-    pub(super) fn names_a_server(&self) -> bool {
-        !self.redis.is_empty()
-    }
-
     /// The independent masters that were chosen.
     pub(super) fn masters(&self) -> Result<Server, Failure> {
         let servers = self.each()?;
@@ -56,23 +51,29 @@ impl GlobalOptions {
 
     /// The Redis that was chosen.
     pub(super) fn server(&self) -> Result<connect::Server, Failure> {
-        if !self.names_a_server() {
+        let named = self.named();
+        if named.is_empty() {
             return Err(unnamed());
         }
-        self.prepared(connect::Server::at(&self.redis).map_err(invalid)?)
+        self.prepared(connect::Server::at(&named).map_err(invalid)?)
     }
 
     /// Where several addresses are several independent servers: those. They are one cluster if one of them says so.
     pub(super) fn servers(&self) -> Result<Vec<connect::Server>, Failure> {
         let servers = self.each()?;
-        if servers.iter().any(connect::Server::is_cluster) {
+        if servers.is_empty() || servers.iter().any(connect::Server::is_cluster) {
             return Ok(vec![self.server()?]);
         }
         Ok(servers)
     }
 
+    /// The addresses that were named. An environment variable that is set to nothing counts as unset.
+    fn named(&self) -> Vec<String> {
+        self.redis.iter().filter(|address| !address.is_empty()).cloned().collect()
+    }
+
     fn each(&self) -> Result<Vec<connect::Server>, Failure> {
-        let servers = connect::Server::each(&self.redis).map_err(invalid)?;
+        let servers = connect::Server::each(self.named()).map_err(invalid)?;
         servers.into_iter().map(|server| self.prepared(server)).collect()
     }
 

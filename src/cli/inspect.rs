@@ -2,6 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::{failure, hazards, page, words};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
@@ -27,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_parser = words::key())]
     key: Key,
     /// Ask only the protocols that share this key, instead of all that are known
-    #[arg(long, value_name = "PROTOCOL,...", value_delimiter = ',')]
+    #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',')]
     fleet: Vec<Choice>,
     /// Name every protocol, not only the first few of each kind
     #[arg(long, short)]

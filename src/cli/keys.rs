@@ -1,6 +1,8 @@
 //! A line on standard error that says how many keys were looked at, where somebody sits in front of it.
 
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::progress::rate;
 
 /// How far a walk over keys is.
 pub(super) struct Keys(ProgressBar);
@@ -10,10 +12,6 @@ impl Keys {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{wide_bar:.cyan/dim} {human_pos}/{human_len} keys, {rate}/s, {msg}");
-        let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            // A line that is cut short is no reason to stop.
-            let _ = write!(to, "{}", HumanCount(state.per_sec() as u64));
-        };
         bar.set_style(style.expect("a template of ours").with_key("rate", rate).progress_chars("━╸─"));
         Self(bar)
     }

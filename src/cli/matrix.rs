@@ -2,6 +2,8 @@
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
+use super::progress::Count;
 use super::{page, words};
 use crate::driver::host;
 use crate::lock::Lease;
@@ -19,7 +21,7 @@ use crate::report::Matrix;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The fleet: names from `lockshift protocols`; if none is given, one for each way to write a value
-    #[arg(value_name = "PROTOCOL")]
+    #[arg(value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     protocols: Vec<Choice>,
     /// Every protocol there is
     #[arg(long, conflicts_with = "protocols")]
@@ -36,7 +38,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         [] => one_of_each().map(chosen).collect(),
         named => named.to_vec(),
     };
-    let matrix = Matrix::of(&matrix(&protocols, args.lease, host::wall()));
+    let progress = Count::of(protocols.len() * protocols.len(), "pairs");
+    let meetings = matrix(&protocols, args.lease, host::wall(), &mut || progress.advance());
+    drop(progress);
+    let matrix = Matrix::of(&meetings);
     page::print(&matrix, global)?;
     Ok(if matrix.is_safe() { Exit::Yes } else { Exit::No })
 }

@@ -70,7 +70,10 @@ pub(super) fn note(report: &impl Serialize) {
     let _ = writeln!(std::io::stderr(), "{json}");
 }
 
-/// How many columns there are; none are counted where nobody looks.
+/// How many columns the terminal has; `None` without a terminal. One that does not know its size has as many as terminals
+/// used to have.
 fn width() -> Option<u16> {
-    if std::io::stdout().is_terminal() { comfy_table::Table::new().width() } else { None }
+    const USUAL: u16 = 80;
+    let width = || comfy_table::Table::new().width().filter(|columns| *columns > 0).unwrap_or(USUAL);
+    std::io::stdout().is_terminal().then(width)
 }

@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::Named;
 use super::page;
 use super::states::States;
 use crate::legacy::Dialect;
 use crate::plan::{self, Phase};
-use crate::protocols::{Choice, Generation};
+use crate::protocols::{Choice, Generation, catalogue};
 use crate::report::Planned;
 
 /// Plan the way of a fleet from its old locks to a new one, phase by phase
@@ -22,11 +23,19 @@ use crate::report::Planned;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The old dialects that share a key: names from `lockshift protocols`, with commas between them
-    #[arg(long, required = true, value_name = "PROTOCOL", value_delimiter = ',', value_parser = dialect)]
+    #[arg(long, required = true, value_name = "PROTOCOL", value_delimiter = ',', value_parser = Named::new(dialect, dialect_names), hide_possible_values = true)]
     fleet: Vec<&'static Dialect>,
     /// The new lock
-    #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = modern)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = Named::new(modern, modern_names), hide_possible_values = true)]
     to: Choice,
+}
+
+fn dialect_names() -> Vec<&'static str> {
+    catalogue().filter(|protocol| protocol.dialect().is_some()).map(|protocol| protocol.name()).collect()
+}
+
+fn modern_names() -> Vec<&'static str> {
+    catalogue().map(|protocol| protocol.name()).filter(|name| modern(name).is_ok()).collect()
 }
 
 fn dialect(typed: &str) -> Result<&'static Dialect, String> {

@@ -2,7 +2,40 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+
+/// How many a second, in whole numbers.
+pub(super) fn rate(state: &ProgressState, to: &mut dyn std::fmt::Write) {
+    // A line that is cut short is no reason to stop.
+    let _ = write!(to, "{}", HumanCount(state.per_sec() as u64));
+}
+
+/// How many of a known number are done.
+pub(super) struct Count(ProgressBar);
+
+impl Count {
+    /// So many of these. Nothing is shown unless standard error is a terminal.
+    pub(super) fn of(all: usize, what: &'static str) -> Self {
+        let bar = ProgressBar::new(all as u64);
+        let template = "{wide_bar:.cyan/dim} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("a template of ours");
+        bar.set_style(style.with_key("rate", rate).progress_chars("━╸─"));
+        bar.set_message(what);
+        Self(bar)
+    }
+
+    /// One more is done.
+    pub(super) fn advance(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Count {
+    /// Takes the line away: what follows stands alone.
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
 
 /// How far several tasks of the same length have come.
 pub(super) struct Progress {

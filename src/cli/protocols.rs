@@ -2,6 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::page;
 use crate::protocols::{Choice, catalogue};
 use crate::report::Protocols;
@@ -11,7 +12,7 @@ use crate::report::Protocols;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Only these, with all that is known of them
-    #[arg(value_name = "PROTOCOL")]
+    #[arg(value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     only: Vec<Choice>,
 }
 

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::named::Named;
 use super::page;
 use super::pages::Pages;
 use super::states::States;
 use crate::races::{Account, Race, catalogue, find};
-use crate::report::{Races, Replayed, Told, mermaid, race_page};
+use crate::report::{Races, Replayed, Told, mermaid, race_page, races_index};
 use rehearse::Rehearsal;
 
 /// Reproduce the documented races of Redis locks, and show what prevents them
@@ -19,7 +20,7 @@ use rehearse::Rehearsal;
 /// Each race is found by exploring every interleaving on an embedded server, on a shortest schedule; then each remedy is
 /// explored to the end within the same bounds. Nothing is looked up: the protocols themselves run.
 ///
-/// Nothing but this program is needed. With --redis or REDIS_URL every schedule that was found is replayed on that server
+/// Nothing but this program is needed. With --replay every schedule that was found is replayed on a real server
 /// as well, command by command, one connection for each client, on a key of its own that is gone afterwards; the column
 /// REPLAYED says whether it answered the same. A schedule that loses the server itself cannot be replayed. One on several
 /// independent servers needs as many addresses: several are several servers here, unless one of them says ?cluster=true.
@@ -30,17 +31,20 @@ use rehearse::Rehearsal;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The races; all, if none is named
-    #[arg(value_name = "ID", value_parser = race)]
+    #[arg(value_name = "ID", value_parser = RACE, hide_possible_values = true)]
     races: Vec<&'static Race>,
     /// Tell this race: its story, its schedule as a timeline, what prevents it
-    #[arg(long, value_name = "ID", value_parser = race, conflicts_with = "races")]
+    #[arg(long, value_name = "ID", value_parser = RACE, hide_possible_values = true, conflicts_with = "races")]
     show: Option<&'static Race>,
     /// Print the schedule of this race as a Mermaid sequence diagram, for a wiki
-    #[arg(long, value_name = "ID", value_parser = race, conflicts_with_all = ["races", "show", "json", "html"])]
+    #[arg(long, value_name = "ID", value_parser = RACE, hide_possible_values = true, conflicts_with_all = ["races", "show", "json", "html"])]
     mermaid: Option<&'static Race>,
-    /// Write a page that one can step through: one race into this file, or several into DIR/, each by its name
+    /// Write a page to step through: one race into this file, or several into DIR/, each by its name, with an index page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Replay each schedule on the server of --redis or REDIS_URL
+    #[arg(long)]
+    replay: bool,
 }
 
 /// Reproduces them.
@@ -51,9 +55,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         (None, some) => some.to_vec(),
     };
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
-    let rehearsal = Rehearsal::on(global)?;
+    let rehearsal = args.replay.then(|| Rehearsal::on(global)).transpose()?;
     let mut races = Races::default();
     let states = States::new();
+    let mut accounts = Vec::new();
     for (number, race) in chosen.iter().enumerate() {
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
         let account = race.account(threads(), &mut |what, progress| states.tell_of(what, progress));
@@ -70,8 +75,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
             return tell(&account, replayed, global);
         }
         races.add(&account, replayed);
+        accounts.push(account);
     }
     drop(states);
+    if let Some(pages @ Pages::Directory(_)) = &pages {
+        pages.write("index", &races_index(&accounts))?;
+    }
     page::print(&races, global)?;
     Ok(verdict(races.are_as_described()))
 }
@@ -111,6 +120,8 @@ fn threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
+const RACE: Named<&'static Race> = Named::new(race, || catalogue().map(|race| race.id).collect());
+
 fn race(typed: &str) -> Result<&'static Race, String> {
     find(typed).ok_or_else(|| {
         let known = catalogue().map(|race| (race.id, strsim::jaro_winkler(&typed.to_lowercase(), race.id)));
@@ -126,5 +137,5 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift races late-unlock --html race.html     a page to step through
   lockshift races --html pages/                    a page for each
   lockshift races --json | jq -r '.[] | select(.violates == \"mutual exclusion\") | .id'
-  lockshift races --redis redis://127.0.0.1:6379   replayed on a real server
-  lockshift races partial-quorum-stays --redis redis://a,redis://b,redis://c   and one on three";
+  lockshift races --replay --redis redis://127.0.0.1:6379   on a real server as well
+  lockshift races partial-quorum-stays --replay --redis redis://a,redis://b,redis://c   and one on three";

@@ -10,20 +10,23 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, Voice};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::server::Server;
 use super::supervise::channel::Grace;
+use super::waiting::Waiting;
 use super::wires::Wires;
 use super::{failure, page, words};
-use crate::driver::blocking::Lock;
+use crate::connect;
+use crate::driver::blocking::{Lock, ReleaseListener};
 use crate::lock::Lease;
 use crate::protocols::Choice;
 use crate::report::Ran;
 use crate::wire::Key;
 
 use acquiring::{Acquiring, Ended};
-use command::OnLost;
+use command::{Limits, OnLost};
 use events::Events;
 use holding::Holding;
 use typed::Typed;
@@ -46,7 +49,7 @@ pub(super) struct Args {
     #[arg(long, value_parser = words::key(), conflicts_with = "key")]
     name: Option<Key>,
     /// How to lock: a name from `lockshift protocols`
-    #[arg(long, short, value_name = "P", default_value = "token")]
+    #[arg(long, short, value_name = "P", default_value = "token", value_parser = protocol(), hide_possible_values = true)]
     protocol: Choice,
     /// How long the lock outlives its holder if the holder dies
     #[arg(long, value_name = "D", default_value = "30s", value_parser = words::lease)]
@@ -57,7 +60,10 @@ pub(super) struct Args {
     /// Try once, do not wait
     #[arg(long, short)]
     nonblock: bool,
-    /// The exit status if the lock is not acquired
+    /// How to wait; a lock that publishes no release is tried again after pauses
+    #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
+    wait_policy: Waiting,
+    /// The exit status if the lock is not acquired; 0 also means: without a message
     #[arg(long, short = 'E', value_name = "N", default_value_t = 1)]
     conflict_exit_code: u8,
     /// What to do with CMD when the lock is lost, or cannot be renewed before the lease ends
@@ -67,6 +73,12 @@ pub(super) struct Args {
     /// a sixth of the lease, 5s at most]
     #[arg(long, value_name = "D", value_parser = words::length)]
     kill_after: Option<Duration>,
+    /// End CMD after this long, as --kill-after says
+    #[arg(long, value_name = "D", value_parser = words::length)]
+    max_runtime: Option<Duration>,
+    /// Print no messages: the exit status tells how it went
+    #[arg(long, short)]
+    quiet: bool,
     /// The command, and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -80,7 +92,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let key = args.key()?;
     let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
     // What went wrong is said first: the note is the last line.
-    let exit = args.run_under_lock(&key, &server, grace, &events, &mut ran).unwrap_or_else(Failure::tell);
+    let exit = args
+        .run_under_lock(&key, &server, grace, &events, &mut ran)
+        .unwrap_or_else(|failure| failure.tell_with(args.voice()));
     if global.json {
         page::note(&ran);
     }
@@ -119,20 +133,39 @@ impl Args {
             }
             Server::One(_) => self.protocol.clone(),
         };
+        let choice = self.wait_policy.suited(&choice);
+        ran.protocol = choice.to_string();
         let locker = choice.locker(key.clone(), self.lease);
         let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
         let wires = Wires::to(server, self.lease)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
-        let lock = Lock::new(wires, Arc::clone(&locker));
-        match (Acquiring { server, wait: self.wait, once: self.nonblock }).acquire(&lock, events, ran)? {
+        let mut lock = Lock::new(wires, Arc::clone(&locker));
+        if let (Server::One(server), true) = (server, self.wait_policy != Waiting::Backoff) {
+            lock = lock.hearing(&listener(server, key)?);
+        }
+        let voice = if self.conflict_exit_code == 0 { Voice::Quiet } else { self.voice() };
+        let (wait, once, policy) = (self.wait, self.nonblock, self.wait_policy);
+        match (Acquiring { server, wait, once, policy, voice }).acquire(&lock, events, ran)? {
             Ended::Won(guard) => {
-                let grace = (self.on_lost == OnLost::Kill).then_some(grace);
-                Holding { server, command: &self.command, grace }.hold(guard, &*locker, events, ran)
+                let limits = Limits { grace, on_lost: self.on_lost, max_runtime: self.max_runtime };
+                Holding { server, command: &self.command, limits, voice: self.voice() }
+                    .hold(guard, &*locker, events, ran)
             }
             Ended::Held => Ok(Exit::Of(self.conflict_exit_code)),
             Ended::Asked(request) => Ok(request.exit()),
         }
     }
+
+    fn voice(&self) -> Voice {
+        if self.quiet { Voice::Quiet } else { Voice::Normal }
+    }
+}
+
+/// What hears that the lock is released.
+fn listener(server: &connect::Server, key: &Key) -> Result<ReleaseListener, Failure> {
+    let failed = |error| failure::of_connection(server, server.is_encrypted(), key, error);
+    let client = server.client().map_err(failed)?;
+    ReleaseListener::new(client).map_err(|error| Failure::new(Exit::Unusable, error))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
@@ -149,6 +182,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   3      the server or the key cannot be used; CMD has not run, or was killed with its supervisor
   4      the outcome is unknown: the reply to an attempt was lost; CMD has not run
   5      the lock was lost while CMD ran, or CMD was ended because its lease was about to end
+  124    CMD ran for longer than --max-runtime
   126    CMD cannot be run
   127    CMD cannot be found
   128+N  signal N came before the lock was acquired

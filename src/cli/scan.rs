@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
+use super::named::protocol;
 use super::{failure, hazards, page};
 use crate::driver::host;
 use crate::protocols::Choice;
@@ -38,7 +39,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     rate: Option<NonZeroU32>,
     /// The protocols that share these keys
-    #[arg(long, value_name = "PROTOCOL,...", value_delimiter = ',')]
+    #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',')]
     fleet: Vec<Choice>,
     /// Show no more than this many locks; all are counted. JSON has all of them, as they are found
     #[arg(long, value_name = "N", default_value_t = 50)]

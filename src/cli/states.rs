@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::progress::rate;
 use crate::explore::Progress;
 
 /// How far a search is.
@@ -11,8 +12,8 @@ impl States {
     /// Nothing is shown unless standard error is a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{spinner} {prefix} {human_pos} states, {per_sec}, {msg}");
-        bar.set_style(style.expect("a template of ours"));
+        let style = ProgressStyle::with_template("{spinner} {prefix} {human_pos} states, {rate}/s, {msg}");
+        bar.set_style(style.expect("a template of ours").with_key("rate", rate));
         Self(bar)
     }
 

@@ -6,6 +6,7 @@
 
 pub(super) mod channel;
 mod deadline;
+mod entry;
 mod job;
 mod processes;
 
@@ -29,6 +30,9 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
 pub(super) struct Args {
+    /// Become CMD, below the supervisor of this process id
+    #[arg(long, value_name = "PID")]
+    enter: Option<u32>,
     /// The command, and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -37,16 +41,20 @@ pub(super) struct Args {
 /// Runs CMD until it and all that it started are gone.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let refused = |error| Failure::new(Exit::Usage, format_args!("only `lockshift run` can start this: {error}"));
+    if let Some(supervisor) = args.enter {
+        let Err(error) = entry::enter(&args.command, supervisor);
+        // The supervisor has been told, and `run` will report it.
+        log::debug!("cannot become the command: {error}");
+        return Ok(Exit::Unusable);
+    }
     let (mut channel, reader, stdin) = Channel::inherited().map_err(refused)?;
     let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {error}"));
     let events = Events::listen(reader)?;
     become_subreaper().map_err(failed)?;
     let Some(Event::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
-    let mut deadline = start.grace.map(Deadline::new);
+    let mut deadline = if start.outlives_lock { Deadline::unbounded(start.grace) } else { Deadline::new(start.grace) };
     // Nothing is started before it is known for how long it may run.
-    if let Some(deadline) = &mut deadline
-        && !until_lease_is_known(deadline, &events, &mut channel)
-    {
+    if !start.outlives_lock && !until_lease_is_known(&mut deadline, &events, &mut channel) {
         return Ok(Exit::Unusable);
     }
     let job = match Job::start(&args.command, stdin, start.group) {
@@ -80,8 +88,8 @@ fn until_lease_is_known(deadline: &mut Deadline, events: &Events, channel: &mut 
 /// The command and all that it started, from start to end.
 struct Supervisor {
     job: Job,
-    /// When they have to be gone; `None` if they may outlive the lock.
-    deadline: Option<Deadline>,
+    /// When they have to be gone.
+    deadline: Deadline,
     channel: Channel,
     events: Events,
     /// The command itself has ended, and `run` knows its status.
@@ -116,16 +124,15 @@ impl Supervisor {
             return true;
         }
         let now = host::mono();
-        let Some(deadline) = &mut self.deadline else { return false };
-        match deadline.due(now) {
+        match self.deadline.due(now) {
             Due::Later(_) => false,
             Due::Ask => {
-                deadline.note_asked(now);
+                self.deadline.note_asked(now);
                 self.channel.send(&Note::Ask);
                 false
             }
             Due::Terminate => {
-                deadline.note_terminated(now);
+                self.deadline.note_terminated(now);
                 self.channel.send(&Note::Ending);
                 self.job.terminate();
                 false
@@ -138,14 +145,14 @@ impl Supervisor {
     }
 
     fn obey(&mut self, order: Order) {
-        match (order, &mut self.deadline) {
-            (Order::Lease { left }, Some(deadline)) => deadline.note_left(left),
-            (Order::End, Some(deadline)) => {
-                deadline.note_terminated(host::mono());
+        match order {
+            Order::Lease { left } => self.deadline.note_left(left),
+            Order::End => {
+                self.deadline.note_terminated(host::mono());
                 self.job.terminate();
             }
-            (Order::Signal(signal), _) => self.job.signal(signal),
-            (Order::Lease { .. } | Order::End, None) | (Order::Start(_), _) => {}
+            Order::Signal(signal) => self.job.signal(signal),
+            Order::Start(_) => {}
         }
     }
 
@@ -160,10 +167,10 @@ impl Supervisor {
     }
 
     fn pause(&self, killing: bool) -> Option<Duration> {
-        let due = self.deadline.as_ref().and_then(|deadline| match deadline.due(host::mono()) {
+        let due = match self.deadline.due(host::mono()) {
             Due::Later(pause) => pause,
             Due::Ask | Due::Terminate | Due::Kill => Some(Duration::ZERO),
-        });
+        };
         let look = (killing || self.ended).then_some(LOOK);
         match (due, look) {
             // What is being killed stays due.

@@ -1,5 +1,6 @@
 //! The documented races: what exploring them has come to.
 
+mod index;
 mod page;
 mod told;
 
@@ -11,6 +12,7 @@ use super::exploration::{Event, events, grouped};
 use super::{Report, table, timeline};
 use crate::races::Account;
 
+pub use index::races_index;
 pub use page::race_page;
 pub use told::{Told, mermaid};
 

@@ -23,6 +23,8 @@ pub struct Ran {
     pub lost: bool,
     /// Whether the command was asked to end because the lease was about to.
     pub ended_early: bool,
+    /// Whether the command was asked to end because it had run for its maximum time.
+    pub timed_out: bool,
     /// How the lock was given back; `None` if there was none to give back.
     pub released: Option<Released>,
 }
@@ -57,6 +59,7 @@ impl Ran {
             status: None,
             lost: false,
             ended_early: false,
+            timed_out: false,
             released: None,
         }
     }

@@ -1,9 +1,12 @@
 //! Tables as this house sets them: a bold head, no lines, two spaces between columns.
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
 
 /// The widest a table becomes on a wide screen: beyond that the eye loses the line.
 const WIDEST: u16 = 100;
+
+/// Longer words are broken where there is no room for them.
+const LONGEST_WORD: u16 = 24;
 
 /// A table with this head.
 pub(super) fn table(head: &[&str], width: Option<u16>) -> Table {
@@ -34,12 +37,53 @@ pub(super) fn flush_right(table: &mut Table, columns: impl IntoIterator<Item = u
 /// The text of the table, a line feed behind each line.
 pub(super) fn text(mut table: Table) -> String {
     let last = table.column_count().saturating_sub(1);
+    let words: Vec<u16> = (0..=last).map(|index| longest_word(&table, index)).collect();
+    let widest_name = table.width().map(|width| width / 2);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if index == last { 0 } else { 2 }));
-        if index == 0 {
+        column.set_constraint(match (index, widest_name) {
+            // One name that is longer than half of the screen must not take the room of everything else.
+            (0, Some(widest)) if words[0] > widest => ColumnConstraint::Absolute(Width::Fixed(widest)),
             // A name that is broken in two can neither be read nor copied.
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
+            (0, _) => ColumnConstraint::ContentWidth,
+            // No word is broken, as far as there is room.
+            _ => ColumnConstraint::LowerBoundary(Width::Fixed(words[index].min(LONGEST_WORD))),
+        });
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// How long the longest word in this column is.
+fn longest_word(table: &Table, column: usize) -> u16 {
+    let rows = table.header().into_iter().chain(table.row_iter());
+    let cells = rows.filter_map(|row: &Row| row.cell_iter().nth(column)).map(Cell::content);
+    let longest = cells.flat_map(|text| text.split_whitespace().map(textwrap::core::display_width).max()).max();
+    u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_beside_a_long_text() {
+        let mut table = table(&["NAME", "VERDICT", "REASON"], Some(60));
+        table.add_row(["php-getset", "overtakes", &"some words about the reason ".repeat(10)]);
+        let text = text(table);
+        assert!(text.contains("VERDICT") && text.contains("overtakes"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        for word in text.split_whitespace().skip(5) {
+            assert!(["some", "words", "about", "the", "reason"].contains(&word), "{word} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_key_leaves_room_for_the_other_columns() {
+        let mut table = table(&["KEY", "WRITTEN BY", "TTL"], Some(80));
+        table.add_row([&"k".repeat(600), "php-getset", "12 s"]);
+        let text = text(table);
+        assert!(text.contains("php-getset") && text.contains("12 s"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(text.matches('k').count(), 600, "all of it is there");
+    }
 }

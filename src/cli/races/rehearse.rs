@@ -16,16 +16,13 @@ pub(super) struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// On the servers that were chosen; `None` if none was.
-    pub(super) fn on(global: &GlobalOptions) -> Result<Option<Self>, Failure> {
-        if !global.names_a_server() {
-            return Ok(None);
-        }
+    /// On the servers that were chosen.
+    pub(super) fn on(global: &GlobalOptions) -> Result<Self, Failure> {
         let servers = global.servers()?;
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
         // Nobody else has this key: not even another of these commands at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());
-        Ok(Some(Self { servers, key }))
+        Ok(Self { servers, key })
     }
 
     /// Replays what was found, variations included.

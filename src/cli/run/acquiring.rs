@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::events::{Event, Events};
-use crate::cli::exit::{Exit, Failure, warn};
+use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
 use crate::cli::server::Server;
 use crate::cli::signals::{Caught, Request};
+use crate::cli::waiting::Waiting;
 use crate::cli::wires::Wires;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Error, Wait, host};
@@ -20,6 +21,10 @@ pub(super) struct Acquiring<'a> {
     pub(super) wait: Option<Duration>,
     /// One try only.
     pub(super) once: bool,
+    /// How to wait.
+    pub(super) policy: Waiting,
+    /// Whether to say so if another client holds the lock.
+    pub(super) voice: Voice,
 }
 
 /// How that ended.
@@ -64,9 +69,9 @@ impl Acquiring<'_> {
 
     fn patience(&self) -> Wait {
         match (self.once, self.wait) {
-            (true, _) => Wait::backoff().tries(1),
-            (false, None) => Wait::backoff(),
-            (false, Some(at_most)) => Wait::backoff().for_at_most(at_most),
+            (true, _) => self.policy.wait().tries(1),
+            (false, None) => self.policy.wait(),
+            (false, Some(at_most)) => self.policy.wait().for_at_most(at_most),
         }
     }
 
@@ -82,12 +87,12 @@ impl Acquiring<'_> {
             ));
         }
         if held.reason == Refusal::NoMajority {
-            warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
+            self.voice.warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
             return Ok(Ended::Held);
         }
         // Whole seconds: the stamps of most dialects say no more.
         let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
-        warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
+        self.voice.warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
         Ok(Ended::Held)
     }
 

@@ -7,21 +7,22 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
 
 use super::events::{Event, Events};
-use crate::cli::exit::warn;
+use crate::cli::exit::Voice;
+use crate::cli::program::this_program;
 use crate::cli::signals::{Caught, Request};
 use crate::cli::supervise::channel::{Channel, Grace, Note, Order, Start};
 use crate::cli::supervise::{become_subreaper, children, kill_descendants};
 use crate::cli::wires::Wires;
-use crate::driver::Loss;
 use crate::driver::blocking::Guard;
+use crate::driver::{Loss, host};
 use crate::lock::Lease;
+use crate::wire::MonoTime;
 
 /// What to do with CMD when the lock is lost, or about to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -30,6 +31,17 @@ pub(super) enum OnLost {
     Kill,
     /// Print a warning, and let it run
     Warn,
+}
+
+/// How long the command may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// How it is ended.
+    pub(super) grace: Grace,
+    /// Whether it may go on without the lock.
+    pub(super) on_lost: OnLost,
+    /// `None`: as long as it takes.
+    pub(super) max_runtime: Option<Duration>,
 }
 
 /// How the command ended.
@@ -43,6 +55,8 @@ pub(super) struct Outcome {
     pub(super) lost: Option<Loss>,
     /// It was asked to end because the lease was about to.
     pub(super) ended_early: bool,
+    /// It was asked to end because it ran for too long.
+    pub(super) timed_out: bool,
 }
 
 /// The time that a command gets between SIGTERM and SIGKILL, within a lease.
@@ -66,8 +80,9 @@ pub(super) fn grace(lease: Lease, kill_after: Option<Duration>) -> Result<Grace,
 /// The command while it runs.
 pub(super) struct Running<'a> {
     guard: &'a Guard<Wires>,
-    /// `None` if it may outlive the lock.
-    grace: Option<Grace>,
+    limits: Limits,
+    voice: Voice,
+    began: MonoTime,
     supervisor: Child,
     channel: Channel,
     /// The children that we had before: none of ours.
@@ -82,14 +97,15 @@ impl<'a> Running<'a> {
     pub(super) fn start(
         command: &[OsString],
         guard: &'a Guard<Wires>,
-        grace: Option<Grace>,
+        limits: Limits,
+        voice: Voice,
         events: &Events,
     ) -> io::Result<Self> {
         become_subreaper()?;
         let before = children();
         let (mut channel, reader, socket) = Channel::pair()?;
-        let mut supervisor = Command::new(ourselves()?);
-        supervisor.arg0("lockshift").args(["supervise", "--"]).args(command);
+        let mut supervisor = this_program()?;
+        supervisor.args(["supervise", "--"]).args(command);
         supervisor.env("LOCKSHIFT_KEY", OsStr::from_bytes(guard.key().as_bytes()));
         match guard.hold().fence {
             Some(fence) => supervisor.env("LOCKSHIFT_FENCE", fence.to_string()),
@@ -103,15 +119,17 @@ impl<'a> Running<'a> {
         // pipeline or script as they would without us.
         let shares_group = File::open("/dev/tty").is_ok();
         let group = shares_group.then(|| getpgrp().as_raw_pid().unsigned_abs());
-        channel.send(&Order::Start(Start { group, grace }));
-        Ok(Self { guard, grace, supervisor, channel, before, shares_group, outcome: Outcome::default() })
+        let outlives_lock = limits.on_lost == OnLost::Warn;
+        channel.send(&Order::Start(Start { group, grace: limits.grace, outlives_lock }));
+        let began = host::mono();
+        Ok(Self { guard, limits, voice, began, supervisor, channel, before, shares_group, outcome: Outcome::default() })
     }
 
     /// Waits until the command and all that it started are gone.
     pub(super) fn wait(mut self, events: &Events) -> io::Result<Outcome> {
         let mut reported = false;
         loop {
-            match events.next(None) {
+            match events.next(self.left_to_run()) {
                 Some(Event::Caught(Caught::Request(request))) => self.pass_on(request),
                 // Perhaps it was stopped. It must not be: continuing one that runs does nothing.
                 Some(Event::Caught(Caught::ChildChanged)) => {
@@ -123,13 +141,14 @@ impl<'a> Running<'a> {
                     self.note(note);
                 }
                 Some(Event::Supervisor(None)) => break,
-                None => {}
+                None => self.end_for_good(),
             }
         }
         let ended = self.supervisor.wait()?;
         if !reported || !ended.success() && self.outcome.not_run.is_none() {
             let key = self.guard.key();
-            warn(format_args!("lock key `{key}`: the supervisor of the command was killed: killing the command"));
+            self.voice
+                .warn(format_args!("lock key `{key}`: the supervisor of the command was killed: killing the command"));
         }
         // It has left nothing but daemons, unless it was killed.
         if !ended.success() {
@@ -137,6 +156,20 @@ impl<'a> Running<'a> {
             while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         }
         Ok(self.outcome)
+    }
+
+    /// How long it may still run; `None` without a limit, or once that is over.
+    fn left_to_run(&self) -> Option<Duration> {
+        let max = self.limits.max_runtime.filter(|_| !self.outcome.timed_out)?;
+        Some(max.saturating_sub(host::mono().saturating_since(self.began)))
+    }
+
+    /// It has run for too long.
+    fn end_for_good(&mut self) {
+        let key = self.guard.key();
+        self.outcome.timed_out = true;
+        self.voice.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
+        self.channel.send(&Order::End);
     }
 
     fn note(&mut self, note: Note) {
@@ -154,7 +187,7 @@ impl<'a> Running<'a> {
             Note::Ending => {
                 self.outcome.ended_early = true;
                 if self.outcome.lost.is_none() {
-                    warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
+                    self.voice.warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
                 }
             }
             Note::Ended { status, left_running } => {
@@ -175,11 +208,11 @@ impl<'a> Running<'a> {
             Loss::Intruded => "another client has written into it",
         };
         self.outcome.lost = Some(loss);
-        if self.grace.is_none() {
-            warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
+        if self.limits.on_lost == OnLost::Warn {
+            self.voice.warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
             return;
         }
-        warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
+        self.voice.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
         self.channel.send(&Order::End);
     }
 
@@ -188,12 +221,4 @@ impl<'a> Running<'a> {
             self.channel.send(&Order::Signal(request.signal));
         }
     }
-}
-
-/// The program that we are, even if its file has been replaced since.
-fn ourselves() -> io::Result<PathBuf> {
-    if cfg!(any(target_os = "linux", target_os = "android")) {
-        return Ok("/proc/self/exe".into());
-    }
-    std::env::current_exe()
 }

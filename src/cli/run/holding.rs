@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 
-use super::command::{Outcome, Running};
+use super::command::{Limits, Outcome, Running};
 use super::events::Events;
-use crate::cli::exit::{Exit, Failure, warn};
+use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
 use crate::cli::server::Server;
-use crate::cli::supervise::channel::Grace;
 use crate::cli::wires::Wires;
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
@@ -16,12 +15,15 @@ use crate::lock::{Extended, Locker, Released};
 use crate::report::{self, Ran, whole_millis};
 use crate::wire::Transcript;
 
+/// The exit status of a command that took too long, as of timeout(1).
+const TIMED_OUT: u8 = 124;
+
 /// What to do with the lock.
 pub(super) struct Holding<'a> {
     pub(super) server: &'a Server,
     pub(super) command: &'a [OsString],
-    /// How to end the command before the lease does; `None` if it may outlive the lock.
-    pub(super) grace: Option<Grace>,
+    pub(super) limits: Limits,
+    pub(super) voice: Voice,
 }
 
 impl Holding<'_> {
@@ -41,6 +43,7 @@ impl Holding<'_> {
         {
             ran.ran_ms = Some(whole_millis(host::mono().saturating_since(began)));
             (ran.status, ran.ended_early) = (outcome.status, outcome.ended_early);
+            ran.timed_out = outcome.timed_out;
         }
         // The last moment at which it can have been lost while the command worked.
         ran.lost = guard.lost().is_some();
@@ -59,6 +62,7 @@ impl Holding<'_> {
                 Err(Failure::new(Exit::Of(status), format_args!("cannot run `{program}`: {reason}")))
             }
             (None, _) if ran.lost || ran.ended_early => Ok(Exit::Lost),
+            (None, _) if ran.timed_out => Ok(Exit::Of(TIMED_OUT)),
             (None, Some(status)) => Ok(Exit::Of(status)),
             // Killed with its supervisor.
             (None, None) => Ok(Exit::Unusable),
@@ -70,14 +74,14 @@ impl Holding<'_> {
         // Without a reply a protocol gets no further than its first command; one that has none cannot extend.
         if let Ok(Extended::Unsupported) = locker.extend(&guard.hold(), &mut Transcript::new()) {
             let lease = humantime::format_duration(guard.hold().lease.length());
-            warn(format_args!("this protocol cannot extend a lock: the command has {lease}"));
+            self.voice.warn(format_args!("this protocol cannot extend a lock: the command has {lease}"));
             return Ok(());
         }
         guard.renew(Renewal::every_third())
     }
 
     fn run(&self, guard: &Guard<Wires>, events: &Events) -> io::Result<Outcome> {
-        let running = Running::start(self.command, guard, self.grace, events)?;
+        let running = Running::start(self.command, guard, self.limits, self.voice, events)?;
         events.watch(guard.watch())?;
         running.wait(events)
     }
@@ -91,24 +95,25 @@ impl Holding<'_> {
             Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
                 if !ran.lost {
-                    warn(format_args!("lock key `{key}` had been lost before the command ended"));
+                    self.voice.warn(format_args!("lock key `{key}` had been lost before the command ended"));
                 }
                 ran.lost = true;
                 report::Released::Lost
             }
             Ok(Answer::Known(Released::Intruded)) => {
                 if !ran.lost {
-                    warn(format_args!("lock key `{key}`: another client wrote into it while the command ran"));
+                    self.voice
+                        .warn(format_args!("lock key `{key}`: another client wrote into it while the command ran"));
                 }
                 ran.lost = true;
                 report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {
-                warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
+                self.voice.warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
                 report::Released::Unknown
             }
             Err(error) => {
-                warn(format_args!("{error}: the lock was not released, its lease ends it"));
+                self.voice.warn(format_args!("{error}: the lock was not released, its lease ends it"));
                 report::Released::Unknown
             }
         }

@@ -25,7 +25,7 @@ pub(crate) enum Order {
     Start(Start),
     /// The answer to [`Note::Ask`]: for how long the lock is held from now on.
     Lease { left: Duration },
-    /// The lock is lost: end the command, and kill it after the grace.
+    /// The lock is lost, or the command took too long: end it, and kill it after the grace.
     End,
     /// Pass on this signal.
     Signal(i32),
@@ -36,8 +36,10 @@ pub(crate) enum Order {
 pub(crate) struct Start {
     /// The process group that it joins; `None` for one of its own.
     pub(crate) group: Option<u32>,
-    /// How to end it before the lease does; `None` if it may outlive the lock.
-    pub(crate) grace: Option<Grace>,
+    /// How to end it.
+    pub(crate) grace: Grace,
+    /// Whether it may run on when the lease has ended.
+    pub(crate) outlives_lock: bool,
 }
 
 /// How much time it takes to end a command.
@@ -115,7 +117,7 @@ impl Reader {
 }
 
 /// Sends one byte, and a file descriptor with it.
-fn pass(socket: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
+pub(super) fn pass(socket: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
     let descriptors = [descriptor.as_fd()];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -125,7 +127,7 @@ fn pass(socket: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
 }
 
 /// Receives that byte, and the file descriptor.
-fn passed(socket: &UnixStream) -> io::Result<OwnedFd> {
+pub(super) fn passed(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -19,6 +19,8 @@ pub(super) struct Deadline {
     /// When the question was sent whose answer is still to come.
     asked: Option<MonoTime>,
     terminated: Option<MonoTime>,
+    /// The end of the lease does not matter.
+    is_unbounded: bool,
 }
 
 /// What is to be done.
@@ -42,7 +44,13 @@ impl Deadline {
             left: Duration::ZERO,
             asked: None,
             terminated: None,
+            is_unbounded: false,
         }
+    }
+
+    /// No deadline, until the command is asked to end.
+    pub(super) fn unbounded(grace: Grace) -> Self {
+        Self { is_unbounded: true, ..Self::new(grace) }
     }
 
     /// The question was sent.
@@ -66,8 +74,12 @@ impl Deadline {
     pub(super) fn due(&self, now: MonoTime) -> Due {
         let kill_at = self.since.saturating_add(self.left.saturating_sub(self.grace.margin));
         if let Some(terminated) = self.terminated {
-            let kill_at = kill_at.min(terminated.saturating_add(self.grace.kill_after));
+            let grace_ends = terminated.saturating_add(self.grace.kill_after);
+            let kill_at = if self.is_unbounded { grace_ends } else { kill_at.min(grace_ends) };
             return if now >= kill_at { Due::Kill } else { Due::Later(Some(kill_at.saturating_since(now))) };
+        }
+        if self.is_unbounded {
+            return Due::Later(None);
         }
         let until_end = self.left.saturating_sub(self.grace.margin).saturating_sub(self.grace.kill_after);
         let end_at = self.since.saturating_add(until_end);
@@ -154,6 +166,15 @@ mod tests {
         let mut deadline = deadline();
         deadline.note_terminated(at(20_000));
         assert_eq!(deadline.due(at(20_000)), Due::Kill);
+    }
+
+    #[test]
+    fn a_command_that_may_outlive_the_lock_is_only_ended_on_request() {
+        let mut deadline = Deadline::unbounded(Grace { kill_after: ms(2000), margin: ms(100) });
+        assert_eq!(deadline.due(at(1_000_000)), Due::Later(None));
+        deadline.note_terminated(at(1_000_000));
+        assert_eq!(deadline.due(at(1_001_999)), Due::Later(Some(ms(1))));
+        assert_eq!(deadline.due(at(1_002_000)), Due::Kill);
     }
 
     #[test]

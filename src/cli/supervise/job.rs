@@ -3,13 +3,12 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, test_kill_process_group, wait,
 };
 
+use super::entry;
 use super::processes::{self, Process};
 
 /// A command and all processes that it starts.
@@ -23,11 +22,8 @@ pub(super) struct Job {
 impl Job {
     /// Starts it, in that process group or in one of its own.
     pub(super) fn start(words: &[OsString], stdin: OwnedFd, group: Option<u32>) -> io::Result<Self> {
-        let [program, args @ ..] = words else { unreachable!("the command line requires a command") };
         let joined = group.and_then(|group| i32::try_from(group).ok());
-        let mut command = Command::new(program);
-        command.args(args).stdin(Stdio::from(stdin)).process_group(joined.unwrap_or(0));
-        let command = Pid::from_child(&command.spawn()?);
+        let command = entry::start(words, &stdin, joined.unwrap_or(0))?;
         Ok(Self { command, group: joined.is_none().then_some(command), status: None })
     }
 

@@ -226,7 +226,7 @@ fn sentence(lane: &Lane) -> String {
 
 /// The words in lines of at most `width` columns.
 fn wrapped(words: &str, width: usize, indent: &str) -> Vec<String> {
-    let options = textwrap::Options::new(width).subsequent_indent(indent);
+    let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
     textwrap::wrap(words, options).into_iter().map(String::from).collect()
 }
 

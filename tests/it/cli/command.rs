@@ -3,22 +3,41 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
 use crate::patience::{PATIENCE, until};
 use crate::server::Server;
 
 /// The command, with nothing in its environment that could lead it astray.
 pub(crate) fn lockshift() -> Command {
+    default_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
     for name in ["REDIS_URL", "RUST_LOG", "RUST_BACKTRACE", "NO_COLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());
     command
+}
+
+/// Has the commands that are started from now on heed their signals, even if this process was started with some ignored, as
+/// by `nohup` or in the background of a script. A signal that is handled here is no longer ignored in a new program.
+pub(super) fn default_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+        let ignored = u64::from_str_radix(ignored.trim(), 16).expect("the mask is a number");
+        for signal in
+            [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP].into_iter().filter(|it| ignored & (1 << (it - 1)) != 0)
+        {
+            signal_hook::flag::register(signal, Arc::default()).expect("the signal can be handled");
+        }
+    });
 }
 
 /// The command for this server.

@@ -136,6 +136,24 @@ fn whoever_is_asked_to_end_cleans_up_first() {
     assert_eq!(keys(&server), 0);
 }
 
+#[test]
+fn an_interrupted_comparison_shows_what_it_has() {
+    let server = Server::start();
+    let running =
+        Running::start(lockshift_at(&server), ["compare", "token", "naive-setnx", "--seconds", "3", "--json"]);
+    // Neither the first nor the witness sends it.
+    until("the second protocol has begun", || {
+        let stats: String = cmd("INFO").arg("commandstats").query(&mut server.connect()).unwrap();
+        stats.contains("cmdstat_setnx:").then_some(())
+    });
+    running.signal(Signal::INT);
+    let ended = running.done();
+    assert_eq!(ended.code, Some(128 + 2), "{ended:?}");
+    assert_eq!(ended.stderr, "lockshift: stopped: 1 of 2 protocols were compared\n");
+    let json = ended.json();
+    assert_eq!((json.as_array().map(Vec::len), json[0]["protocol"].as_str()), (Some(1), Some("token")), "{json}");
+}
+
 /// Everybody wins, always: what a witness must not miss.
 struct NoExclusion {
     key: Key,

@@ -83,7 +83,7 @@ fn as_a_table_at_one_moment() {
     let protocols: Vec<Choice> = protocols.iter().map(|name| name.parse().unwrap()).collect();
     let lease = Lease::new(Duration::from_secs(30)).unwrap();
     let now = UnixTime::from_secs(1_700_000_000).unwrap();
-    let table = Matrix::of(&matrix(&protocols, lease, now)).text(None);
+    let table = Matrix::of(&matrix(&protocols, lease, now, &mut || ())).text(None);
     let table = anstream::adapter::strip_str(&table).to_string();
     golden("tests/it/cli/matrix.txt", &table);
 }

@@ -60,12 +60,12 @@ fn a_line_for_each_and_a_sum() {
     let expected = "\
 RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES)
 double-takeover  setnx-page-del      8      66  setnx-page (30)
-                                                servicestack (201)
+                                                servicestack (203)
                                                 token (7)
 late-unlock      java-lua            5      38  java-token (86)
                                                 token (86)
 
-2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 514
+2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 516
 states in all.
 ";
     assert_eq!(ended.stdout, expected);
@@ -120,12 +120,15 @@ fn a_page_is_whole_or_not_there() {
 #[test]
 fn a_real_server_answers_the_same() {
     let server = Server::start();
-    let ended =
-        done_within(EXPLORING, lockshift_at(&server), ["races", "double-takeover", "failover-loses-lock", "--json"]);
+    let ended = done_within(
+        EXPLORING,
+        lockshift_at(&server),
+        ["races", "--replay", "double-takeover", "failover-loses-lock", "--json"],
+    );
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let replayed = ended.json().as_array().unwrap().iter().map(|race| race["replayed"].clone()).collect::<Vec<_>>();
     assert_eq!(replayed, [json!(true), json!(null)], "no command replaces a server by its replica");
-    let ended = done_within(EXPLORING, lockshift(), ["races", "late-unlock", "--redis", &server.url()]);
+    let ended = done_within(EXPLORING, lockshift(), ["races", "late-unlock", "--replay", "--redis", &server.url()]);
     assert!(ended.stdout.starts_with("RACE") && ended.stdout.contains("REPLAYED"), "{ended:?}");
     let keys: u64 = redis::cmd("DBSIZE").query(&mut server.connect()).unwrap();
     assert_eq!(keys, 0, "nothing stays behind");
@@ -137,7 +140,7 @@ fn a_schedule_on_three_servers_needs_three() {
     let one = done_within(
         EXPLORING,
         lockshift_at(&servers[0]),
-        ["races", "partial-quorum-stays", "failover-loses-lock", "late-unlock"],
+        ["races", "--replay", "partial-quorum-stays", "failover-loses-lock", "late-unlock"],
     );
     assert_eq!((one.code, one.stderr.as_str()), (Some(0), ""));
     for expected in [
@@ -150,7 +153,7 @@ fn a_schedule_on_three_servers_needs_three() {
     let three = done_within(
         EXPLORING,
         lockshift(),
-        ["races", "partial-quorum-stays", "late-unlock", "--json", "--redis", &urls.join(",")],
+        ["races", "--replay", "partial-quorum-stays", "late-unlock", "--json", "--redis", &urls.join(",")],
     );
     let replayed = |done: &Done| done.json().as_array().unwrap().iter().map(|race| race["replayed"].clone()).collect();
     let replayed: Vec<Value> = replayed(&three);
@@ -161,9 +164,33 @@ fn a_schedule_on_three_servers_needs_three() {
 
 #[test]
 fn a_server_that_is_not_there_is_said_so() {
-    let ended = done(lockshift(), ["races", "late-unlock", "--redis", "redis://127.0.0.1:1"]);
+    let ended = done(lockshift(), ["races", "late-unlock", "--replay", "--redis", "redis://127.0.0.1:1"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), ""));
     assert!(ended.stderr.contains("redis://127.0.0.1:1"), "{ended:?}");
+}
+
+#[test]
+fn no_server_is_asked_without_replay() {
+    let mut command = lockshift();
+    command.env("REDIS_URL", "redis://127.0.0.1:1");
+    let ended = done(command, ["races", "late-unlock", "--json"]);
+    assert_eq!((ended.code, &ended.json()[0]["replayed"]), (Some(0), &json!(null)));
+    let ended = done(lockshift(), ["races", "late-unlock", "--replay"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("which Redis?"), "{ended:?}");
+}
+
+#[test]
+fn several_pages_have_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = format!("{}/pages/", directory.path().display());
+    let ended = done(lockshift(), ["races", "late-unlock", "overrun", "--html", &pages]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let index = fs::read_to_string(directory.path().join("pages/index.html")).unwrap();
+    for id in ["late-unlock", "overrun"] {
+        assert!(index.contains(&format!("href=\"{id}.html\"")), "{index}");
+        assert!(directory.path().join(format!("pages/{id}.html")).exists());
+    }
 }
 
 #[test]

@@ -91,6 +91,45 @@ fn who_comes_second_is_told_so() {
 }
 
 #[test]
+fn a_conflict_that_is_no_failure_is_not_mentioned() {
+    let scene = Scene::new();
+    let first = scene.hold(&[], UNTIL_GO);
+    for (flags, code) in [(&["--nonblock", "-E", "0"][..], 0), (&["--nonblock", "--quiet"], 1)] {
+        let second = scene.start(flags, "touch never").done();
+        assert_eq!((second.code, second.stderr.as_str()), (Some(code), ""), "{flags:?}");
+    }
+    scene.leave("go");
+    assert_eq!(first.done().code, Some(0));
+    assert!(!scene.note("never").exists());
+}
+
+#[test]
+fn a_command_may_run_for_a_limited_time() {
+    let scene = Scene::new();
+    for (flags, code) in [(&["--max-runtime", "300ms"][..], 124), (&["--max-runtime", "1m"], 0)] {
+        let running = scene.start(&[flags, &["--json", "--on-lost", "warn"]].concat(), "sleep 1; touch done");
+        let ended = running.done();
+        assert_eq!((ended.code, ended.note()["timed_out"].as_bool()), (Some(code), Some(code == 124)), "{ended:?}");
+        assert_eq!(scene.note("done").exists(), code == 0);
+        assert_eq!(value(&mut scene.connect()), None);
+    }
+}
+
+#[test]
+fn each_way_to_wait_comes_to_its_turn() {
+    for (policy, protocol) in [("backoff", "token"), ("notified", "token,announce=publish"), ("fair", "fair")] {
+        let scene = Scene::new();
+        let flags = ["--wait-policy", policy, "--json"];
+        let first = scene.hold(&flags, UNTIL_GO);
+        let second = scene.start(&flags, "[ -e go ]");
+        scene.leave("go");
+        assert_eq!(first.done().code, Some(0), "{policy}");
+        let second = second.done();
+        assert_eq!((second.code, second.note()["protocol"].as_str()), (Some(0), Some(protocol)), "{second:?}");
+    }
+}
+
+#[test]
 fn who_waits_comes_next() {
     let scene = Scene::new();
     let first = scene.hold(&[], UNTIL_GO);
@@ -162,7 +201,18 @@ fn it_says_in_json_how_it_went() {
     let fields: Vec<_> = note.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         fields,
-        ["acquired", "ended_early", "key", "lost", "protocol", "ran_ms", "released", "status", "waited_ms"]
+        [
+            "acquired",
+            "ended_early",
+            "key",
+            "lost",
+            "protocol",
+            "ran_ms",
+            "released",
+            "status",
+            "timed_out",
+            "waited_ms"
+        ]
     );
     assert_eq!(
         ["acquired", "key", "lost", "protocol", "released", "status"].map(|field| note[field].to_string()),

@@ -93,10 +93,44 @@ fn shells_can_complete_it() {
 }
 
 #[test]
+fn shells_complete_protocols_and_races() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = done(lockshift(), ["completions", shell]).stdout;
+        for name in ["php-getset", "late-unlock", "notified"] {
+            assert!(script.contains(name), "{shell} knows no {name}");
+        }
+    }
+}
+
+#[test]
+fn what_only_run_starts_is_not_offered() {
+    for args in [&["--help"][..], &["man"], &["completions", "bash"]] {
+        let shown = done(lockshift(), args).stdout;
+        assert!(!shown.contains("Run CMD for `lockshift run`") && !shown.contains("lockshift\\-supervise"), "{args:?}");
+    }
+    assert_eq!(done(lockshift(), ["supervise", "--", "true"]).code, Some(2));
+}
+
+#[test]
+fn an_empty_address_in_the_environment_counts_as_unset() {
+    let mut command = lockshift();
+    command.env("REDIS_URL", "");
+    let ended = done(command, ["run", "k", "--", "true"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("which Redis?"), "{ended:?}");
+}
+
+#[test]
 fn it_has_manual_pages() {
     let whole = done(lockshift(), ["man"]);
     assert!(whole.stdout.starts_with(".ie") && whole.stdout.contains(".TH lockshift 1"), "{whole:?}");
     let run = done(lockshift(), ["man", "run"]);
     assert!(run.stdout.contains("flock(1)") && run.stdout.contains("on\\-lost"), "{run:?}");
     assert_eq!(done(lockshift(), ["man", "nonesuch"]).code, Some(2));
+    for (page, example) in [(whole, "lockshift races"), (run, "lockshift run nightly\\-backup")] {
+        for section in ["EXAMPLES", "EXIT STATUS", "ENVIRONMENT"] {
+            assert_eq!(page.stdout.matches(&format!(".SH \"{section}\"")).count(), 1, "{section}: {page:?}");
+        }
+        assert!(page.stdout.contains(example) && !page.stdout.contains('\x1b'), "{page:?}");
+    }
 }

@@ -120,6 +120,18 @@ fn killing_the_supervisor_kills_every_process() {
 }
 
 #[test]
+fn killing_lockshift_and_its_supervisor_at_once_kills_the_command() {
+    let scene = Scene::new();
+    let (running, worker) = scene.hold_with_worker(&["--lease", "3s"], &format!("exec {DEAF_WORKER}"));
+    let supervisor = supervisor(&running);
+    running.signal(Signal::STOP);
+    kill_process(supervisor, Signal::KILL).unwrap();
+    running.signal(Signal::KILL);
+    until("the command is dead", || (!runs(worker)).then_some(()));
+    assert!(!scene.next_holder_sees_work());
+}
+
+#[test]
 fn the_group_of_lockshift_may_be_killed_as_a_whole() {
     let scene = Scene::new();
     let mut command = lockshift_at(&scene.server);
@@ -147,7 +159,7 @@ fn a_stopped_lockshift_does_not_keep_its_command_working_without_the_lock() {
 #[test]
 fn a_lost_lock_ends_every_process() {
     let scene = Scene::new();
-    let (running, worker) = scene.hold_with_worker(&["--lease", "900ms"], &format!("{DEAF_WORKER} & wait"));
+    let (running, worker) = scene.hold_with_worker(&["--lease", "3s"], &format!("{DEAF_WORKER} & wait"));
     cmd("SET").arg("stock").arg("another holder's").exec(&mut scene.connect()).unwrap();
     assert_eq!(running.done().code, Some(5));
     assert!(!runs(worker));

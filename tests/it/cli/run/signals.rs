@@ -65,3 +65,17 @@ fn a_signal_that_is_to_be_ignored_stays_ignored() {
     scene.leave("go");
     assert_eq!(running.done().code, Some(0));
 }
+
+#[test]
+fn these_tests_pass_with_signals_ignored_from_outside() {
+    let mut shell = Command::new("sh");
+    // As `nohup` and a script's `&` do it.
+    shell.args(["-c", r#"trap '' HUP INT QUIT; exec "$0" --exact "$@""#]).arg(std::env::current_exe().unwrap());
+    shell.args([
+        "cli::run::signals::signals_are_passed_on",
+        "cli::run::terminal::ctrl_c_ends_the_command_and_releases_the_lock",
+    ]);
+    let output = shell.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("2 passed"), "{text}");
+}

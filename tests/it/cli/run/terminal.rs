@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{Scene, value};
-use crate::cli::command::appears;
+use crate::cli::command::{appears, default_signals};
 use crate::patience::until;
 
 /// An interactive shell on a terminal of its own.
@@ -21,6 +21,7 @@ struct Terminal {
 
 impl Terminal {
     fn open(scene: &Scene) -> Self {
+        default_signals();
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -75,7 +76,7 @@ impl Drop for Terminal {
 fn ctrl_c_ends_the_command_and_releases_the_lock() {
     let scene = Scene::new();
     let mut terminal = Terminal::open(&scene);
-    terminal.press("$LOCKSHIFT run stock -- sh -c 'touch started; sleep 60'; echo status $?\n");
+    terminal.press("$LOCKSHIFT run stock -- sh -c ': > started; exec sleep 60'; echo status $?\n");
     appears(&scene.note("started"));
     terminal.press("\x03");
     terminal.shows("status 130\r\n");
@@ -86,13 +87,13 @@ fn ctrl_c_ends_the_command_and_releases_the_lock() {
 fn ctrl_z_stops_the_command_and_fg_continues_it() {
     let scene = Scene::new();
     let mut terminal = Terminal::open(&scene);
-    terminal.press("$LOCKSHIFT run stock -- sh -c 'touch started; read line; echo \"read $line\"'; echo status $?\n");
+    terminal.press("$LOCKSHIFT run stock -- sh -c ': > started; read line; echo \"read $line\"'; echo status $?\n");
     appears(&scene.note("started"));
     terminal.press("\x1a");
     terminal.shows("Stopped");
     assert!(value(&mut scene.connect()).is_some(), "the lease goes on");
     terminal.press("fg\n");
-    terminal.shows("sh -c 'touch started");
+    terminal.shows("sh -c ': > started");
     terminal.press("from the terminal\n");
     terminal.shows("read from the terminal\r\n");
     until("the lock is released", || value(&mut scene.connect()).is_none().then_some(()));
@@ -102,7 +103,7 @@ fn ctrl_z_stops_the_command_and_fg_continues_it() {
 fn a_command_that_stays_stopped_is_killed_before_the_lease_ends() {
     let scene = Scene::new();
     let mut terminal = Terminal::open(&scene);
-    terminal.press("$LOCKSHIFT run stock --lease 1s -- sh -c 'touch started; sleep 60; touch never'; echo status $?\n");
+    terminal.press("$LOCKSHIFT run stock --lease 3s -- sh -c ': > started; sleep 60; touch never'; echo status $?\n");
     appears(&scene.note("started"));
     terminal.press("\x1a");
     terminal.shows("Stopped");

@@ -1,0 +1,45 @@
+//! Arguments that name something of a catalogue: refused with a hint, and known to the completions of a shell.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command, Error};
+
+use crate::protocols::{Choice, catalogue};
+
+/// An argument that names something.
+#[derive(Clone)]
+pub(super) struct Named<T> {
+    parse: fn(&str) -> Result<T, String>,
+    names: fn() -> Vec<&'static str>,
+}
+
+impl<T> Named<T> {
+    /// What is understood by `parse`; `names` are those that a shell completes.
+    pub(super) const fn new(parse: fn(&str) -> Result<T, String>, names: fn() -> Vec<&'static str>) -> Self {
+        Self { parse, names }
+    }
+}
+
+/// A protocol with its options.
+pub(super) const fn protocol() -> Named<Choice> {
+    Named::new(|typed| typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string()), protocol_names)
+}
+
+/// The names of all protocols.
+pub(super) fn protocol_names() -> Vec<&'static str> {
+    catalogue().map(|protocol| protocol.name()).collect()
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, typed: &OsStr) -> Result<T, Error> {
+        let parse = self.parse;
+        StringValueParser::new().try_map(move |typed| parse(&typed)).parse_ref(command, arg, typed)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter().map(PossibleValue::new)))
+    }
+}
