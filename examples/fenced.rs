@@ -11,11 +11,12 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
+use lockshift::connect::{Server, blocking::Connection};
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::driver::{Answer, Attempt};
 use lockshift::lock::{Lease, Released};
 use lockshift::modern::FencedTokenLock;
-use redis::{Client, Connection, Script};
+use redis::Script;
 
 /// KEYS[1] the resource, a hash; ARGV[1] fence, ARGV[2] content: writes unless a higher fence has written. 1 yes, 0 no.
 const WRITE: &str = r#"
@@ -26,27 +27,26 @@ return 1
 
 fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1/".into());
-    tell(&Client::open(url)?, &mut std::io::stdout())
+    tell(&url.parse()?, &mut std::io::stdout())
 }
 
 /// Two holders, of whom the first does not know that it is none any more.
-pub(crate) fn tell(client: &Client, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    redis::cmd("DEL").arg("example:report").exec(&mut client.get_connection()?)?;
-    let first = acquire(client)?;
+pub(crate) fn tell(server: &Server, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    redis::cmd("DEL").arg("example:report").exec(&mut server.connect()?)?;
+    let first = acquire(server)?;
     // The first holder hangs. What its lease does in time is done here at once: the server forgets it.
-    redis::cmd("DEL").arg("example:fenced").exec(&mut client.get_connection()?)?;
-    let second = acquire(client)?;
+    redis::cmd("DEL").arg("example:fenced").exec(&mut server.connect()?)?;
+    let second = acquire(server)?;
 
     for (who, guard) in [("second", &second), ("first", &first)] {
-        let accepted = write(client, guard, who)?;
+        let accepted = write(server, guard, who)?;
         writeln!(
             out,
             "the {who} holder writes: {}",
             if accepted { "accepted" } else { "refused, its fence is stale" }
         )?;
     }
-    let author: String =
-        redis::cmd("HGET").arg("example:report").arg("content").query(&mut client.get_connection()?)?;
+    let author: String = redis::cmd("HGET").arg("example:report").arg("content").query(&mut server.connect()?)?;
     writeln!(out, "the report is by the {author} holder")?;
     for (who, guard) in [("first", first), ("second", second)] {
         let had_it = matches!(guard.release()?, Answer::Known(Released::Freed));
@@ -59,9 +59,9 @@ pub(crate) fn tell(client: &Client, out: &mut impl Write) -> Result<(), Box<dyn 
     Ok(())
 }
 
-fn acquire(client: &Client) -> Result<Guard<Connection>, Box<dyn Error>> {
+fn acquire(server: &Server) -> Result<Guard<Connection>, Box<dyn Error>> {
     let lease = Lease::new(Duration::from_secs(30))?;
-    let lock = Lock::new(client.get_connection()?, FencedTokenLock::new("example:fenced".into(), lease));
+    let lock = Lock::new(server.connect()?, FencedTokenLock::new("example:fenced".into(), lease));
     match lock.try_acquire()? {
         Attempt::Won(guard) => Ok(guard),
         other => Err(format!("the lock is not to be had: {other:?}").into()),
@@ -69,9 +69,9 @@ fn acquire(client: &Client) -> Result<Guard<Connection>, Box<dyn Error>> {
 }
 
 /// Writes with the number of this acquisition: whether the resource accepted it.
-fn write(client: &Client, guard: &Guard<Connection>, content: &str) -> Result<bool, Box<dyn Error>> {
+fn write(server: &Server, guard: &Guard<Connection>, content: &str) -> Result<bool, Box<dyn Error>> {
     let fence = guard.hold().fence.ok_or("a fenced lock hands out numbers")?;
     let script = Script::new(WRITE);
     let mut write = script.key("example:report");
-    Ok(write.arg(fence).arg(content).invoke(&mut client.get_connection()?)?)
+    Ok(write.arg(fence).arg(content).invoke(&mut server.connect()?)?)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use lockshift::connect::{Server, blocking::Connection};
 use lockshift::driver::blocking::{Lock, ReleaseListener};
 use lockshift::driver::{Attempt, Counted, Counters, Wait};
 use lockshift::lock::Lease;
@@ -16,14 +17,14 @@ use lockshift::modern::FairLock;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1/".into());
-    let client = redis::Client::open(url)?;
-    let bells = ReleaseListener::new(client.clone())?;
+    let server: Server = url.parse()?;
+    let bells = ReleaseListener::new(server.client()?)?;
     let counters = Arc::new(Counters::default());
 
     let lease = Lease::new(Duration::from_secs(10))?;
     let workers = (0..4).map(|_| {
         let locker = FairLock::new("example:metrics".into(), lease);
-        let lock = Lock::new(client.get_connection()?, locker).hearing(&bells).counting(&counters);
+        let lock = Lock::new(server.connect()?, locker).hearing(&bells).counting(&counters);
         Ok(thread::spawn(move || work(&lock)))
     });
     for worker in workers.collect::<Result<Vec<_>, redis::RedisError>>()? {
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn work(lock: &Lock<redis::Connection>) -> Result<(), lockshift::driver::Error> {
+fn work(lock: &Lock<Connection>) -> Result<(), lockshift::driver::Error> {
     for _ in 0..5 {
         if let Attempt::Won(guard) = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(5)))? {
             drop(guard);

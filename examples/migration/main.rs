@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["worker", role, key, number] => {
             let role = Role::named(role).ok_or("no such role")?;
             let job = JOBS.iter().find(|job| job.key == *key).ok_or("no such job")?;
-            worker::work(role, job, number, &client)
+            worker::work(role, job, number, &url)
         }
         _ => Err("usage: migration [--skip-bridge]".into()),
     }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lockshift::connect::{Server, blocking::Connection};
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::driver::{Answer, Attempt, Wait, host};
 use lockshift::lock::Released;
-use redis::{Client, Connection};
+use redis::Client;
 
 use crate::hold_report::HoldReport;
 use crate::role::{Job, Role};
@@ -19,12 +20,14 @@ use crate::witness::Witness;
 /// How long a piece of work takes.
 const WORK: Duration = Duration::from_millis(3);
 
-pub(crate) fn work(role: Role, job: &Job, number: &str, client: &Client) -> Result<(), Box<dyn Error>> {
+pub(crate) fn work(role: Role, job: &Job, number: &str, url: &str) -> Result<(), Box<dyn Error>> {
+    // Twenty processes may share one core, and a worker that learns no outcome ends the whole run.
+    let server = url.parse::<Server>()?.answering_within(Duration::from_secs(10));
     let number = number.parse()?;
     let stop = stop_at_end_of_input();
     let is_over = || stop.load(Ordering::Relaxed);
-    let lock = Lock::new(client.get_connection()?, role.locker(job)?);
-    let mut witness = Witness::of(job, client)?;
+    let lock = Lock::new(server.connect()?, role.locker(job)?);
+    let mut witness = Witness::of(job, &Client::open(url)?)?;
     let wait = Wait::backoff_between(Duration::from_millis(5), Duration::from_millis(40), 2);
     while !is_over() {
         let wanted = host::mono();

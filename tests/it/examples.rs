@@ -36,20 +36,20 @@ fn alone_and_in_company(example: &str, lines: [&str; 4]) {
     assert_eq!(redis::cmd("DBSIZE").query(&mut server.connect()), Ok(0), "the lock was released");
 
     redis::cmd("SET").arg("example:job").arg("another's").exec(&mut server.connect()).unwrap();
-    assert_eq!(seen(example, &server), "another machine is at it\n");
+    assert_eq!(seen(example, &server), "another machine runs the job\n");
     assert_eq!(redis::cmd("GET").arg("example:job").query(&mut server.connect()), Ok("another's".to_owned()));
 }
 
 #[test]
 fn with_threads() {
-    let steps = ["step 1, with ", "step 2, with ", "step 3, with ", "done, and given back"];
+    let steps = ["step 1, with ", "step 2, with ", "step 3, with ", "done, and released"];
     alone_and_in_company("blocking", steps);
 }
 
 #[cfg(feature = "tokio")]
 #[test]
 fn with_tokio() {
-    alone_and_in_company("tokio", ["step 1", "step 2", "step 3", "done, and given back"]);
+    alone_and_in_company("tokio", ["step 1", "step 2", "step 3", "done, and released"]);
 }
 
 #[test]
