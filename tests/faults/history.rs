@@ -3,7 +3,7 @@
 //! has been tried).
 //!
 //! An operation whose outcome is unknown may have taken effect at any time after its call, or never. A lease may end by
-//! itself when its length has passed since the acquisition took effect, not before.
+//! itself when its holder may no longer rely on it, not before.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -24,8 +24,8 @@ struct Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
-    /// Acquires for a lease of this length.
-    Acquire(Duration),
+    /// Acquires for a lease that ends at this moment or later.
+    Acquire(Stamp),
     /// Goes by the lock that it holds.
     Rely,
     /// Frees it.
@@ -63,9 +63,9 @@ fn operations(log: &Log) -> Vec<Operation> {
         let mut add = |does, began, ended| operations.push(Operation { who, does, began, ended });
         let (asked, answered) = visit.asked;
         match visit.outcome {
-            Outcome::Won => add(Does::Acquire(visit.lease), asked, Some(answered)),
+            Outcome::Won => add(Does::Acquire(visit.until), asked, Some(answered)),
             Outcome::Unknown => {
-                add(Does::Acquire(visit.lease), asked, None);
+                add(Does::Acquire(asked + visit.lease), asked, None);
                 // The driver takes back what it may have won.
                 add(Does::Free, asked, None);
             }
@@ -76,6 +76,8 @@ fn operations(log: &Log) -> Vec<Operation> {
             add(Does::Rely, at, Some(at));
         }
         match visit.released {
+            // It may say what it likes when its lease has ended: it need not have asked the server.
+            Some((began, ..)) if began >= visit.until => add(Does::Free, began, None),
             Some((began, ended, Ending::Known(Released::Freed | Released::StillHeld))) => {
                 add(Does::Free, began, Some(ended));
             }
@@ -124,9 +126,9 @@ fn step(state: State, operation: &Operation) -> Option<State> {
     }
     let is_mine = state.holder.is_some_and(|(who, _)| who == operation.who);
     match operation.does {
-        Does::Acquire(lease) => {
+        Does::Acquire(until) => {
             let now = state.holder.map_or(now, |(_, ends)| now.max(ends));
-            (now <= latest).then_some(State { holder: Some((operation.who, now + lease)), now })
+            (now <= latest).then_some(State { holder: Some((operation.who, until)), now })
         }
         Does::Rely => is_mine.then_some(State { now, ..state }),
         Does::Free if is_mine => Some(State { holder: None, now }),

@@ -19,6 +19,7 @@
 //! - [`strikes`]: the faults that strike at a command, a row each.
 //! - [`life`]: a run.
 //! - [`several`]: runs on a cluster and on independent masters.
+//! - [`dropped`]: futures dropped at each await point, and clients that give up.
 //! - [`crowd`]: many waiters.
 //! - [`suite`]: all of them as trials.
 //!
@@ -33,17 +34,19 @@
 //!
 //! # Whether it would see a bug
 //!
-//! It has been seen to find these, and finds them again when they are put back:
+//! It has found these, and finds them again when they are put back:
 //!
 //! | to break | where | the trials that fail |
 //! |---|---|---|
-//! | a guard that knows that its lock is lost sends a release that does not compare the owner | `HeldLock::give_back` in either driver | `holder_stands_still_past_its_lease` |
-//! | a cluster's connection that sends a command again when its reply is late | the `redis` crate, as a `ClusterClient` makes it | `blocking::on_a_cluster` |
+//! | a guard that knows that its lock is lost sends a release that does not compare the owner | `HeldLock` of either driver | `holder_stands_still_*`, `process_stopped_past_its_lease` |
+//! | a command is sent again when its reply is late | a `redis::cluster::ClusterConnection` in place of the connection in [`drivers`] | `blocking::on_a_cluster` |
+//! | a lease is counted on a clock that stands still in suspend | `Instant::now` in `driver::host::mono` | `machine_suspended_past_the_lease` |
 
 mod child;
 mod client;
 mod crowd;
 mod drivers;
+mod dropped;
 mod history;
 mod judge;
 mod life;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use lockshift::lock::{Locker, Mode};
+use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::protocols::Choice;
 use lockshift::wire::Key;
 
@@ -44,12 +44,22 @@ pub(crate) fn redlock(servers: usize) -> Subject {
 impl Subject {
     /// The lock on this key.
     pub(crate) fn locker(&self, key: &str) -> Arc<dyn Locker> {
-        choice(&self.name).locker(key.into(), lease())
+        self.locker_for(key, lease())
     }
 
     /// The lock that excludes it, on this key.
     pub(crate) fn against(&self, key: &str) -> Arc<dyn Locker> {
-        choice(&self.against).locker(key.into(), lease())
+        self.against_for(key, lease())
+    }
+
+    /// The lock on this key, for this lease.
+    pub(crate) fn locker_for(&self, key: &str, lease: Lease) -> Arc<dyn Locker> {
+        choice(&self.name).locker(key.into(), lease)
+    }
+
+    /// The lock that excludes it, on this key, for this lease.
+    pub(crate) fn against_for(&self, key: &str, lease: Lease) -> Arc<dyn Locker> {
+        choice(&self.against).locker(key.into(), lease)
     }
 
     /// What it is by nature.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::crowd;
-use crate::drivers::Driver;
+use crate::drivers::{Driver, Way, runtime};
+use crate::dropped::{self, Dropped};
 use crate::history;
 use crate::life::{Life, Lived};
 use crate::server::{Options, Server};
@@ -105,9 +106,40 @@ fn elsewhere(driver: Driver, extent: Extent, table: &Arc<Table>) -> Vec<Trial> {
         trial("on_three_masters", Box::new(move |table| several::on_three_masters(driver, most_commands, table))),
     ];
     if driver == Driver::Tokio {
+        for dropped in Dropped::ALL {
+            let name = format!("{dropped:?}_dropped_at_each_await").to_lowercase();
+            trials.push(trial(&name, Box::new(move |_| dropped_at_each_await(dropped, extent))));
+        }
         trials.push(trial("each_of_many_gets_it", Box::new(move |_| crowd::each_of_many_gets_it(waiters))));
     }
     trials
+}
+
+/// Futures of all locks, or of a share of them, are dropped. Nothing could be seen of locks whose release frees nothing, or
+/// not after another client has tried in vain.
+fn dropped_at_each_await(dropped: Dropped, extent: Extent) -> Result<(), Failed> {
+    let share = if extent == Extent::Quick { SHARE } else { 1 };
+    let server = Server::start();
+    let way = Way::to(&[server.url()]);
+    let locks = subjects().iter().skip(dropped as usize).step_by(share);
+    let can_tell = |subject: &&Subject| {
+        let nature = subject.nature();
+        !(nature.never_frees || nature.is_spoilt_by_losers && dropped == Dropped::Wait)
+    };
+    let locks: Vec<_> = locks.filter(can_tell).collect();
+    let (next, complaints) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(subject) = locks.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let played = runtime().block_on(dropped::at_each_await(subject, dropped, &way));
+                    complaints.lock().expect("nobody panics with it").extend(played.err());
+                }
+            });
+        }
+    });
+    let complaints = complaints.into_inner().expect("nobody panics with it");
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n").into()) }
 }
 
 /// Every lock under one fault, through one driver.
