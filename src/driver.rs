@@ -1,7 +1,7 @@
 //! Runs lock protocols on a real Redis: [`blocking`] and, with the feature `tokio`, `aio` for async programs.
 //!
 //! A protocol comes in as a [`Locker`](crate::lock::Locker) and is never known by name here. On top of it this room puts
-//! the policies: how to wait ([`Wait`]), how to renew ([`Renewal`]), when to tell a holder that its lock is lost
+//! the policies: how to wait ([`Wait`]), how to renew ([`Renewal`]), how a holder learns that its lock is lost
 //! ([`Loss`]). *Held*, *lost* and *unknown* are values ([`Attempt`], [`Answer`]); an [`Error`] means that the server
 //! cannot be used, and says what to do.
 //!
@@ -22,7 +22,7 @@
 //!         // ... work, and look at `guard.lost()` now and then ...
 //!         guard.release()?;
 //!     }
-//!     Attempt::Held(_) | Attempt::TooLate => println!("somebody else is at it"),
+//!     Attempt::Held(_) | Attempt::TooLate => println!("another client holds it"),
 //!     Attempt::Unknown(unknown) => eprintln!("{unknown}"),
 //! }
 //! # Ok(())
@@ -51,12 +51,12 @@
 //!
 //! | target | what |
 //! |---|---|
-//! | `lockshift::driver::acquire` | acquired; not acquired; a try that broke off; a place in a queue that was not left |
+//! | `lockshift::driver::acquire` | acquired; not acquired; an attempt that was interrupted; a place in a queue that was not left |
 //! | `lockshift::driver::renew` | renewed; could not renew; lost |
-//! | `lockshift::driver::release` | given back; lost before; not given back |
+//! | `lockshift::driver::release` | released; lost before; not released |
 //! | `lockshift::driver::connect` | one of several servers could not be asked |
 //! | `lockshift::driver::shadow` | where a lock and its shadow disagree |
-//! | `lockshift::driver::listen` | connected to hear releases; not any more; refused |
+//! | `lockshift::driver::listen` | listening for releases; not any more; refused |
 //!
 //! # Counting
 //!

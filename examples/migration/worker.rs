@@ -56,7 +56,7 @@ fn hold(guard: Guard<Connection>, witness: &mut Witness) -> Result<HoldReport, B
     let (inside, done) = witness.enter()?;
     host::sleep(WORK);
     witness.leave(done)?;
-    let is_late = guard.left().is_zero();
+    let is_late = guard.remaining().is_zero();
     let is_intruded = match guard.release()? {
         Answer::Known(released) => released == Released::Intruded,
         Answer::Unknown(unknown) => return Err(unknown.into()),

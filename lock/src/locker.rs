@@ -6,12 +6,12 @@ use lockshift_wire::{Key, Transcript, Turn};
 
 use crate::{Acquired, Extended, Hold, Lease, Owner, Ownership, ReleaseChannel, Released};
 
-/// With whom a holder shares the lock.
+/// Which other holders a holder shares the lock with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// With nobody: a mutex, or the write half of a read/write lock.
+    /// None: a mutex, or the write half of a read/write lock.
     Exclusive,
-    /// With other holders in this mode: the read half.
+    /// Other holders in this mode: the read half.
     Shared,
 }
 
@@ -30,7 +30,7 @@ pub enum LateRelease {
 /// A lock on one key in one protocol.
 ///
 /// Each method is a procedure over a transcript: it does no I/O, may be run many times, and depends on nothing but its
-/// arguments and the replies. Waiting, renewing and retrying are not here: they are policies of whoever runs it.
+/// arguments and the replies. Waiting, renewing and retrying are not here: they are policies of the driver.
 #[expect(clippy::missing_errors_doc, reason = "all leave with `Pending` until answered, and with a fault if refused")]
 pub trait Locker: Send + Sync {
     /// The key that contenders share.
@@ -47,13 +47,13 @@ pub trait Locker: Send + Sync {
     /// One try, from first command to verdict.
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired>;
 
-    /// Gives back what `hold` says we have, the way this protocol does.
+    /// Releases what `hold` says, the way this protocol does.
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released>;
 
     /// Whether a release may still be sent when the lock is known to be lost.
     fn late_release(&self) -> LateRelease;
 
-    /// Holds on for another lease.
+    /// Extends the hold by a whole lease from now.
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended>;
 
     /// Asks the server whose the lock is now.
@@ -72,7 +72,7 @@ pub trait Locker: Send + Sync {
         None
     }
 
-    /// Stops waiting: whoever has left something of itself on the server by its tries, a place in a queue, takes it back.
+    /// Stops waiting: removes what the attempts of this owner have left on the server, such as a place in a queue.
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         let _ = (owner, redis);
         Ok(())

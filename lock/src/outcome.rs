@@ -37,9 +37,9 @@ impl Held {
 /// Why a try did not win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Somebody's lease is running.
+    /// Another client's lease is running.
     Live,
-    /// The lease was over, but somebody else was faster to take it: we are the *loser* of a takeover.
+    /// The lease had expired, but another client was faster to take it over: this one is the *loser* of the takeover.
     LostTakeover,
     /// The key was there and then was not; this dialect's client goes back to sleep.
     Vanished,
@@ -52,17 +52,17 @@ pub enum Refusal {
 /// How a release ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Released {
-    /// A key was deleted, or its holder's entry; for protocols without ownership it may have been somebody else's.
+    /// A key was deleted, or its holder's entry; for protocols without ownership it may have been another client's.
     Freed,
     /// Nothing of ours was there any more: the lock had been lost.
     Lost,
     /// The protocol's own check said to leave the key alone.
     LeftAlone,
-    /// Ours is given back, and the lock is still held: by the same owner, who had entered more than once, or by others
+    /// This hold is released, and the lock is still held: by the same owner, who had entered more than once, or by others
     /// who share it.
     StillHeld,
-    /// Given back; but of several keys that were held at once one was not as we had left it, and was left alone: somebody
-    /// may have worked beside us.
+    /// Released; but of several keys that were held at once one had been changed, and was left alone: another client may
+    /// have worked beside this holder.
     Intruded,
 }
 
@@ -72,7 +72,8 @@ pub enum Extended {
     /// Still ours, for a whole lease from now.
     Until(Hold),
     /// Still ours, for a whole lease from now, and no longer ours alone: of several keys that are held at once one was not
-    /// as we had left it. An *intrusion*: somebody who knows only that key may be working beside us.
+    /// as we had left it. An *intrusion*: a client that knows only that key may be working beside this
+    /// holder.
     Intruded(Hold),
     /// No longer ours.
     Lost,
@@ -93,9 +94,9 @@ pub enum Ownership {
         /// How long the key that is ours still lives.
         left: Option<Duration>,
     },
-    /// Somebody else's.
+    /// Another client's.
     Theirs,
-    /// Nobody's: there is no key.
+    /// No client's: there is no key.
     Free,
     /// There is a key, and this protocol writes nothing into it by which to tell whose it is.
     Indistinct {

@@ -1,10 +1,10 @@
-//! Who asks for a lock: the identity that the host supplies, because no protocol draws its own.
+//! The owner of a lock: the identity that the host supplies, because no protocol draws its own.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// 128 bits that nobody else has: drawn at random by the host, chosen by the explorer.
+/// 128 bits that no other owner has: drawn at random by the host, chosen by the explorer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token([u8; 16]);
 
@@ -47,7 +47,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Who asks for a lock. Each protocol writes the part that its format knows: a token, a process and thread, or nothing.
+/// The client that acquires a lock. Each protocol writes the part that its format knows: a token, a process and thread, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// Fresh for every attempt. Only a waiter that has a place in a queue keeps its token until it wins or leaves.

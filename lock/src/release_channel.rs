@@ -1,8 +1,8 @@
-//! Where those who wait listen for a release.
+//! Where waiters listen for a release.
 
 use alloc::vec::Vec;
 
-/// A channel on which a release is announced. What is announced does not matter: whoever hears anything tries again.
+/// A channel on which a release is announced. Every message there makes a waiter try again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReleaseChannel {
     /// The name of the channel.

@@ -20,7 +20,7 @@ pub struct Votes(Vec<Vote>);
 pub enum Vote {
     /// The lock was free there, and is ours.
     Granted,
-    /// Somebody has it there.
+    /// Another client holds it there.
     Held,
     /// The server refused; its own words.
     Refused(String),
@@ -49,7 +49,7 @@ impl Votes {
         self.iter().filter(|vote| matches!(vote, Vote::Granted)).count()
     }
 
-    /// How many can be used: they granted it, or somebody has it there.
+    /// How many can be used: they granted it, or another client holds it there.
     pub fn usable(&self) -> usize {
         self.iter().filter(|vote| matches!(vote, Vote::Granted | Vote::Held)).count()
     }

@@ -115,7 +115,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     /// Works on past the lease until another client has taken the lock.
     fn overrun(&mut self, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
         let until = guard.hold().valid_until().saturating_add(OVERRUN_AT_MOST);
-        self.clock.pause(guard.left());
+        self.clock.pause(guard.remaining());
         while !self.clock.is_over() && host::mono() < until {
             if self.witness.overtaken(entered)? {
                 break;

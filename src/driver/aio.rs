@@ -1,13 +1,12 @@
 //! Locks for tasks of a tokio runtime, on any async connection of the `redis` crate.
 //!
-//! [`Lock`] tries and waits, [`ReleaseListener`] hear the releases that it waits for, [`Guard`] holds and gives back, [`LossWatch`]
-//! tells when a lock is lost, and [`run`] is the loop below them all.
+//! [`Lock`] tries and waits, [`ReleaseListener`] subscribes to the releases that it waits for, [`Guard`] holds, renews and
+//! releases, [`LossWatch`] tells when a lock is lost or about to be, and [`run`] is the loop below them all.
 //!
 //! Every future here may be dropped at any point. What was begun on the server is carried to its end by a task of its
-//! own; a lock that is won when nobody waits for it any more is given back at once.
+//! own; a lock that is won when its caller has gone is released at once.
 
 mod acquisition;
-mod alarm;
 mod carrier;
 mod guard;
 mod held_lock;
@@ -23,6 +22,7 @@ mod shadow;
 mod shadow_hold;
 mod shared_connection;
 mod unattended;
+mod wake_up;
 
 pub use carrier::Carrier;
 pub use guard::Guard;

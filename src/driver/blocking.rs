@@ -1,10 +1,9 @@
 //! Locks for threads, on any blocking connection of the `redis` crate.
 //!
-//! [`Lock`] tries and waits, [`ReleaseListener`] hear the releases that it waits for, [`Guard`] holds and gives back, [`LossWatch`]
-//! tells when a lock is lost, and [`run`] is the loop below them all. There is no async runtime underneath.
+//! [`Lock`] tries and waits, [`ReleaseListener`] subscribes to the releases that it waits for, [`Guard`] holds, renews and
+//! releases, [`LossWatch`] tells when a lock is lost or about to be, and [`run`] is the loop below them all. There is no async runtime underneath.
 
 mod acquisition;
-mod alarm;
 mod carrier;
 mod guard;
 mod held_lock;
@@ -20,6 +19,7 @@ mod session;
 mod shadow;
 mod shadow_hold;
 mod shared_connection;
+mod wake_up;
 
 pub use carrier::Carrier;
 pub use guard::Guard;

@@ -32,15 +32,15 @@ pub struct Counters {
 pub struct Counted {
     /// How often a lock was acquired.
     pub acquired: u64,
-    /// How often somebody went without it, because others had it until its patience was over.
+    /// How often a waiter gave up, because other clients held the lock until its deadline.
     pub refused: u64,
     /// For how long all together waited, whether they got it or not.
     pub waited: Duration,
-    /// For how long all together held, until they gave back or let go.
+    /// For how long all holders together held, until they released or abandoned.
     pub held: Duration,
     /// How often a lock was lost while its holder still wanted it.
     pub lost: u64,
-    /// How often somebody who speaks an older protocol was seen to have taken a lock that was held.
+    /// How often a client of an older protocol was seen to have overwritten a lock that was held.
     pub intruded: u64,
 }
 
@@ -58,8 +58,7 @@ impl Counters {
         }
     }
 
-    /// Counts an intrusion: for whoever finds that a lock which was held had been taken by a client that does not
-    /// respect it.
+    /// Counts an intrusion: a lock that was held turns out to have been overwritten by a client that does not respect it.
     pub fn note_intrusion(&self) {
         add(&self.intruded, 1);
     }

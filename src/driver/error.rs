@@ -14,7 +14,8 @@ use super::error_kind::ErrorKind;
 use super::interrupted::Cause;
 use super::refusal;
 
-/// A lock could not be asked for, held or given back. Whose the lock is does not belong here: see the outcomes.
+/// A lock could not be acquired, extended or released because its server could not be used. That another client holds
+/// it is not an error: see the outcomes.
 #[derive(Debug)]
 pub struct Error {
     key: Key,
@@ -59,7 +60,7 @@ impl Error {
         Self::new(key, kind, Some(fault.into()))
     }
 
-    /// Of several servers so few can be used that nobody can have the lock.
+    /// Too few of several servers can be used for any client to acquire the lock.
     pub(super) fn too_few_servers(key: &Key, votes: Votes) -> Self {
         Self::new(key, ErrorKind::TooFewServers, Some(TooFew(votes).into()))
     }
@@ -69,12 +70,12 @@ impl Error {
         Self::new(key, ErrorKind::SharedConnection, None)
     }
 
-    /// The system gives no random bits.
+    /// Random bits cannot be drawn.
     pub(super) fn no_randomness(key: &Key, source: getrandom::Error) -> Self {
         Self::new(key, ErrorKind::NoRandomness, Some(source.into()))
     }
 
-    /// The system gives no thread.
+    /// A thread cannot be started.
     pub(super) fn no_thread(key: &Key, source: io::Error) -> Self {
         Self::new(key, ErrorKind::NoThread, Some(source.into()))
     }

@@ -36,9 +36,9 @@ pub enum ErrorKind {
     UnknownCommand,
     /// Redis refused for another reason.
     Refused,
-    /// The reply is none that Redis gives.
+    /// The reply is not a valid Redis reply.
     NotRedis,
-    /// Nobody listens at the address.
+    /// No process listens at the address.
     ConnectionRefused,
     /// The server did not answer in time.
     TimedOut,
@@ -50,16 +50,16 @@ pub enum ErrorKind {
     TooFewServers,
     /// The protocol uses WATCH and MULTI, and the connection is shared.
     SharedConnection,
-    /// The system gives no random bits.
+    /// Random bits cannot be drawn.
     NoRandomness,
-    /// The system gives no thread.
+    /// A thread cannot be started.
     NoThread,
     /// There is no tokio runtime, or it has been shut down.
     NoRuntime,
 }
 
 impl ErrorKind {
-    /// Whether the same attempt may succeed a little later although nobody has changed anything: the server restarts, a
+    /// Whether the same attempt may succeed a little later without any change: the server restarts, a
     /// replica takes over, the network was interrupted.
     pub const fn is_transient(self) -> bool {
         match self {
@@ -113,8 +113,8 @@ impl fmt::Display for ErrorKind {
             Self::CrossSlot => "the lock's keys are on several nodes: put braces around the name, as in `{name}`",
             Self::UnknownCommand => "the server does not know a command of this lock: upgrade it, or use another protocol",
             Self::Refused => "the server refused a command of this lock: its own words say why",
-            Self::NotRedis => "the reply is none that Redis gives: check the address, and any proxy in between",
-            Self::ConnectionRefused => "nobody answers at the server's address: start the server, or correct the address",
+            Self::NotRedis => "the reply is not a valid Redis reply: check the address, and any proxy in between",
+            Self::ConnectionRefused => "no server answers at the address: start the server, or correct the address",
             Self::TimedOut => "the server did not answer in time: check its load and the network, then try again",
             Self::Disconnected => "the connection broke: connect anew and try again",
             Self::Unusable => "the connection cannot be used: see the cause",
@@ -122,9 +122,9 @@ impl fmt::Display for ErrorKind {
             Self::SharedConnection => {
                 "this protocol uses WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
             }
-            Self::NoRandomness => "the system gives no random bits, without which owners cannot be told apart",
-            Self::NoThread => "the system gives no thread to renew it from: lower the number of threads",
-            Self::NoRuntime => "there is no running tokio runtime: the lock can only be used inside of one",
+            Self::NoRandomness => "cannot draw random bits, without which owners cannot be distinguished: see the cause",
+            Self::NoThread => "cannot start the renewal thread: see the cause, and lower the number of threads",
+            Self::NoRuntime => "no tokio runtime is running here: use the lock inside of one",
         })
     }
 }

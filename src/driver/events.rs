@@ -1,12 +1,12 @@
-//! Under which targets the drivers log. They are stable: whoever filters by them goes on to find what it looks for.
+//! The targets under which the drivers log. They are stable, so that filters keep working.
 
 /// Trying, waiting, giving up.
 pub(super) const ACQUIRE: &str = "lockshift::driver::acquire";
 /// Renewing.
 pub(super) const RENEW: &str = "lockshift::driver::renew";
-/// Giving back.
+/// Releasing.
 pub(super) const RELEASE: &str = "lockshift::driver::release";
-/// Hearing that others give back.
+/// Listening for releases.
 pub(super) const LISTEN: &str = "lockshift::driver::listen";
 /// One of several servers.
 pub(super) const CONNECT: &str = "lockshift::driver::connect";

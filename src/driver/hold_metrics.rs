@@ -23,7 +23,7 @@ impl HoldMetrics {
         Self { counters, since: now, is_lost: AtomicBool::new(false), is_over: AtomicBool::new(false) }
     }
 
-    /// The lock was lost, while or before it was to be given back.
+    /// The lock was lost, during or before its release.
     pub(super) fn note_lost(&self) {
         if !self.is_lost.swap(true, Ordering::Relaxed) {
             self.counters.note_lost();

@@ -50,7 +50,7 @@ pub fn wall() -> UnixTime {
 /// A new owner: a token of 128 random bits, this process, and `thread` within it.
 ///
 /// # Errors
-/// The system gives no random bits. There is no lock without them: two owners might be the same.
+/// Random bits cannot be drawn. There is no lock without them: two owners might be the same.
 pub fn owner(thread: u64) -> Result<Owner, getrandom::Error> {
     thread_local!(static SUPPLY: RefCell<Supply> = const { RefCell::new(Supply::empty()) });
     let pid = std::process::id();

@@ -1,4 +1,4 @@
-//! A procedure that did not come to its end, and what it may have done until then.
+//! A procedure that was interrupted, and what it may have changed until then.
 
 use std::io;
 

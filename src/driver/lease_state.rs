@@ -11,12 +11,12 @@ use super::interrupted::has_acted;
 /// How a lock was lost while its holder still wanted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loss {
-    /// The server says that it is no longer ours.
+    /// The server said that the lock is no longer this holder's.
     Taken,
     /// The lease ran out on our own clock before the server confirmed another one.
     Overrun,
-    /// It is still ours on the server, and somebody may be working beside us all the same: of the keys that it holds at
-    /// once, one was not as we had left it. Giving the lock back still gives back what is ours.
+    /// The server still holds it for this holder, and another client may be working beside it all the same: of the keys
+    /// that the lock holds at once, one had been changed. A release still releases what is this holder's.
     Intruded,
 }
 
@@ -29,26 +29,26 @@ pub(super) enum Watched<T> {
     In(Duration),
 }
 
-/// Why a term is over.
+/// How a lease ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Over {
-    /// It was given back.
-    Ended,
+pub(super) enum Ending {
+    /// It was released in time.
+    Released,
     /// It was lost.
     Lost(Loss),
 }
 
-/// One holder's term.
+/// One holder's lease.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseState {
     hold: Hold,
-    over: Option<Over>,
+    ending: Option<Ending>,
 }
 
 impl LeaseState {
-    /// The term that begins with this hold.
+    /// The lease that begins with this hold.
     pub(super) fn new(hold: Hold) -> Self {
-        Self { hold, over: None }
+        Self { hold, ending: None }
     }
 
     /// What is held, as of the last confirmation.
@@ -56,43 +56,43 @@ impl LeaseState {
         &self.hold
     }
 
-    /// For how long the holder may still work: zero once the term is over.
-    pub(super) fn left(&self, now: MonoTime) -> Duration {
-        match self.over {
+    /// For how long the holder may still work: zero once it has ended.
+    pub(super) fn remaining(&self, now: MonoTime) -> Duration {
+        match self.ending {
             None => self.hold.valid_until().saturating_since(now),
-            Some(Over::Ended | Over::Lost(_)) => Duration::ZERO,
+            Some(Ending::Released | Ending::Lost(_)) => Duration::ZERO,
         }
     }
 
-    /// Whether the term is over, and why.
-    pub(super) fn over(&self, now: MonoTime) -> Option<Over> {
+    /// Whether it has ended, and how.
+    pub(super) fn ending(&self, now: MonoTime) -> Option<Ending> {
         let overrun = || now >= self.hold.valid_until();
-        self.over.or_else(|| overrun().then_some(Over::Lost(Loss::Overrun)))
+        self.ending.or_else(|| overrun().then_some(Ending::Lost(Loss::Overrun)))
     }
 
     /// How the lock was lost, if it was.
     pub(super) fn lost(&self, now: MonoTime) -> Option<Loss> {
-        match self.over(now) {
-            Some(Over::Lost(loss)) => Some(loss),
-            Some(Over::Ended) | None => None,
+        match self.ending(now) {
+            Some(Ending::Lost(loss)) => Some(loss),
+            Some(Ending::Released) | None => None,
         }
     }
 
     /// For whoever waits until the lock is lost: how, or `None` once it was released in time.
     pub(super) fn watch_for_loss(&self, now: MonoTime) -> Watched<Option<Loss>> {
-        match self.over(now) {
+        match self.ending(now) {
             Some(_) => Watched::Known(self.lost(now)),
-            None => Watched::In(self.left(now)),
+            None => Watched::In(self.remaining(now)),
         }
     }
 
     /// For whoever waits until at most `margin` remains: how much does, zero if the lock is lost, or `None` once it was
     /// released in time.
     pub(super) fn watch_for_end(&self, margin: Duration, now: MonoTime) -> Watched<Option<Duration>> {
-        let remaining = self.left(now);
-        match self.over(now) {
-            Some(Over::Ended) => Watched::Known(None),
-            Some(Over::Lost(_)) => Watched::Known(Some(Duration::ZERO)),
+        let remaining = self.remaining(now);
+        match self.ending(now) {
+            Some(Ending::Released) => Watched::Known(None),
+            Some(Ending::Lost(_)) => Watched::Known(Some(Duration::ZERO)),
             None if remaining <= margin => Watched::Known(Some(remaining)),
             None => Watched::In(remaining - margin),
         }
@@ -101,30 +101,30 @@ impl LeaseState {
     /// Ends it, unless it has ended already; what remains to be released.
     pub(super) fn end(&mut self, now: MonoTime) -> EndedLease {
         let loss = self.lost(now);
-        self.over = self.over(now).or(Some(Over::Ended));
+        self.ending = self.ending(now).or(Some(Ending::Released));
         EndedLease { hold: self.hold.clone(), loss }
     }
 
-    /// Takes note of how an extension ended. One that is confirmed after the term was over comes too late: the holder
-    /// may have been told already, and somebody may have had the lock in between.
+    /// Takes note of how an extension ended. One that is confirmed after the lease had ended comes too late: the
+    /// holder may have noticed the end already, and another client may have had the lock in between.
     pub(super) fn note(&mut self, extended: Extended, now: MonoTime) -> Extended {
-        match (self.over(now), extended) {
+        match (self.ending(now), extended) {
             (None, Extended::Until(hold)) => {
                 self.hold = hold.clone();
                 Extended::Until(hold)
             }
             (None, Extended::Intruded(hold)) => {
                 self.hold = hold.clone();
-                self.over = Some(Over::Lost(Loss::Intruded));
+                self.ending = Some(Ending::Lost(Loss::Intruded));
                 Extended::Intruded(hold)
             }
             (None, Extended::Lost) => {
-                self.over = Some(Over::Lost(Loss::Taken));
+                self.ending = Some(Ending::Lost(Loss::Taken));
                 Extended::Lost
             }
             (_, Extended::Unsupported) => Extended::Unsupported,
-            (over @ Some(_), Extended::Until(_) | Extended::Intruded(_) | Extended::Lost) => {
-                self.over = over;
+            (ending @ Some(_), Extended::Until(_) | Extended::Intruded(_) | Extended::Lost) => {
+                self.ending = ending;
                 Extended::Lost
             }
         }
@@ -181,46 +181,46 @@ mod tests {
 
     #[test]
     fn a_term_is_overrun_at_the_end_of_its_validity() {
-        let term = LeaseState::new(hold_since(100));
-        assert_eq!(term.left(at(1087)), Duration::from_millis(1));
-        assert_eq!(term.over(at(1087)), None);
-        assert_eq!(term.over(at(1088)), Some(Over::Lost(Loss::Overrun)));
-        assert_eq!(term.left(at(1088)), Duration::ZERO);
+        let state = LeaseState::new(hold_since(100));
+        assert_eq!(state.remaining(at(1087)), Duration::from_millis(1));
+        assert_eq!(state.ending(at(1087)), None);
+        assert_eq!(state.ending(at(1088)), Some(Ending::Lost(Loss::Overrun)));
+        assert_eq!(state.remaining(at(1088)), Duration::ZERO);
     }
 
     #[test]
     fn a_confirmed_extension_moves_the_end() {
-        let mut term = LeaseState::new(hold_since(0));
-        assert_eq!(term.note(Extended::Until(hold_since(300)), at(310)), Extended::Until(hold_since(300)));
-        assert_eq!(term.over(at(1287)), None);
-        assert_eq!(term.over(at(1288)), Some(Over::Lost(Loss::Overrun)));
+        let mut state = LeaseState::new(hold_since(0));
+        assert_eq!(state.note(Extended::Until(hold_since(300)), at(310)), Extended::Until(hold_since(300)));
+        assert_eq!(state.ending(at(1287)), None);
+        assert_eq!(state.ending(at(1288)), Some(Ending::Lost(Loss::Overrun)));
     }
 
     #[test]
     fn an_extension_confirmed_after_the_end_brings_nothing_back() {
-        let mut term = LeaseState::new(hold_since(0));
-        assert_eq!(term.note(Extended::Until(hold_since(900)), at(988)), Extended::Lost);
-        assert_eq!(term.over(at(988)), Some(Over::Lost(Loss::Overrun)));
-        assert_eq!(*term.hold(), hold_since(0));
+        let mut state = LeaseState::new(hold_since(0));
+        assert_eq!(state.note(Extended::Until(hold_since(900)), at(988)), Extended::Lost);
+        assert_eq!(state.ending(at(988)), Some(Ending::Lost(Loss::Overrun)));
+        assert_eq!(*state.hold(), hold_since(0));
     }
 
     #[test]
     fn what_was_taken_stays_lost() {
-        let mut term = LeaseState::new(hold_since(0));
-        assert_eq!(term.note(Extended::Lost, at(5)), Extended::Lost);
-        assert_eq!(term.note(Extended::Until(hold_since(6)), at(7)), Extended::Lost);
-        term.end(at(8));
-        assert_eq!(term.over(at(9)), Some(Over::Lost(Loss::Taken)));
-        assert_eq!(term.left(at(9)), Duration::ZERO);
+        let mut state = LeaseState::new(hold_since(0));
+        assert_eq!(state.note(Extended::Lost, at(5)), Extended::Lost);
+        assert_eq!(state.note(Extended::Until(hold_since(6)), at(7)), Extended::Lost);
+        state.end(at(8));
+        assert_eq!(state.ending(at(9)), Some(Ending::Lost(Loss::Taken)));
+        assert_eq!(state.remaining(at(9)), Duration::ZERO);
     }
 
     #[test]
     fn an_intrusion_is_a_loss_that_leaves_something_to_give_back() {
-        let mut term = LeaseState::new(hold_since(0));
-        assert_eq!(term.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
-        assert_eq!(term.over(at(311)), Some(Over::Lost(Loss::Intruded)));
-        assert_eq!(term.left(at(311)), Duration::ZERO);
-        assert_eq!(*term.hold(), hold_since(300), "what was written last is what is to be given back");
+        let mut state = LeaseState::new(hold_since(0));
+        assert_eq!(state.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
+        assert_eq!(state.ending(at(311)), Some(Ending::Lost(Loss::Intruded)));
+        assert_eq!(state.remaining(at(311)), Duration::ZERO);
+        assert_eq!(*state.hold(), hold_since(300), "what was written last is what remains to be released");
     }
 
     #[test]
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn what_was_given_back_in_time_is_never_lost() {
-        let mut term = LeaseState::new(hold_since(0));
-        term.end(at(5));
-        assert_eq!(term.over(at(5000)), Some(Over::Ended));
+        let mut state = LeaseState::new(hold_since(0));
+        state.end(at(5));
+        assert_eq!(state.ending(at(5000)), Some(Ending::Released));
     }
 }

@@ -11,16 +11,16 @@ use super::interrupted::{Cause, Interrupted};
 
 /// How a try to acquire ended.
 #[derive(Debug)]
-#[must_use = "a guard that is dropped gives its lock back"]
+#[must_use = "a guard that is dropped releases its lock"]
 pub enum Attempt<G> {
-    /// The lock is ours, for as long as the guard lives and its lease runs.
+    /// The lock is acquired, for as long as the guard lives and its lease runs.
     Won(G),
-    /// It is somebody else's.
+    /// Another client holds it.
     Held(Held),
-    /// It was ours, but the reply came when the lease was already over by our own clock; it has been given back. The
-    /// server was slow, or the lease is too short to be held at all.
+    /// It was acquired, but the reply came when the lease had already expired by the client's own clock; it has been
+    /// released, or left to its expiry. The server was slow, or the lease is too short to be held at all.
     TooLate,
-    /// The reply was lost. Unless the try failed, there is a lock now that nobody holds, until its lease ends.
+    /// The reply was lost. If the attempt succeeded, there may be a lock now that no client holds, until its lease ends.
     Unknown(Unknown),
 }
 
@@ -42,7 +42,7 @@ impl<G> Attempt<G> {
         }
     }
 
-    /// Somebody has it; unless so few of several servers can be used that nobody could, which is the servers' fault.
+    /// Another client holds it; unless too few of several servers can be used for anyone to acquire it, which is an error.
     pub(super) fn refused(key: &Key, held: Held) -> Result<Self, Error> {
         if held.reason == Refusal::NoMajority && held.votes.usable() < held.votes.needed() {
             return Err(Error::too_few_servers(key, held.votes));
@@ -95,21 +95,21 @@ impl<T> Answer<T> {
     }
 }
 
-/// Logs how a lock was given back where nobody asks: its guard was dropped, or came too late.
+/// Logs how a release ended whose caller does not see it: the guard was dropped, or came too late.
 pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
     match released {
         Ok(Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld)) => {
-            log::debug!(target: RELEASE, "lock key `{key}`: given back");
+            log::debug!(target: RELEASE, "lock key `{key}`: released");
         }
         Ok(Answer::Known(Released::Lost)) => {
-            log::warn!(target: RELEASE, "lock key `{key}`: had been lost when it was to be given back");
+            log::warn!(target: RELEASE, "lock key `{key}`: had been lost before its release");
         }
         Ok(Answer::Known(Released::Intruded)) => {
-            log::warn!(target: RELEASE, "lock key `{key}`: given back, but somebody else had written into it");
+            log::warn!(target: RELEASE, "lock key `{key}`: released, but another client had written into it");
         }
         Ok(Answer::Unknown(unknown)) => {
-            log::warn!(target: RELEASE, "not known to be given back, its lease will end it: {unknown}");
+            log::warn!(target: RELEASE, "the outcome of the release is unknown, its lease will end it: {unknown}");
         }
-        Err(error) => log::warn!(target: RELEASE, "not given back, its lease will end it: {error}"),
+        Err(error) => log::warn!(target: RELEASE, "not released, its lease will end it: {error}"),
     }
 }

@@ -76,13 +76,13 @@ impl Heard {
 
 /// How a change is said.
 pub(super) fn command(change: &Change) -> Cmd {
-    let (name, bell) = match change {
-        Change::Listen(bell) if bell.sharded => ("SSUBSCRIBE", bell),
-        Change::Listen(bell) => ("SUBSCRIBE", bell),
-        Change::Leave(bell) if bell.sharded => ("SUNSUBSCRIBE", bell),
-        Change::Leave(bell) => ("UNSUBSCRIBE", bell),
+    let (name, channel) = match change {
+        Change::Listen(channel) if channel.sharded => ("SSUBSCRIBE", channel),
+        Change::Listen(channel) => ("SUBSCRIBE", channel),
+        Change::Leave(channel) if channel.sharded => ("SUNSUBSCRIBE", channel),
+        Change::Leave(channel) => ("UNSUBSCRIBE", channel),
     };
-    cmd(name).arg(&bell.channel).to_owned()
+    cmd(name).arg(&channel.channel).to_owned()
 }
 
 fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
@@ -97,10 +97,10 @@ fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
 #[test]
 fn both_protocols_say_the_same() {
     let bulk = |text: &str| Value::BulkString(text.into());
-    let bell = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };
+    let channel = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };
     let array = |kind: &str| Heard::in_value(Value::Array(vec![bulk(kind), bulk("c"), bulk("0")]));
     let push = |kind| Heard::in_value(Value::Push { kind, data: vec![bulk("c"), bulk("0")] });
-    let message = |sharded| Heard::Message(bell(sharded), b"0".to_vec());
+    let message = |sharded| Heard::Message(channel(sharded), b"0".to_vec());
     assert_eq!([array("message"), push(PushKind::Message)], [message(false), message(false)]);
     assert_eq!([array("smessage"), push(PushKind::SMessage)], [message(true), message(true)]);
     assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Heard::Done, Heard::Done]);

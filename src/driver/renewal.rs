@@ -9,7 +9,7 @@ use super::error::Error;
 use super::events::RENEW;
 use super::outcome::Answer;
 
-/// How to renew a lock in the background. Without a limit, until it is given back or lost.
+/// How to renew a lock in the background. Without a limit, until it is released or lost.
 ///
 /// ```
 /// use std::time::Duration;
@@ -137,7 +137,7 @@ impl Course<'_> {
             }
             Ok(Answer::Known(Extended::Intruded(_))) => {
                 self.is_over = true;
-                log::warn!(target: RENEW, "lock key `{key}`: somebody else has written into it, so it is no longer renewed");
+                log::warn!(target: RENEW, "lock key `{key}`: another client has written into it, so it is no longer renewed");
             }
             Ok(Answer::Known(Extended::Unsupported)) => {
                 self.is_over = true;

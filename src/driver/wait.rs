@@ -1,4 +1,4 @@
-//! How to wait for a lock that somebody else has: how long between two tries, and for how long altogether. A policy: it
+//! How to wait for a lock that another client holds: how long between two tries, and for how long altogether. A policy: it
 //! knows nothing of the protocol, reads no clock and draws no random numbers itself.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use lockshift_wire::MonoTime;
 use super::error::Error;
 use super::outcome::Attempt;
 
-/// How to wait for a lock that somebody else has. Without a limit, until it is free.
+/// How to wait for a lock that another client holds. Without a limit, until it is free.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +32,7 @@ enum Pace {
     Notified,
 }
 
-/// What backing off does if nothing else is said. Somebody who listens in vain falls back to it.
+/// The backoff where none is given, and of waiters that cannot be notified.
 const BACKOFF: Pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
 
 /// How long a release may go unheard where the protocol cannot tell when the present lease ends.
@@ -45,8 +45,8 @@ const LONGEST_OUTAGE: Duration = Duration::from_secs(30);
 /// process know how many they are. The first comes as soon as a single waiter would.
 const SPREAD: Duration = Duration::from_millis(10);
 
-/// A lease that ends sooner than this is about to end; unless it says so again and again, as that of a key that somebody
-/// else has left without a TTL may do.
+/// A lease that ends sooner than this is about to end; unless it says so again and again, as that of a key
+/// without a TTL may do.
 const SOON: Duration = Duration::from_millis(10);
 
 impl Wait {
@@ -62,8 +62,7 @@ impl Wait {
         Self { pace: Pace::Backoff { min, max, factor }, at_most: None, tries: None }
     }
 
-    /// The same pause after every try, as the old clients did. Many of them together knock in step: for anything new,
-    /// back off.
+    /// The same pause after every try, as the old clients did. Many clients poll in step then: for anything new, back off.
     pub const fn every(interval: Duration) -> Self {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
     }
@@ -95,7 +94,7 @@ impl Wait {
         self.pace == Pace::Notified
     }
 
-    /// The patience of somebody who begins to wait now.
+    /// The patience of a waiter that begins now.
     pub(crate) fn begin(&self, now: MonoTime) -> Patience<'_> {
         Patience { wait: self, began: now, tries: 0, soon: 0, failing_since: None }
     }
@@ -107,7 +106,7 @@ impl Default for Wait {
     }
 }
 
-/// What is left of somebody's patience.
+/// What remains of a waiter's patience.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience<'a> {
     wait: &'a Wait,
@@ -196,7 +195,7 @@ impl Pace {
             Self::Fixed { interval } => interval,
             Self::Backoff { min, .. } => {
                 let pause = jitter(self.ceiling(tries));
-                // Nobody can win before that, but the holder may release: a hint shortens a pause, it never extends one.
+                // No attempt can win before that, but the holder may release: a hint shortens a pause, it never extends one.
                 lease_left.map_or(pause, |left| pause.min(left.saturating_add(jitter(min))))
             }
             Self::Notified => match waiters {

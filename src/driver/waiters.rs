@@ -1,8 +1,8 @@
-//! Who waits for which release, and whom a message wakes. Pure book-keeping: it sends nothing and reads no clock.
+//! The waiters for releases, and which of them a message wakes. It sends nothing and reads no clock.
 //!
-//! All who wait in one process share one connection. A message wakes as many of them as it means: `0`, one; a token,
-//! the one of that name; anything else, all. Whoever was woken and goes without having tried passes it on, so that no
-//! release is missed, and no release wakes a crowd.
+//! All waiters of one process share one connection. A message wakes one waiter if it is `0`, the waiter of that name if
+//! it is a token, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
+//! no release is missed, and no release wakes a crowd.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -10,20 +10,20 @@ use std::time::Duration;
 use lockshift_lock::{ReleaseChannel, Token};
 use lockshift_wire::MonoTime;
 
-/// For how long a channel is still listened to when nobody waits there any more: the next one may come soon.
+/// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What wakes somebody. It stays rung until silenced: a ring is not missed by whoever does not listen just then.
-pub(super) trait Alarm {
+/// What wakes a waiter. It stays woken until cleared, so that a waiter that does not sleep just then does not miss it.
+pub(super) trait WakeUp {
     /// Wakes.
-    fn ring(&self);
-    /// Whether it has been rung.
-    fn is_rung(&self) -> bool;
+    fn wake(&self);
+    /// Whether it has been woken.
+    fn is_woken(&self) -> bool;
 }
 
-/// Who waits for which release.
+/// The waiters for releases, by channel.
 #[derive(Debug)]
-pub(super) struct Book<A> {
+pub(super) struct WaiterRegistry<A> {
     channels: BTreeMap<ReleaseChannel, Channel<A>>,
     next: u64,
 }
@@ -40,7 +40,7 @@ struct Channel<A> {
 struct Waiter<A> {
     number: u64,
     name: String,
-    alarm: A,
+    wake_up: A,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ enum Subscription {
     Refused,
 }
 
-/// What is to be said to the server.
+/// What to send to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Subscribe to this.
@@ -60,45 +60,45 @@ pub(super) enum Change {
     Leave(ReleaseChannel),
 }
 
-impl<A> Book<A> {
-    /// Nobody waits.
+impl<A> WaiterRegistry<A> {
+    /// No waiters.
     pub(super) const fn new() -> Self {
         Self { channels: BTreeMap::new(), next: 0 }
     }
 
-    /// Whether nobody waits.
+    /// Whether there are no waiters.
     pub(super) fn is_empty(&self) -> bool {
-        self.channels.values().all(|channel| channel.waiting.is_empty())
+        self.channels.values().all(|queue| queue.waiting.is_empty())
     }
 
-    /// Whether whoever comes now would miss nothing.
-    pub(super) fn is_confirmed(&self, bell: &ReleaseChannel) -> bool {
-        self.subscription(bell) == Some(Subscription::Confirmed)
+    /// Whether a waiter that begins now misses no release.
+    pub(super) fn is_confirmed(&self, channel: &ReleaseChannel) -> bool {
+        self.subscription(channel) == Some(Subscription::Confirmed)
     }
 
     /// How many wait on this channel, if a release there would wake them.
-    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
-        self.is_confirmed(bell).then(|| self.channels[bell].waiting.len())
+    pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
+        self.is_confirmed(channel).then(|| self.channels[channel].waiting.len())
     }
 
-    /// Whether somebody has to tell the server.
-    pub(super) fn is_wanted(&self, bell: &ReleaseChannel) -> bool {
-        self.subscription(bell) == Some(Subscription::Wanted)
+    /// Whether the server has yet to be told.
+    pub(super) fn is_wanted(&self, channel: &ReleaseChannel) -> bool {
+        self.subscription(channel) == Some(Subscription::Wanted)
     }
 
-    /// What is to be said to the server now; it is taken to be said.
+    /// What to send to the server now; it counts as sent.
     pub(super) fn due(&mut self, now: MonoTime) -> Vec<Change> {
         let mut due = Vec::new();
-        self.channels.retain(|bell, channel| {
-            let is_idle = channel.idle_since.is_some_and(|since| now.saturating_since(since) >= LINGER);
-            match channel.subscription {
+        self.channels.retain(|channel, queue| {
+            let is_idle = queue.idle_since.is_some_and(|since| now.saturating_since(since) >= LINGER);
+            match queue.subscription {
                 Subscription::Wanted if is_idle => return false,
                 Subscription::Wanted => {
-                    channel.subscription = Subscription::Asked;
-                    due.push(Change::Listen(bell.clone()));
+                    queue.subscription = Subscription::Asked;
+                    due.push(Change::Listen(channel.clone()));
                 }
                 Subscription::Confirmed if is_idle => {
-                    due.push(Change::Leave(bell.clone()));
+                    due.push(Change::Leave(channel.clone()));
                     return false;
                 }
                 Subscription::Asked | Subscription::Confirmed | Subscription::Refused => {}
@@ -108,74 +108,74 @@ impl<A> Book<A> {
         due
     }
 
-    /// The server has refused the subscription. Those who wait are not woken: they go on as if there were no bell.
-    pub(super) fn refused(&mut self, bell: &ReleaseChannel) {
-        if let Some(channel) = self.channels.get_mut(bell) {
-            channel.subscription = Subscription::Refused;
+    /// The server has refused the subscription. The waiters are not woken: they poll.
+    pub(super) fn refused(&mut self, channel: &ReleaseChannel) {
+        if let Some(queue) = self.channels.get_mut(channel) {
+            queue.subscription = Subscription::Refused;
         }
     }
 
-    fn subscription(&self, bell: &ReleaseChannel) -> Option<Subscription> {
-        self.channels.get(bell).map(|channel| channel.subscription)
+    fn subscription(&self, channel: &ReleaseChannel) -> Option<Subscription> {
+        self.channels.get(channel).map(|queue| queue.subscription)
     }
 }
 
-impl<A: Alarm> Book<A> {
-    /// Somebody begins to wait, the last in line. Where the subscription is confirmed already it is woken at once: the
-    /// lock may have been released since its last try.
-    pub(super) fn enter(&mut self, bell: &ReleaseChannel, name: Token, alarm: A) -> u64 {
+impl<A: WakeUp> WaiterRegistry<A> {
+    /// A waiter begins, the last in line. Where the subscription is confirmed already it is woken at once: the lock may
+    /// have been released since its last attempt.
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, name: Token, wake_up: A) -> u64 {
         let number = self.next;
         self.next += 1;
-        let channel = self.channels.entry(bell.clone()).or_insert_with(Channel::wanted);
-        channel.idle_since = None;
-        if channel.subscription == Subscription::Confirmed {
-            alarm.ring();
+        let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::wanted);
+        queue.idle_since = None;
+        if queue.subscription == Subscription::Confirmed {
+            wake_up.wake();
         }
-        channel.waiting.push_back(Waiter { number, name: name.hex(), alarm });
+        queue.waiting.push_back(Waiter { number, name: name.hex(), wake_up });
         number
     }
 
     /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
     /// woken in its place.
-    pub(super) fn leave(&mut self, bell: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
-        let Some(channel) = self.channels.get_mut(bell) else { return };
-        let Some(index) = channel.waiting.iter().position(|waiter| waiter.number == number) else { return };
-        let gone = channel.waiting.remove(index).expect("it was just found there");
-        if passes_on || gone.alarm.is_rung() {
-            channel.wake_one();
+    pub(super) fn leave(&mut self, channel: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
+        let Some(queue) = self.channels.get_mut(channel) else { return };
+        let Some(index) = queue.waiting.iter().position(|waiter| waiter.number == number) else { return };
+        let gone = queue.waiting.remove(index).expect("it was just found there");
+        if passes_on || gone.wake_up.is_woken() {
+            queue.wake_one();
         }
-        if channel.waiting.is_empty() {
-            channel.idle_since = Some(now);
-            if channel.subscription == Subscription::Refused {
-                self.channels.remove(bell);
+        if queue.waiting.is_empty() {
+            queue.idle_since = Some(now);
+            if queue.subscription == Subscription::Refused {
+                self.channels.remove(channel);
             }
         }
     }
 
-    /// The server has confirmed the subscription: all who wait have to try once more.
-    pub(super) fn confirmed(&mut self, bell: &ReleaseChannel) {
-        if let Some(channel) = self.channels.get_mut(bell) {
-            channel.subscription = Subscription::Confirmed;
-            channel.wake_all();
+    /// The server has confirmed the subscription: all waiters have to try once more.
+    pub(super) fn confirmed(&mut self, channel: &ReleaseChannel) {
+        if let Some(queue) = self.channels.get_mut(channel) {
+            queue.subscription = Subscription::Confirmed;
+            queue.wake_all();
         }
     }
 
     /// A message came.
-    pub(super) fn heard(&mut self, bell: &ReleaseChannel, message: &[u8]) {
-        let Some(channel) = self.channels.get(bell) else { return };
+    pub(super) fn heard(&mut self, channel: &ReleaseChannel, message: &[u8]) {
+        let Some(queue) = self.channels.get(channel) else { return };
         match message {
-            b"0" => channel.wake_one(),
-            name if is_token(name) => channel.wake_named(name),
-            _ => channel.wake_all(),
+            b"0" => queue.wake_one(),
+            name if is_token(name) => queue.wake_named(name),
+            _ => queue.wake_all(),
         }
     }
 
     /// The connection broke, and with it every subscription. All are woken: anything may have been missed.
     pub(super) fn broke(&mut self) {
-        self.channels.retain(|_, channel| !channel.waiting.is_empty());
-        for channel in self.channels.values_mut() {
-            channel.subscription = Subscription::Wanted;
-            channel.wake_all();
+        self.channels.retain(|_, queue| !queue.waiting.is_empty());
+        for queue in self.channels.values_mut() {
+            queue.subscription = Subscription::Wanted;
+            queue.wake_all();
         }
     }
 }
@@ -186,22 +186,22 @@ impl<A> Channel<A> {
     }
 }
 
-impl<A: Alarm> Channel<A> {
+impl<A: WakeUp> Channel<A> {
     /// Wakes the first that is not awake already. If all are, each will try later than now.
     fn wake_one(&self) {
-        if let Some(waiter) = self.waiting.iter().find(|waiter| !waiter.alarm.is_rung()) {
-            waiter.alarm.ring();
+        if let Some(waiter) = self.waiting.iter().find(|waiter| !waiter.wake_up.is_woken()) {
+            waiter.wake_up.wake();
         }
     }
 
     fn wake_named(&self, name: &[u8]) {
         if let Some(waiter) = self.waiting.iter().find(|waiter| waiter.name.as_bytes() == name) {
-            waiter.alarm.ring();
+            waiter.wake_up.wake();
         }
     }
 
     fn wake_all(&self) {
-        self.waiting.iter().for_each(|waiter| waiter.alarm.ring());
+        self.waiting.iter().for_each(|waiter| waiter.wake_up.wake());
     }
 }
 

@@ -225,7 +225,7 @@ impl Held {
 
     /// For how long the holder may still work if no renewal succeeds: zero once the lock is lost. Asks no server.
     pub fn remaining(&self) -> Duration {
-        self.0.left()
+        self.0.remaining()
     }
 
     /// Whether the lock is lost. Asks no server.

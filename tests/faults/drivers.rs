@@ -108,7 +108,7 @@ impl<C: blocking::Carrier + Send + 'static> Held for blocking::Guard<C> {
     }
 
     fn left(&self) -> Duration {
-        self.left()
+        self.remaining()
     }
 
     fn renew(&mut self) -> Result<(), Error> {
@@ -132,7 +132,7 @@ impl<C: aio::Carrier + Sync + 'static> Held for aio::Guard<C> {
     }
 
     fn left(&self) -> Duration {
-        self.left()
+        self.remaining()
     }
 
     fn renew(&mut self) -> Result<(), Error> {

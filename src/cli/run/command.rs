@@ -176,7 +176,7 @@ impl<'a> Running<'a> {
         let key = self.guard.key();
         match note {
             Note::Ask => {
-                let left = self.guard.left();
+                let left = self.guard.remaining();
                 match self.guard.lost() {
                     None => self.channel.send(&Order::Lease { left }),
                     Some(_) => self.channel.send(&Order::End),

@@ -17,7 +17,7 @@ use crate::driver::outcome::{Attempt, Unknown, log_unasked};
 /// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
 ///
 /// A try takes it along into the task that carries the try to its end, and hands it back: so nothing is taken back
-/// before the try that may have left it has ended, whoever still waits for that.
+/// before the try that may have left it has ended, whether its caller still waits or not.
 pub(super) struct Acquisition<C: Carrier + 'static> {
     session: Session<C>,
     shadow: Option<Shadow>,

@@ -1,4 +1,4 @@
-//! A lock that is held, until it is given back.
+//! A lock that is held, until it is released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,47 +20,47 @@ use crate::driver::lease_state::Loss;
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
 
-/// A lock that is held. Give it back with [`release`](Self::release), which says how that went.
+/// A lock that is held. [`release`](Self::release) releases it, and says how that went.
 ///
 /// A guard that is dropped, on whatever thread, leaves that to a task on the runtime where the lock was acquired, and
 /// logs how it went. If that runtime is shut down before, the lease ends the lock.
-#[must_use = "a guard that is dropped gives its lock back"]
+#[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard<C: Carrier + 'static> {
-    tenancy: Arc<HeldLock<C>>,
+    held: Arc<HeldLock<C>>,
     runtime: Handle,
     renewing: Option<Renewing>,
-    given_back: bool,
+    is_released: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>, runtime: Handle) -> Self {
-        Self { tenancy: Arc::new(HeldLock::new(session, hold, beside)), runtime, renewing: None, given_back: false }
+    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>, runtime: Handle) -> Self {
+        Self { held: Arc::new(HeldLock::new(session, hold, shadow)), runtime, renewing: None, is_released: false }
     }
 
     /// The key that contenders share.
     pub fn key(&self) -> &Key {
-        self.tenancy.key()
+        self.held.key()
     }
 
     /// What is held, as of the last confirmed extension.
     pub fn hold(&self) -> Hold {
-        self.tenancy.watch().hold()
+        self.held.watch().hold()
     }
 
-    /// For how long one may still work, by our own clock: zero once the lock is lost. Asks nobody.
-    pub fn left(&self) -> Duration {
-        self.tenancy.watch().left()
+    /// For how long the holder may still work, by its own clock: zero once the lock is lost. Sends nothing.
+    pub fn remaining(&self) -> Duration {
+        self.held.watch().remaining()
     }
 
-    /// How the lock was lost, if it was: the server said so to an extension, or the lease ran out on our own clock
-    /// before one was confirmed. Asks nobody; what is lost stays lost.
+    /// How the lock was lost, if it was: the server said so to an extension, or the lease expired on the holder's own
+    /// clock before one was confirmed. Sends nothing; what is lost stays lost.
     pub fn lost(&self) -> Option<Loss> {
-        self.tenancy.watch().lost()
+        self.held.watch().lost()
     }
 
     /// The means to learn elsewhere that the lock is lost: for another task, or to wait for it.
     pub fn watch(&self) -> LossWatch {
-        self.tenancy.watch().clone()
+        self.held.watch().clone()
     }
 
     /// Asks the server whose the lock is, and for how long.
@@ -68,31 +68,31 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used.
     pub async fn ownership(&self) -> Result<Ownership, Error> {
-        let tenancy = Arc::clone(&self.tenancy);
-        to_the_end(&self.runtime, self.key(), async move { tenancy.ownership().await }).await
+        let held = Arc::clone(&self.held);
+        to_the_end(&self.runtime, self.key(), async move { held.ownership().await }).await
     }
 
-    /// Holds on for another lease from now. A lock that is lost by our own clock is not asked for again.
+    /// Extends the lease by a whole one from now. A lock that is lost by the holder's own clock is not extended.
     ///
     /// # Errors
     /// The server cannot be used; the present lease goes on.
     pub async fn extend(&self) -> Result<Answer<Extended>, Error> {
-        let tenancy = Arc::clone(&self.tenancy);
-        to_the_end(&self.runtime, self.key(), async move { tenancy.extend().await }).await
+        let held = Arc::clone(&self.held);
+        to_the_end(&self.runtime, self.key(), async move { held.extend().await }).await
     }
 
-    /// Renews the lock in the background, from a task of its own, until it is given back or lost or `renewal` is at its
+    /// Renews the lock in the background, from a task of its own, until it is released or lost or `renewal` is at its
     /// end; in place of any renewal before. Returns when no extension of the one before is under way any more; once this
     /// future was polled, dropping it changes nothing.
     pub async fn renew(&mut self, renewal: Renewal) {
-        let tenancy = Arc::clone(&self.tenancy);
-        let (renewing, begins) = Renewing::start(&self.runtime, tenancy, renewal, self.renewing.take());
+        let held = Arc::clone(&self.held);
+        let (renewing, begins) = Renewing::start(&self.runtime, held, renewal, self.renewing.take());
         self.renewing = Some(renewing);
         // It fails if the runtime is shut down.
         let _ = begins.await;
     }
 
-    /// Gives the lock back: stops renewing, waits for an extension under way, then releases. Dropping this future does
+    /// Releases the lock: stops renewing, waits for an extension under way, then releases. Dropping this future does
     /// not stop it.
     ///
     /// A lost lock is released only if the protocol compares, in one step, what this very acquisition wrote: see
@@ -101,35 +101,35 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used; the lease will end the lock.
     pub async fn release(mut self) -> Result<Answer<Released>, Error> {
-        let release = self.give_back();
+        let release = self.release_held();
         to_the_end(&self.runtime, self.key(), release).await
     }
 
     /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
     pub async fn abandon(mut self) {
-        self.given_back = true;
+        self.is_released = true;
         if let Some(renewing) = self.renewing.take() {
             renewing.stop().await;
         }
-        self.tenancy.abandon();
+        self.held.abandon();
     }
 
-    fn give_back(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {
-        self.given_back = true;
-        let (tenancy, renewing) = (Arc::clone(&self.tenancy), self.renewing.take());
+    fn release_held(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {
+        self.is_released = true;
+        let (held, renewing) = (Arc::clone(&self.held), self.renewing.take());
         async move {
             if let Some(renewing) = renewing {
                 renewing.stop().await;
             }
-            tenancy.give_back().await
+            held.release().await
         }
     }
 }
 
 impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
-        if !self.given_back {
-            let (key, release) = (self.key().clone(), self.give_back());
+        if !self.is_released {
+            let (key, release) = (self.key().clone(), self.release_held());
             alone(&self.runtime, key.clone(), async move { log_unasked(&key, &release.await) });
         }
     }
@@ -137,6 +137,6 @@ impl<C: Carrier + 'static> Drop for Guard<C> {
 
 impl<C: Carrier + 'static> fmt::Debug for Guard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("key", self.key()).field("left", &self.left()).finish_non_exhaustive()
+        f.debug_struct("Guard").field("key", self.key()).field("remaining", &self.remaining()).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The task that listens, and what it shares with those who wait.
+//! The listener's task, and what it shares with the waiters.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,69 +12,69 @@ use tokio::select;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::alarm::Alarm;
+use super::wake_up::WakeUp;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
-use crate::driver::waiters::{Book, Change};
+use crate::driver::waiters::{Change, WaiterRegistry};
 
 /// The longest pause before connecting anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often the book is looked into for channels that nobody needs any more.
+/// How often the registry is searched for channels without waiters.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the task that listens shares with those who wait.
+/// What the listener's task shares with the waiters.
 pub(super) struct ListenerShared {
     client: Client,
-    inside: Mutex<ListenerState>,
-    /// Somebody waits on a channel that is not subscribed to.
+    state: Mutex<ListenerState>,
+    /// A waiter waits on a channel that is not subscribed to.
     wanted: Notify,
     commands: AtomicU64,
 }
 
 struct ListenerState {
-    book: Book<Arc<Alarm>>,
+    registry: WaiterRegistry<Arc<WakeUp>>,
     is_listening: bool,
 }
 
 impl ListenerShared {
     pub(super) fn new(client: Client) -> Self {
-        let inside = Mutex::new(ListenerState { book: Book::new(), is_listening: false });
-        Self { client, inside, wanted: Notify::new(), commands: AtomicU64::new(0) }
+        let state = Mutex::new(ListenerState { registry: WaiterRegistry::new(), is_listening: false });
+        Self { client, state, wanted: Notify::new(), commands: AtomicU64::new(0) }
     }
 
     pub(super) fn commands(&self) -> u64 {
         self.commands.load(Ordering::Relaxed)
     }
 
-    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
-        self.inside().book.is_confirmed(bell)
+    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
+        self.state().registry.is_confirmed(channel)
     }
 
-    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
-        self.inside().book.waiters(bell)
+    pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
+        self.state().registry.waiters(channel)
     }
 
-    /// Somebody begins to wait; if nobody listens yet, somebody will.
-    pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
-        let number = self.inside().book.enter(bell, name, alarm);
+    /// A waiter begins; the listener is started if it does not run yet.
+    pub(super) fn enter(self: &Arc<Self>, channel: &ReleaseChannel, name: Token, wake_up: Arc<WakeUp>) -> u64 {
+        let number = self.state().registry.enter(channel, name, wake_up);
         self.listen();
         self.wanted.notify_one();
         number
     }
 
-    /// Sees to it that somebody listens. The task that did may have ended with its runtime.
+    /// Starts the listener's task if none runs. The last one may have ended with its runtime.
     pub(super) fn listen(self: &Arc<Self>) {
-        let mut inside = self.inside();
-        if !inside.is_listening {
-            inside.is_listening = true;
-            tokio::spawn(ListenerTask { hall: Arc::clone(self), is_done: false }.listen());
+        let mut state = self.state();
+        if !state.is_listening {
+            state.is_listening = true;
+            tokio::spawn(ListenerTask { shared: Arc::clone(self), is_done: false }.listen());
         }
     }
 
-    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, passes_on: bool) {
-        self.inside().book.leave(bell, number, passes_on, host::mono());
+    pub(super) fn leave(&self, channel: &ReleaseChannel, number: u64, passes_on: bool) {
+        self.state().registry.leave(channel, number, passes_on, host::mono());
     }
 
     async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>)> {
@@ -89,7 +89,7 @@ impl ListenerShared {
         Ok((client.get_multiplexed_async_connection_with_config(&config).await?, heard))
     }
 
-    /// Listens on this connection until it breaks, or nobody waits any more.
+    /// Listens on this connection until it breaks, or no waiter is left.
     async fn serve(
         &self,
         mut connection: MultiplexedConnection,
@@ -97,7 +97,7 @@ impl ListenerShared {
     ) -> RedisResult<()> {
         let mut heard_at = host::mono();
         loop {
-            let due = self.inside().book.due(host::mono());
+            let due = self.state().registry.due(host::mono());
             for change in due {
                 self.ask(&change, &mut connection).await?;
                 heard_at = host::mono();
@@ -109,19 +109,19 @@ impl ListenerShared {
             }
             select! {
                 push = pushes.recv() => match push.map(|push| Heard::in_push(&push.kind, push.data)) {
-                    Some(Heard::Message(bell, text)) => {
+                    Some(Heard::Message(channel, text)) => {
                         heard_at = host::mono();
-                        self.inside().book.heard(&bell, &text);
+                        self.state().registry.heard(&channel, &text);
                     }
                     Some(Heard::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
                     Some(Heard::Done | Heard::Refused(_) | Heard::Pong(_) | Heard::Nothing) => {}
                 },
                 () = self.wanted.notified() => {}
                 () = host::sleep_async(LOOK) => {
-                    let mut inside = self.inside();
-                    if inside.book.is_empty() {
-                        inside.is_listening = false;
-                        inside.book.broke();
+                    let mut state = self.state();
+                    if state.registry.is_empty() {
+                        state.is_listening = false;
+                        state.registry.broke();
                         return Ok(());
                     }
                 }
@@ -134,10 +134,10 @@ impl ListenerShared {
         self.commands.fetch_add(1, Ordering::Relaxed);
         let answer = connection.send_packed_command(&command(change)).await.and_then(|value| value.extract_error());
         match (change, answer) {
-            (Change::Listen(bell), Ok(_)) => self.inside().book.confirmed(bell),
-            (Change::Listen(bell), Err(error)) if error.code().is_some() => {
+            (Change::Listen(channel), Ok(_)) => self.state().registry.confirmed(channel),
+            (Change::Listen(channel), Err(error)) if error.code().is_some() => {
                 log::warn!(target: LISTEN, "a subscription is refused, so waiting means polling: {error}");
-                self.inside().book.refused(bell);
+                self.state().registry.refused(channel);
             }
             (Change::Leave(_), Ok(_)) => {}
             (Change::Listen(_) | Change::Leave(_), Err(error)) => return Err(error),
@@ -145,15 +145,15 @@ impl ListenerShared {
         Ok(())
     }
 
-    fn inside(&self) -> MutexGuard<'_, ListenerState> {
-        // Whatever panicked, a book is read on: at worst somebody is woken for nothing.
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ListenerState> {
+        // Also after a panic: at worst a waiter is woken for nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The task. If its runtime ends before it does, the next who waits starts another one.
 struct ListenerTask {
-    hall: Arc<ListenerShared>,
+    shared: Arc<ListenerShared>,
     is_done: bool,
 }
 
@@ -165,7 +165,7 @@ impl ListenerTask {
             if self.ends() {
                 return;
             }
-            log::warn!(target: LISTEN, "releases are not heard, so waiting means polling: {error}");
+            log::warn!(target: LISTEN, "cannot listen for releases, so waiting means polling: {error}");
             host::sleep_async(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -173,18 +173,18 @@ impl ListenerTask {
     }
 
     async fn listen_once(&self, pause: &mut Duration) -> RedisResult<()> {
-        let (connection, pushes) = self.hall.connect().await?;
+        let (connection, pushes) = self.shared.connect().await?;
         log::debug!(target: LISTEN, "listening for releases");
         *pause = Duration::from_millis(10);
-        self.hall.serve(connection, pushes).await
+        self.shared.serve(connection, pushes).await
     }
 
-    /// Whether nobody waits any more, so that there is no need to connect anew.
+    /// Whether no waiter is left, so that there is no need to connect anew.
     fn ends(&mut self) -> bool {
-        let mut inside = self.hall.inside();
-        inside.book.broke();
-        inside.is_listening = !inside.book.is_empty();
-        self.is_done = !inside.is_listening;
+        let mut state = self.shared.state();
+        state.registry.broke();
+        state.is_listening = !state.registry.is_empty();
+        self.is_done = !state.is_listening;
         self.is_done
     }
 }
@@ -192,9 +192,9 @@ impl ListenerTask {
 impl Drop for ListenerTask {
     fn drop(&mut self) {
         if !self.is_done {
-            let mut inside = self.hall.inside();
-            inside.is_listening = false;
-            inside.book.broke();
+            let mut state = self.shared.state();
+            state.is_listening = false;
+            state.registry.broke();
         }
     }
 }

@@ -9,7 +9,7 @@ use lockshift_wire::Key;
 use super::acquisition::Acquisition;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::release_listener::{Place, ReleaseListener};
+use super::release_listener::{ReleaseListener, Waiter};
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
@@ -25,7 +25,7 @@ pub struct Lock<C> {
     connection: Share<C>,
     locker: Arc<dyn Locker>,
     counters: Arc<Counters>,
-    bells: Option<ReleaseListener>,
+    listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
 
@@ -66,10 +66,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         self.locker.key()
     }
 
-    /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
+    /// Waits for release notifications with this listener, where it waits with [`Wait::notified`].
     #[must_use]
-    pub fn hearing(self, bells: &ReleaseListener) -> Self {
-        Self { bells: Some(bells.clone()), ..self }
+    pub fn hearing(self, listener: &ReleaseListener) -> Self {
+        Self { listener: Some(listener.clone()), ..self }
     }
 
     /// Counts into these counters, which other locks may share, instead of its own.
@@ -83,14 +83,14 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         &self.counters
     }
 
-    /// Tries once. If this future is dropped the try goes on to its end, and what it wins is given back.
+    /// Tries once. If this future is dropped the try goes on to its end, and what it wins is released.
     ///
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (asking, attempt) = Acquisition::new(self.session()?, self.shadow.clone())?.attempt().await?;
-        asking.give_up().await;
+        let (acquisition, attempt) = Acquisition::new(self.session()?, self.shadow.clone())?.attempt().await?;
+        acquisition.give_up().await;
         attempt
     }
 
@@ -103,39 +103,45 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Acquisition::new(self.session()?, self.shadow.clone())?;
-        let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
-        let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel), token| bells.enter(bell.clone(), token);
+        let mut acquisition = Acquisition::new(self.session()?, self.shadow.clone())?;
+        let listener_and_channel =
+            if wait.listens() { self.listener.as_ref().zip(acquisition.release_channel()) } else { None };
+        let enter =
+            |(listener, channel): &(&ReleaseListener, ReleaseChannel), token| listener.enter(channel.clone(), token);
         // Where others listen already a place is taken before the first try, which then misses nothing.
-        let mut place =
-            ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(|ears| enter(ears, asking.owner().token));
+        let mut waiter = listener_and_channel
+            .as_ref()
+            .filter(|(listener, channel)| listener.hears(channel))
+            .map(|listener_and_channel| enter(listener_and_channel, acquisition.owner().token));
         let mut patience = wait.begin(host::mono());
         loop {
-            place.iter_mut().for_each(Place::begin_try);
-            let (tried, attempt) = asking.attempt().await?;
-            asking = tried;
+            waiter.iter_mut().for_each(Waiter::begin_attempt);
+            let (tried, attempt) = acquisition.attempt().await?;
+            acquisition = tried;
             let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
-            place.iter_mut().for_each(|place| place.end_try(used));
-            let waiters = place.as_ref().and_then(Place::waiters);
+            waiter.iter_mut().for_each(|waiter| waiter.end_attempt(used));
+            let waiters = waiter.as_ref().and_then(Waiter::waiters);
             let Some(pause) = patience.after(&attempt, waiters, host::mono(), host::jitter) else {
-                asking.give_up().await;
+                acquisition.give_up().await;
                 return attempt;
             };
             if !matches!(attempt, Ok(Attempt::Held(_))) {
                 // The next attempt has another name.
-                place = None;
+                waiter = None;
             }
-            if place.is_none() {
-                place = ears.as_ref().map(|ears| enter(ears, asking.owner().token));
+            if waiter.is_none() {
+                waiter = listener_and_channel
+                    .as_ref()
+                    .map(|listener_and_channel| enter(listener_and_channel, acquisition.owner().token));
             }
-            match &place {
-                Some(place) => place.wait(pause).await,
+            match &waiter {
+                Some(waiter) => waiter.wait(pause).await,
                 None => host::sleep_async(pause).await,
             }
         }
     }
 
-    /// Asks the server about a hold that may be nobody's.
+    /// Asks the server about a hold that may be of no client.
     pub(super) async fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
         let session = self.session()?;
         let mut connection = session.for_holder().await;
@@ -153,7 +159,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             connection,
             locker: Arc::new(locker),
             counters: Arc::new(Counters::default()),
-            bells: None,
+            listener: None,
             shadow: None,
         }
     }

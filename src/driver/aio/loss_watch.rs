@@ -32,17 +32,17 @@ impl LossWatch {
         Self(Arc::new(Sender::new(LeaseState::new(hold))))
     }
 
-    /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
+    /// How the lock was lost, if it was. What is lost stays lost; what was released in time never is.
     pub fn lost(&self) -> Option<Loss> {
         self.0.borrow().lost(host::mono())
     }
 
-    /// For how long the holder may still work, by its own clock: zero once the lock is lost or given back.
-    pub fn left(&self) -> Duration {
-        self.0.borrow().left(host::mono())
+    /// For how long the holder may still work, by its own clock: zero once the lock is lost or released.
+    pub fn remaining(&self) -> Duration {
+        self.0.borrow().remaining(host::mono())
     }
 
-    /// Waits until the lock is lost, and says how, or until it is given back: `None`.
+    /// Waits until the lock is lost, and says how, or until it is released: `None`.
     pub async fn wait(&self) -> Option<Loss> {
         self.wait_for(LeaseState::watch_for_loss).await
     }
@@ -88,13 +88,13 @@ impl LossWatch {
 
     /// Ends the lease, and says what remains to be released.
     pub(super) fn end(&self) -> EndedLease {
-        self.change(|term| term.end(host::mono()))
+        self.change(|state| state.end(host::mono()))
     }
 
     /// Changes the term, and wakes those who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
         let mut outcome = None;
-        self.0.send_modify(|term| outcome = Some(change(term)));
+        self.0.send_modify(|state| outcome = Some(change(state)));
         outcome.expect("send_modify calls what it is given")
     }
 }

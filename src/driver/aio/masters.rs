@@ -33,7 +33,7 @@ struct Master {
     client: Client,
     /// Held for single steps, never across an await.
     state: Mutex<State>,
-    /// Whoever connects; the others wait for it as long as their patience lasts.
+    /// The task that connects; the others wait for it as long as their patience lasts.
     connecting: tokio::sync::Mutex<()>,
 }
 

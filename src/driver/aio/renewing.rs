@@ -23,7 +23,7 @@ impl Renewing {
     /// ready when no extension of the predecessor is under way any more.
     pub(super) fn start<C>(
         runtime: &Handle,
-        tenancy: Arc<HeldLock<C>>,
+        held: Arc<HeldLock<C>>,
         renewal: Renewal,
         predecessor: Option<Self>,
     ) -> (Self, oneshot::Receiver<()>)
@@ -35,9 +35,9 @@ impl Renewing {
             if let Some(predecessor) = predecessor {
                 predecessor.stop().await;
             }
-            // Whoever asked for this may have stopped to wait.
+            // The caller may have gone.
             let _ = begun.send(());
-            renew(tenancy, renewal, stopped).await;
+            renew(held, renewal, stopped).await;
         };
         (Self { stop, task: runtime.spawn(task) }, begins)
     }
@@ -50,16 +50,16 @@ impl Renewing {
     }
 }
 
-async fn renew<C>(tenancy: Arc<HeldLock<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
+async fn renew<C>(held: Arc<HeldLock<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
 where
     C: Carrier + 'static,
 {
     let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {
+    while let Some(pause) = course.pause(held.watch().remaining(), host::mono()) {
         select! {
             _ = &mut stopped => return,
             () = host::sleep_async(pause) => {}
         }
-        course.note(tenancy.key(), &tenancy.extend().await);
+        course.note(held.key(), &held.extend().await);
     }
 }

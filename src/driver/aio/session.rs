@@ -57,10 +57,10 @@ impl<C: Carrier + 'static> Session<C> {
         answer
     }
 
-    /// After a try that broke off: takes back what it may have taken, if the protocol can and the server answers.
+    /// After an interrupted attempt: releases what it may have acquired, if the protocol can and the server answers.
     pub(super) async fn disclaim(&self, connection: &mut C, owner: &Owner) {
         if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)).await {
-            log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim a broken try: {}", self.locker.key(), error.cause);
+            log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim an interrupted attempt: {}", self.locker.key(), error.cause);
         }
     }
 }

@@ -123,7 +123,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is about to be given back.
+    /// The lock is about to be released.
     pub(super) async fn release(self) {
         if self.orders.is_closed() {
             return;

@@ -1,4 +1,4 @@
-//! Work that goes on to its end when nobody waits for it any more.
+//! Work that is carried to its end when its caller has gone.
 
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use crate::driver::error::Error;
 use crate::driver::events::RELEASE;
 
-/// Does `work` in a task of its own and waits for it. Whoever drops this future only stops to wait; what `work` then
+/// Does `work` in a task of its own and waits for it. Dropping this future only stops the waiting; what `work` then
 /// ends with is dropped when it is there.
 pub(super) async fn to_the_end<T: Send + 'static>(
     runtime: &Handle,
@@ -23,7 +23,7 @@ pub(super) async fn to_the_end<T: Send + 'static>(
     }
 }
 
-/// Does `work`, which gives back the lock on `key` or a place in its queue, in a task of its own, and does not wait for
+/// Does `work`, which releases the lock on `key` or a place in its queue, in a task of its own, and does not wait for
 /// it. From any thread, inside a runtime or not; if `runtime` is shut down, that is logged, and the lease, or the
 /// waiting time of the place, will end what is left.
 pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> + Send + 'static) {
@@ -48,7 +48,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not given back, its lease will end it");
+            log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not released, its lease will end it");
         }
     }
 }

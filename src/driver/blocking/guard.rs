@@ -1,4 +1,4 @@
-//! A lock that is held, until it is given back.
+//! A lock that is held, until it is released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,44 +18,44 @@ use crate::driver::lease_state::Loss;
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
 
-/// A lock that is held. Give it back with [`release`](Self::release), which says how that went; a guard that is dropped
-/// gives its lock back too, and logs how that went.
-#[must_use = "a guard that is dropped gives its lock back"]
+/// A lock that is held. [`release`](Self::release) releases it and says how that went; a guard that is dropped releases
+/// its lock too, and logs how that went.
+#[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard<C: Carrier + 'static> {
-    tenancy: Arc<HeldLock<C>>,
+    held: Arc<HeldLock<C>>,
     renewing: Option<Renewing>,
-    given_back: bool,
+    is_released: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>) -> Self {
-        Self { tenancy: Arc::new(HeldLock::new(session, hold, beside)), renewing: None, given_back: false }
+    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>) -> Self {
+        Self { held: Arc::new(HeldLock::new(session, hold, shadow)), renewing: None, is_released: false }
     }
 
     /// The key that contenders share.
     pub fn key(&self) -> &Key {
-        self.tenancy.key()
+        self.held.key()
     }
 
     /// What is held, as of the last confirmed extension.
     pub fn hold(&self) -> Hold {
-        self.tenancy.watch().hold()
+        self.held.watch().hold()
     }
 
-    /// For how long one may still work, by our own clock: zero once the lock is lost. Asks nobody.
-    pub fn left(&self) -> Duration {
-        self.tenancy.watch().left()
+    /// For how long the holder may still work, by its own clock: zero once the lock is lost. Sends nothing.
+    pub fn remaining(&self) -> Duration {
+        self.held.watch().remaining()
     }
 
-    /// How the lock was lost, if it was: the server said so to an extension, or the lease ran out on our own clock
-    /// before one was confirmed. Asks nobody, never blocks; what is lost stays lost.
+    /// How the lock was lost, if it was: the server said so to an extension, or the lease expired on the holder's own
+    /// clock before one was confirmed. Sends nothing, never blocks; what is lost stays lost.
     pub fn lost(&self) -> Option<Loss> {
-        self.tenancy.watch().lost()
+        self.held.watch().lost()
     }
 
     /// The means to learn elsewhere that the lock is lost: for another thread, or to wait for it.
     pub fn watch(&self) -> LossWatch {
-        self.tenancy.watch().clone()
+        self.held.watch().clone()
     }
 
     /// Asks the server whose the lock is, and for how long.
@@ -63,18 +63,18 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used.
     pub fn ownership(&self) -> Result<Ownership, Error> {
-        self.tenancy.ownership()
+        self.held.ownership()
     }
 
-    /// Holds on for another lease from now. A lock that is lost by our own clock is not asked for again.
+    /// Extends the lease by a whole one from now. A lock that is lost by the holder's own clock is not extended.
     ///
     /// # Errors
     /// The server cannot be used; the present lease goes on.
     pub fn extend(&self) -> Result<Answer<Extended>, Error> {
-        self.tenancy.extend()
+        self.held.extend()
     }
 
-    /// Gives the lock back: stops renewing, waits for an extension under way, then releases.
+    /// Releases the lock: stops renewing, waits for an extension under way, then releases.
     ///
     /// A lost lock is released only if the protocol compares, in one step, what this very acquisition wrote: see
     /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
@@ -82,38 +82,38 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used; the lease will end the lock.
     pub fn release(mut self) -> Result<Answer<Released>, Error> {
-        self.give_back()
+        self.release_held()
     }
 
     /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
     pub fn abandon(mut self) {
-        self.given_back = true;
+        self.is_released = true;
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
-        self.tenancy.abandon();
+        self.held.abandon();
     }
 
-    fn give_back(&mut self) -> Result<Answer<Released>, Error> {
-        self.given_back = true;
+    fn release_held(&mut self) -> Result<Answer<Released>, Error> {
+        self.is_released = true;
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
-        self.tenancy.give_back()
+        self.held.release()
     }
 }
 
 impl<C: Carrier + Send + 'static> Guard<C> {
-    /// Renews the lock in the background, from a thread of its own, until it is given back or lost or `renewal` is at
+    /// Renews the lock in the background, from a thread of its own, until it is released or lost or `renewal` is at
     /// its end; in place of any renewal before.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// A thread cannot be started.
     pub fn renew(&mut self, renewal: Renewal) -> Result<(), Error> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
-        let renewing = Renewing::start(Arc::clone(&self.tenancy), renewal);
+        let renewing = Renewing::start(Arc::clone(&self.held), renewal);
         self.renewing = Some(renewing.map_err(|error| Error::no_thread(self.key(), error))?);
         Ok(())
     }
@@ -121,8 +121,8 @@ impl<C: Carrier + Send + 'static> Guard<C> {
 
 impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
-        if !self.given_back {
-            let ended = self.give_back();
+        if !self.is_released {
+            let ended = self.release_held();
             log_unasked(self.key(), &ended);
         }
     }
@@ -130,6 +130,6 @@ impl<C: Carrier + 'static> Drop for Guard<C> {
 
 impl<C: Carrier + 'static> fmt::Debug for Guard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("key", self.key()).field("left", &self.left()).finish_non_exhaustive()
+        f.debug_struct("Guard").field("key", self.key()).field("remaining", &self.remaining()).finish_non_exhaustive()
     }
 }

@@ -19,14 +19,14 @@ use crate::driver::outcome::Answer;
 pub(super) struct HeldLock<C> {
     session: Session<C>,
     watch: LossWatch,
-    stay: HoldMetrics,
-    beside: Mutex<Option<ShadowHold>>,
+    metrics: HoldMetrics,
+    shadow: Mutex<Option<ShadowHold>>,
 }
 
 impl<C: Carrier + 'static> HeldLock<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, beside: Option<ShadowHold>) -> Self {
-        let stay = HoldMetrics::new(Arc::clone(&session.counters), host::mono());
-        Self { session, watch: LossWatch::new(hold), stay, beside: Mutex::new(beside) }
+    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>) -> Self {
+        let metrics = HoldMetrics::new(Arc::clone(&session.counters), host::mono());
+        Self { session, watch: LossWatch::new(hold), metrics, shadow: Mutex::new(shadow) }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -47,53 +47,53 @@ impl<C: Carrier + 'static> HeldLock<C> {
     /// Extends, and notes the outcome before anybody else may use the connection.
     pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
         let mut connection = self.session.for_holder();
-        if self.watch.left().is_zero() {
-            self.stay.note_lost();
+        if self.watch.remaining().is_zero() {
+            self.metrics.note_lost();
             return Ok(Answer::Known(Extended::Lost));
         }
         let hold = self.watch.hold();
         let extended = self.session.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
-        let noted = extended.map(|extended| self.watch.change(|term| term.note(extended, host::mono())));
+        let noted = extended.map(|extended| self.watch.change(|state| state.note(extended, host::mono())));
         drop(connection);
-        self.stay.note_extended(&noted);
-        if let (Ok(Extended::Until(_)), Some(beside)) = (&noted, &*self.beside()) {
-            beside.extend();
+        self.metrics.note_extended(&noted);
+        if let (Ok(Extended::Until(_)), Some(shadow)) = (&noted, &*self.shadow()) {
+            shadow.extend();
         }
         Answer::of(self.key(), noted)
     }
 
-    /// Releases what is held once an extension under way, of which nobody may know any more, has been noted.
-    pub(super) fn give_back(&self) -> Result<Answer<Released>, Error> {
-        // Out of its lock first: a renewal may be at it.
-        let beside = self.beside().take();
-        beside.into_iter().for_each(ShadowHold::release);
+    /// Releases what is held, once an extension under way has been noted, also one whose caller has gone.
+    pub(super) fn release(&self) -> Result<Answer<Released>, Error> {
+        // Out of its mutex first: a renewal may be using it.
+        let shadow = self.shadow().take();
+        shadow.into_iter().for_each(ShadowHold::release);
         let mut connection = self.session.for_holder();
-        let ended = self.let_go();
+        let ended = self.end();
         let release = |locker: &dyn Locker, redis: &mut Transcript| ended.release(locker, redis, host::mono());
         let released = self.session.ask(&mut connection, release);
-        self.stay.note_released(&released);
+        self.metrics.note_released(&released);
         Answer::of(self.key(), released)
     }
 
     /// Ends the lease, as far as anybody here is concerned, and says what remains to be released.
-    fn let_go(&self) -> EndedLease {
+    fn end(&self) -> EndedLease {
         let ended = self.watch.end();
         if ended.was_lost() {
-            self.stay.note_lost();
+            self.metrics.note_lost();
         }
-        self.stay.end(host::mono());
+        self.metrics.end(host::mono());
         ended
     }
 
     /// Lets go without a word; what is held beside is left to its lease too.
     pub(super) fn abandon(&self) {
-        self.let_go();
-        let beside = self.beside().take();
-        beside.into_iter().for_each(ShadowHold::abandon);
+        self.end();
+        let shadow = self.shadow().take();
+        shadow.into_iter().for_each(ShadowHold::abandon);
     }
 
-    fn beside(&self) -> MutexGuard<'_, Option<ShadowHold>> {
+    fn shadow(&self) -> MutexGuard<'_, Option<ShadowHold>> {
         // What is in it is changed in one step.
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

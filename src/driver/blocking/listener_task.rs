@@ -1,4 +1,4 @@
-//! The thread that listens, and what it shares with those who wait.
+//! The listener's thread, and what it shares with the waiters.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,11 +10,11 @@ use std::time::Duration;
 use lockshift_lock::{ReleaseChannel, Token};
 use redis::{Client, Connection, ConnectionLike, RedisResult, cmd};
 
-use super::alarm::Alarm;
+use super::wake_up::WakeUp;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
-use crate::driver::waiters::{Book, Change};
+use crate::driver::waiters::{Change, WaiterRegistry};
 
 /// The arguments of the two PINGs.
 const FIRST_PING: &[u8] = b"1";
@@ -23,18 +23,18 @@ const SECOND_PING: &[u8] = b"2";
 /// The longest pause before connecting anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the thread that listens shares with those who wait.
+/// What the listener's thread shares with the waiters.
 pub(super) struct ListenerShared {
     client: Client,
     /// The thread blocks in a read, for as long as it takes; what is published here wakes it.
     door: ReleaseChannel,
-    inside: Mutex<ListenerState>,
+    state: Mutex<ListenerState>,
     knocker: Mutex<Option<Connection>>,
     commands: AtomicU64,
 }
 
 struct ListenerState {
-    book: Book<Arc<Alarm>>,
+    registry: WaiterRegistry<Arc<WakeUp>>,
     thread: Thread,
     is_closed: bool,
 }
@@ -44,7 +44,7 @@ struct ListenerState {
 enum Thread {
     /// There is none.
     Gone,
-    /// It will look into the book before it begins to read.
+    /// It will look into the registry before it begins to read.
     Connecting,
     /// It reads, and has to be woken.
     Reading,
@@ -56,7 +56,11 @@ impl ListenerShared {
         Ok(Self {
             client,
             door: ReleaseChannel { channel, sharded: false },
-            inside: Mutex::new(ListenerState { book: Book::new(), thread: Thread::Gone, is_closed: false }),
+            state: Mutex::new(ListenerState {
+                registry: WaiterRegistry::new(),
+                thread: Thread::Gone,
+                is_closed: false,
+            }),
             knocker: Mutex::new(None),
             commands: AtomicU64::new(0),
         })
@@ -66,26 +70,26 @@ impl ListenerShared {
         self.commands.load(Ordering::Relaxed)
     }
 
-    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
-        self.inside().book.is_confirmed(bell)
+    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
+        self.state().registry.is_confirmed(channel)
     }
 
-    pub(super) fn waiters(&self, bell: &ReleaseChannel) -> Option<usize> {
-        self.inside().book.waiters(bell)
+    pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
+        self.state().registry.waiters(channel)
     }
 
-    /// Somebody begins to wait; if nobody listens yet, somebody will.
-    pub(super) fn enter(self: &Arc<Self>, bell: &ReleaseChannel, name: Token, alarm: Arc<Alarm>) -> u64 {
-        let mut inside = self.inside();
-        let number = inside.book.enter(bell, name, alarm);
-        match inside.thread {
+    /// A waiter begins; the listener is started if it does not run yet.
+    pub(super) fn enter(self: &Arc<Self>, channel: &ReleaseChannel, name: Token, wake_up: Arc<WakeUp>) -> u64 {
+        let mut state = self.state();
+        let number = state.registry.enter(channel, name, wake_up);
+        match state.thread {
             Thread::Gone => {
-                inside.thread = Thread::Connecting;
-                drop(inside);
+                state.thread = Thread::Connecting;
+                drop(state);
                 self.start();
             }
-            Thread::Reading if inside.book.is_wanted(bell) => {
-                drop(inside);
+            Thread::Reading if state.registry.is_wanted(channel) => {
+                drop(state);
                 self.knock();
             }
             Thread::Connecting | Thread::Reading => {}
@@ -93,25 +97,25 @@ impl ListenerShared {
         number
     }
 
-    pub(super) fn leave(&self, bell: &ReleaseChannel, number: u64, passes_on: bool) {
-        self.inside().book.leave(bell, number, passes_on, host::mono());
+    pub(super) fn leave(&self, channel: &ReleaseChannel, number: u64, passes_on: bool) {
+        self.state().registry.leave(channel, number, passes_on, host::mono());
     }
 
     /// Ends the thread.
     pub(super) fn close(&self) {
-        let mut inside = self.inside();
-        inside.is_closed = true;
-        if inside.thread == Thread::Reading {
-            drop(inside);
+        let mut state = self.state();
+        state.is_closed = true;
+        if state.thread == Thread::Reading {
+            drop(state);
             self.knock();
         }
     }
 
     fn start(self: &Arc<Self>) {
-        let hall = Arc::clone(self);
-        if let Err(error) = Builder::new().name("lockshift-bells".into()).spawn(move || hall.listen()) {
-            log::warn!(target: LISTEN, "no thread to hear releases from, so waiting means polling: {error}");
-            self.inside().thread = Thread::Gone;
+        let shared = Arc::clone(self);
+        if let Err(error) = Builder::new().name("lockshift-listener".into()).spawn(move || shared.listen()) {
+            log::warn!(target: LISTEN, "cannot start the listener's thread, so waiting means polling: {error}");
+            self.state().thread = Thread::Gone;
         }
     }
 
@@ -157,18 +161,18 @@ impl ListenerShared {
             if !self.goes_on() {
                 return;
             }
-            log::warn!(target: LISTEN, "releases are not heard, so waiting means polling: {error}");
+            log::warn!(target: LISTEN, "cannot listen for releases, so waiting means polling: {error}");
             host::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Whether to connect anew. Nobody is left in a book that would be read by no thread.
+    /// Whether to connect anew. No waiter stays in a registry that no thread reads.
     fn goes_on(&self) -> bool {
-        let mut inside = self.inside();
-        inside.book.broke();
-        let goes_on = !inside.is_closed && !inside.book.is_empty();
-        inside.thread = if goes_on { Thread::Connecting } else { Thread::Gone };
+        let mut state = self.state();
+        state.registry.broke();
+        let goes_on = !state.is_closed && !state.registry.is_empty();
+        state.thread = if goes_on { Thread::Connecting } else { Thread::Gone };
         goes_on
     }
 
@@ -179,7 +183,7 @@ impl ListenerShared {
         Ok(connection)
     }
 
-    /// Listens on this connection until it breaks, or nobody is there any more.
+    /// Listens on this connection until it breaks, or no waiter is left and none can come.
     fn serve(&self, mut connection: Connection) -> RedisResult<()> {
         let mut asked = VecDeque::new();
         self.ask(Change::Listen(self.door.clone()), &mut connection, &mut asked)?;
@@ -218,28 +222,28 @@ impl ListenerShared {
         }
     }
 
-    /// Takes note of what came in: what is to be asked now, or `None` if nobody will wait any more.
+    /// Takes note of what came in: what is to be asked now, or `None` if no waiter can come any more.
     fn note(&self, heard: Heard, asked: &mut VecDeque<Change>) -> Option<Vec<Change>> {
-        let mut inside = self.inside();
+        let mut state = self.state();
         match heard {
-            Heard::Message(bell, text) => inside.book.heard(&bell, &text),
+            Heard::Message(channel, text) => state.registry.heard(&channel, &text),
             Heard::Done => match asked.pop_front() {
-                Some(Change::Listen(bell)) if bell == self.door => inside.thread = Thread::Reading,
-                Some(Change::Listen(bell)) => inside.book.confirmed(&bell),
+                Some(Change::Listen(channel)) if channel == self.door => state.thread = Thread::Reading,
+                Some(Change::Listen(channel)) => state.registry.confirmed(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
             Heard::Refused(_) => match asked.pop_front() {
-                // Without a door the book is read whenever something else comes in.
-                Some(Change::Listen(bell)) => inside.book.refused(&bell),
+                // Without a door the registry is read whenever something else comes in.
+                Some(Change::Listen(channel)) => state.registry.refused(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
             Heard::Pong(_) | Heard::Broken | Heard::Nothing => {}
         }
-        if inside.is_closed {
-            inside.thread = Thread::Gone;
+        if state.is_closed {
+            state.thread = Thread::Gone;
             return None;
         }
-        Some(inside.book.due(host::mono()))
+        Some(state.registry.due(host::mono()))
     }
 
     fn ask(&self, change: Change, connection: &mut Connection, asked: &mut VecDeque<Change>) -> RedisResult<()> {
@@ -249,8 +253,8 @@ impl ListenerShared {
         Ok(())
     }
 
-    fn inside(&self) -> MutexGuard<'_, ListenerState> {
-        // Whatever panicked, a book is read on: at worst somebody is woken for nothing.
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ListenerState> {
+        // Also after a panic: at worst a waiter is woken for nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

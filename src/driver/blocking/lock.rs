@@ -10,7 +10,7 @@ use lockshift_wire::Key;
 use super::acquisition::Acquisition;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::release_listener::{Place, ReleaseListener};
+use super::release_listener::{ReleaseListener, Waiter};
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use crate::driver::counters::Counters;
@@ -19,7 +19,7 @@ use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::wait::Wait;
 
-/// How soon, at the latest, somebody who listens asks its caller whether to go on.
+/// How soon, at the latest, a notified waiter asks its caller whether to go on.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// A lock: one protocol on one connection.
@@ -27,13 +27,13 @@ const SLICE: Duration = Duration::from_millis(50);
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
     session: Session<C>,
-    bells: Option<ReleaseListener>,
+    listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
 
 impl<C> Clone for Lock<C> {
     fn clone(&self) -> Self {
-        Self { session: self.session.clone(), bells: self.bells.clone(), shadow: self.shadow.clone() }
+        Self { session: self.session.clone(), listener: self.listener.clone(), shadow: self.shadow.clone() }
     }
 }
 
@@ -42,7 +42,7 @@ impl<C: Carrier + 'static> Lock<C> {
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { session: Session::new(connection, locker), bells: None, shadow: None }
+        Self { session: Session::new(connection, locker), listener: None, shadow: None }
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -57,10 +57,10 @@ impl<C: Carrier + 'static> Lock<C> {
         self.session.locker.key()
     }
 
-    /// Waits with these ears, where it is to wait for the release: see [`Wait::notified`].
+    /// Waits for release notifications with this listener, where it waits with [`Wait::notified`].
     #[must_use]
-    pub fn hearing(self, bells: &ReleaseListener) -> Self {
-        Self { bells: Some(bells.clone()), ..self }
+    pub fn hearing(self, listener: &ReleaseListener) -> Self {
+        Self { listener: Some(listener.clone()), ..self }
     }
 
     /// Counts into these counters, which other locks may share, instead of its own.
@@ -83,7 +83,7 @@ impl<C: Carrier + 'static> Lock<C> {
         Acquisition::new(self.session.clone(), self.shadow.clone())?.attempt()
     }
 
-    /// Asks the server about a hold that may be nobody's.
+    /// Asks the server about a hold that may be of no client.
     pub(super) fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
         let mut connection = self.session.for_holder();
         let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis));
@@ -104,9 +104,9 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |_, pause, place| {
-            match place {
-                Some(place) => drop(place.wait(pause)),
+        self.acquire_passing(wait, |_, pause, waiter| {
+            match waiter {
+                Some(waiter) => drop(waiter.wait(pause)),
                 None => host::sleep(pause),
             }
             true
@@ -127,12 +127,12 @@ impl<C: Carrier + 'static> Lock<C> {
         wait: &Wait,
         mut pause: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |attempt, length, place| {
-            let Some(place) = place else { return pause(attempt, length) };
+        self.acquire_passing(wait, |attempt, length, waiter| {
+            let Some(waiter) = waiter else { return pause(attempt, length) };
             let until = host::mono().saturating_add(length);
             loop {
                 let left = until.saturating_since(host::mono());
-                let is_over = place.wait(left.min(SLICE)) || left <= SLICE;
+                let is_over = waiter.wait(left.min(SLICE)) || left <= SLICE;
                 if !pause(attempt, Duration::ZERO) {
                     return false;
                 }
@@ -143,37 +143,39 @@ impl<C: Carrier + 'static> Lock<C> {
         })
     }
 
-    /// Tries, and lets `pass` pass the time between: at the place of somebody who listens, if it is one.
+    /// Tries, and lets `pass` pass the time between: with the waiter, if it waits for notifications.
     fn acquire_passing(
         &self,
         wait: &Wait,
-        mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&Place>) -> bool,
+        mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&Waiter>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        let mut asking = Acquisition::new(self.session.clone(), self.shadow.clone())?;
-        let ears = if wait.listens() { self.bells.as_ref().zip(asking.release_channel()) } else { None };
-        let enter =
-            |(bells, bell): &(&ReleaseListener, ReleaseChannel)| bells.enter(bell.clone(), asking.owner().token);
+        let mut acquisition = Acquisition::new(self.session.clone(), self.shadow.clone())?;
+        let listener_and_channel =
+            if wait.listens() { self.listener.as_ref().zip(acquisition.release_channel()) } else { None };
+        let enter = |(listener, channel): &(&ReleaseListener, ReleaseChannel)| {
+            listener.enter(channel.clone(), acquisition.owner().token)
+        };
         // Where others listen already a place is taken before the first try, which then misses nothing.
-        let mut place = ears.as_ref().filter(|(bells, bell)| bells.hears(bell)).map(enter);
+        let mut waiter = listener_and_channel.as_ref().filter(|(listener, channel)| listener.hears(channel)).map(enter);
         let mut patience = wait.begin(host::mono());
         loop {
-            place.iter_mut().for_each(Place::begin_try);
-            let attempt = asking.attempt();
+            waiter.iter_mut().for_each(Waiter::begin_attempt);
+            let attempt = acquisition.attempt();
             let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
-            place.iter_mut().for_each(|place| place.end_try(used));
-            let waiters = place.as_ref().and_then(Place::waiters);
+            waiter.iter_mut().for_each(|waiter| waiter.end_attempt(used));
+            let waiters = waiter.as_ref().and_then(Waiter::waiters);
             let Some(length) = patience.after(&attempt, waiters, host::mono(), host::jitter) else { return attempt };
             if !matches!(attempt, Ok(Attempt::Held(_))) {
                 // The next attempt has another name.
-                place = None;
+                waiter = None;
             }
-            if place.is_none() {
-                let enter = |(bells, bell): &(&ReleaseListener, ReleaseChannel)| {
-                    bells.enter(bell.clone(), asking.owner().token)
+            if waiter.is_none() {
+                let enter = |(listener, channel): &(&ReleaseListener, ReleaseChannel)| {
+                    listener.enter(channel.clone(), acquisition.owner().token)
                 };
-                place = ears.as_ref().map(enter);
+                waiter = listener_and_channel.as_ref().map(enter);
             }
-            if !pass(&attempt, length, place.as_ref()) {
+            if !pass(&attempt, length, waiter.as_ref()) {
                 return attempt;
             }
         }

@@ -33,28 +33,28 @@ struct Shared {
 
 #[derive(Debug)]
 struct WatchedLease {
-    term: LeaseState,
-    /// How many threads wait. Most locks are given back without any, and waking nobody would still be a system call.
+    state: LeaseState,
+    /// How many threads wait. Most locks are released without any, and waking no thread would still be a system call.
     waiting: usize,
 }
 
 impl LossWatch {
     pub(super) fn new(hold: Hold) -> Self {
-        let watched = Mutex::new(WatchedLease { term: LeaseState::new(hold), waiting: 0 });
+        let watched = Mutex::new(WatchedLease { state: LeaseState::new(hold), waiting: 0 });
         Self(Arc::new(Shared { watched, changed: Condvar::new() }))
     }
 
-    /// How the lock was lost, if it was. What is lost stays lost; what was given back in time never is.
+    /// How the lock was lost, if it was. What is lost stays lost; what was released in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        self.watched().term.lost(host::mono())
+        self.watched().state.lost(host::mono())
     }
 
-    /// For how long the holder may still work, by its own clock: zero once the lock is lost or given back.
-    pub fn left(&self) -> Duration {
-        self.watched().term.left(host::mono())
+    /// For how long the holder may still work, by its own clock: zero once the lock is lost or released.
+    pub fn remaining(&self) -> Duration {
+        self.watched().state.remaining(host::mono())
     }
 
-    /// Waits until the lock is lost, and says how, or until it is given back: `None`.
+    /// Waits until the lock is lost, and says how, or until it is released: `None`.
     pub fn wait(&self) -> Option<Loss> {
         self.wait_for(LeaseState::watch_for_loss)
     }
@@ -80,7 +80,7 @@ impl LossWatch {
     fn wait_for<T>(&self, look: impl Fn(&LeaseState, MonoTime) -> Watched<T>) -> T {
         let mut watched = self.watched();
         loop {
-            let left = match look(&watched.term, host::mono()) {
+            let left = match look(&watched.state, host::mono()) {
                 Watched::Known(known) => return known,
                 Watched::In(left) => left,
             };
@@ -93,18 +93,18 @@ impl LossWatch {
 
     /// What is held, as of the last confirmation.
     pub(super) fn hold(&self) -> Hold {
-        self.watched().term.hold().clone()
+        self.watched().state.hold().clone()
     }
 
     /// Ends the lease, and says what remains to be released.
     pub(super) fn end(&self) -> EndedLease {
-        self.change(|term| term.end(host::mono()))
+        self.change(|state| state.end(host::mono()))
     }
 
     /// Changes the term, and wakes those who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
         let mut watched = self.watched();
-        let outcome = change(&mut watched.term);
+        let outcome = change(&mut watched.state);
         if watched.waiting > 0 {
             self.0.changed.notify_all();
         }
@@ -112,7 +112,7 @@ impl LossWatch {
     }
 
     fn watched(&self) -> MutexGuard<'_, WatchedLease> {
-        // A term is changed in one step and so is sound even if somebody panicked.
+        // It is changed in one step and so is sound even after a panic.
         self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The ears of a program with threads: one connection on which all its locks hear releases.
+//! The release listener of a program with threads: one connection for all its locks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use lockshift_lock::{ReleaseChannel, Token};
 use redis::Client;
 
-use super::alarm::Alarm;
 use super::listener_task::ListenerShared;
+use super::wake_up::WakeUp;
 
-/// One connection on which all locks of a program, on one server, hear that others were released.
+/// One connection on which the waiters of a program, on one server, are notified of releases.
 ///
 /// Make it once and hand it to every lock that is to wait with [`Wait::notified`](crate::driver::Wait::notified).
-/// Clones are the same. It connects when somebody first has to wait, from a thread of its own, and again whenever the
+/// Clones are the same. It connects when the first waiter begins, from a thread of its own, and again whenever the
 /// connection breaks; the last clone that is dropped ends both.
 ///
 /// To wake its own thread it publishes on a channel that nobody else listens to, `lockshift:door:` and a random token:
@@ -27,9 +27,9 @@ use super::listener_task::ListenerShared;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
-/// let bells = ReleaseListener::new(client.clone())?;
+/// let listener = ReleaseListener::new(client.clone())?;
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
-/// let lock = Lock::new(client.get_connection()?, locker).hearing(&bells);
+/// let lock = Lock::new(client.get_connection()?, locker).hearing(&listener);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
 /// # Ok(())
 /// # }
@@ -47,29 +47,29 @@ impl Drop for Handle {
 }
 
 impl ReleaseListener {
-    /// Ears on this server; nothing is connected yet.
+    /// A listener on this server; nothing is connected yet.
     ///
     /// # Errors
-    /// The system gives no random bits to name the door after.
+    /// Random bits for the name of its own channel cannot be drawn.
     pub fn new(client: Client) -> Result<Self, getrandom::Error> {
         Ok(Self(Arc::new(Handle(Arc::new(ListenerShared::new(client)?)))))
     }
 
-    /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE, PING and the knocks on the own door.
+    /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE, PING and PUBLISH on the own channel.
     pub fn commands(&self) -> u64 {
         self.0.0.commands()
     }
 
-    /// Whether who begins to wait now misses nothing.
-    pub(super) fn hears(&self, bell: &ReleaseChannel) -> bool {
-        self.0.0.hears(bell)
+    /// Whether a waiter that begins now misses no release.
+    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
+        self.0.0.hears(channel)
     }
 
     /// Begins to wait.
-    pub(super) fn enter(&self, bell: ReleaseChannel, name: Token) -> Place {
-        let alarm = Arc::new(Alarm::default());
-        let number = self.0.0.enter(&bell, name, Arc::clone(&alarm));
-        Place { bells: self.clone(), bell, number, alarm, is_called: false }
+    pub(super) fn enter(&self, channel: ReleaseChannel, name: Token) -> Waiter {
+        let wake_up = Arc::new(WakeUp::default());
+        let number = self.0.0.enter(&channel, name, Arc::clone(&wake_up));
+        Waiter { listener: self.clone(), channel, number, wake_up, owes_wake_up: false }
     }
 }
 
@@ -79,41 +79,41 @@ impl fmt::Debug for ReleaseListener {
     }
 }
 
-/// The place of somebody who waits. Whoever drops it without having tried leaves the release to the next.
-pub(super) struct Place {
-    bells: ReleaseListener,
-    bell: ReleaseChannel,
+/// One waiter. Dropped while it owes a wake-up, it passes the wake-up on to the next.
+pub(super) struct Waiter {
+    listener: ReleaseListener,
+    channel: ReleaseChannel,
     number: u64,
-    alarm: Arc<Alarm>,
-    is_called: bool,
+    wake_up: Arc<WakeUp>,
+    owes_wake_up: bool,
 }
 
-impl Place {
+impl Waiter {
     /// How many wait in the same place, this one included, if a release would wake them.
     pub(super) fn waiters(&self) -> Option<usize> {
-        self.bells.0.0.waiters(&self.bell)
+        self.listener.0.0.waiters(&self.channel)
     }
 
-    /// A try begins: it answers every call until now.
-    pub(super) fn begin_try(&mut self) {
-        self.is_called = true;
-        self.alarm.silence();
+    /// An attempt begins: it uses every wake-up until now.
+    pub(super) fn begin_attempt(&mut self) {
+        self.owes_wake_up = true;
+        self.wake_up.clear();
     }
 
-    /// The try has ended, and whether it has made use of the calls that it answered. If not, the next one is called
-    /// when this place is left.
-    pub(super) fn end_try(&mut self, used: bool) {
-        self.is_called = !used;
+    /// The attempt has ended, and whether it has used its wake-up. If not, the wake-up is passed on when this waiter
+    /// leaves.
+    pub(super) fn end_attempt(&mut self, used: bool) {
+        self.owes_wake_up = !used;
     }
 
-    /// Waits for a call, but not longer than that.
+    /// Waits to be woken, but not longer than that.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
-        self.alarm.wait(at_most)
+        self.wake_up.wait(at_most)
     }
 }
 
-impl Drop for Place {
+impl Drop for Waiter {
     fn drop(&mut self) {
-        self.bells.0.0.leave(&self.bell, self.number, self.is_called);
+        self.listener.0.0.leave(&self.channel, self.number, self.owes_wake_up);
     }
 }

@@ -18,13 +18,12 @@ pub(super) struct Renewing {
 }
 
 impl Renewing {
-    pub(super) fn start<C>(tenancy: Arc<HeldLock<C>>, renewal: Renewal) -> io::Result<Self>
+    pub(super) fn start<C>(held: Arc<HeldLock<C>>, renewal: Renewal) -> io::Result<Self>
     where
         C: Carrier + Send + 'static,
     {
         let (stop, stopped) = channel();
-        let thread =
-            Builder::new().name("lockshift-renewal".into()).spawn(move || renew(&tenancy, &renewal, &stopped))?;
+        let thread = Builder::new().name("lockshift-renewal".into()).spawn(move || renew(&held, &renewal, &stopped))?;
         Ok(Self { stop, thread })
     }
 
@@ -36,13 +35,13 @@ impl Renewing {
     }
 }
 
-fn renew<C: Carrier + 'static>(tenancy: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
+fn renew<C: Carrier + 'static>(held: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(tenancy.watch().left(), host::mono()) {
+    while let Some(pause) = course.pause(held.watch().remaining(), host::mono()) {
         if is_stopped_within(pause, stopped) {
             return;
         }
-        course.note(tenancy.key(), &tenancy.extend());
+        course.note(held.key(), &held.extend());
     }
 }
 

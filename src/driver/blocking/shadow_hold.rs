@@ -117,7 +117,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is about to be given back.
+    /// The lock is about to be released.
     pub(super) fn release(self) {
         let question = self.shadow.begin();
         let is_waited_for = question.is_some();

@@ -83,7 +83,7 @@ fn every_event_has_its_target<W: World>() {
         ("lockshift::driver::acquire", Level::Debug, "not acquired"),
         ("lockshift::driver::renew", Level::Debug, "renewed"),
         ("lockshift::driver::renew", Level::Warn, "lost, and no longer renewed"),
-        ("lockshift::driver::release", Level::Warn, "had been lost when it was to be given back"),
+        ("lockshift::driver::release", Level::Warn, "had been lost before its release"),
     ];
     let name = format!("lock key `{key}`: ");
     for (target, level, text) in expected {

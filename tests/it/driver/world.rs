@@ -163,7 +163,7 @@ impl World for Threads {
     }
 
     fn left(guard: &Self::Guard) -> Duration {
-        guard.left()
+        guard.remaining()
     }
 
     fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
@@ -295,7 +295,7 @@ mod tasks {
         }
 
         fn left(guard: &Self::Guard) -> Duration {
-            guard.left()
+            guard.remaining()
         }
 
         fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
