@@ -1,32 +1,34 @@
-//! Every interleaving of some clients on one simulated server: what can go wrong, on the shortest way, or that nothing
+//! Every interleaving of some clients on one simulated server: what can go wrong, on a shortest schedule, or that nothing
 //! can, within stated bounds.
 //!
-//! A [`Scene`] says who takes part and how much may go wrong. A [`World`] is one state of it; [`Search`] goes through all
-//! of them, breadth first. It runs the protocols and the server that ship, once per distinct question, and knows none of
-//! them: what a client believes comes from the words of [`lock`](crate::lock) alone.
+//! A [`Scene`] states the clients and how much may go wrong. A [`World`] is one state of it; [`Search`] goes through all
+//! of them, breadth first. It runs the protocols and the server that ship, once per distinct question, and knows no
+//! protocol: what a client believes comes from the types of [`lock`](crate::lock) alone. What it finds is a [`Trace`], a
+//! value; the words for it are made in `report`.
 
 mod client;
+mod faults;
 mod names;
 mod scene;
+mod timeline;
 
 mod actor;
-mod deed;
-mod node;
+mod outcome;
+mod server_side;
 mod world;
 
-mod conduct;
+mod client_step;
+mod direct;
 mod parts;
 mod rules;
-mod whole;
 
-mod eternity;
+mod found;
 mod intern;
 mod memo;
-mod met;
+mod unbounded;
 mod visited;
 
-mod doer;
-mod harm;
+mod blame;
 mod judge;
 mod places;
 mod property;
@@ -35,25 +37,26 @@ mod stamps;
 mod symmetry;
 
 mod expand;
-mod forever;
+mod liveness;
 mod route;
 mod run;
 mod search;
 
-mod blame;
 mod follow;
 mod narrate;
-mod scribe;
+mod recorder;
 mod trace;
 
-pub use actor::{Actor, Doing, Talk, Work};
+pub use actor::{Actor, Doing, Operation, Work};
+pub use blame::{Cause, CauseKind};
 pub use client::{Client, Times};
-pub use deed::{Deed, What};
-pub use eternity::NotForAllTime;
+pub use faults::FaultBudget;
 pub use follow::Followed;
-pub use node::{Guard, Node};
+pub use outcome::{Event, OperationKind, Outcome};
 pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};
 pub use search::{End, Findings, Progress, Search, Stop, Violation};
-pub use trace::{Belief, Content, Exchange, Mismatch, Opening, Role, Shot, Step, Trace};
-pub use world::{Action, Left, World};
+pub use server_side::{GuardedResource, ServerSide};
+pub use trace::{Belief, Content, Exchange, Mismatch, PriorCommand, Role, Snapshot, Step, Trace};
+pub use unbounded::NotForAllTime;
+pub use world::{Action, Clock, World};

@@ -35,12 +35,12 @@ pub mod protocols;
 pub mod race_id;
 #[cfg(feature = "sim")]
 pub mod races;
+pub mod rehearsal;
 #[cfg(feature = "sim")]
 pub mod replay;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod scan;
-#[cfg(feature = "sim")]
 pub mod sim;
 
 /// The program in the readme is compiled.

@@ -1,12 +1,11 @@
-//! Who may share a key with whom: one protocol's holder, another's newcomer, on a simulated server. What the newcomer
-//! does is found by running its protocol on what the holder's wrote; nothing here judges a value.
+//! Which protocols exclude each other on one key: a holder of one and a newcomer of another, run one after the other on a
+//! simulated server. The newcomer's protocol judges what the holder's wrote; nothing here judges a value.
 
 mod meeting;
 mod situation;
-mod stage;
 
-pub use meeting::{Meeting, Verdict, meet};
-pub use situation::{Coming, LAPS, Situation};
+pub use meeting::{Meeting, PairVerdict, meet};
+pub use situation::{Attempt, LAPS, Situation};
 
 use crate::lock::{Lease, Locker};
 use crate::protocols::Choice;

@@ -2,19 +2,19 @@
 //! interleaving of a few clients of every kind that a phase has, explored to the end.
 //!
 //! A *phase* is defined by who takes part. In the first there are the old clients alone. Then bridges come among them, until
-//! there are bridges only. From then on nobody needs the old key: clients that speak the new protocol alone come among the
+//! there are bridges only. From then on no client needs the old key: clients that speak the new protocol alone come among the
 //! bridges, on the [`new_key`](crate::bridge::new_key), until they are alone. Old clients and clients that only speak the
 //! new protocol are never in one phase.
 
 mod advice;
-mod outlook;
 mod phase;
+mod phase_result;
 mod residual;
 mod rule;
 mod scenes;
 
 pub use advice::Advice;
-pub use outlook::{Outlook, Plan, plan};
 pub use phase::Phase;
+pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;
 pub use rule::RULES;

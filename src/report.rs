@@ -1,11 +1,12 @@
 //! One result as text for people and as JSON for programs. The field names are a contract; the tests of each file hold
 //! them.
 //!
-//! Text comes with colours: whoever prints it takes them out where nobody would see them.
+//! Text comes with colours: the caller that prints it removes them where they cannot be shown.
 
 mod audit;
 mod comparison;
 mod dry_run;
+mod explanation;
 mod exploration;
 mod inspection;
 mod matrix;
@@ -17,18 +18,20 @@ mod run;
 mod scanned;
 mod table;
 mod timeline;
+mod words;
 
 use serde::Serialize;
 
 pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
 pub use dry_run::DryRun;
+pub use explanation::explanation;
 pub use exploration::{Asked, Exploration};
 pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use plan::Planned;
 pub use protocols::{Listed, Protocols};
-pub use races::{Races, Replayed, Told, mermaid, race_page, races_index};
+pub use races::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
 pub use run::{Ran, Released, whole_millis};
 pub use scanned::Scanned;
 

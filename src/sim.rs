@@ -6,6 +6,8 @@
 //! the Lua 5.1 that Redis itself embeds. It imports `wire` and nothing else of this project: no protocol, no socket, no
 //! host clock.
 //!
+//! Without the feature `sim` there is no Lua: EVAL is then a command that the server does not know.
+//!
 //! Left out: everything around the keys (persistence, replicas, cluster slots, users, eviction, keyspace events), types
 //! and commands that no lock was seen to use (streams, blocking pops, `INCRBYFLOAT`, `ZRANGE BYLEX`, digests), RESP3, and
 //! in scripts all but the language and `redis` itself. [`Server::knows`] says what is there.
@@ -49,11 +51,14 @@ mod expiry;
 mod hashes;
 mod introspection;
 mod keys;
+#[cfg(feature = "sim")]
 mod library;
 mod lists;
+#[cfg(feature = "sim")]
 mod lua;
 mod ranges;
 mod rankings;
+#[cfg(feature = "sim")]
 mod scripts;
 mod set;
 mod sets;

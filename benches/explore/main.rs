@@ -1,13 +1,13 @@
-//! How fast the explorer is, beside others that go through the same worlds.
+//! How fast the explorer is, beside others that go through the same states.
 //!
 //! Three clients of a GETSET lock, every clock reading, command and reply a step of its own, ticks and one crash. Each
 //! engine sees every world. `stateright` is given the very same scene and has to run protocol and server at every step;
 //! SPIN, where it is installed, gets a model of it by hand (`benches/spin/getset.pml`) and runs neither. All of them must
-//! count the same worlds and come to the same verdict.
+//! count the same states and come to the same verdict.
 //!
-//! What to expect, as ratios within one run, seen on two cores that others used too: 25 to 50 times the worlds a second of
+//! What to expect, as ratios within one run, seen on two cores that others used too: 25 to 50 times the states a second of
 //! `stateright` on as many threads, with symmetry done 150 to 280 times sooner, 26 to 31 bytes a world; 1.2 to 2.7 times
-//! the worlds a second of SPIN, which takes 56 bytes.
+//! the states a second of SPIN, which takes 56 bytes.
 //!
 //! ```text
 //! cargo bench --bench explore            # four ticks
@@ -37,21 +37,21 @@ fn main() {
     let ticks = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(4);
     let scene = scene(ticks);
     println!("{CLIENTS} clients, lease {LEASE_SECS}, {ticks} ticks, 1 crash\n");
-    println!("{:32} {:>10} {:>8} {:>10} {:>6} {:>9}", "", "worlds", "s", "worlds/s", "bytes", "violation");
+    println!("{:32} {:>10} {:>8} {:>10} {:>6} {:>9}", "", "states", "s", "states/s", "bytes", "violation");
     for threads in [1, 2] {
         let theirs = Row::of_stateright(&scene, threads);
         theirs.print();
         let ours = Row::of_search(&scene, threads, false);
         ours.print();
         assert_eq!(
-            (ours.worlds, ours.violation),
-            (theirs.worlds, theirs.violation),
-            "the same worlds, the same verdict"
+            (ours.states, ours.violation),
+            (theirs.states, theirs.violation),
+            "the same states, the same verdict"
         );
         let symmetric = Row::of_search(&scene, threads, true);
         symmetric.print();
         println!(
-            "{:32} {:.1} times the worlds a second; with symmetry {:.1} times sooner done\n",
+            "{:32} {:.1} times the states a second; with symmetry {:.1} times sooner done\n",
             "",
             ours.pace() / theirs.pace(),
             theirs.secs / symmetric.secs
@@ -62,8 +62,8 @@ fn main() {
             let ours = Row::of_search(&scene, 1, false);
             let theirs = Row::of_spin(&found);
             theirs.print();
-            assert_eq!((ours.worlds, ours.violation), (theirs.worlds, theirs.violation), "by hand the same");
-            println!("{:32} {:.1} times the worlds a second, on one thread", "", ours.pace() / theirs.pace());
+            assert_eq!((ours.states, ours.violation), (theirs.states, theirs.violation), "by hand the same");
+            println!("{:32} {:.1} times the states a second, on one thread", "", ours.pace() / theirs.pace());
         }
         Err(why) => println!("SPIN: {why}"),
     }
@@ -73,14 +73,14 @@ fn scene(ticks: u16) -> Scene {
     let lease = Lease::new(Duration::from_secs(LEASE_SECS)).expect("two seconds are a lease");
     let locker: Arc<dyn Locker> = Arc::new(Lock::new(&GETSET, Key::from("k"), lease));
     let client = Client::new(GETSET.name, locker);
-    let empty = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(ticks) });
+    let empty = Scene::new(Bounds::ticks(ticks).crashes(1));
     (0..CLIENTS).fold(empty, |scene, _| scene.client(client.clone()))
 }
 
 /// What one engine has done.
 struct Row {
     name: String,
-    worlds: usize,
+    states: usize,
     secs: f64,
     bytes: Option<usize>,
     violation: Option<bool>,
@@ -93,33 +93,33 @@ impl Row {
         let (found, secs): (Findings, f64) = timed(|| search.run(&mut |_| ()));
         Self {
             name: format!("lockshift, {}{}", on(threads.get()), if symmetry { ", symmetry" } else { "" }),
-            worlds: found.worlds,
+            states: found.states,
             secs,
-            bytes: Some(found.bytes / found.worlds),
+            bytes: Some(found.bytes / found.states),
             violation: Some(!found.violations.is_empty()),
         }
     }
 
     fn of_stateright(scene: &Scene, threads: usize) -> Self {
-        let ((worlds, violation), secs) = timed(|| stateright::count(scene.clone(), threads));
+        let ((states, violation), secs) = timed(|| stateright::count(scene.clone(), threads));
         let name = format!("stateright BFS, {}", on(threads));
-        Self { name, worlds, secs, bytes: None, violation: Some(violation) }
+        Self { name, states, secs, bytes: None, violation: Some(violation) }
     }
 
     fn of_spin(found: &spin::Found) -> Self {
-        let spin::Found { worlds, violation, bytes, secs } = *found;
-        Self { name: "SPIN, by hand".to_owned(), worlds, secs, bytes: Some(bytes), violation: Some(violation) }
+        let spin::Found { states, violation, bytes, secs } = *found;
+        Self { name: "SPIN, by hand".to_owned(), states, secs, bytes: Some(bytes), violation: Some(violation) }
     }
 
     fn pace(&self) -> f64 {
-        self.worlds as f64 / self.secs
+        self.states as f64 / self.secs
     }
 
     fn print(&self) {
         let bytes = self.bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
         let violation = self.violation.map(|found| if found { "found" } else { "none" }).unwrap_or_default();
-        let Self { name, worlds, secs, .. } = self;
-        println!("{name:32} {worlds:>10} {secs:>8.3} {:>10.0} {bytes:>6} {violation:>9}", self.pace());
+        let Self { name, states, secs, .. } = self;
+        println!("{name:32} {states:>10} {secs:>8.3} {:>10.0} {bytes:>6} {violation:>9}", self.pace());
     }
 }
 

@@ -7,8 +7,8 @@ use super::timed;
 
 /// What SPIN has found, and how long that took.
 pub(crate) struct Found {
-    /// Distinct worlds: all its states but the first, in which no client is there yet.
-    pub(crate) worlds: usize,
+    /// Distinct states: all its states but the first, in which no client is there yet.
+    pub(crate) states: usize,
     pub(crate) violation: bool,
     pub(crate) bytes: usize,
     pub(crate) secs: f64,
@@ -36,7 +36,7 @@ impl Found {
         let megabytes: f64 = megabytes.split_whitespace().next()?.parse().ok()?;
         let errors = output.lines().find_map(|line| line.split_once("errors: "))?.1;
         Some(Self {
-            worlds: states as usize - 1,
+            states: states as usize - 1,
             violation: errors.trim() != "0",
             bytes: (megabytes * f64::from(1 << 20) / states) as usize,
             secs,

@@ -1,4 +1,4 @@
-//! A scene, as `stateright` wants it: whole worlds, nothing remembered but their hashes.
+//! A scene, as `stateright` wants it: whole states, nothing remembered but their hashes.
 
 use lockshift::explore::{Action, Properties, Property, Scene, World};
 use stateright::{Checker, Model};
@@ -32,7 +32,7 @@ impl Model for Told {
     }
 }
 
-/// How many worlds there are, and whether mutual exclusion is violated in one.
+/// How many states there are, and whether mutual exclusion is violated in one.
 pub(crate) fn count(scene: Scene, threads: usize) -> (usize, bool) {
     let checker = Told(scene).checker().threads(threads).spawn_bfs().join();
     (checker.unique_state_count(), checker.discovery("mutual exclusion").is_some())

@@ -1,6 +1,6 @@
 //! `lockshift explore`: every interleaving of some clients.
 
-mod cast;
+mod client_spec;
 mod rule;
 
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use super::states::States;
 use crate::driver::host;
 use crate::explore::{Bounds, End, Findings, Grain, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
-use cast::Cast;
+use client_spec::ClientSpec;
 use rule::Rule;
 
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
@@ -36,8 +36,8 @@ use rule::Rule;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=SECONDS (its clock is so far ahead)
-    #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<Cast>, protocol_names), hide_possible_values = true)]
-    clients: Vec<Cast>,
+    #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
+    clients: Vec<ClientSpec>,
     /// How often the clock ticks, at most; or `forever`
     #[arg(long, value_name = "N", default_value = "4")]
     ticks: Ticks,
@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let (scene, properties) = (args.scene()?, args.properties()?);
     let pages = args.html.as_deref().map(Pages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let search = Search::new(&scene).properties(&properties).threads(threads).symmetry(true).most_worlds(args.states);
+    let search = Search::new(&scene).properties(&properties).threads(threads).symmetry(true).max_states(args.states);
     // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
     let search = search.stop(Stop::AllViolated);
     let states = States::new();
@@ -135,7 +135,7 @@ fn write(exploration: &Exploration, pages: &Pages<'_>) -> Result<(), Failure> {
 fn verdict(findings: &Findings) -> Result<Exit, Failure> {
     match (findings.violations.as_slice(), findings.end) {
         ([], End::Exhausted | End::Satisfied) => Ok(Exit::Yes),
-        ([], End::WorldsBound(_) | End::BytesBound(_)) => Err(Failure::new(
+        ([], End::StatesBound(_) | End::MemoryBound(_)) => Err(Failure::new(
             Exit::Unusable,
             "the space of states is too large: allow fewer --ticks or --crashes, fewer clients, or more --states",
         )),
@@ -149,12 +149,12 @@ impl Args {
             Ticks::AtMost(ticks) => ticks,
             Ticks::Forever => 0,
         };
-        let bounds = Bounds { crashes: self.crashes, lost_replies: self.lost_replies, ..Bounds::ticks(ticks) };
+        let bounds = Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies);
         let grain = match self.grain {
             Cut::Fine => Grain::Fine,
             Cut::Coarse => Grain::Coarse,
         };
-        let clients = Cast::clients(&self.clients, Times::Of(self.rounds));
+        let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
         let scene = Scene::new(bounds).grain(grain).servers(servers);
         let scene = clients.into_iter().fold(scene, Scene::client);

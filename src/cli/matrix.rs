@@ -1,4 +1,4 @@
-//! `lockshift matrix`: who may share a key with whom.
+//! `lockshift matrix`: which protocols exclude each other on one key.
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
@@ -11,12 +11,15 @@ use crate::matrix::matrix;
 use crate::protocols::{Choice, Protocol, catalogue};
 use crate::report::Matrix;
 
-/// Show who may share a key with whom, and the value that breaks it
+/// Show which protocols exclude each other on one key, and the value that breaks it
 ///
-/// For every pair, a holder of one protocol writes its value into an embedded server and a newcomer of the other comes:
-/// in the middle of the lease, and long after the holder has died. Nothing is looked up; both protocols run.
+/// For every pair, a holder of one protocol acquires on an embedded server, and a newcomer of the other tries to: in the
+/// middle of the lease, and long after the holder has died. Nothing is looked up; both protocols run.
 ///
-/// Exit status 1 means that some pair is not safe.
+/// *excludes* means: the newcomer does not acquire while the holder lives, and does once it has died. The two run one after
+/// the other, so this says nothing about steps that interleave: `lockshift explore` does.
+///
+/// Exit status 1 means that some newcomer steals or starves.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -43,7 +46,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(progress);
     let matrix = Matrix::of(&meetings);
     page::print(&matrix, global)?;
-    Ok(if matrix.is_safe() { Exit::Yes } else { Exit::No })
+    Ok(if matrix.excludes() { Exit::Yes } else { Exit::No })
 }
 
 /// The first protocol of every family of dialects, and the modern ones.
@@ -64,4 +67,4 @@ fn chosen(protocol: Protocol) -> Choice {
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift matrix php-getset java-getset token
   lockshift matrix redis-py-2.8 redis-mutex
-  lockshift matrix --json | jq -r '.[] | select(.verdict != \"safe\") | .holder + \" \" + .newcomer'";
+  lockshift matrix --json | jq -r '.[] | select(.verdict != \"excludes\") | .holder + \" \" + .newcomer'";

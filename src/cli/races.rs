@@ -1,6 +1,6 @@
 //! `lockshift races`: the documented races, reproduced.
 
-mod rehearse;
+mod replay;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use super::named::Named;
 use super::page;
 use super::pages::Pages;
 use super::states::States;
-use crate::races::{Account, Race, catalogue, find};
-use crate::report::{Races, Replayed, Told, mermaid, race_page, races_index};
-use rehearse::Rehearsal;
+use crate::races::{Race, RaceResult, catalogue, find};
+use crate::report::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
+use replay::Replaying;
 
 /// Reproduce the documented races of Redis locks, and show what prevents them
 ///
@@ -55,45 +55,45 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         (None, some) => some.to_vec(),
     };
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
-    let rehearsal = args.replay.then(|| Rehearsal::on(global)).transpose()?;
+    let replaying = args.replay.then(|| Replaying::on(global)).transpose()?;
     let mut races = Races::default();
     let states = States::new();
-    let mut accounts = Vec::new();
+    let mut results = Vec::new();
     for (number, race) in chosen.iter().enumerate() {
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
-        let account = race.account(threads(), &mut |what, progress| states.tell_of(what, progress));
-        let replayed = rehearsal.as_ref().map(|rehearsal| rehearsal.replay(&account)).transpose()?.flatten();
-        if let (Some(pages), Some(page)) = (&pages, race_page(&account)) {
-            pages.write(race.id, &page)?;
+        let result = race.explored(threads(), &mut |what, progress| states.tell_of(what, progress));
+        let replayed = replaying.as_ref().map(|replaying| replaying.replay(&result)).transpose()?.flatten();
+        if let (Some(pages), Some(page)) = (&pages, race_page(&result)) {
+            pages.write(race.id.name(), &page)?;
         }
         if args.mermaid.is_some() {
             drop(states);
-            return draw(&account);
+            return draw(&result);
         }
         if args.show.is_some() {
             drop(states);
-            return tell(&account, replayed, global);
+            return tell(&result, replayed, global);
         }
-        races.add(&account, replayed);
-        accounts.push(account);
+        races.add(&result, replayed);
+        results.push(result);
     }
     drop(states);
     if let Some(pages @ Pages::Directory(_)) = &pages {
-        pages.write("index", &races_index(&accounts))?;
+        pages.write("index", &races_index(&results))?;
     }
     page::print(&races, global)?;
     Ok(verdict(races.are_as_described()))
 }
 
-fn draw(account: &Account) -> Result<Exit, Failure> {
-    if let Some(diagram) = mermaid(account) {
+fn draw(result: &RaceResult) -> Result<Exit, Failure> {
+    if let Some(diagram) = mermaid(result) {
         page::text(&diagram)?;
     }
-    Ok(verdict(account.is_as_described()))
+    Ok(verdict(result.is_as_described()))
 }
 
-fn tell(account: &Account, replayed: Option<Replayed>, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let told = Told::of(account, replayed);
+fn tell(result: &RaceResult, replayed: Option<Replayed>, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let told = RaceDetail::of(result, replayed);
     page::print(&told, global)?;
     Ok(verdict(told.is_as_described()))
 }
@@ -120,11 +120,12 @@ fn threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-const RACE: Named<&'static Race> = Named::new(race, || catalogue().map(|race| race.id).collect());
+const RACE: Named<&'static Race> = Named::new(race, || catalogue().map(|race| race.id.name()).collect());
 
 fn race(typed: &str) -> Result<&'static Race, String> {
     find(typed).ok_or_else(|| {
-        let known = catalogue().map(|race| (race.id, strsim::jaro_winkler(&typed.to_lowercase(), race.id)));
+        let known =
+            catalogue().map(|race| (race.id.name(), strsim::jaro_winkler(&typed.to_lowercase(), race.id.name())));
         let nearest = known.filter(|(_, score)| *score > 0.8).max_by(|one, other| one.1.total_cmp(&other.1));
         let hint = nearest.map_or_else(String::new, |(id, _)| format!(": did you mean `{id}`?"));
         format!("there is no race `{typed}`{hint}")

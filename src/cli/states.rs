@@ -1,4 +1,4 @@
-//! A line on standard error that says how many states were seen, where somebody sits in front of it.
+//! A line on standard error that says how many states were seen, where that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -24,19 +24,19 @@ impl States {
 
     /// The exploration of this is so far.
     pub(super) fn tell_of(&self, what: &str, progress: &Progress) {
-        self.0.set_position(progress.worlds as u64);
+        self.0.set_position(progress.states as u64);
         self.0.set_message(what.to_owned());
     }
 
     /// It is so far.
     pub(super) fn tell(&self, progress: &Progress) {
-        self.0.set_position(progress.worlds as u64);
+        self.0.set_position(progress.states as u64);
         self.0.set_message(format!("{} steps deep, {} MiB", progress.depth, progress.bytes >> 20));
     }
 }
 
 impl Drop for States {
-    /// Takes the line away: what follows stands alone.
+    /// Removes the line.
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -1,7 +1,7 @@
-//! The state of one client: how far it is in its program, and what it has been told.
+//! The state of one client: how far it is in its program, and the transcript of its operation.
 
+use super::blame::CauseId;
 use super::client::{Client, Times};
-use super::deed::DeedId;
 use crate::lock::Hold;
 use crate::wire::Transcript;
 
@@ -14,8 +14,8 @@ pub struct Actor {
     pub tries_left: Times,
     /// What it is doing.
     pub doing: Doing,
-    /// The last step of somebody else that changed what it has; noted where a search asks for it.
-    pub(super) harmed_by: Option<DeedId>,
+    /// The last step of another client that changed what it has; remembered only where a search tells causes apart.
+    pub(super) harmed_by: Option<CauseId>,
 }
 
 /// What a client is doing.
@@ -27,16 +27,16 @@ pub enum Doing {
         until: u16,
     },
     /// It is in the middle of a try.
-    Acquiring(Talk),
+    Acquiring(Operation),
     /// It has won, and works.
     Holding(Hold, Work),
     /// It works, and is in the middle of an extension.
-    Extending(Hold, Work, Talk),
-    /// It no longer believes to hold, and is in the middle of a release.
-    Releasing(Hold, Talk),
+    Extending(Hold, Work, Operation),
+    /// It no longer believes that it holds, and is in the middle of a release.
+    Releasing(Hold, Operation),
     /// The reply to its try was lost; it is making sure that no lock stays behind.
-    Disclaiming(Talk),
-    /// Its program is over.
+    Disclaiming(Operation),
+    /// It has finished its program.
     Done,
     /// It is dead.
     Crashed,
@@ -44,9 +44,9 @@ pub enum Doing {
 
 /// An operation under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Talk {
+pub struct Operation {
     /// What was asked and answered so far; rewound.
-    pub said: Transcript,
+    pub transcript: Transcript,
     /// Whether the last reply has not arrived yet.
     pub in_flight: bool,
 }
@@ -65,12 +65,15 @@ pub struct Work {
 impl Actor {
     /// A client that has done nothing yet.
     pub(super) fn fresh(client: &Client) -> Self {
-        let doing =
-            if client.rounds.is_over() || client.tries.is_over() { Doing::Done } else { Doing::Resting { until: 0 } };
+        let doing = if client.rounds.is_none_left() || client.tries.is_none_left() {
+            Doing::Done
+        } else {
+            Doing::Resting { until: 0 }
+        };
         Self { rounds_left: client.rounds, tries_left: client.tries, doing, harmed_by: None }
     }
 
-    /// The same client, doing something else. Whoever has nothing any more was harmed by nobody.
+    /// The same client, doing something else. A client that no longer has a lock forgets what harmed it.
     pub(super) fn now(&self, doing: Doing) -> Self {
         let harmed_by = match doing {
             Doing::Acquiring(_) | Doing::Holding(..) | Doing::Extending(..) => self.harmed_by,
@@ -80,17 +83,17 @@ impl Actor {
     }
 
     /// The operation under way.
-    pub fn talk(&self) -> Option<&Talk> {
+    pub fn operation(&self) -> Option<&Operation> {
         match &self.doing {
-            Doing::Acquiring(talk)
-            | Doing::Extending(_, _, talk)
-            | Doing::Releasing(_, talk)
-            | Doing::Disclaiming(talk) => Some(talk),
+            Doing::Acquiring(operation)
+            | Doing::Extending(_, _, operation)
+            | Doing::Releasing(_, operation)
+            | Doing::Disclaiming(operation) => Some(operation),
             Doing::Resting { .. } | Doing::Holding(..) | Doing::Done | Doing::Crashed => None,
         }
     }
 
-    /// What it won and has not begun to give back.
+    /// What it acquired and has not begun to release.
     pub fn hold(&self) -> Option<&Hold> {
         match &self.doing {
             Doing::Holding(hold, _) | Doing::Extending(hold, ..) => Some(hold),
@@ -103,8 +106,8 @@ impl Actor {
         }
     }
 
-    /// What it has begun to give back.
-    pub fn giving_back(&self) -> Option<&Hold> {
+    /// What it has begun to release.
+    pub fn releasing(&self) -> Option<&Hold> {
         if let Doing::Releasing(hold, _) = &self.doing { Some(hold) } else { None }
     }
 
@@ -115,6 +118,6 @@ impl Actor {
 
     /// Whether a reply is on its way to it.
     pub fn awaits_reply(&self) -> bool {
-        self.talk().is_some_and(|talk| talk.in_flight)
+        self.operation().is_some_and(|operation| operation.in_flight)
     }
 }

@@ -1,4 +1,4 @@
-//! What one client is told to do: a program, as data.
+//! What one client does: its protocol and its program, as data.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ impl Times {
         }
     }
 
-    /// Whether none are left.
-    pub(super) fn is_over(self) -> bool {
+    /// Whether none is left.
+    pub(super) fn is_none_left(self) -> bool {
         self == Self::Of(0)
     }
 }
@@ -45,8 +45,8 @@ pub struct Client {
     /// Its identity in the first round; `None`: one that follows from its place among the clients. Later rounds count
     /// the last byte of the token up.
     pub owner: Option<Owner>,
-    /// How far its wall clock is ahead of the server's.
-    pub skew: i32,
+    /// How many milliseconds its wall clock is ahead of the server's.
+    pub skew_ms: i64,
     /// How often it acquires, works and releases.
     pub rounds: Times,
     /// How often it tries in one round before it gives the round up.
@@ -57,7 +57,7 @@ pub struct Client {
     pub work: u16,
     /// How long after the lease began it extends, and each time again; `None`: never.
     pub renew_after: Option<u16>,
-    /// Whether it stops believing in its lock when its lease is over; if not, it believes until it releases.
+    /// Whether it stops believing that it holds when its lease expires; if not, it believes until it releases.
     pub heeds_lease: bool,
     /// Whether it does at once what it can do: the clock waits for it.
     pub prompt: bool,
@@ -76,7 +76,7 @@ impl Client {
             locker,
             protocol: protocol.into(),
             owner: None,
-            skew: 0,
+            skew_ms: 0,
             rounds: Times::Of(1),
             tries: Times::Forever,
             pause: 0,
@@ -113,7 +113,7 @@ impl Client {
     }
 
     fn figures(&self) -> impl PartialEq {
-        let times = (self.skew, self.rounds, self.tries, self.pause, self.work, self.renew_after);
+        let times = (self.skew_ms, self.rounds, self.tries, self.pause, self.work, self.renew_after);
         (times, self.heeds_lease, self.prompt, self.writes, self.lock)
     }
 }

@@ -1,7 +1,8 @@
 //! From one world to all that can follow it, judged on the way.
 
-use super::deed::DeedId;
-use super::harm::{Breach, Inquest};
+use super::blame::CauseId;
+use super::blame::{Blame, Breach};
+use super::faults::FaultBudget;
 use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
@@ -12,7 +13,7 @@ use super::scene::Scene;
 use super::search::Search;
 use super::symmetry::Symmetry;
 use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
-use super::world::{Action, Left, World};
+use super::world::{Action, Clock, World};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub(super) struct Outbox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) property: Property,
-    /// Which deed is to blame, if that is asked.
-    pub(super) deed: Option<DeedId>,
+    /// Which cause is to blame, if that is asked.
+    pub(super) cause: Option<CauseId>,
     pub(super) at: Index,
     /// The action that violates it; `None` if the world does.
     pub(super) by: Option<Action>,
@@ -47,12 +48,12 @@ impl Outbox {
     }
 
     fn report(&mut self, violated: Properties, at: Index, by: Option<Action>) {
-        self.violations.extend(violated.iter().map(|property| Hit { property, deed: None, at, by }));
+        self.violations.extend(violated.iter().map(|property| Hit { property, cause: None, at, by }));
     }
 }
 
 /// A step that was taken from a world.
-pub(super) struct Taken<'a> {
+pub(super) struct Transition<'a> {
     pub(super) action: Action,
     /// The words of the world that is kept for the one it led to.
     pub(super) words: &'a [u32],
@@ -60,8 +61,8 @@ pub(super) struct Taken<'a> {
     pub(super) places: Places,
     /// The client that won by it, in its place before.
     pub(super) winner: Option<usize>,
-    /// Whose deed it is, where those are told apart.
-    pub(super) deed: Option<DeedId>,
+    /// Whose cause it is, where those are told apart.
+    pub(super) cause: Option<CauseId>,
 }
 
 /// Expands worlds, one after the other. Keeps its scratch space between them.
@@ -69,22 +70,21 @@ pub(super) struct Expander<'a> {
     scene: &'a Scene,
     symmetry: Symmetry,
     properties: Properties,
-    /// Whether deeds are told apart.
+    /// Whether causes are told apart.
     apart: bool,
     world: World<u32, u32>,
     after: World<u32, u32>,
     actions: Vec<Action>,
     /// What one expansion has found so far; thrown away if it meets an open question.
     found: Vec<u32>,
-    broken: Vec<(Property, Option<DeedId>, Action)>,
+    broken: Vec<(Property, Option<CauseId>, Action)>,
     breaches: Vec<Breach>,
 }
 
 impl<'a> Expander<'a> {
     pub(super) fn new(search: &Search<'a>, symmetry: Symmetry, properties: Properties) -> Self {
         let Search { scene, apart, .. } = *search;
-        let left = Left { tick: 0, crashes: 0, lost_replies: 0, failovers: 0 };
-        let nothing = World { node: 0, actors: Vec::new(), left };
+        let nothing = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
         let (world, after) = (nothing.clone(), nothing);
         let (actions, found, broken, breaches) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { scene, symmetry, properties, apart, world, after, actions, found, broken, breaches }
@@ -105,7 +105,12 @@ impl<'a> Expander<'a> {
         self.follow(memo)?;
 
         out.report(violated, at, None);
-        out.violations.extend(self.broken.iter().map(|&(property, deed, by)| Hit { property, deed, at, by: Some(by) }));
+        out.violations.extend(self.broken.iter().map(|&(property, cause, by)| Hit {
+            property,
+            cause,
+            at,
+            by: Some(by),
+        }));
         for words in self.found.chunks_exact(words.len()) {
             out.push(words);
             out.steps += 1;
@@ -124,17 +129,17 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Takes a step and judges it. Whose deed it is, where those are told apart.
-    fn take(&mut self, memo: &Memo<'_>, action: Action) -> Result<Option<DeedId>, Question> {
+    /// Takes a step and judges it. Whose cause it is, where those are told apart.
+    fn take(&mut self, memo: &Memo<'_>, action: Action) -> Result<Option<CauseId>, Question> {
         self.after.clone_from(&self.world);
         let exchanged = apply(self.scene, memo, &mut self.after, action)?;
         if self.apart {
             let judge = self.judge(memo, self.properties.broken_by_steps());
             self.breaches.clear();
-            let inquest = Inquest { judge, before: &self.world, action, exchanged };
-            let deed = inquest.hold(&mut self.after, &mut self.breaches)?;
-            self.broken.extend(self.breaches.iter().map(|breach| (breach.property, Some(breach.deed), action)));
-            Ok(Some(deed))
+            let blame = Blame { judge, before: &self.world, action, exchanged };
+            let cause = blame.attribute(&mut self.after, &mut self.breaches)?;
+            self.broken.extend(self.breaches.iter().map(|breach| (breach.property, Some(breach.cause), action)));
+            Ok(Some(cause))
         } else {
             let change = Change { before: &self.world, action, exchanged: exchanged.as_ref(), after: &self.after };
             let violated = self.judge(memo, self.properties).change(&change)?;
@@ -150,7 +155,7 @@ impl<'a> Expander<'a> {
         Judge { scene: self.scene, parts: memo, properties }
     }
 
-    /// The properties that worlds are judged by: of those that a deed breaks none, where deeds are told apart.
+    /// The properties that worlds are judged by: of those that a cause breaks none, where causes are told apart.
     fn of_worlds(&self) -> Properties {
         let by_steps = if self.apart { self.properties.broken_by_steps() } else { Properties::default() };
         by_steps.iter().fold(self.properties, Properties::without)
@@ -161,19 +166,19 @@ impl<'a> Expander<'a> {
         &mut self,
         memo: &Memo<'_>,
         words: &[u32],
-        mut show: impl FnMut(&Taken<'_>),
+        mut show: impl FnMut(&Transition<'_>),
     ) -> Result<(), Question> {
         unpack(words, &mut self.world);
         self.actions.clear();
         actions(self.scene, memo, &self.world, &mut self.actions)?;
         for place in 0..self.actions.len() {
             let action = self.actions[place];
-            let deed = self.take(memo, action)?;
+            let cause = self.take(memo, action)?;
             let places = self.symmetry.settle(memo, &mut self.after)?;
             let winner = self.winner(memo, action, places)?;
             self.found.clear();
             pack(&self.after, &mut self.found);
-            show(&Taken { action, words: &self.found, places, winner, deed });
+            show(&Transition { action, words: &self.found, places, winner, cause });
         }
         Ok(())
     }
@@ -182,8 +187,8 @@ impl<'a> Expander<'a> {
     fn winner(&self, memo: &Memo<'_>, action: Action, places: Places) -> Result<Option<usize>, Question> {
         let Some(who) = action.client() else { return Ok(None) };
         let there = places.of(who);
-        let held = memo.look(who, &self.world.actors[who])?.stage.holds();
-        let holds = memo.look(there, &self.after.actors[there])?.stage.holds();
+        let held = memo.view(who, &self.world.actors[who])?.activity.holds();
+        let holds = memo.view(there, &self.after.actors[there])?.activity.holds();
         Ok(Some(who).filter(|_| holds && !held))
     }
 }

@@ -1,18 +1,17 @@
-//! A schedule of one scene, gone along with by the clients of another: the same delays, mishaps and ticks, but other
-//! protocols.
+//! A schedule of one scene, followed by the clients of another: the same delays, faults and ticks, but other protocols.
 
+use super::direct::Direct;
 use super::property::Property;
+use super::recorder::{Record, Recorder};
 use super::rules::apply;
 use super::scene::Scene;
-use super::scribe::{Heard, Scribe};
 use super::trace::Trace;
-use super::whole::Whole;
 use super::world::{Action, World};
 
-/// A schedule that goes along with another one.
+/// A schedule that follows another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// The schedule, told step by step. It violates nothing: nobody is to blame.
+    /// The schedule, step by step. It violates nothing: no step is to blame.
     pub trace: Trace,
     /// For each of its steps, the place of the leader's step during which it is taken.
     pub during: Vec<usize>,
@@ -32,17 +31,17 @@ enum Part {
 /// What becomes of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Heard,
-    Unheard,
+    Received,
+    Lost,
 }
 
 impl Fate {
     /// The step that ends so.
     fn of(self, step: Action) -> Action {
         match (self, step) {
-            (Self::Unheard, Action::Step(who)) => Action::LoseReply(who),
-            (Self::Unheard, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
-            (Self::Heard | Self::Unheard, step) => step,
+            (Self::Lost, Action::Step(who)) => Action::LoseReply(who),
+            (Self::Lost, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
+            (Self::Received | Self::Lost, step) => step,
         }
     }
 }
@@ -63,10 +62,10 @@ impl Scene {
             match (*action, part) {
                 (Action::Step(who) | Action::StepOn(who, _), Part::Earlier) => follower.step(place, who),
                 (Action::Step(who) | Action::StepOn(who, _), Part::Decisive) => {
-                    follower.decide(place, who, Fate::Heard);
+                    follower.decide(place, who, Fate::Received);
                 }
                 (Action::LoseReply(who) | Action::LoseReplyOn(who, _), _) => {
-                    follower.decide(place, who, Fate::Unheard);
+                    follower.decide(place, who, Fate::Lost);
                 }
                 (Action::Step(_) | Action::StepOn(..), Part::Later) => {}
                 (action @ (Action::Crash(_) | Action::FailOver(_) | Action::Tick | Action::Leap), _) => {
@@ -74,7 +73,7 @@ impl Scene {
                 }
             }
         }
-        let trace = Trace { blame: None, says: String::new(), ..scene.narrate(property, &follower.taken) };
+        let trace = Trace { blame: None, ..scene.narrate(property, &follower.taken) };
         Followed { trace, during: follower.during }
     }
 
@@ -85,16 +84,16 @@ impl Scene {
         // Each client's latest step with an exchange, in the operation under way.
         let mut decisive: Vec<Option<usize>> = vec![None; self.clients.len()];
         for (place, action) in actions.iter().enumerate() {
-            let heard = self.hear(&mut world, *action);
+            let record = self.record(&mut world, *action);
             let Some(who) = action.client() else { continue };
-            if heard.exchange.is_some() {
+            if record.exchange.is_some() {
                 decisive[who] = Some(place);
             } else if decisive[who].is_some() {
                 parts[place] = Part::Later;
             }
             if let Action::LoseReply(_) | Action::LoseReplyOn(..) = action {
                 decisive[who] = None;
-            } else if heard.ended.is_some() || heard.wrote.is_some() || matches!(action, Action::Crash(_)) {
+            } else if record.ended.is_some() || record.wrote.is_some() || matches!(action, Action::Crash(_)) {
                 parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;
             }
         }
@@ -104,15 +103,15 @@ impl Scene {
         parts
     }
 
-    /// Lets an action happen: what was said.
-    fn hear(&self, world: &mut World, action: Action) -> Heard {
-        let scribe = Scribe { whole: Whole(self), heard: Heard::default().into() };
-        let Ok(_) = apply(self, &scribe, world, action);
-        scribe.heard.into_inner()
+    /// Lets an action happen, and records it.
+    fn record(&self, world: &mut World, action: Action) -> Record {
+        let recorder = Recorder { direct: Direct(self), record: Record::default().into() };
+        let Ok(_) = apply(self, &recorder, world, action);
+        recorder.record.into_inner()
     }
 }
 
-/// Somebody who goes along.
+/// The clients that follow.
 struct Follower<'a> {
     scene: &'a Scene,
     world: World,
@@ -151,10 +150,9 @@ impl Follower<'_> {
     }
 
     fn would_end(&self, action: Action) -> bool {
-        let heard = |mut world| self.scene.hear(&mut world, action);
         self.is_possible(action) && {
-            let heard = heard(self.world.clone());
-            heard.ended.is_some() || heard.wrote.is_some()
+            let record = self.scene.record(&mut self.world.clone(), action);
+            record.ended.is_some() || record.wrote.is_some()
         }
     }
 

@@ -6,12 +6,12 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use super::actor::Actor;
-use super::node::Node;
+use super::server_side::ServerSide;
 
 /// One part of a world.
 pub(super) enum Part {
     Actor(Actor),
-    Node(Box<Node>),
+    Node(Box<ServerSide>),
 }
 
 /// Values by id and ids by value. Ids count up from 0 in the order of first meeting.

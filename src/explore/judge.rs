@@ -1,6 +1,6 @@
 //! Whether a world, or a step from one world to the next, is as it must be.
 
-use super::parts::{Parts, Stage, Verdict};
+use super::parts::{Activity, Claim, Parts};
 use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::world::{Action, World};
@@ -29,10 +29,10 @@ impl<P: Parts> Judge<'_, P> {
         if self.properties.has(Property::LeaseHonoured) && self.breaks_a_lease(world)? {
             violated = violated.with(Property::LeaseHonoured);
         }
-        if self.properties.has(Property::NoPhantom) && self.is_haunted(world)? {
+        if self.properties.has(Property::NoPhantom) && self.has_phantom(world)? {
             violated = violated.with(Property::NoPhantom);
         }
-        if self.properties.has(Property::NoStaleWrite) && self.parts.glance(&world.node)?.accepted_stale {
+        if self.properties.has(Property::NoStaleWrite) && self.parts.server_view(&world.node)?.accepted_stale {
             violated = violated.with(Property::NoStaleWrite);
         }
         Ok(violated)
@@ -41,10 +41,10 @@ impl<P: Parts> Judge<'_, P> {
     /// The properties that this step violates.
     pub(super) fn change(&self, change: &Change<'_, P>) -> Result<Properties, P::Miss> {
         let mut violated = Properties::default();
-        if self.properties.has(Property::ReleasesOnlyOwn) && self.takes_anothers(change)? {
+        if self.properties.has(Property::ReleasesOnlyOwn) && self.releases_anothers(change)? {
             violated = violated.with(Property::ReleasesOnlyOwn);
         }
-        if self.properties.has(Property::TruthfulOutcome) && self.lies(change)? {
+        if self.properties.has(Property::TruthfulOutcome) && self.misreports(change)? {
             violated = violated.with(Property::TruthfulOutcome);
         }
         if self.properties.has(Property::TriesAsAsked) && self.gives_up_unasked(change)? {
@@ -72,12 +72,12 @@ impl<P: Parts> Judge<'_, P> {
         other: usize,
         world: &World<P::Node, P::Actor>,
     ) -> Result<Option<Property>, P::Miss> {
-        let (clients, tick) = (&self.scene.clients, world.left.tick);
+        let (clients, tick) = (&self.scene.clients, world.clock.tick);
         let is_after_another = clients[one].lock != clients[other].lock;
-        if is_after_another || self.parts.look(one, &world.actors[one])?.believes_until <= tick {
+        if is_after_another || self.parts.view(one, &world.actors[one])?.believes_until <= tick {
             return Ok(None);
         }
-        if self.parts.look(other, &world.actors[other])?.believes_until <= tick {
+        if self.parts.view(other, &world.actors[other])?.believes_until <= tick {
             return Ok(None);
         }
         Ok(match (clients[one].locker.mode(), clients[other].locker.mode()) {
@@ -87,10 +87,10 @@ impl<P: Parts> Judge<'_, P> {
         })
     }
 
-    /// Somebody's lease is running, and the server says that the lock is not theirs.
+    /// A client's lease is running, and the server says that the lock is not its own.
     fn breaks_a_lease(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
         for who in 0..world.actors.len() {
-            if self.is_robbed(who, world)? {
+            if self.has_lost_its_lock(who, world)? {
                 return Ok(true);
             }
         }
@@ -98,27 +98,28 @@ impl<P: Parts> Judge<'_, P> {
     }
 
     /// Whether this client has a lock whose lease is running.
-    pub(super) fn has_one(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        Ok(self.parts.look(who, &world.actors[who])?.has_until > world.left.tick)
+    pub(super) fn has_running_lease(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        Ok(self.parts.view(who, &world.actors[who])?.has_until > world.clock.tick)
     }
 
     /// Whether this client has a lock whose lease is running, and the server says that it is not this client's.
-    pub(super) fn is_robbed(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        Ok(self.has_one(who, world)? && !self.parts.stands(who, &world.actors[who], &world.node, world.left.tick)?)
+    pub(super) fn has_lost_its_lock(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        Ok(self.has_running_lease(who, world)?
+            && !self.parts.stands(who, &world.actors[who], &world.node, world.clock.tick)?)
     }
 
-    /// Nobody is in the middle of anything, nothing went wrong, what stands on the server is nobody's; and yet a newcomer
-    /// is refused, even a tick later: so much a stamp may outlast its lease.
-    fn is_haunted(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
-        let tick = world.left.tick;
-        if !self.scene.is_unharmed(world) || tick < self.scene.left_behind_until {
+    /// No operation is under way, nothing went wrong, what stands on the server is no client's; and yet a newcomer does not
+    /// acquire, even a tick later: so much a stamp may outlast its lease.
+    fn has_phantom(&self, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        let tick = world.clock.tick;
+        if !self.scene.is_unharmed(world) || tick < self.scene.dead_lease_until {
             return Ok(false);
         }
         for (who, actor) in world.actors.iter().enumerate() {
-            let look = self.parts.look(who, actor)?;
-            let holds = look.stage.holds();
-            if look.stage.is_busy()
-                || look.believes_until > tick
+            let view = self.parts.view(who, actor)?;
+            let holds = view.activity.holds();
+            if view.activity.is_busy()
+                || view.believes_until > tick
                 || holds && self.parts.stands(who, actor, &world.node, tick)?
             {
                 return Ok(false);
@@ -133,12 +134,14 @@ impl<P: Parts> Judge<'_, P> {
     }
 
     /// A release makes another client lose what it has.
-    fn takes_anothers(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
+    fn releases_anothers(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
         let Some(releaser) = change.action.client().filter(|_| change.before.node != change.after.node) else {
             return Ok(false);
         };
-        let look = self.parts.look(releaser, &change.before.actors[releaser])?;
-        if !(look.stage == Stage::Releasing || look.stage == Stage::Holding && !self.extends(change, releaser)?) {
+        let view = self.parts.view(releaser, &change.before.actors[releaser])?;
+        if !(view.activity == Activity::Releasing
+            || view.activity == Activity::Holding && !self.extends(change, releaser)?)
+        {
             return Ok(false);
         }
         self.loses_a_lock(change, releaser)
@@ -146,12 +149,12 @@ impl<P: Parts> Judge<'_, P> {
 
     fn extends(&self, change: &Change<'_, P>, who: usize) -> Result<bool, P::Miss> {
         match change.exchanged {
-            Some(actor) => Ok(self.parts.look(who, actor)?.stage == Stage::Extending),
+            Some(actor) => Ok(self.parts.view(who, actor)?.activity == Activity::Extending),
             None => Ok(false),
         }
     }
 
-    /// Whether somebody else than the actor had a lock, lease running, and has it no more.
+    /// Whether another client than the actor had a lock, lease running, and has lost it.
     pub(super) fn loses_a_lock(&self, change: &Change<'_, P>, actor: usize) -> Result<bool, P::Miss> {
         for victim in (0..change.before.actors.len()).filter(|victim| *victim != actor) {
             if self.loses(change, victim)? {
@@ -163,40 +166,41 @@ impl<P: Parts> Judge<'_, P> {
 
     /// Whether this client had a lock, lease running, and has it no more.
     pub(super) fn loses(&self, change: &Change<'_, P>, victim: usize) -> Result<bool, P::Miss> {
-        let (before, after, tick) = (change.before, change.after, change.after.left.tick);
+        let (before, after, tick) = (change.before, change.after, change.after.clock.tick);
         let actor = &before.actors[victim];
-        Ok(self.parts.look(victim, actor)?.has_until > tick
-            && self.parts.stands(victim, actor, &before.node, before.left.tick)?
+        Ok(self.parts.view(victim, actor)?.has_until > tick
+            && self.parts.stands(victim, actor, &before.node, before.clock.tick)?
             && !self.parts.stands(victim, actor, &after.node, tick)?)
     }
 
-    /// A try is over before it has sent anything.
+    /// An attempt ends before it has sent anything.
     fn gives_up_unasked(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
         let Action::Step(who) = change.action else { return Ok(false) };
         let who = usize::from(who);
-        let before = self.parts.look(who, &change.before.actors[who])?.stage;
-        let after = self.parts.look(who, &change.after.actors[who])?.stage;
-        Ok(before == Stage::Resting && change.exchanged.is_none() && matches!(after, Stage::Resting | Stage::Over))
+        let before = self.parts.view(who, &change.before.actors[who])?.activity;
+        let after = self.parts.view(who, &change.after.actors[who])?.activity;
+        Ok(before == Activity::Resting
+            && change.exchanged.is_none()
+            && matches!(after, Activity::Resting | Activity::Over))
     }
 
     /// An outcome is not what the server did.
-    fn lies(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
+    fn misreports(&self, change: &Change<'_, P>) -> Result<bool, P::Miss> {
         let (Some(who), Some(actor)) = (change.action.client(), change.exchanged) else { return Ok(false) };
-        let tick = change.before.left.tick;
-        let look = self.parts.look(who, actor)?;
-        match look.verdict {
-            Verdict::Open | Verdict::NotOurs | Verdict::FreedBefore => Ok(false),
-            Verdict::Ours if look.has_until <= tick => Ok(false),
-            Verdict::Ours => Ok(!self.parts.stands(who, actor, &change.after.node, tick)?),
-            Verdict::Freed => Ok(!self.parts.touches(who, &change.before.node, &change.after.node, tick)?),
-            Verdict::Lost => self.parts.stands(who, actor, &change.before.node, tick),
+        let tick = change.before.clock.tick;
+        let view = self.parts.view(who, actor)?;
+        match view.claim {
+            Claim::Open | Claim::NotOurs | Claim::FreedBefore => Ok(false),
+            Claim::Ours if view.has_until <= tick => Ok(false),
+            Claim::Ours => Ok(!self.parts.stands(who, actor, &change.after.node, tick)?),
+            Claim::Freed => Ok(!self.parts.touches(who, &change.before.node, &change.after.node, tick)?),
+            Claim::Lost => self.parts.stands(who, actor, &change.before.node, tick),
         }
     }
 }
 
 impl Scene {
     fn is_unharmed<N, A>(&self, world: &World<N, A>) -> bool {
-        let (left, bounds) = (world.left, self.bounds);
-        left.crashes == bounds.crashes && left.lost_replies == bounds.lost_replies && left.failovers == bounds.failovers
+        world.faults == self.bounds.faults
     }
 }

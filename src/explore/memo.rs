@@ -1,42 +1,42 @@
 //! A world's parts as small ids, with a memory of every step that was taken before: the protocols and the server run once
 //! per distinct question.
 
-mod deeds;
+mod causes;
 mod exchanges;
 mod keys;
 mod retimings;
 
 use rustc_hash::FxHashMap;
 
-use deeds::Deeds;
+use causes::Causes;
 use exchanges::{Exchanged, Exchanges};
 use keys::{ask_key, at, pair, small, tell_key};
 use retimings::{Retimed, Retimings};
 
 use super::actor::Actor;
-use super::deed::{Deed, DeedId};
-use super::doer::Doer;
+use super::blame::Attribution;
+use super::blame::{Cause, CauseId};
+use super::direct::Direct;
 use super::intern::{Interner, Part};
-use super::node::Node;
-use super::parts::{Asked, Glance, Look, Parts, Told};
+use super::parts::{ClientView, Input, Parts, Request, ServerView};
 use super::scene::Scene;
-use super::whole::Whole;
+use super::server_side::ServerSide;
 use super::world::World;
 use crate::wire::{Command, Reply};
 
 /// Parts by id, and all answers so far.
 ///
-/// Reading takes `&self`, so that threads can share it; a question not asked before comes back as the miss. Whoever may
+/// Reading takes `&self`, so that threads can share it; a question not asked before comes back as the miss. A caller that may
 /// write then has it [answered](Self::answer). Ids depend on the order of the answers and on nothing else.
 #[derive(Debug)]
 pub(super) struct Memo<'a> {
     scene: &'a Scene,
-    nodes: Interner<Node>,
+    nodes: Interner<ServerSide>,
     actors: Interner<Actor>,
     commands: Interner<Command>,
     replies: Interner<Reply>,
-    looks: Vec<Option<Look<u32>>>,
-    glances: Vec<Glance>,
+    views: Vec<Option<ClientView<u32>>>,
+    server_views: Vec<ServerView>,
     commands_on: FxHashMap<(u64, u32), u32>,
     tells: FxHashMap<(u64, u32), u32>,
     asks: FxHashMap<(u64, u32), (u32, u32)>,
@@ -44,7 +44,7 @@ pub(super) struct Memo<'a> {
     stands: FxHashMap<(u64, u32), bool>,
     touches: FxHashMap<(u64, u32), bool>,
     refuses: FxHashMap<(u64, u32), bool>,
-    deeds: Deeds,
+    causes: Causes,
     exchanges: Exchanges,
     retimings: Option<Retimings>,
 }
@@ -52,16 +52,16 @@ pub(super) struct Memo<'a> {
 /// A question not asked before.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
-    Look { who: usize, actor: u32 },
+    View { who: usize, actor: u32 },
     CommandOn { who: usize, actor: u32, server: u8 },
-    Tell { who: usize, actor: u32, told: Told<u32> },
-    Ask { node: u32, asked: Asked<u32> },
+    Tell { who: usize, actor: u32, input: Input<u32> },
+    Ask { node: u32, request: Request<u32> },
     Write { who: usize, actor: u32, node: u32 },
     Stands { who: usize, actor: u32, node: u32, tick: u16 },
     Touches { who: usize, before: u32, after: u32, tick: u16 },
     RefusesNewcomer { like: usize, node: u32, tick: u16 },
-    Deed(Doer<u32>),
-    Harmed { actor: u32, by: DeedId },
+    Cause(Attribution<u32>),
+    Harmed { actor: u32, by: CauseId },
     Exchanged(Exchanged),
     Retimed(Retimed),
 }
@@ -86,8 +86,8 @@ impl<'a> Memo<'a> {
             actors: Interner::new(),
             commands: Interner::new(),
             replies: Interner::new(),
-            looks: Vec::new(),
-            glances: Vec::new(),
+            views: Vec::new(),
+            server_views: Vec::new(),
             commands_on: FxHashMap::default(),
             tells: FxHashMap::default(),
             asks: FxHashMap::default(),
@@ -95,7 +95,7 @@ impl<'a> Memo<'a> {
             stands: FxHashMap::default(),
             touches: FxHashMap::default(),
             refuses: FxHashMap::default(),
-            deeds: Deeds::new(),
+            causes: Causes::new(),
             exchanges: Exchanges::default(),
             retimings: scene.horizon.map(|horizon| Retimings::new(scene, horizon)),
         }
@@ -105,7 +105,7 @@ impl<'a> Memo<'a> {
     pub(super) fn intern(&mut self, world: World) -> World<u32, u32> {
         let node = self.node(world.node);
         let actors = world.actors.into_iter().map(|actor| self.actor(actor)).collect();
-        World { node, actors, left: world.left }
+        World { node, actors, clock: world.clock, faults: world.faults }
     }
 
     /// What is known of exchanges of clients.
@@ -118,23 +118,23 @@ impl<'a> Memo<'a> {
         self.retimings.as_ref()
     }
 
-    /// Which deed it is.
-    pub(super) fn deed(&self, doer: Doer<u32>) -> Result<DeedId, Question> {
-        self.deeds.number(doer).ok_or(Question::Deed(doer))
+    /// Which cause it is.
+    pub(super) fn cause(&self, attribution: Attribution<u32>) -> Result<CauseId, Question> {
+        self.causes.number(attribution).ok_or(Question::Cause(attribution))
     }
 
-    /// The deed of this number.
-    pub(super) fn deed_of(&self, number: DeedId) -> &Deed {
-        self.deeds.get(number)
+    /// The cause of this number.
+    pub(super) fn cause_of(&self, number: CauseId) -> &Cause {
+        self.causes.get(number)
     }
 
     /// The client to which this was done.
-    pub(super) fn harmed(&self, actor: u32, by: DeedId) -> Result<u32, Question> {
-        self.deeds.harmed(actor, by).ok_or(Question::Harmed { actor, by })
+    pub(super) fn harmed(&self, actor: u32, by: CauseId) -> Result<u32, Question> {
+        self.causes.harmed(actor, by).ok_or(Question::Harmed { actor, by })
     }
 
     /// What was done to this client.
-    pub(super) fn harmed_by(&self, actor: u32) -> Option<DeedId> {
+    pub(super) fn harmed_by(&self, actor: u32) -> Option<CauseId> {
         self.actors.get(actor).harmed_by
     }
 
@@ -145,50 +145,50 @@ impl<'a> Memo<'a> {
 
     /// Finds out and remembers.
     pub(super) fn answer(&mut self, question: Question) {
-        let whole = Whole(self.scene);
+        let direct = Direct(self.scene);
         match question {
-            Question::Look { who, actor } => self.answer_look(who, actor),
+            Question::View { who, actor } => self.answer_view(who, actor),
             Question::CommandOn { who, actor, server } => {
-                let Ok(command) = whole.command_on(who, self.actors.get(actor), server);
+                let Ok(command) = direct.command_on(who, self.actors.get(actor), server);
                 let command = self.commands.id(command);
                 self.commands_on.insert((pair(actor, server.into()), small(who)), command);
             }
-            Question::Tell { who, actor, told } => {
-                let whole_told = told.map(|reply| self.replies.get(reply).clone());
-                let Ok(after) = whole.tell(who, self.actors.get(actor), whole_told);
+            Question::Tell { who, actor, input } => {
+                let whole_input = input.map(|reply| self.replies.get(reply).clone());
+                let Ok(after) = direct.input(who, self.actors.get(actor), whole_input);
                 let after = self.actor(after);
-                self.tells.insert(tell_key(who, actor, told), after);
+                self.tells.insert(tell_key(who, actor, input), after);
             }
-            Question::Ask { node, asked } => {
-                let whole_asked = asked.map(|command| self.commands.get(command).clone());
-                let Ok((after, reply)) = whole.ask(self.nodes.get(node), whole_asked);
+            Question::Ask { node, request } => {
+                let whole_request = request.map(|command| self.commands.get(command).clone());
+                let Ok((after, reply)) = direct.ask(self.nodes.get(node), whole_request);
                 let answer = (self.node(after), self.replies.id(reply));
-                self.asks.insert(ask_key(node, asked), answer);
+                self.asks.insert(ask_key(node, request), answer);
             }
             Question::Write { who, actor, node } => {
-                let Ok(after) = whole.write(who, self.actors.get(actor), self.nodes.get(node));
+                let Ok(after) = direct.write(who, self.actors.get(actor), self.nodes.get(node));
                 let after = self.node(after);
                 self.writes.insert((pair(node, actor), small(who)), after);
             }
             Question::Stands { who, actor, node, tick } => {
-                let Ok(stands) = whole.stands(who, self.actors.get(actor), self.nodes.get(node), tick);
+                let Ok(stands) = direct.stands(who, self.actors.get(actor), self.nodes.get(node), tick);
                 self.stands.insert((pair(node, actor), at(tick, who)), stands);
             }
             Question::Touches { who, before, after, tick } => {
-                let Ok(touches) = whole.touches(who, self.nodes.get(before), self.nodes.get(after), tick);
+                let Ok(touches) = direct.touches(who, self.nodes.get(before), self.nodes.get(after), tick);
                 self.touches.insert((pair(before, after), at(tick, who)), touches);
             }
             Question::RefusesNewcomer { like, node, tick } => {
-                let Ok(refuses) = whole.refuses_newcomer(like, self.nodes.get(node), tick);
+                let Ok(refuses) = direct.refuses_newcomer(like, self.nodes.get(node), tick);
                 self.refuses.insert((pair(node, tick.into()), small(like)), refuses);
             }
-            Question::Deed(doer) => {
-                let deed = self.scene.deed(doer.map(|actor| self.actors.get(actor)));
-                self.deeds.learn(doer, deed);
+            Question::Cause(attribution) => {
+                let cause = self.scene.cause(attribution.map(|actor| self.actors.get(actor)));
+                self.causes.learn(attribution, cause);
             }
             Question::Harmed { actor, by } => {
                 let after = self.actor(Actor { harmed_by: Some(by), ..self.actors.get(actor).clone() });
-                self.deeds.learn_harmed(actor, by, after);
+                self.causes.learn_harmed(actor, by, after);
             }
             Question::Exchanged(question) => {
                 let after = match question.part(&self.actors, &self.nodes) {
@@ -208,27 +208,27 @@ impl<'a> Memo<'a> {
         }
     }
 
-    fn answer_look(&mut self, who: usize, actor: u32) {
-        let Ok(look) = Whole(self.scene).look(who, self.actors.get(actor));
-        let next = look.next.map(|command| self.commands.id(command));
-        let Look { at, believes_until, has_until, stage, wants_for_ever, verdict, .. } = look;
-        let index = self.look_index(who, actor);
-        if index >= self.looks.len() {
-            self.looks.resize(index + 1, None);
+    fn answer_view(&mut self, who: usize, actor: u32) {
+        let Ok(view) = Direct(self.scene).view(who, self.actors.get(actor));
+        let next = view.next.map(|command| self.commands.id(command));
+        let ClientView { at, believes_until, has_until, activity, wants_for_ever, claim, .. } = view;
+        let index = self.view_index(who, actor);
+        if index >= self.views.len() {
+            self.views.resize(index + 1, None);
         }
-        self.looks[index] = Some(Look { next, at, believes_until, has_until, stage, wants_for_ever, verdict });
+        self.views[index] = Some(ClientView { next, at, believes_until, has_until, activity, wants_for_ever, claim });
     }
 
-    fn look_index(&self, who: usize, actor: u32) -> usize {
+    fn view_index(&self, who: usize, actor: u32) -> usize {
         actor as usize * self.scene.clients.len() + who
     }
 
-    fn node(&mut self, node: Node) -> u32 {
+    fn node(&mut self, node: ServerSide) -> u32 {
         let id = self.nodes.id(node);
-        if self.glances.len() < self.nodes.len() {
+        if self.server_views.len() < self.nodes.len() {
             let node = self.nodes.get(id);
-            let Ok(glance) = Whole(self.scene).glance(node);
-            self.glances.push(glance);
+            let Ok(server_view) = Direct(self.scene).server_view(node);
+            self.server_views.push(server_view);
             self.exchanges.met_node(node);
             self.retimings.iter_mut().for_each(|retimings| retimings.met_node(node));
         }
@@ -254,9 +254,9 @@ impl Parts for Memo<'_> {
     type Reply = u32;
     type Miss = Question;
 
-    fn look(&self, who: usize, actor: &u32) -> Result<Look<u32>, Question> {
-        let known = self.looks.get(self.look_index(who, *actor)).copied().flatten();
-        known.ok_or(Question::Look { who, actor: *actor })
+    fn view(&self, who: usize, actor: &u32) -> Result<ClientView<u32>, Question> {
+        let known = self.views.get(self.view_index(who, *actor)).copied().flatten();
+        known.ok_or(Question::View { who, actor: *actor })
     }
 
     fn command_on(&self, who: usize, actor: &u32, server: u8) -> Result<u32, Question> {
@@ -264,14 +264,14 @@ impl Parts for Memo<'_> {
         known.ok_or(Question::CommandOn { who, actor: *actor, server })
     }
 
-    fn tell(&self, who: usize, actor: &u32, told: Told<u32>) -> Result<u32, Question> {
-        let known = self.tells.get(&tell_key(who, *actor, told)).copied();
-        known.ok_or(Question::Tell { who, actor: *actor, told })
+    fn input(&self, who: usize, actor: &u32, input: Input<u32>) -> Result<u32, Question> {
+        let known = self.tells.get(&tell_key(who, *actor, input)).copied();
+        known.ok_or(Question::Tell { who, actor: *actor, input })
     }
 
-    fn ask(&self, node: &u32, asked: Asked<u32>) -> Result<(u32, u32), Question> {
-        let known = self.asks.get(&ask_key(*node, asked)).copied();
-        known.ok_or(Question::Ask { node: *node, asked })
+    fn ask(&self, node: &u32, request: Request<u32>) -> Result<(u32, u32), Question> {
+        let known = self.asks.get(&ask_key(*node, request)).copied();
+        known.ok_or(Question::Ask { node: *node, request })
     }
 
     fn write(&self, who: usize, actor: &u32, node: &u32) -> Result<u32, Question> {
@@ -294,7 +294,7 @@ impl Parts for Memo<'_> {
         known.ok_or(Question::RefusesNewcomer { like, node: *node, tick })
     }
 
-    fn glance(&self, node: &u32) -> Result<Glance, Question> {
-        Ok(self.glances[*node as usize])
+    fn server_view(&self, node: &u32) -> Result<ServerView, Question> {
+        Ok(self.server_views[*node as usize])
     }
 }

@@ -20,13 +20,13 @@ pub(super) trait Parts {
     type Miss;
 
     /// What a client is about to do and what it believes.
-    fn look(&self, who: usize, actor: &Self::Actor) -> Result<Look<Self::Command>, Self::Miss>;
+    fn view(&self, who: usize, actor: &Self::Actor) -> Result<ClientView<Self::Command>, Self::Miss>;
     /// The command for this server, one of those at which none of the client's round has arrived yet.
     fn command_on(&self, who: usize, actor: &Self::Actor, server: u8) -> Result<Self::Command, Self::Miss>;
     /// The client after it was told something.
-    fn tell(&self, who: usize, actor: &Self::Actor, told: Told<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
+    fn input(&self, who: usize, actor: &Self::Actor, input: Input<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
     /// The server's side after it was asked something, and what it answers.
-    fn ask(&self, node: &Self::Node, asked: Asked<Self::Command>) -> Result<(Self::Node, Self::Reply), Self::Miss>;
+    fn ask(&self, node: &Self::Node, request: Request<Self::Command>) -> Result<(Self::Node, Self::Reply), Self::Miss>;
     /// The server's side after a client that holds has written to the guarded resource.
     fn write(&self, who: usize, actor: &Self::Actor, node: &Self::Node) -> Result<Self::Node, Self::Miss>;
     /// Whether the server says that what a client has, or is giving back, is the client's.
@@ -36,12 +36,12 @@ pub(super) trait Parts {
     /// Whether a newcomer that speaks as this client does would be refused if it tried now.
     fn refuses_newcomer(&self, like: usize, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// What can be said of a server's side by itself.
-    fn glance(&self, node: &Self::Node) -> Result<Glance, Self::Miss>;
+    fn server_view(&self, node: &Self::Node) -> Result<ServerView, Self::Miss>;
 }
 
-/// What a client is told.
+/// What happens to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Told<R> {
+pub(super) enum Input<R> {
     /// The time.
     Clock(u16),
     /// What its command was answered; it is on its way.
@@ -56,15 +56,15 @@ pub(super) enum Told<R> {
     ReplyLost(u16),
     /// Its write to the guarded resource was made.
     Written,
-    /// Somebody cleared the flag by which it renews.
+    /// Another client cleared the flag by which it renews.
     RenewalEnded,
     /// It is dead.
     Crash,
 }
 
-/// What the server's side is asked.
+/// What the server's side is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asked<C> {
+pub(super) enum Request<C> {
     /// This client's command, at this tick.
     Command(usize, C, u16),
     /// To forget this client's connection.
@@ -92,10 +92,10 @@ pub(super) enum Next<C> {
     /// Send this.
     Send(C),
     /// Have one of these commands arrive, which are on their way to several servers.
-    Round(Servers),
+    Round(OpenServers),
     /// Receive a reply.
     Receive,
-    /// End an operation that needs nobody's answer.
+    /// End an operation that needs no reply.
     Conclude,
     /// Write to the guarded resource.
     Write,
@@ -103,30 +103,30 @@ pub(super) enum Next<C> {
 
 /// The servers of a round at which no command has arrived yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Servers(u32);
+pub(super) struct OpenServers(u32);
 
 /// What a client is about to do and what it believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Look<C> {
+pub(super) struct ClientView<C> {
     /// Its next step.
     pub(super) next: Next<C>,
     /// The first tick at which it can take it.
     pub(super) at: u16,
     /// The first tick at which it no longer believes to hold; 0: it does not now.
     pub(super) believes_until: u16,
-    /// The first tick at which what it has is over, a win counted whose reply is on its way; 0: it has nothing.
+    /// The first tick at which its lease has ended, counting a win whose reply is on its way; 0: it has none.
     pub(super) has_until: u16,
     /// How it stands in its program.
-    pub(super) stage: Stage,
+    pub(super) activity: Activity,
     /// Whether it will try, and try again, until it wins.
     pub(super) wants_for_ever: bool,
     /// What the operation under way has come to, its last reply being on its way.
-    pub(super) verdict: Verdict,
+    pub(super) claim: Claim,
 }
 
 /// How a client stands in its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
+pub(super) enum Activity {
     /// Between tries.
     Resting,
     /// In the middle of a try, or cleaning up after one.
@@ -141,13 +141,13 @@ pub(super) enum Stage {
     Over,
 }
 
-impl Stage {
+impl Activity {
     /// In the middle of an operation.
     pub(super) fn is_busy(self) -> bool {
         matches!(self, Self::Trying | Self::Extending | Self::Releasing)
     }
 
-    /// Has won and has not begun to give back.
+    /// Has acquired and has not begun to release.
     pub(super) fn holds(self) -> bool {
         matches!(self, Self::Holding | Self::Extending)
     }
@@ -155,7 +155,7 @@ impl Stage {
 
 /// What an operation comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Verdict {
+pub(super) enum Claim {
     /// It is not over.
     Open,
     /// A win, or an extension granted.
@@ -172,39 +172,39 @@ pub(super) enum Verdict {
 
 /// What can be said of a server's side by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Glance {
+pub(super) struct ServerView {
     /// How many writes a replica may lack.
     pub(super) lagging: u8,
     /// Whether the guarded resource accepted a stale write.
     pub(super) accepted_stale: bool,
 }
 
-impl<R> Told<R> {
+impl<R> Input<R> {
     /// The same, about something else.
-    pub(super) fn map<S>(self, reply: impl FnOnce(R) -> S) -> Told<S> {
+    pub(super) fn map<S>(self, reply: impl FnOnce(R) -> S) -> Input<S> {
         match self {
-            Self::Clock(tick) => Told::Clock(tick),
-            Self::Reply(said) => Told::Reply(reply(said)),
-            Self::ReplyOn(node, said) => Told::ReplyOn(node, reply(said)),
-            Self::SilenceOn(node) => Told::SilenceOn(node),
-            Self::Proceed(tick) => Told::Proceed(tick),
-            Self::ReplyLost(tick) => Told::ReplyLost(tick),
-            Self::Written => Told::Written,
-            Self::RenewalEnded => Told::RenewalEnded,
-            Self::Crash => Told::Crash,
+            Self::Clock(tick) => Input::Clock(tick),
+            Self::Reply(said) => Input::Reply(reply(said)),
+            Self::ReplyOn(node, said) => Input::ReplyOn(node, reply(said)),
+            Self::SilenceOn(node) => Input::SilenceOn(node),
+            Self::Proceed(tick) => Input::Proceed(tick),
+            Self::ReplyLost(tick) => Input::ReplyLost(tick),
+            Self::Written => Input::Written,
+            Self::RenewalEnded => Input::RenewalEnded,
+            Self::Crash => Input::Crash,
         }
     }
 }
 
-impl<C> Asked<C> {
+impl<C> Request<C> {
     /// The same, about something else.
-    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Asked<D> {
+    pub(super) fn map<D>(self, command: impl FnOnce(C) -> D) -> Request<D> {
         match self {
-            Self::Command(who, sent, tick) => Asked::Command(who, command(sent), tick),
-            Self::Disconnect(who) => Asked::Disconnect(who),
-            Self::Won(who) => Asked::Won(who),
-            Self::Elapse(tick) => Asked::Elapse(tick),
-            Self::FailOver { writes_lost, is_last } => Asked::FailOver { writes_lost, is_last },
+            Self::Command(who, sent, tick) => Request::Command(who, command(sent), tick),
+            Self::Disconnect(who) => Request::Disconnect(who),
+            Self::Won(who) => Request::Won(who),
+            Self::Elapse(tick) => Request::Elapse(tick),
+            Self::FailOver { writes_lost, is_last } => Request::FailOver { writes_lost, is_last },
         }
     }
 }
@@ -224,7 +224,7 @@ impl<C> Next<C> {
     }
 }
 
-impl Servers {
+impl OpenServers {
     /// Those that these commands are for.
     ///
     /// # Panics

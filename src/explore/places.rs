@@ -10,7 +10,7 @@ impl Places {
     /// Clients beyond these are never exchanged.
     pub(super) const MOST: usize = 8;
 
-    /// Everybody stays.
+    /// Every client stays.
     pub(super) const fn same() -> Self {
         Self([0, 1, 2, 3, 4, 5, 6, 7])
     }
@@ -41,16 +41,9 @@ impl Places {
         both
     }
 
-    /// The action, of whoever goes there.
+    /// The action, of the client that goes there.
     pub(super) fn rename(&self, action: Action) -> Action {
         let there = |who: u8| u8::try_from(self.of(usize::from(who))).unwrap_or(who);
-        match action {
-            Action::Step(who) => Action::Step(there(who)),
-            Action::StepOn(who, node) => Action::StepOn(there(who), node),
-            Action::LoseReply(who) => Action::LoseReply(there(who)),
-            Action::LoseReplyOn(who, node) => Action::LoseReplyOn(there(who), node),
-            Action::Crash(who) => Action::Crash(there(who)),
-            Action::FailOver(_) | Action::Tick | Action::Leap => action,
-        }
+        action.by(there)
     }
 }

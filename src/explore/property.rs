@@ -17,7 +17,7 @@ pub enum Property {
     /// A win or an extension reported is one on the server; a release that reports a lock freed has touched its key,
     /// and one that reports it lost did not have it.
     TruthfulOutcome,
-    /// When nobody is in the middle of anything and nobody holds, a newcomer gets the lock, after a tick at the latest.
+    /// When no operation is under way and no client holds, a newcomer acquires, after a tick at the latest.
     NoPhantom,
     /// A guarded resource accepts no write from a holder after a later holder's write.
     NoStaleWrite,

@@ -1,7 +1,7 @@
 //! The parts of a world written anew: with other names in them, or at another time.
 
-use super::actor::{Actor, Doing, Talk, Work};
-use super::node::{Guard, Node};
+use super::actor::{Actor, Doing, Operation, Work};
+use super::server_side::{GuardedResource, ServerSide};
 use crate::lock::Hold;
 use crate::sim::{Rewrite, Session};
 use crate::wire::{Command, Entry, Heard, Reading, Reply};
@@ -35,11 +35,13 @@ impl Rewriting<'_> {
     pub(super) fn actor(&self, actor: &Actor) -> Actor {
         let doing = match &actor.doing {
             Doing::Resting { until } => Doing::Resting { until: (self.until)(*until) },
-            Doing::Acquiring(talk) => Doing::Acquiring(self.talk(talk)),
+            Doing::Acquiring(operation) => Doing::Acquiring(self.operation(operation)),
             Doing::Holding(hold, work) => Doing::Holding(self.hold(hold), self.work(*work)),
-            Doing::Extending(hold, work, talk) => Doing::Extending(self.hold(hold), self.work(*work), self.talk(talk)),
-            Doing::Releasing(hold, talk) => Doing::Releasing(self.hold(hold), self.talk(talk)),
-            Doing::Disclaiming(talk) => Doing::Disclaiming(self.talk(talk)),
+            Doing::Extending(hold, work, operation) => {
+                Doing::Extending(self.hold(hold), self.work(*work), self.operation(operation))
+            }
+            Doing::Releasing(hold, operation) => Doing::Releasing(self.hold(hold), self.operation(operation)),
+            Doing::Disclaiming(operation) => Doing::Disclaiming(self.operation(operation)),
             Doing::Done => Doing::Done,
             Doing::Crashed => Doing::Crashed,
         };
@@ -54,7 +56,7 @@ impl Rewriting<'_> {
         Work { until: (self.until)(work.until), ..work }
     }
 
-    fn talk(&self, talk: &Talk) -> Talk {
+    fn operation(&self, operation: &Operation) -> Operation {
         let rewritten = |entry: &Entry| match entry {
             Entry::Clock(reading) => Entry::Clock((self.reading)(*reading)),
             Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
@@ -63,7 +65,10 @@ impl Rewriting<'_> {
                 Entry::Round(asked.iter().map(|(command, said)| (self.command(command), heard(said))).collect())
             }
         };
-        Talk { said: talk.said.entries().iter().map(rewritten).collect(), in_flight: talk.in_flight }
+        Operation {
+            transcript: operation.transcript.entries().iter().map(rewritten).collect(),
+            in_flight: operation.in_flight,
+        }
     }
 
     fn command(&self, command: &Command) -> Command {
@@ -87,7 +92,7 @@ impl Rewriting<'_> {
     }
 
     /// The server's side.
-    pub(super) fn node(&self, node: &Node) -> Node {
+    pub(super) fn node(&self, node: &ServerSide) -> ServerSide {
         let place = |place: usize| u8::try_from(place).map_or(place, |place| usize::from((self.place)(place)));
         let session =
             |session: Session| u8::try_from(session.0).map_or(session, |place| Session(u32::from((self.place)(place))));
@@ -95,9 +100,13 @@ impl Rewriting<'_> {
         let guard = node.guard.as_ref().map(|guard| {
             let mut outdated: Vec<usize> = guard.outdated.iter().map(|who| place(*who)).collect();
             outdated.sort_unstable();
-            Guard { winners: guard.winners.iter().map(|who| place(*who)).collect(), outdated, ..guard.clone() }
+            GuardedResource {
+                winners: guard.winners.iter().map(|who| place(*who)).collect(),
+                outdated,
+                ..guard.clone()
+            }
         });
-        Node {
+        ServerSide {
             server: node.server.rewritten(rewrite),
             others: node.others.iter().map(|server| server.rewritten(rewrite)).collect(),
             lagging: node.lagging.iter().map(|server| server.rewritten(rewrite)).collect(),

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::expand::{Expander, Hit, Taken};
+use super::expand::{Expander, Hit, Transition};
 use super::memo::Memo;
 use super::places::Places;
 use super::property::Properties;
@@ -14,7 +14,7 @@ use super::world::Action;
 
 /// What a search leaves behind: every world, and how far each is from the start.
 #[derive(Clone, Copy)]
-pub(super) struct Atlas<'a> {
+pub(super) struct StateGraph<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) memo: &'a Memo<'a>,
     pub(super) symmetry: &'a Symmetry,
@@ -47,7 +47,7 @@ impl Costs {
     }
 }
 
-impl Atlas<'_> {
+impl StateGraph<'_> {
     /// The best way to one of these violations, which are so many steps from the start.
     pub(super) fn route(&self, hits: &[Hit], length: u32) -> Vec<Action> {
         let mut costs = vec![Costs::default(); length as usize + 1];
@@ -55,7 +55,7 @@ impl Atlas<'_> {
         for hit in hits.iter().filter(|hit| hit.by.is_none()) {
             costs[length as usize].insert(self.visited, hit.at, nothing.clone());
         }
-        let mut walker = Walker { atlas: *self, length, expander: self.expander(), costs, hits };
+        let mut walker = Walker { graph: *self, length, expander: self.expander(), costs, hits };
         for depth in (0..length).rev() {
             walker.look_ahead(depth);
         }
@@ -69,7 +69,7 @@ impl Atlas<'_> {
 }
 
 struct Walker<'a> {
-    atlas: Atlas<'a>,
+    graph: StateGraph<'a>,
     length: u32,
     expander: Expander<'a>,
     costs: Vec<Costs>,
@@ -86,22 +86,22 @@ struct Onward {
 impl Walker<'_> {
     /// Finds the costs of the worlds at this depth from those of the next.
     fn look_ahead(&mut self, depth: u32) {
-        for at in self.atlas.levels.worlds(depth) {
+        for at in self.graph.levels.worlds(depth) {
             let onwards = self.onwards(at, depth);
             if !onwards.is_empty() {
-                let last = 0..=self.atlas.search.scene.clients.len();
+                let last = 0..=self.graph.search.scene.clients.len();
                 let best =
                     last.map(|last| onwards.iter().map(|onward| self.cost(depth, onward, last)).min().unwrap_or(0));
                 let best = best.collect();
-                self.costs[depth as usize].insert(self.atlas.visited, at, best);
+                self.costs[depth as usize].insert(self.graph.visited, at, best);
             }
         }
     }
 
     fn walk(&mut self) -> Vec<Action> {
-        let (mut at, mut places) = self.atlas.first;
+        let (mut at, mut places) = self.graph.first;
         let mut names = places.inverse();
-        let mut last = self.atlas.search.scene.clients.len();
+        let mut last = self.graph.search.scene.clients.len();
         let mut route = Vec::new();
         for depth in 0..self.length {
             let onwards = self.onwards(at, depth);
@@ -117,18 +117,18 @@ impl Walker<'_> {
     }
 
     fn onwards(&mut self, at: Index, depth: u32) -> Vec<Onward> {
-        let Atlas { memo, visited, .. } = self.atlas;
+        let StateGraph { memo, visited, .. } = self.graph;
         let is_last = depth + 1 == self.length;
         let (ahead, hits) = (&self.costs[depth as usize + 1], self.hits);
         let mut onwards = Vec::new();
         if ahead.of.is_empty() && !hits.iter().any(|hit| hit.at == at) {
             return onwards;
         }
-        let known = self.expander.steps(memo, visited.words(at), |taken| {
-            let Taken { action, places, .. } = *taken;
+        let known = self.expander.steps(memo, visited.words(at), |transition| {
+            let Transition { action, places, .. } = *transition;
             if is_last && hits.iter().any(|hit| hit.at == at && hit.by == Some(action)) {
                 onwards.push(Onward { action, next: None, places });
-            } else if let Some(next) = ahead.find(visited, taken.words) {
+            } else if let Some(next) = ahead.find(visited, transition.words) {
                 onwards.push(Onward { action, next: Some(next), places });
             }
         });
@@ -139,9 +139,9 @@ impl Walker<'_> {
     /// What it costs to go this way to the end, if this client acted last: changes of client first, then how early the
     /// clock ticks.
     fn cost(&self, depth: u32, onward: &Onward, last: usize) -> u64 {
-        let nobody = self.atlas.search.scene.clients.len();
+        let no_client = self.graph.search.scene.clients.len();
         let actor = actor(onward.action);
-        let changes = actor.is_some_and(|actor| last != nobody && actor != last);
+        let changes = actor.is_some_and(|actor| last != no_client && actor != last);
         let early = if onward.action == Action::Tick { self.length - depth } else { 0 };
         let last = onward.places.of(actor.unwrap_or(last));
         let rest = onward.next.map_or(0, |next| self.costs[depth as usize + 1].of[&next][last]);

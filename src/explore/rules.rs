@@ -1,6 +1,7 @@
 //! The rules by which a world changes, written once for whole values and for ids.
 
-use super::parts::{Asked, Look, Next, Parts, Stage, Told};
+use super::faults::FaultBudget;
+use super::parts::{Activity, ClientView, Input, Next, Parts, Request};
 use super::scene::{Grain, Scene};
 use super::world::{Action, World};
 
@@ -11,30 +12,28 @@ pub(super) fn actions<P: Parts>(
     world: &World<P::Node, P::Actor>,
     actions: &mut Vec<Action>,
 ) -> Result<(), P::Miss> {
-    let mut left = world.left;
-    if scene.has_leapt(left.tick) {
-        (left.crashes, left.lost_replies, left.failovers) = (0, 0, 0);
-    }
+    let tick = world.clock.tick;
+    let faults = if scene.has_leapt(tick) { FaultBudget::NONE } else { world.faults };
     let mut clock_waits = false;
     for (who, actor) in (0..).zip(&world.actors) {
-        let look = parts.look(usize::from(who), actor)?;
-        if look.stage == Stage::Over {
+        let view = parts.view(usize::from(who), actor)?;
+        if view.activity == Activity::Over {
             continue;
         }
-        let can_step = look.at <= left.tick;
+        let can_step = view.at <= tick;
         if can_step {
             clock_waits |= scene.clients[usize::from(who)].prompt;
-            scene.steps_of(who, &look, left.lost_replies > 0, actions);
+            scene.steps_of(who, &view, faults.lost_replies > 0, actions);
         }
-        if left.crashes > 0 {
+        if faults.crashes > 0 {
             actions.push(Action::Crash(who));
         }
     }
-    if left.failovers > 0 {
-        actions.extend((1..=parts.glance(&world.node)?.lagging).map(Action::FailOver));
+    if faults.failovers > 0 {
+        actions.extend((1..=parts.server_view(&world.node)?.lagging).map(Action::FailOver));
     }
     if !clock_waits {
-        actions.extend(scene.next_of_clock(left.tick));
+        actions.extend(scene.next_of_clock(tick));
     }
     Ok(())
 }
@@ -49,10 +48,10 @@ impl Scene {
     }
 
     /// What a client can do, if it may act now. Of a round, any command may be the next to arrive.
-    fn steps_of<C>(&self, who: u8, look: &Look<C>, replies_get_lost: bool, actions: &mut Vec<Action>) {
-        let Next::Round(servers) = look.next else {
+    fn steps_of<C>(&self, who: u8, view: &ClientView<C>, replies_get_lost: bool, actions: &mut Vec<Action>) {
+        let Next::Round(servers) = view.next else {
             actions.push(Action::Step(who));
-            actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(look)));
+            actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(view)));
             return;
         };
         for node in servers.places() {
@@ -61,10 +60,10 @@ impl Scene {
         }
     }
 
-    fn can_lose_reply<C>(&self, look: &Look<C>) -> bool {
+    fn can_lose_reply<C>(&self, view: &ClientView<C>) -> bool {
         match self.grain {
-            Grain::Fine => matches!(look.next, Next::Receive),
-            Grain::Coarse => matches!(look.next, Next::Send(_) | Next::ReadClock),
+            Grain::Fine => matches!(view.next, Next::Receive),
+            Grain::Coarse => matches!(view.next, Next::Send(_) | Next::ReadClock),
         }
     }
 }
@@ -78,19 +77,19 @@ pub(super) fn apply<P: Parts>(
 ) -> Result<Option<P::Actor>, P::Miss> {
     match action {
         Action::Step(who) => return Stepper::of(who, scene, parts, world).step(),
-        Action::StepOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Arrival::Heard),
-        Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_unheard(),
-        Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Arrival::Unheard),
+        Action::StepOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Received),
+        Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_without_reply(),
+        Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Lost),
         Action::Crash(who) => {
             let who = usize::from(who);
-            world.actors[who] = parts.tell(who, &world.actors[who], Told::Crash)?;
-            world.node = parts.ask(&world.node, Asked::Disconnect(who))?.0;
-            world.left.crashes -= 1;
+            world.actors[who] = parts.input(who, &world.actors[who], Input::Crash)?;
+            world.node = parts.ask(&world.node, Request::Disconnect(who))?.0;
+            world.faults.crashes -= 1;
         }
         Action::FailOver(writes_lost) => {
-            world.left.failovers -= 1;
-            let is_last = world.left.failovers == 0;
-            world.node = parts.ask(&world.node, Asked::FailOver { writes_lost, is_last })?.0;
+            world.faults.failovers -= 1;
+            let is_last = world.faults.failovers == 0;
+            world.node = parts.ask(&world.node, Request::FailOver { writes_lost, is_last })?.0;
         }
         Action::Tick => pass_time(parts, world, 1)?,
         Action::Leap => pass_time(parts, world, scene.bounds.afterwards.unwrap_or(0))?,
@@ -99,8 +98,8 @@ pub(super) fn apply<P: Parts>(
 }
 
 fn pass_time<P: Parts>(parts: &P, world: &mut World<P::Node, P::Actor>, ticks: u16) -> Result<(), P::Miss> {
-    world.left.tick = world.left.tick.saturating_add(ticks);
-    world.node = parts.ask(&world.node, Asked::Elapse(world.left.tick))?.0;
+    world.clock.tick = world.clock.tick.saturating_add(ticks);
+    world.node = parts.ask(&world.node, Request::Elapse(world.clock.tick))?.0;
     Ok(())
 }
 
@@ -115,9 +114,9 @@ struct Stepper<'a, P: Parts> {
 
 /// What becomes of the reply of one server of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Arrival {
-    Heard,
-    Unheard,
+enum Reception {
+    Received,
+    Lost,
 }
 
 impl<'a, P: Parts> Stepper<'a, P> {
@@ -126,60 +125,60 @@ impl<'a, P: Parts> Stepper<'a, P> {
     }
 
     fn step(mut self) -> Result<Option<P::Actor>, P::Miss> {
-        let held = self.look()?.stage.holds();
+        let held = self.view()?.activity.holds();
         match self.scene.grain {
             Grain::Fine => self.fine()?,
             Grain::Coarse => while self.coarse()? {},
         }
-        if held && !self.look()?.stage.holds() {
+        if held && !self.view()?.activity.holds() {
             self.end_renewals()?;
         }
         Ok(self.exchanged)
     }
 
     /// A step on one server of a round; in the coarse grain, the one that ends the round goes on from there.
-    fn step_on(mut self, node: u8, arrival: Arrival) -> Result<Option<P::Actor>, P::Miss> {
-        let held = self.look()?.stage.holds();
-        self.arrive(node, arrival)?;
+    fn step_on(mut self, node: u8, reception: Reception) -> Result<Option<P::Actor>, P::Miss> {
+        let held = self.view()?.activity.holds();
+        self.arrive(node, reception)?;
         match self.scene.grain {
             Grain::Fine => {}
             Grain::Coarse => while self.coarse()? {},
         }
-        if held && !self.look()?.stage.holds() {
+        if held && !self.view()?.activity.holds() {
             self.end_renewals()?;
         }
         Ok(self.exchanged)
     }
 
     /// A step whose reply is lost, if it gets as far as a reply. If that is a round, the first server's is.
-    fn step_unheard(mut self) -> Result<Option<P::Actor>, P::Miss> {
-        while !matches!(self.look()?.next, Next::Receive) {
-            if let Next::Round(servers) = self.look()?.next {
+    fn step_without_reply(mut self) -> Result<Option<P::Actor>, P::Miss> {
+        while !matches!(self.view()?.next, Next::Receive) {
+            if let Next::Round(servers) = self.view()?.next {
                 let first = servers.places().next().unwrap_or_default();
-                return self.step_on(first, Arrival::Unheard);
+                return self.step_on(first, Reception::Lost);
             }
             self.fine()?;
-            if !self.look()?.stage.is_busy() {
+            if !self.view()?.activity.is_busy() {
                 return Ok(self.exchanged);
             }
         }
-        self.tell(Told::ReplyLost(self.world.left.tick))?;
-        self.world.node = self.parts.ask(&self.world.node, Asked::Disconnect(self.who))?.0;
-        self.world.left.lost_replies -= 1;
+        self.input(Input::ReplyLost(self.world.clock.tick))?;
+        self.world.node = self.parts.ask(&self.world.node, Request::Disconnect(self.who))?.0;
+        self.world.faults.lost_replies -= 1;
         Ok(self.exchanged)
     }
 
     /// One fine step.
     fn fine(&mut self) -> Result<(), P::Miss> {
-        let tick = self.world.left.tick;
-        match self.look()?.next {
+        let tick = self.world.clock.tick;
+        match self.view()?.next {
             Next::Nothing | Next::Round(_) => Ok(()),
-            Next::ReadClock => self.tell(Told::Clock(tick)),
-            Next::Receive | Next::Conclude => self.tell(Told::Proceed(tick)),
+            Next::ReadClock => self.input(Input::Clock(tick)),
+            Next::Receive | Next::Conclude => self.input(Input::Proceed(tick)),
             Next::Send(command) => self.exchange(command, tick),
             Next::Write => {
                 self.world.node = self.parts.write(self.who, &self.world.actors[self.who], &self.world.node)?;
-                self.tell(Told::Written)
+                self.input(Input::Written)
             }
         }
     }
@@ -187,45 +186,45 @@ impl<'a, P: Parts> Stepper<'a, P> {
     /// One fine step of a coarse one: whether another follows. A coarse step has one round trip at most, and ends with
     /// its operation.
     fn coarse(&mut self) -> Result<bool, P::Miss> {
-        match self.look()?.next {
+        match self.view()?.next {
             Next::Round(_) => return Ok(false),
             Next::Send(_) if self.exchanged.is_some() => return Ok(false),
             _ => {}
         }
         self.fine()?;
-        Ok(self.look()?.stage.is_busy())
+        Ok(self.view()?.activity.is_busy())
     }
 
     fn exchange(&mut self, command: P::Command, tick: u16) -> Result<(), P::Miss> {
-        self.exchange_told(command, tick, Told::Reply)
+        self.exchange_then(command, tick, Input::Reply)
     }
 
     /// One command of a round runs on its server.
-    fn arrive(&mut self, node: u8, arrival: Arrival) -> Result<(), P::Miss> {
+    fn arrive(&mut self, node: u8, reception: Reception) -> Result<(), P::Miss> {
         let command = self.parts.command_on(self.who, &self.world.actors[self.who], node)?;
-        let tick = self.world.left.tick;
-        match arrival {
-            Arrival::Heard => self.exchange_told(command, tick, |reply| Told::ReplyOn(node, reply)),
-            Arrival::Unheard => {
-                self.world.left.lost_replies -= 1;
-                self.exchange_told(command, tick, |_| Told::SilenceOn(node))
+        let tick = self.world.clock.tick;
+        match reception {
+            Reception::Received => self.exchange_then(command, tick, |reply| Input::ReplyOn(node, reply)),
+            Reception::Lost => {
+                self.world.faults.lost_replies -= 1;
+                self.exchange_then(command, tick, |_| Input::SilenceOn(node))
             }
         }
     }
 
     /// The server runs a command, and the client is told what comes of it.
-    fn exchange_told(
+    fn exchange_then(
         &mut self,
         command: P::Command,
         tick: u16,
-        told: impl FnOnce(P::Reply) -> Told<P::Reply>,
+        input: impl FnOnce(P::Reply) -> Input<P::Reply>,
     ) -> Result<(), P::Miss> {
-        let had = self.look()?.has_until;
-        let (node, reply) = self.parts.ask(&self.world.node, Asked::Command(self.who, command, tick))?;
+        let had = self.view()?.has_until;
+        let (node, reply) = self.parts.ask(&self.world.node, Request::Command(self.who, command, tick))?;
         self.world.node = node;
-        self.tell(told(reply))?;
-        if had == 0 && self.look()?.has_until > 0 && self.scene.start.guard.is_some() {
-            self.world.node = self.parts.ask(&self.world.node, Asked::Won(self.who))?.0;
+        self.input(input(reply))?;
+        if had == 0 && self.view()?.has_until > 0 && self.scene.start.guard.is_some() {
+            self.world.node = self.parts.ask(&self.world.node, Request::Won(self.who))?.0;
         }
         self.exchanged = Some(self.world.actors[self.who].clone());
         Ok(())
@@ -234,18 +233,18 @@ impl<'a, P: Parts> Stepper<'a, P> {
     /// Clears the flag by which other clients renew, where they share it with this one.
     fn end_renewals(&mut self) -> Result<(), P::Miss> {
         for &other in &self.scene.clients[self.who].ends_renewal_of {
-            let actor = self.parts.tell(other, &self.world.actors[other], Told::RenewalEnded)?;
+            let actor = self.parts.input(other, &self.world.actors[other], Input::RenewalEnded)?;
             self.world.actors[other] = actor;
         }
         Ok(())
     }
 
-    fn look(&self) -> Result<Look<P::Command>, P::Miss> {
-        self.parts.look(self.who, &self.world.actors[self.who])
+    fn view(&self) -> Result<ClientView<P::Command>, P::Miss> {
+        self.parts.view(self.who, &self.world.actors[self.who])
     }
 
-    fn tell(&mut self, told: Told<P::Reply>) -> Result<(), P::Miss> {
-        self.world.actors[self.who] = self.parts.tell(self.who, &self.world.actors[self.who], told)?;
+    fn input(&mut self, input: Input<P::Reply>) -> Result<(), P::Miss> {
+        self.world.actors[self.who] = self.parts.input(self.who, &self.world.actors[self.who], input)?;
         Ok(())
     }
 }

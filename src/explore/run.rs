@@ -5,8 +5,8 @@ mod findings;
 use std::{panic, thread};
 
 use super::expand::{Expander, Outbox};
+use super::found::FoundViolations;
 use super::memo::Memo;
-use super::met::AllMet;
 use super::places::Places;
 use super::property::{Properties, Property};
 use super::search::{End, Findings, Progress, Search, Stop};
@@ -36,7 +36,7 @@ pub(super) struct Run<'a> {
     levels: Levels,
     first: (Index, Places),
     steps: u64,
-    met: AllMet,
+    met: FoundViolations,
 }
 
 impl<'a> Run<'a> {
@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
             levels: Levels::default(),
             first,
             steps: 0,
-            met: AllMet::default(),
+            met: FoundViolations::default(),
         }
     }
 
@@ -107,13 +107,13 @@ impl<'a> Run<'a> {
                 self.steps += outbox.steps;
                 self.note(&outbox.violations, depth);
             }
-            let progress = Progress { worlds: self.visited.len(), depth, bytes: self.visited.bytes() };
+            let progress = Progress { states: self.visited.len(), depth, bytes: self.visited.bytes() };
             watch(&progress);
-            if progress.worlds >= self.search.most_worlds {
-                return Some(End::WorldsBound(progress.worlds));
+            if progress.states >= self.search.max_states {
+                return Some(End::StatesBound(progress.states));
             }
-            if progress.bytes >= self.search.most_bytes {
-                return Some(End::BytesBound(progress.bytes));
+            if progress.bytes >= self.search.max_bytes {
+                return Some(End::MemoryBound(progress.bytes));
             }
         }
     }
@@ -204,9 +204,10 @@ mod tests {
     use std::time::Duration;
 
     use super::super::client::Client;
+    use super::super::faults::FaultBudget;
     use super::super::scene::{Bounds, Scene};
     use super::super::visited::unpack;
-    use super::super::world::{Left, World};
+    use super::super::world::{Clock, World};
     use super::*;
     use crate::lock::{Lease, Locker};
     use crate::modern::TokenLock;
@@ -218,8 +219,8 @@ mod tests {
         let lease = Lease::new(Duration::from_secs(1)).unwrap();
         let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease));
         let client = Client::new("token", locker);
-        let nobody = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(1) });
-        let scene = (0..3).fold(nobody, |scene, _| scene.client(client.clone()));
+        let empty = Scene::new(Bounds::ticks(1).crashes(1));
+        let scene = (0..3).fold(empty, |scene, _| scene.client(client.clone()));
 
         let mut all = Run::new(Search::new(&scene));
         all.go_on(&mut |_| ());
@@ -242,8 +243,7 @@ mod tests {
     }
 
     fn scene_world(run: &Run<'_>, at: Index) -> World<u32, u32> {
-        let left = Left { tick: 0, crashes: 0, lost_replies: 0, failovers: 0 };
-        let mut world = World { node: 0, actors: Vec::new(), left };
+        let mut world = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
         unpack(run.visited.words(at), &mut world);
         world
     }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::client::{Client, Times};
-use super::node::{Guard, Node};
-use crate::lock::{Lease, Owner, Token};
+use super::faults::FaultBudget;
+use super::server_side::{GuardedResource, ServerSide};
+use super::timeline::{Timeline, skewed};
+use crate::lock::{Owner, Token};
 use crate::sim::{Flavour, Server, Session};
 use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, UnixTime};
 
@@ -26,30 +28,51 @@ pub enum Grain {
 pub struct Bounds {
     /// How often the clock ticks.
     pub ticks: u16,
-    /// How many ticks pass at one stroke once the clock has ticked that often, so that every lease and every TTL is
-    /// over; nothing goes wrong after that. `None`: the clock then stands still.
+    /// How many ticks pass at one stroke once the clock has ticked that often, so that every lease and every TTL has
+    /// expired; nothing goes wrong after that. `None`: the clock then stands still.
     pub afterwards: Option<u16>,
-    /// How many clients may crash.
-    pub crashes: u8,
-    /// How many replies may be lost after the command ran.
-    pub lost_replies: u8,
-    /// How often the server may be replaced by its replica.
-    pub failovers: u8,
-    /// How many of the last writes the replica may lack.
+    /// What may go wrong.
+    #[cfg_attr(feature = "cli", serde(flatten))]
+    pub faults: FaultBudget,
+    /// How many of the last writes a replica may lack.
     pub writes_lost: u8,
 }
 
 impl Bounds {
     /// A clock that ticks so often; nothing goes wrong.
     pub const fn ticks(ticks: u16) -> Self {
-        Self { ticks, afterwards: None, crashes: 0, lost_replies: 0, failovers: 0, writes_lost: 1 }
+        Self { ticks, afterwards: None, faults: FaultBudget::NONE, writes_lost: 1 }
+    }
+
+    /// The same, and then so many ticks at one stroke.
+    #[must_use]
+    pub const fn afterwards(self, ticks: u16) -> Self {
+        Self { afterwards: Some(ticks), ..self }
+    }
+
+    /// The same with so many crashes.
+    #[must_use]
+    pub const fn crashes(self, crashes: u8) -> Self {
+        Self { faults: FaultBudget { crashes, ..self.faults }, ..self }
+    }
+
+    /// The same with so many lost replies.
+    #[must_use]
+    pub const fn lost_replies(self, lost_replies: u8) -> Self {
+        Self { faults: FaultBudget { lost_replies, ..self.faults }, ..self }
+    }
+
+    /// The same with so many failovers.
+    #[must_use]
+    pub const fn failovers(self, failovers: u8) -> Self {
+        Self { faults: FaultBudget { failovers, ..self.faults }, ..self }
     }
 }
 
 /// What is explored.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// Who takes part, at most 255; a client's place here is its name in actions.
+    /// The clients, at most 255; a client's place here is its name in actions.
     pub clients: Vec<Client>,
     /// How far.
     pub bounds: Bounds,
@@ -60,20 +83,20 @@ pub struct Scene {
     /// The server's wall clock at tick 0.
     pub begin: UnixTime,
     /// The server at tick 0, and the guarded resource if there is one.
-    pub(super) start: Node,
+    pub(super) start: ServerSide,
     /// Beyond how many ticks moments need not be told apart, if the clock never ends.
     pub(super) horizon: Option<u16>,
-    /// Until which tick the lock that a dead owner left behind is its own.
-    pub(super) left_behind_until: u16,
+    /// Until which tick the lease of a dead owner runs.
+    pub(super) dead_lease_until: u16,
     /// What made the start state, for traces: when (in ticks before 0) and what.
     pub(super) prelude: Vec<(u16, Command, Reply)>,
 }
 
 /// The connection over which a start state is made.
-const STAGEHAND: Session = Session(u32::MAX);
+const SETUP: Session = Session(u32::MAX);
 
 impl Scene {
-    /// Nobody yet, on an empty server: ticks of a second, fine grain, from a second in November 2023.
+    /// No client yet, on an empty server: ticks of a second, fine grain, from a second in November 2023.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             clients: Vec::new(),
@@ -81,9 +104,9 @@ impl Scene {
             grain: Grain::Fine,
             tick: Duration::from_secs(1),
             begin: UnixTime::from_nanos(1_700_000_000_000_000_000),
-            start: Node::new(Server::new(Flavour::Redis70)),
+            start: ServerSide::new(Server::new(Flavour::Redis70)),
             horizon: None,
-            left_behind_until: 0,
+            dead_lease_until: 0,
             prelude: Vec::new(),
         }
     }
@@ -116,17 +139,17 @@ impl Scene {
         self
     }
 
-    /// With a resource that clients write to while they hold; it can refuse whoever comes with an older fence.
+    /// With a resource that clients write to while they hold; it can refuse a client that has an older fence.
     #[must_use]
     pub fn guarded(mut self, checks_fence: bool) -> Self {
-        self.start.guard = Some(Guard::new(checks_fence));
+        self.start.guard = Some(GuardedResource::new(checks_fence));
         self
     }
 
     /// A command that ran so many ticks before the first.
     #[must_use]
     pub fn after_command(mut self, ticks_ago: u16, command: &Command) -> Self {
-        self.stage(ticks_ago, command);
+        self.run_before(ticks_ago, command);
         self
     }
 
@@ -134,26 +157,30 @@ impl Scene {
     #[must_use]
     pub fn after_death_of(mut self, client: &Client, ticks_ago: u16) -> Self {
         let owner = Owner::new(Token::new([0xde; 16]), 39_999, 1);
-        let now = self.before(ticks_ago);
-        let wall = self.skewed(now, client.skew);
+        let now = self.timeline().before(ticks_ago);
+        let wall = skewed(now, client.skew_ms);
         let clocks = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
         let acquire = |redis: &mut Transcript| client.locker.acquire(&owner, redis);
-        // Whatever became of it, what it wrote is there.
-        let _outcome = acquire.run_at(clocks, |command| Some(self.stage(ticks_ago, command)));
-        let until = self.ticks_of(client.locker.lease().length()).saturating_sub(ticks_ago);
-        self.left_behind_until = self.left_behind_until.max(until);
+        // However it ended, what it wrote is there.
+        let _outcome = acquire.run_at(clocks, |command| Some(self.run_before(ticks_ago, command)));
+        let until = self.timeline().ticks_of(client.locker.lease().length()).saturating_sub(ticks_ago);
+        self.dead_lease_until = self.dead_lease_until.max(until);
         self
     }
 
     /// The server's clock at a tick.
     pub fn wall(&self, tick: u16) -> UnixTime {
-        self.begin.saturating_add(self.tick * u32::from(tick))
+        self.timeline().wall(tick)
     }
 
     /// A client's clocks at a tick.
     pub fn reading(&self, who: usize, tick: u16) -> Reading {
-        let wall = self.skewed(self.wall(tick), self.clients[who].skew);
-        Reading { wall, mono: MonoTime::since_origin(self.tick * u32::from(tick)) }
+        self.timeline().reading(tick, self.clients[who].skew_ms)
+    }
+
+    /// How ticks are moments here.
+    pub(super) fn timeline(&self) -> Timeline {
+        Timeline { tick: self.tick, begin: self.begin }
     }
 
     /// Whether the clock has leapt over the rest of time.
@@ -163,42 +190,21 @@ impl Scene {
 
     /// Whether a lock from before the start cannot be told from a phantom: all moments are told from the present.
     pub(super) fn forgets_when_it_began(&self) -> bool {
-        self.horizon.is_some() && self.left_behind_until > 0
+        self.horizon.is_some() && self.dead_lease_until > 0
     }
 
-    /// Whether every lease is over some time, and somebody tries until then.
+    /// Whether every lease expires some time, and some client tries until then.
     pub(super) fn has_a_future(&self) -> bool {
         (self.horizon.is_some() || self.bounds.afterwards.is_some())
             && self.clients.iter().any(|client| client.tries == Times::Forever)
     }
 
-    /// A lease in ticks, rounded up: the first tick at which it is over, if it began at tick 0.
-    pub(super) fn ticks_of(&self, length: Duration) -> u16 {
-        u16::try_from(length.as_nanos().div_ceil(self.tick.as_nanos().max(1))).unwrap_or(u16::MAX)
-    }
-
-    /// The first tick at which a lease that began at this moment is over.
-    pub(super) fn end_of(&self, since: MonoTime, lease: Lease) -> u16 {
-        let origin = MonoTime::since_origin(Duration::ZERO);
-        self.ticks_of(since.saturating_since(origin).saturating_add(lease.length()))
-    }
-
     /// Runs a command before the first, and notes it.
-    fn stage(&mut self, ticks_ago: u16, command: &Command) -> Reply {
-        let now = self.before(ticks_ago);
-        let reply = self.start.call(STAGEHAND, command, now);
-        self.start.servers().for_each(|server| server.disconnect(STAGEHAND));
+    fn run_before(&mut self, ticks_ago: u16, command: &Command) -> Reply {
+        let now = self.timeline().before(ticks_ago);
+        let reply = self.start.call(SETUP, command, now);
+        self.start.servers().for_each(|server| server.disconnect(SETUP));
         self.prelude.push((ticks_ago, command.clone(), reply.clone()));
         reply
-    }
-
-    fn before(&self, ticks_ago: u16) -> UnixTime {
-        let nanos = i64::try_from((self.tick * u32::from(ticks_ago)).as_nanos()).unwrap_or(i64::MAX);
-        UnixTime::from_nanos(self.begin.as_nanos().saturating_sub(nanos))
-    }
-
-    fn skewed(&self, wall: UnixTime, ticks: i32) -> UnixTime {
-        let tick_nanos = i64::try_from(self.tick.as_nanos()).unwrap_or(i64::MAX);
-        UnixTime::from_nanos(wall.as_nanos().saturating_add(tick_nanos.saturating_mul(i64::from(ticks))))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::deed::Deed;
+use super::blame::Cause;
 use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::trace::Trace;
@@ -17,8 +17,8 @@ pub struct Search<'a> {
     pub(super) scene: &'a Scene,
     pub(super) properties: Properties,
     pub(super) threads: NonZeroUsize,
-    pub(super) most_worlds: usize,
-    pub(super) most_bytes: usize,
+    pub(super) max_states: usize,
+    pub(super) max_bytes: usize,
     pub(super) symmetry: bool,
     pub(super) apart: bool,
     pub(super) suspect: Option<&'a str>,
@@ -42,16 +42,16 @@ pub enum End {
     /// It found what it was to find.
     Satisfied,
     /// It met as many worlds as it was allowed.
-    WorldsBound(usize),
+    StatesBound(usize),
     /// It took as much memory as it was allowed.
-    BytesBound(usize),
+    MemoryBound(usize),
 }
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Distinct worlds so far.
-    pub worlds: usize,
+    /// Distinct states so far.
+    pub states: usize,
     /// Steps from the start to those that are being expanded.
     pub depth: u32,
     /// Bytes that the worlds take.
@@ -61,8 +61,8 @@ pub struct Progress {
 /// What a search found.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// Distinct worlds.
-    pub worlds: usize,
+    /// Distinct states.
+    pub states: usize,
     /// Steps taken from one to another.
     pub steps: u64,
     /// The greatest distance of a world from the start.
@@ -74,10 +74,10 @@ pub struct Findings {
     /// How it ended.
     pub end: End,
     /// Properties that could not be judged. About the future: the search was not exhausted, time stands still at the end
-    /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or nobody tries without end. Phantoms: a dead owner's lock is
+    /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or no client tries without end. Phantoms: a dead owner's lock is
     /// still running at the start of a clock that never ends.
     pub unjudged: Vec<Property>,
-    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; if deeds are
+    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; if causes are
     /// told apart, one for each that breaks it, the shortest first.
     pub violations: Vec<Violation>,
 }
@@ -87,8 +87,8 @@ pub struct Findings {
 pub struct Violation {
     /// Which.
     pub property: Property,
-    /// Which deed is to blame, if ways are told [apart](Search::apart) and the property is one that is broken by a step.
-    pub deed: Option<Deed>,
+    /// Which cause is to blame, if ways are told [apart](Search::apart) and the property is one that is broken by a step.
+    pub cause: Option<Cause>,
     /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
     /// ticking as late as possible.
     pub actions: Vec<Action>,
@@ -99,7 +99,7 @@ pub struct Violation {
 impl Violation {
     /// By its property, the shortest first.
     pub(super) fn order(&self) -> impl Ord {
-        (self.property, self.actions.len(), &self.deed)
+        (self.property, self.actions.len(), &self.cause)
     }
 }
 
@@ -110,8 +110,8 @@ impl<'a> Search<'a> {
             scene,
             properties: Properties::of(&[Property::MutualExclusion]),
             threads: NonZeroUsize::MIN,
-            most_worlds: 100_000_000,
-            most_bytes: 4 << 30,
+            max_states: 100_000_000,
+            max_bytes: 4 << 30,
             symmetry: false,
             apart: false,
             suspect: None,
@@ -133,17 +133,17 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Of so many worlds at most.
+    /// Of so many states at most.
     #[must_use]
-    pub fn most_worlds(mut self, worlds: usize) -> Self {
-        self.most_worlds = worlds;
+    pub fn max_states(mut self, states: usize) -> Self {
+        self.max_states = states;
         self
     }
 
     /// In so much memory at most, what is in hand for one batch not counted.
     #[must_use]
-    pub fn most_bytes(mut self, bytes: usize) -> Self {
-        self.most_bytes = bytes;
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
@@ -155,10 +155,10 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Each way to break a property for itself, rather than the shortest of all: one violation for each [`Deed`] that is to
+    /// Each way to break a property for itself, rather than the shortest of all: one violation for each [`Cause`] that is to
     /// blame. That is the step which breaks the rule; where a lease is broken, or mutual exclusion, the last step by which
     /// another client changed what the loser had, whenever that was. There are more worlds then: each remembers who was
-    /// harmed by which deed.
+    /// harmed by which cause.
     #[must_use]
     pub fn apart(mut self, apart: bool) -> Self {
         self.apart = apart;

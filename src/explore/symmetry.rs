@@ -10,7 +10,7 @@ use super::world::{Action, World};
 pub(super) struct Symmetry {
     /// Places of clients that are alike, two at least.
     classes: Vec<Vec<usize>>,
-    /// Every exchange within the classes; the first leaves everybody where they are.
+    /// Every exchange within the classes; the first leaves all where they are.
     exchanges: Vec<Places>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Symmetry {
 const MOST_ALIKE: usize = 5;
 
 impl Symmetry {
-    /// Nobody is exchanged.
+    /// No clients are exchanged.
     pub(super) fn none() -> Self {
         Self { classes: Vec::new(), exchanges: vec![Places::same()] }
     }

@@ -1,30 +1,31 @@
-//! One schedule, told step by step: the form that the explorer, a replay, an audit and every rendering share.
+//! One schedule, step by step: the form that the explorer, a replay, an audit and every rendering share.
 //!
-//! With the feature `cli` a trace is written to JSON and read back, losing nothing.
+//! With the feature `cli` a trace is written to JSON and read back, losing nothing. Traces of version 1, which told what a
+//! step meant in words, are read as well.
 
 #[cfg(feature = "cli")]
 mod json;
 mod replay;
-
-use std::fmt;
+#[cfg(feature = "cli")]
+mod version1;
 
 pub use replay::Mismatch;
 
+use super::outcome::Event;
 use super::property::Property;
 use super::scene::{Bounds, Grain};
 use super::world::Action;
 use crate::wire::{Command, Key, Reply};
 
-/// One schedule, told step by step. Times are in milliseconds from its start.
+/// One schedule, step by step. Times are in milliseconds from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trace {
-    /// The version of this form: [`Trace::VERSION`].
+    /// The version of this form: [`Trace::VERSION`], whichever version it was read from.
+    #[cfg_attr(feature = "cli", serde(deserialize_with = "version1::current"))]
     pub version: u32,
     /// The property that the schedule violates.
     pub property: Property,
-    /// What happened, in a few sentences.
-    pub says: String,
     /// The step that broke the rule: its place among the steps.
     pub blame: Option<usize>,
     /// How far the search that found it went.
@@ -41,7 +42,7 @@ pub struct Trace {
     #[cfg_attr(feature = "cli", serde(with = "json::keys"))]
     pub keys: Vec<Key>,
     /// What made the start state.
-    pub prelude: Vec<Opening>,
+    pub prelude: Vec<PriorCommand>,
     /// The steps.
     pub steps: Vec<Step>,
 }
@@ -67,7 +68,7 @@ pub struct Role {
 /// A command before the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
-pub struct Opening {
+pub struct PriorCommand {
     /// How long before the start.
     pub ms_before: u64,
     /// The command.
@@ -80,7 +81,7 @@ pub struct Opening {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(try_from = "version1::AnyStep"))]
 pub struct Step {
     /// What the explorer did.
     pub action: Action,
@@ -92,12 +93,12 @@ pub struct Step {
     pub clocks_ms: Vec<i64>,
     /// The command that the server ran, if one did.
     pub exchange: Option<Exchange>,
-    /// What it means, in a few words: `reads the clock`, `holds until 6 s`.
-    pub note: String,
+    /// What it meant.
+    pub event: Event,
     /// Keys and beliefs before.
-    pub before: Shot,
+    pub before: Snapshot,
     /// Keys and beliefs after.
-    pub after: Shot,
+    pub after: Snapshot,
 }
 
 /// A command and its reply.
@@ -115,7 +116,7 @@ pub struct Exchange {
 /// Keys and beliefs at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
-pub struct Shot {
+pub struct Snapshot {
     /// What each watched key holds.
     pub keys: Vec<Option<Content>>,
     /// What each actor believes to hold.
@@ -146,7 +147,7 @@ pub struct Belief {
 
 impl Trace {
     /// The version of this form that this library writes.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The name of who acts in a step: the actor's, `clock` or `server`.
     pub fn name_of(&self, step: &Step) -> &str {
@@ -159,41 +160,18 @@ impl Trace {
 
     /// Every command that a server ran, those of the start state first.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        let before = self.prelude.iter().map(|opening| &opening.command);
+        let before = self.prelude.iter().map(|prior| &prior.command);
         before.chain(self.steps.iter().filter_map(|step| Some(&step.exchange.as_ref()?.command)))
     }
 
     /// Who believes at this moment to hold what another believes to hold: the places among the actors.
-    pub fn clashing(&self, shot: &Shot) -> Vec<usize> {
-        let believers: Vec<usize> = (0..self.actors.len()).filter(|who| shot.beliefs[*who].is_some()).collect();
+    pub fn clashing(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let believers: Vec<usize> = (0..self.actors.len()).filter(|who| snapshot.beliefs[*who].is_some()).collect();
         let clash = |one: usize, other: usize| {
             let (one, other) = (&self.actors[one], &self.actors[other]);
             one.lock == other.lock && !(one.shares && other.shares)
         };
         let has_rival = |who: &usize| believers.iter().any(|other| other != who && clash(*who, *other));
         believers.iter().copied().filter(has_rival).collect()
-    }
-}
-
-impl fmt::Display for Belief {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.until_ms {
-            Some(until_ms) => write!(f, "[{}, {})", Millis(self.from_ms), Millis(until_ms)),
-            None => write!(f, "from {} until it releases", Millis(self.from_ms)),
-        }
-    }
-}
-
-/// A time as a person reads it: `4 s`, `1.5 s`, `20 ms`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Millis(pub(super) u64);
-
-impl fmt::Display for Millis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0 / 1000, self.0 % 1000) {
-            (secs, 0) => write!(f, "{secs} s"),
-            (0, millis) => write!(f, "{millis} ms"),
-            (secs, millis) => write!(f, "{secs}.{} s", format!("{millis:03}").trim_end_matches('0')),
-        }
     }
 }

@@ -2,7 +2,8 @@
 
 use hashbrown::HashTable;
 
-use super::world::{Left, World};
+use super::faults::FaultBudget;
+use super::world::{Clock, World};
 
 /// Into how many parts the store is cut, whatever the number of threads, so that the order of worlds never depends on it.
 pub(super) const SHARDS: usize = 16;
@@ -158,10 +159,8 @@ pub(super) fn hash(words: &[u32]) -> u64 {
 
 /// Packs a world.
 pub(super) fn pack(world: &World<u32, u32>, words: &mut Vec<u32>) {
-    let Left { tick, crashes, lost_replies, failovers } = world.left;
-    let mishaps = u32::from(crashes) << 10 | u32::from(lost_replies) << 5 | u32::from(failovers);
     words.push(world.node);
-    words.push(u32::from(tick) << 16 | mishaps);
+    words.push(u32::from(world.clock.tick) << 16 | u32::from(world.faults.packed()));
     words.extend_from_slice(&world.actors);
 }
 
@@ -172,10 +171,9 @@ pub(super) fn tick_of(words: &[u32]) -> u16 {
 
 /// Unpacks a world.
 pub(super) fn unpack(words: &[u32], world: &mut World<u32, u32>) {
-    let few = |shift: u32| u8::try_from(words[1] >> shift & 31).unwrap_or(u8::MAX);
-    let tick = tick_of(words);
     world.node = words[0];
-    world.left = Left { tick, crashes: few(10), lost_replies: few(5), failovers: few(0) };
+    world.clock = Clock { tick: tick_of(words) };
+    world.faults = FaultBudget::unpacked(words[1] as u16);
     world.actors.clear();
     world.actors.extend_from_slice(&words[2..]);
 }

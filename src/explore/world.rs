@@ -1,31 +1,28 @@
 //! One state of everything, and what can happen to it.
 
 use super::actor::Actor;
-use super::node::Node;
+use super::faults::FaultBudget;
 use super::scene::{Bounds, Scene};
+use super::server_side::ServerSide;
 
 /// One state of everything: the server's side, the clients, the clock and what may still go wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct World<N = Node, A = Actor> {
+pub struct World<N = ServerSide, A = Actor> {
     /// The server's side.
     pub node: N,
     /// The clients, by place.
     pub actors: Vec<A>,
-    /// The clock, and what may still go wrong.
-    pub left: Left,
+    /// What time it is.
+    pub clock: Clock,
+    /// What may still go wrong.
+    pub faults: FaultBudget,
 }
 
-/// The clock, and what may still go wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Left {
-    /// The tick that it is.
+/// What time it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Clock {
+    /// Ticks since the start.
     pub tick: u16,
-    /// Crashes to come.
-    pub crashes: u8,
-    /// Replies still to be lost.
-    pub lost_replies: u8,
-    /// Failovers to come.
-    pub failovers: u8,
 }
 
 /// One change of the world. Clients are named by their place in the scene.
@@ -40,13 +37,13 @@ pub enum Action {
     LoseReply(u8),
     /// This client's command to this server, one of a round to several at once, runs, and its reply is lost.
     LoseReplyOn(u8, u8),
-    /// This client dies.
+    /// This client crashes.
     Crash(u8),
     /// The server is replaced by a replica that lacks so many writes.
     FailOver(u8),
     /// The clock ticks.
     Tick,
-    /// So much time passes that every lease is over.
+    /// So much time passes that every lease expires.
     Leap,
 }
 
@@ -62,17 +59,49 @@ impl Action {
             Self::FailOver(_) | Self::Tick | Self::Leap => None,
         }
     }
+
+    /// Whether it is a fault, which the [`FaultBudget`] pays for.
+    pub fn is_fault(self) -> bool {
+        match self {
+            Self::LoseReply(_) | Self::LoseReplyOn(..) | Self::Crash(_) | Self::FailOver(_) => true,
+            Self::Step(_) | Self::StepOn(..) | Self::Tick | Self::Leap => false,
+        }
+    }
+
+    /// Whether it ends the connection of the client that acts.
+    pub fn disconnects(self) -> bool {
+        matches!(self, Self::LoseReply(_) | Self::Crash(_))
+    }
+
+    /// Whether only the server itself can do it, and no command.
+    pub fn is_server_fault(self) -> bool {
+        matches!(self, Self::FailOver(_))
+    }
+
+    /// The same by another client.
+    #[must_use]
+    pub(super) fn by(self, client: impl FnOnce(u8) -> u8) -> Self {
+        match self {
+            Self::Step(who) => Self::Step(client(who)),
+            Self::StepOn(who, server) => Self::StepOn(client(who), server),
+            Self::LoseReply(who) => Self::LoseReply(client(who)),
+            Self::LoseReplyOn(who, server) => Self::LoseReplyOn(client(who), server),
+            Self::Crash(who) => Self::Crash(client(who)),
+            Self::FailOver(_) | Self::Tick | Self::Leap => self,
+        }
+    }
 }
 
 impl Scene {
     /// The world before the first action.
     pub fn world(&self) -> World {
-        let Bounds { crashes, lost_replies, failovers, writes_lost, .. } = self.bounds;
-        let lag = if failovers > 0 { writes_lost } else { 0 };
+        let Bounds { faults, writes_lost, .. } = self.bounds;
+        let lag = if faults.failovers > 0 { writes_lost } else { 0 };
         World {
-            node: Node { lag, ..self.start.clone() },
+            node: ServerSide { lag, ..self.start.clone() },
             actors: self.clients.iter().map(Actor::fresh).collect(),
-            left: Left { tick: 0, crashes, lost_replies, failovers },
+            clock: Clock::default(),
+            faults,
         }
     }
 }

@@ -1,22 +1,22 @@
-//! What a newcomer finds: a holder who lives, or one who has died, on a simulated server.
+//! What a newcomer finds on a simulated server: the lock of a living holder, or that of a dead one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stage::{Stage, Until};
 use crate::lock::{Acquired, Locker, Owner, Token};
-use crate::sim::Server;
+use crate::rehearsal::Rehearsal;
+use crate::sim::{Server, Session};
 use crate::wire::UnixTime;
 
 /// What a holder has left in Redis, at the moment at which a newcomer comes.
 #[derive(Clone)]
 pub struct Situation {
-    stage: Stage,
+    rehearsal: Rehearsal,
 }
 
-/// What comes of it.
+/// What comes of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coming {
+pub struct Attempt {
     /// What the newcomer found in the key; `None` without a key.
     pub found: Option<String>,
     /// Whether it won.
@@ -25,7 +25,7 @@ pub struct Coming {
     pub changes: bool,
 }
 
-/// Tries that a newcomer makes: some walk in on the second lap only.
+/// Attempts of a newcomer: some protocols acquire a lock that is held on the second attempt only.
 pub const LAPS: u32 = 3;
 
 /// How long after the lease of a dead holder a newcomer still waits: long enough for any tolerance, and for any TTL that
@@ -39,7 +39,7 @@ impl Situation {
         left_by(holder, before(arrival, halfway)).map(|left| left.living)
     }
 
-    /// Long after the lease of a holder who has died with the lock, or after the first thing that it wrote.
+    /// Long after the lease of a holder that died with the lock, or after its first write.
     pub fn dead(holder: &Arc<dyn Locker>, arrival: UnixTime) -> impl Iterator<Item = Self> {
         let late = holder.lease().length() + PATIENCE;
         left_by(holder, before(arrival, late)).flat_map(|left| left.dead)
@@ -47,43 +47,52 @@ impl Situation {
 
     /// The server, with all that the holder has left on it.
     pub fn server(&self) -> &Server {
-        self.stage.server()
+        self.rehearsal.server()
     }
 
-    /// Lets this newcomer try.
-    pub fn come(&self, newcomer: &dyn Locker) -> Coming {
-        let mut stage = self.stage.clone();
-        let found = stage.content(newcomer.key());
+    /// Lets this newcomer try to acquire.
+    pub fn attempt(&self, newcomer: &dyn Locker) -> Attempt {
+        let mut rehearsal = self.rehearsal.clone();
+        let found = rehearsal.content(newcomer.key());
         let owner = Owner::new(Token::new([0xee; 16]), 2, 2);
-        let mut lap = || matches!(stage.try_acquire(newcomer, &owner, Until::End), Some(Acquired::Won(_)));
+        let session = Session(owner.pid);
+        let mut lap = || {
+            let acquired = rehearsal.run(session, |redis| newcomer.acquire(&owner, redis));
+            if acquired.is_none() {
+                rehearsal.disconnect(session);
+            }
+            matches!(acquired, Some(Acquired::Won(_)))
+        };
         let wins = (0..LAPS).any(|_| lap());
-        let changes = stage.content(newcomer.key()) != found;
-        Coming { found, wins, changes }
+        let changes = rehearsal.content(newcomer.key()) != found;
+        Attempt { found, wins, changes }
     }
 }
 
-/// What one holder leaves: while it lives, and dead in two ways.
-pub(super) struct Left {
+/// What one holder leaves behind: while it lives, and dead in two ways.
+pub(super) struct LeftBehind {
     pub(super) living: Situation,
     pub(super) dead: [Situation; 2],
 }
 
-/// What a holder leaves who begins at this moment, for every kind of owner that makes a difference.
-pub(super) fn left_by(holder: &Arc<dyn Locker>, begin: UnixTime) -> impl Iterator<Item = Left> {
+/// What a holder leaves behind that acquires at this moment, for every kind of owner that makes a difference.
+pub(super) fn left_by(holder: &Arc<dyn Locker>, begin: UnixTime) -> impl Iterator<Item = LeftBehind> {
     let lease = holder.lease().length();
     let mut last = None;
     owners().map_while(move |owner| {
-        let mut won = Stage::new(begin);
-        let has_won = matches!(won.try_acquire(&**holder, &owner, Until::End), Some(Acquired::Won(_)));
+        let session = Session(owner.pid);
+        let mut won = Rehearsal::at(begin);
+        let has_won = matches!(won.run(session, |redis| holder.acquire(&owner, redis)), Some(Acquired::Won(_)));
         if !has_won || last.as_ref() == Some(won.server()) {
             // Nothing of the owner is in what it writes: all others write the same.
             return None;
         }
         last = Some(won.server().clone());
-        let mut died = Stage::new(begin);
-        died.try_acquire(&**holder, &owner, Until::FirstWrite);
-        let living = Situation { stage: won.at(lease / 2) };
-        Some(Left { living, dead: [won, died].map(|dead| Situation { stage: dead.at(lease + PATIENCE) }) })
+        let mut died = Rehearsal::at(begin);
+        let _outcome = died.run_until_write(holder.key(), session, |redis| holder.acquire(&owner, redis));
+        let at = |rehearsal: &Rehearsal, elapsed| Situation { rehearsal: rehearsal.after(elapsed) };
+        let living = at(&won, lease / 2);
+        Some(LeftBehind { living, dead: [won, died].map(|dead| at(&dead, lease + PATIENCE)) })
     })
 }
 

@@ -1,7 +1,7 @@
 //! What to do in a phase: what to deploy, what to watch, how to go back.
 
-use super::outlook::Plan;
 use super::phase::Phase;
+use super::phase_result::Plan;
 use crate::bridge::Unbridgeable;
 use crate::protocols::{Choice, Unsuitable};
 
@@ -22,23 +22,23 @@ impl Plan {
         let bridge = self.bridge();
         let to = &self.to;
         let (deploy, back) = match phase {
-            Phase::Legacy => ("nothing: this is where you are".to_owned(), "nothing has changed".to_owned()),
+            Phase::Legacy => ("nothing: this is the present state".to_owned(), "nothing has changed".to_owned()),
             Phase::LegacyAndBridge => (
                 format!("`{bridge}` in place of the old clients, one program after the other"),
                 "deploy the old clients again, in any order: what bridges leave behind ends with its lease".to_owned(),
             ),
             Phase::Bridge => (
-                "the last bridge; whoever still speaks the old lock is found by the audit".to_owned(),
+                "the last bridge; the audit finds clients that still speak the old lock".to_owned(),
                 "deploy old clients beside the bridges again".to_owned(),
             ),
             Phase::BridgeAndModern => (
                 format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the bridges, one after the other"),
-                "deploy bridges again, in any order; old clients only once no client is left that knows the new key alone"
+                "deploy bridges again, in any order; old clients only once every client that knows the new key alone is gone"
                     .to_owned(),
             ),
             Phase::Modern => (
                 format!("the last `{to}`"),
-                "deploy bridges again, and with them, if need be, the phases before".to_owned(),
+                "deploy bridges again, and then, if needed, the phases before".to_owned(),
             ),
         };
         Advice { deploy, watch: watch(phase), back }

@@ -1,7 +1,8 @@
 //! A race that a phase still has.
 
-use crate::explore::{Deed, Property, Trace, Violation, What};
+use crate::explore::{Cause, CauseKind, OperationKind, Outcome, Property, Trace, Violation};
 use crate::legacy::{self, Candidate, Check, Dialect, Lifetime, Release};
+use crate::race_id::RaceId;
 use crate::wire::Reply;
 
 /// A race that a phase still has: a rule that can be broken, on a shortest way.
@@ -9,70 +10,97 @@ use crate::wire::Reply;
 pub struct Residual {
     /// The rule.
     pub property: Property,
-    /// The deed that breaks it.
-    pub deed: Option<Deed>,
-    /// The id of the documented race that it is, where its last step tells.
-    pub race: Option<&'static str>,
+    /// The cause that breaks it.
+    pub cause: Option<Cause>,
+    /// The documented race that it is, where its last step tells.
+    pub race: Option<RaceId>,
     /// The schedule.
     pub trace: Trace,
 }
 
 impl Residual {
     pub(super) fn of(violation: Violation) -> Self {
-        let Violation { property, deed, trace, .. } = violation;
+        let Violation { property, cause, trace, .. } = violation;
         let blamed = trace.blame.and_then(|step| trace.steps.get(step)?.exchange.as_ref());
-        let race = deed.as_ref().and_then(|deed| {
-            let dialect = legacy::find(deed.by.as_deref()?)?;
-            race_of(property, dialect, &deed.what, blamed.map(|exchange| &exchange.reply))
+        let race = cause.as_ref().and_then(|cause| {
+            let dialect = legacy::find(cause.by.as_deref()?)?;
+            race_of(property, dialect, &cause.kind, blamed.map(|exchange| &exchange.reply))
         });
-        Self { property, deed, race, trace }
+        Self { property, cause, race, trace }
     }
 
-    /// The protocol of the client that is to blame; `None` where nobody is.
+    /// The protocol of the client that is to blame; `None` where none is.
     pub fn by(&self) -> Option<&str> {
-        self.deed.as_ref()?.by.as_deref()
+        self.cause.as_ref()?.by.as_deref()
     }
 
-    /// Whether both break the same rule by the same deed.
+    /// Whether both break the same rule by the same cause.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.property, &self.deed, self.race) == (other.property, &other.deed, other.race)
+        (self.property, &self.cause, self.race) == (other.property, &other.cause, other.race)
     }
 }
 
-/// Which documented race it is when an old client of this dialect breaks the rule by this.
-fn race_of(property: Property, dialect: &Dialect, what: &What, reply: Option<&Reply>) -> Option<&'static str> {
-    let is_taken = matches!(property, Property::MutualExclusion | Property::LeaseHonoured | Property::ReleasesOnlyOwn);
-    match (property, what) {
-        (Property::CanBeTakenAgain, What::Death) => Some(match dialect.ttl.claimed {
-            Lifetime::None => "no-lease-crash",
-            _ => "crash-before-expire",
+/// Which documented race it is when an old client of this dialect breaks the rule so.
+fn race_of(property: Property, dialect: &Dialect, kind: &CauseKind, reply: Option<&Reply>) -> Option<RaceId> {
+    match kind {
+        CauseKind::Crash if property == Property::CanBeTakenAgain => Some(match dialect.ttl.claimed {
+            Lifetime::None => RaceId::NoLeaseCrash,
+            _ => RaceId::CrashBeforeExpire,
         }),
-        (_, What::Lapse) if dialect.candidate == Candidate::AsRead => Some("stamp-written-back"),
-        (_, What::Command(name, outcome)) if is_taken || property == Property::TruthfulOutcome => {
-            match (name.as_str(), *outcome) {
-                ("EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT", _) => Some("late-expire"),
-                _ if !is_taken => None,
-                ("DEL" | "EVAL" | "EVALSHA" | "EXEC", "has freed the lock") => Some(late_release(dialect)),
-                ("DEL", _) => Some("double-takeover"),
-                ("GETSET", "holds") => misread(dialect, reply?),
-                ("GETSET", _) if property == Property::MutualExclusion => Some("stale-stamp-shortens-lease"),
-                ("GETSET", _) => Some("loser-moves-lease"),
-                ("GET", "holds") => Some("taken-without-writing"),
-                ("SET" | "SETEX", "holds" | "tries") if dialect.look.is_some() => Some("get-then-set"),
-                ("SET" | "SETEX", "holds" | "tries") => Some("check-then-set"),
-                _ => None,
-            }
+        CauseKind::ExpiredEarly if dialect.candidate == Candidate::AsRead => Some(RaceId::StampWrittenBack),
+        CauseKind::Command { name, .. } if sets_a_lifetime(name) && is_about_commands(property) => {
+            Some(RaceId::LateExpire)
+        }
+        CauseKind::Command { name, operation, outcome } if takes_a_lock(property) => {
+            taken_by(property, dialect, name, *operation, *outcome, reply)
         }
         _ => None,
     }
 }
 
-/// Which race it is when a release of this dialect takes somebody else's lock.
-fn late_release(dialect: &Dialect) -> &'static str {
+/// Which race it is when a lock is taken by this command.
+fn taken_by(
+    property: Property,
+    dialect: &Dialect,
+    name: &str,
+    operation: OperationKind,
+    outcome: Option<Outcome>,
+    reply: Option<&Reply>,
+) -> Option<RaceId> {
+    let acquires = outcome == Some(Outcome::Acquired);
+    let goes_on = outcome.is_none() && operation == OperationKind::Acquire;
+    match name {
+        "DEL" | "EVAL" | "EVALSHA" | "EXEC" if outcome == Some(Outcome::Released) => Some(late_release(dialect)),
+        "DEL" => Some(RaceId::DoubleTakeover),
+        "GETSET" if acquires => misread(dialect, reply?),
+        "GETSET" if property == Property::MutualExclusion => Some(RaceId::StaleStampShortensLease),
+        "GETSET" => Some(RaceId::LoserMovesLease),
+        "GET" if acquires => Some(RaceId::TakenWithoutWriting),
+        "SET" | "SETEX" if acquires || goes_on => {
+            Some(if dialect.look.is_some() { RaceId::GetThenSet } else { RaceId::CheckThenSet })
+        }
+        _ => None,
+    }
+}
+
+fn sets_a_lifetime(command: &str) -> bool {
+    matches!(command, "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT")
+}
+
+fn takes_a_lock(property: Property) -> bool {
+    matches!(property, Property::MutualExclusion | Property::LeaseHonoured | Property::ReleasesOnlyOwn)
+}
+
+fn is_about_commands(property: Property) -> bool {
+    takes_a_lock(property) || property == Property::TruthfulOutcome
+}
+
+/// Which race it is when a release of this dialect frees another client's lock.
+fn late_release(dialect: &Dialect) -> RaceId {
     match dialect.release {
-        Release::UnlessTtlZero => "ttl-is-not-ownership",
-        Release::IfValue(Check::NotBelowOwn) => "later-owner-satisfies-ge",
-        Release::IfValue(_) | Release::IfExistsAndValue(_) | Release::IfEqualUnderWatch => "check-then-del",
+        Release::UnlessTtlZero => RaceId::TtlIsNotOwnership,
+        Release::IfValue(Check::NotBelowOwn) => RaceId::LaterOwnerSatisfiesGe,
+        Release::IfValue(_) | Release::IfExistsAndValue(_) | Release::IfEqualUnderWatch => RaceId::CheckThenDel,
         Release::Never
         | Release::Del
         | Release::DelSerializedKey
@@ -80,12 +108,12 @@ fn late_release(dialect: &Dialect) -> &'static str {
         | Release::WithinLease
         | Release::AfterGetset
         | Release::IfEqualWatched
-        | Release::Script(_) => "late-unlock",
+        | Release::Script(_) => RaceId::LateUnlock,
     }
 }
 
 /// Which race it is to take a lock for this value of another dialect.
-fn misread(dialect: &Dialect, old: &Reply) -> Option<&'static str> {
+fn misread(dialect: &Dialect, old: &Reply) -> Option<RaceId> {
     let Reply::Bulk(old) = old else { return None };
-    (old.len() == 8 && !dialect.form.matches(old)).then_some("binary-read-as-stamp")
+    (old.len() == 8 && !dialect.form.matches(old)).then_some(RaceId::BinaryReadAsStamp)
 }

@@ -1,5 +1,5 @@
-//! What is explored for a phase: a few clients of every kind that it has, on an empty key, after somebody's death, and with
-//! a death among them.
+//! What is explored for a phase: a few clients of every kind that it has, on an empty key, after the death of an owner, and
+//! with a crash among them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::explore::{Bounds, Client, Grain, Scene};
 use crate::legacy::{self, Dialect};
 use crate::lock::Lease;
 use crate::protocols::Choice;
-use crate::races::{commands_of_a_try, scripts};
+use crate::rehearsal::{commands_of_an_attempt, scripts};
 use crate::wire::{Command, Key, UnixTime};
 
-/// Who may take part: a lock of every kind.
-pub(super) struct Cast {
+/// The clients that may take part: one of every kind.
+pub(super) struct Participants {
     legacy: Vec<Client>,
     /// The same with a longer lease.
     longer_legacy: Vec<Client>,
@@ -29,14 +29,14 @@ pub(super) struct Cast {
 /// is the same.
 const LEASE: Duration = Duration::from_secs(2);
 const LONGER: Duration = Duration::from_secs(3);
-/// When somebody died, in ticks before the first: long enough for every tolerance.
+/// When an owner died, in ticks before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
-/// A lease, a tick until the last of the old clients takes it for over, and the lease of another.
+/// A lease, a tick until the last of the old clients takes it for expired, and the lease of another.
 const TICKS: Bounds = Bounds::ticks(3);
-/// Somebody may die; then all leases run out.
-const A_DEATH: Bounds = Bounds { crashes: 1, afterwards: Some(1_000), ..Bounds::ticks(1) };
+/// A client may crash; then all leases expire.
+const A_CRASH: Bounds = Bounds::ticks(1).crashes(1).afterwards(1_000);
 
-impl Cast {
+impl Participants {
     pub(super) fn new(fleet: &[&'static Dialect], to: &Choice) -> Result<Self, Unbridgeable> {
         let key = Key::from("lock");
         let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
@@ -59,26 +59,26 @@ impl Cast {
 
     /// The scenes of a phase, in an order that does not change.
     pub(super) fn scenes(&self, phase: Phase) -> Vec<Scene> {
-        let crowds = self.crowds(phase);
+        let groups = self.groups(phase);
         let died = phase.has_legacy() || phase == Phase::Bridge;
         let mut scenes = Vec::new();
-        for crowd in &crowds {
-            scenes.push(scene(crowd, TICKS));
+        for group in &groups {
+            scenes.push(scene(group, TICKS));
             if died {
-                scenes.push(scene_after(crowd, &self.legacy[0]));
+                scenes.push(scene_after(group, &self.legacy[0]));
             }
         }
-        for crowd in &crowds {
-            scenes.push(scene(&crowd[..2], A_DEATH));
-            if crowd[2].protocol != crowd[0].protocol {
-                scenes.push(scene(&crowd[1..], A_DEATH));
+        for group in &groups {
+            scenes.push(scene(&group[..2], A_CRASH));
+            if group[2].protocol != group[0].protocol {
+                scenes.push(scene(&group[1..], A_CRASH));
             }
         }
         scenes
     }
 
     /// Three clients each: of the old ones any two, so that every pair of dialects meets.
-    fn crowds(&self, phase: Phase) -> Vec<Vec<Client>> {
+    fn groups(&self, phase: Phase) -> Vec<Vec<Client>> {
         let (bridge, modern) = (&self.bridge, &self.modern);
         let third = |place: usize| match phase {
             Phase::LegacyAndBridge => self.longer_bridge.clone(),
@@ -101,19 +101,19 @@ impl Cast {
 }
 
 /// These clients, on a server that knows their scripts.
-fn scene(crowd: &[Client], bounds: Bounds) -> Scene {
+fn scene(group: &[Client], bounds: Bounds) -> Scene {
     let scene = Scene::new(bounds).grain(Grain::Coarse);
-    let texts = crowd.iter().flat_map(|client| scripts(&*client.locker));
+    let texts = group.iter().flat_map(|client| scripts(&*client.locker));
     let scene = texts.fold(scene, |scene, text| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(text)));
-    crowd.iter().fold(scene, |scene, client| scene.client(client.clone()))
+    group.iter().fold(scene, |scene, client| scene.client(client.clone()))
 }
 
-/// The same, after somebody sent the first command of a try that wrote something, and died.
-fn scene_after(crowd: &[Client], dead: &Client) -> Scene {
-    let scene = scene(crowd, TICKS);
+/// The same, after a client sent the first command of an attempt that wrote something, and died.
+fn scene_after(group: &[Client], dead: &Client) -> Scene {
+    let scene = scene(group, TICKS);
     let ago = i64::from(DIED_AGO) * 1_000_000_000;
     let died = UnixTime::from_nanos(scene.begin.as_nanos() - ago);
-    let commands = commands_of_a_try(&*dead.locker, died);
+    let commands = commands_of_an_attempt(&*dead.locker, died);
     let first = commands.iter().find(|command| !command.only_reads());
     first.into_iter().fold(scene, |scene, command| scene.after_command(DIED_AGO, command))
 }

@@ -2,6 +2,7 @@
 
 use super::race::Race;
 use super::{ancestors, failover, leases, mixed, phantoms, promises, read_write, release, takeover, ttl, verdicts};
+use crate::race_id::RaceId;
 
 const FAMILIES: &[&[Race]] = &[
     ancestors::RACES,
@@ -24,5 +25,6 @@ pub fn catalogue() -> impl Iterator<Item = &'static Race> {
 
 /// The race of this id.
 pub fn find(id: &str) -> Option<&'static Race> {
+    let id = RaceId::find(id)?;
     catalogue().find(|race| race.id == id)
 }

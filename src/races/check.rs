@@ -25,14 +25,14 @@ impl Race {
         Checked {
             reproduced: !findings.violations.is_empty(),
             exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),
-            states: findings.worlds,
+            states: findings.states,
         }
     }
 
     /// Its scene with a remedy.
     pub fn scene_with(&self, remedy: &Remedy) -> Scene {
-        let (cast, players) = remedy.apply(&self.cast);
-        cast.scene_of(&players)
+        let (scenario, participants) = remedy.apply(&self.scenario);
+        scenario.scene_of(&participants)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::race::Race;
 use super::remedy::Remedy;
-use super::reproduce::Found;
+use super::reproduction::Reproduction;
 use crate::explore::Followed;
 
 impl Race {
-    /// The schedule that was found, gone along with by clients who use this remedy.
-    pub fn under(&self, remedy: &Remedy, found: &Found) -> Followed {
-        let (cast, players) = remedy.apply(&self.cast);
-        cast.scene_of(&players).follow(&self.cast.scene(), &found.actions, self.violates)
+    /// The schedule that was found, followed by clients that use this remedy.
+    pub fn under(&self, remedy: &Remedy, found: &Reproduction) -> Followed {
+        let (scenario, participants) = remedy.apply(&self.scenario);
+        scenario.scene_of(&participants).follow(&self.scenario.scene(), &found.actions, self.violates)
     }
 }

@@ -1,24 +1,25 @@
 //! One documented race.
 
-use super::cast::Cast;
 use super::protocol::names;
 use super::remedy::Remedy;
+use super::scenario::Scenario;
 use super::sketch::Sketch;
 use crate::explore::Property;
+use crate::race_id::RaceId;
 
 /// One documented race.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
-    /// Its stable name.
-    pub id: &'static str,
+    /// Its id.
+    pub id: RaceId,
     /// Its title.
     pub title: &'static str,
-    /// Where it is described, or that nobody has described it.
+    /// Where it is described.
     pub sources: &'static [&'static str],
     /// What happens.
     pub story: &'static str,
-    /// Who takes part.
-    pub cast: Cast,
+    /// The participants, the start and the bounds.
+    pub scenario: Scenario,
     /// The rule that is broken.
     pub violates: Property,
     /// What the finding must look like.
@@ -36,8 +37,8 @@ pub struct Race {
 pub struct Variation {
     /// What is different.
     pub what: &'static str,
-    /// Who takes part.
-    pub cast: Cast,
+    /// The participants, the start and the bounds.
+    pub scenario: Scenario,
     /// The rule that is broken.
     pub violates: Property,
     /// What the finding must look like.
@@ -50,6 +51,6 @@ impl Race {
 
     /// The protocols that take part, each once.
     pub fn protocol(&self) -> String {
-        names(self.cast.players.iter().map(|player| player.protocol))
+        names(self.scenario.participants.iter().map(|participant| participant.protocol))
     }
 }

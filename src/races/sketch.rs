@@ -1,6 +1,6 @@
 //! What a finding must look like to be this race and no neighbour of it.
 
-use crate::explore::{Action, Step, Trace};
+use crate::explore::{Event, Outcome, Step, Trace};
 
 /// The steps that make a race what it is, in order; whatever lies between them does not matter.
 #[derive(Clone, Copy, Debug)]
@@ -11,9 +11,24 @@ pub struct Sketch {
     pub blame: usize,
 }
 
-/// One step of a sketch: who, and what: the name of a command, or of a mishap.
+/// One step of a sketch: what happens, and the client that does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(pub &'static str, pub &'static str);
+pub enum Mark {
+    /// The server runs this command of this client.
+    Runs(&'static str, &'static str),
+    /// This client crashes.
+    Crashes(&'static str),
+    /// The reply to this client is lost.
+    LosesReply(&'static str),
+    /// This client writes to the guarded resource.
+    Writes(&'static str),
+    /// This client's operation ends so.
+    Ends(&'static str, Outcome),
+    /// Time passes.
+    TimePasses,
+    /// A replica takes the server's place.
+    FailsOver,
+}
 
 impl Sketch {
     /// Whether the trace goes this way, and the same step is to blame. Clients of one kind may have each other's names.
@@ -23,11 +38,7 @@ impl Sketch {
 
     fn fits_with(&self, trace: &Trace, names: &[&str]) -> bool {
         let Some(blamed) = trace.blame.filter(|blamed| *blamed < trace.steps.len()) else { return false };
-        let named = |step: &Step| match step.actor {
-            Some(actor) => names[actor],
-            None => trace.name_of(step),
-        };
-        let is = |mark: &Mark, step: &Step| mark.0 == named(step) && mark.happens_in(step);
+        let is = |mark: &Mark, step: &Step| mark.happens_in(step, step.actor.map(|actor| names[actor]));
         let (before, after) = (&trace.steps[..blamed], &trace.steps[blamed + 1..]);
         let (marks_before, marks_after) = (&self.marks[..self.blame], &self.marks[self.blame + 1..]);
         is(&self.marks[self.blame], &trace.steps[blamed])
@@ -42,7 +53,7 @@ fn is_within(marks: &[Mark], steps: &[Step], is: impl Fn(&Mark, &Step) -> bool) 
     marks.iter().all(|mark| steps.any(|step| is(mark, step)))
 }
 
-/// Every way to name the actors so that nobody gets the name of one of another kind.
+/// Every way to name the actors so that each keeps a name of its own kind.
 fn renamings(trace: &Trace) -> Vec<Vec<&str>> {
     let kind =
         |actor: usize| (&trace.actors[actor].protocol, trace.actors[actor].lease_ms, trace.actors[actor].skew_ms);
@@ -58,15 +69,20 @@ fn renamings(trace: &Trace) -> Vec<Vec<&str>> {
 }
 
 impl Mark {
-    fn happens_in(self, step: &Step) -> bool {
-        let Self(_, what) = self;
-        match step.action {
-            Action::Crash(_) => what == "dies",
-            Action::FailOver(_) => what == "fails over",
-            Action::Tick | Action::Leap => what == "passes",
-            Action::LoseReply(_) | Action::LoseReplyOn(..) | Action::Step(_) | Action::StepOn(..) => {
-                step.exchange.as_ref().is_some_and(|exchange| exchange.command.is(what)) || step.note == what
+    /// Whether the step is this, taken by a client of this name.
+    fn happens_in(self, step: &Step, actor: Option<&str>) -> bool {
+        match self {
+            Self::Runs(client, name) => {
+                actor == Some(client) && step.exchange.as_ref().is_some_and(|exchange| exchange.command.is(name))
             }
+            Self::Crashes(client) => actor == Some(client) && step.event == Event::Crashed,
+            Self::LosesReply(client) => actor == Some(client) && step.event == Event::ReplyLost,
+            Self::Writes(client) => actor == Some(client) && step.event == Event::Wrote,
+            Self::Ends(client, outcome) => {
+                actor == Some(client) && matches!(step.event, Event::Ended { outcome: ended, .. } if ended == outcome)
+            }
+            Self::TimePasses => matches!(step.event, Event::TimePassed | Event::AllLeasesExpired),
+            Self::FailsOver => matches!(step.event, Event::FailedOver { .. }),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The simulated servers beside the real ones: what the keys should be like.
 
-use crate::explore::{Action, Trace};
+use crate::explore::Trace;
 use crate::sim::{Flavour, Server, Session};
 use crate::wire::{Command, Key, Node, Reply, Ttl, UnixTime};
 
-/// Simulated servers that hear what the real ones hear, and say what should be.
+/// Simulated servers that run what the real ones run, and say what should be.
 pub(super) struct Mirror {
     servers: Vec<Server>,
     begin_ms: i64,
@@ -24,16 +24,16 @@ impl Mirror {
     pub(super) fn keys_of(trace: &Trace) -> Vec<(Node, Key)> {
         let mut mirror = Self::new(trace);
         let mut keys = Vec::new();
-        for opening in &trace.prelude {
-            mirror.hear(STAGEHAND, &opening.command);
+        for prior in &trace.prelude {
+            mirror.call_as(SETUP, &prior.command);
             keys.extend(mirror.keys());
         }
         for step in &trace.steps {
             if let (Some(actor), Some(exchange)) = (step.actor, &step.exchange) {
-                mirror.hear(actor, &exchange.command);
+                mirror.call_as(actor, &exchange.command);
                 keys.extend(mirror.keys());
             }
-            if let (Some(actor), Action::Crash(_) | Action::LoseReply(_)) = (step.actor, step.action) {
+            if let Some(actor) = step.actor.filter(|_| step.action.disconnects()) {
                 mirror.forget(actor);
             }
         }
@@ -48,7 +48,7 @@ impl Mirror {
     }
 
     /// A command of the client at this place.
-    pub(super) fn hear(&mut self, place: usize, command: &Command) -> Reply {
+    pub(super) fn call_as(&mut self, place: usize, command: &Command) -> Reply {
         self.call(session(place), command)
     }
 
@@ -93,8 +93,8 @@ impl Mirror {
     }
 }
 
-/// The place of whoever made the start state.
-pub(super) const STAGEHAND: usize = usize::MAX;
+/// The place of the client that made the start state.
+pub(super) const SETUP: usize = usize::MAX;
 
 fn session(place: usize) -> Session {
     Session(u32::try_from(place).unwrap_or(u32::MAX - 1))

@@ -3,9 +3,9 @@
 use redis::{ConnectionLike, RedisResult};
 
 use super::divergence::Divergence;
-use super::mirror::{Mirror, STAGEHAND};
+use super::mirror::{Mirror, SETUP};
 use super::wires::Wires;
-use crate::explore::{Action, Trace};
+use crate::explore::Trace;
 use crate::wire::{Command, Key, Node, Reply, Ttl};
 
 /// Real time passes too: every time to live is this much longer than it should be, which is less than TTL's rounding
@@ -25,7 +25,7 @@ pub fn replay<C: ConnectionLike>(
     servers: u8,
     connect: &mut dyn FnMut(Node) -> RedisResult<C>,
 ) -> Result<(), Divergence> {
-    if let Some(step) = trace.steps.iter().position(|step| matches!(step.action, Action::FailOver(_))) {
+    if let Some(step) = trace.steps.iter().position(|step| step.action.is_server_fault()) {
         return Err(Divergence::ServerFault { step });
     }
     let needed = 1 + trace.commands().map(|command| command.node().0).max().unwrap_or(0);
@@ -54,9 +54,9 @@ struct Play<'a, C> {
 
 impl<C: ConnectionLike> Play<'_, C> {
     fn all(&mut self, trace: &Trace) -> Result<(), Divergence> {
-        for opening in &trace.prelude {
-            self.pass_time(-signed(opening.ms_before))?;
-            self.exchange(STAGEHAND, &opening.command, &opening.reply)?;
+        for prior in &trace.prelude {
+            self.pass_time(-signed(prior.ms_before))?;
+            self.exchange(SETUP, &prior.command, &prior.reply)?;
         }
         for step in &trace.steps {
             self.pass_time(signed(step.at_ms))?;
@@ -64,7 +64,7 @@ impl<C: ConnectionLike> Play<'_, C> {
             if let Some(exchange) = &step.exchange {
                 self.exchange(actor, &exchange.command, &exchange.reply)?;
             }
-            if let Action::Crash(_) | Action::LoseReply(_) = step.action {
+            if step.action.disconnects() {
                 self.wires.cut(actor);
                 self.mirror.forget(actor);
             }
@@ -78,7 +78,7 @@ impl<C: ConnectionLike> Play<'_, C> {
         if actual != *expected {
             return Err(Divergence::Reply { command: command.clone(), expected: expected.clone(), actual });
         }
-        self.mirror.hear(place, command);
+        self.mirror.call_as(place, command);
         for (node, key) in self.keys.clone() {
             let (expected, actual) = (self.mirror.pttl(node, &key), self.wires.pttl(node, &key)?);
             if !agree(expected, actual) {

@@ -16,7 +16,7 @@ pub(super) struct Wires<'a, C> {
     clients: BTreeMap<(Speaker, Node), C>,
 }
 
-/// Who speaks: the client at this place, or nobody.
+/// The client at this place, or none.
 type Speaker = Option<usize>;
 
 impl<'a, C: ConnectionLike> Wires<'a, C> {
@@ -34,7 +34,7 @@ impl<'a, C: ConnectionLike> Wires<'a, C> {
         self.clients.retain(|(speaker, _), _| *speaker != Some(place));
     }
 
-    /// Sends a command of nobody's.
+    /// Sends a command over a connection that is no client's.
     pub(super) fn ask(&mut self, command: &Command) -> Result<Reply, Divergence> {
         self.say(None, command)
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::timeline::Page;
-use super::{Report, timeline};
+use super::{Report, timeline, words};
 use crate::explore::{Bounds, End, Findings, Property, Trace};
 
 /// What an exploration found: the fields are those of its JSON.
@@ -35,7 +35,7 @@ pub(super) struct Violation {
     steps: usize,
     trace: Vec<Event>,
     #[serde(skip)]
-    told: Trace,
+    schedule: Trace,
 }
 
 /// One step of a schedule, as the JSON of every command has it.
@@ -55,10 +55,10 @@ impl Exploration {
             property: violation.property.to_string(),
             steps: violation.actions.len(),
             trace: events(&violation.trace),
-            told: violation.trace.clone(),
+            schedule: violation.trace.clone(),
         };
         Self {
-            states: findings.worlds,
+            states: findings.states,
             exhausted: findings.end == End::Exhausted,
             seconds,
             violations: findings.violations.iter().map(violation).collect(),
@@ -69,16 +69,16 @@ impl Exploration {
 
     /// The schedule that breaks the first rule, as a Mermaid sequence diagram; nothing if none is broken.
     pub fn mermaid(&self) -> Option<String> {
-        Some(timeline::mermaid(&self.violations.first()?.told))
+        Some(timeline::mermaid(&self.violations.first()?.schedule))
     }
 
     /// For every rule that is broken an HTML page that needs nothing else.
     pub fn pages(&self) -> impl Iterator<Item = (Property, String)> {
-        self.violations.iter().map(|violation| (violation.told.property, self.page(violation)))
+        self.violations.iter().map(|violation| (violation.schedule.property, self.page(violation)))
     }
 
     fn page(&self, violation: &Violation) -> String {
-        let trace = &violation.told;
+        let trace = &violation.schedule;
         let facts = [
             ("Clients", violation.roles()),
             ("Breaks", violation.property.clone()),
@@ -93,7 +93,7 @@ impl Exploration {
 
 impl Violation {
     fn roles(&self) -> String {
-        let roles = self.told.actors.iter().map(|role| format!("{} {}", role.name, role.protocol));
+        let roles = self.schedule.actors.iter().map(|role| format!("{} {}", role.name, role.protocol));
         roles.collect::<Vec<_>>().join(", ")
     }
 }
@@ -102,8 +102,8 @@ impl Violation {
 fn allowed(bounds: Bounds, asked: Asked) -> String {
     let count = |number: u16, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     let ticks = if asked.for_all_time { "any time".to_owned() } else { count(bounds.ticks, "tick", "ticks") };
-    let crashes = count(bounds.crashes.into(), "crash", "crashes");
-    format!("{ticks}, {crashes}, {}", count(bounds.lost_replies.into(), "lost reply", "lost replies"))
+    let crashes = count(bounds.faults.crashes.into(), "crash", "crashes");
+    format!("{ticks}, {crashes}, {}", count(bounds.faults.lost_replies.into(), "lost reply", "lost replies"))
 }
 
 fn capitalised(words: &str) -> String {
@@ -115,7 +115,7 @@ fn capitalised(words: &str) -> String {
 pub(super) fn events(trace: &Trace) -> Vec<Event> {
     let event = |step: &crate::explore::Step| Event {
         client: trace.name_of(step).to_owned(),
-        action: step.note.clone(),
+        action: words::event(&step.event),
         command: step.exchange.as_ref().map(|exchange| exchange.command.to_string()),
         reply: step.exchange.as_ref().map(|exchange| exchange.reply.to_string()),
         at_ms: step.at_ms,
@@ -124,7 +124,7 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
 }
 
 fn verdict(findings: &Findings, asked: Asked) -> String {
-    let worlds = grouped(findings.worlds);
+    let states = grouped(findings.states);
     let bounds = if asked.for_all_time { "for all time" } else { "within these bounds" };
     let rule = match asked.rules_named {
         0 => "a rule",
@@ -132,14 +132,14 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
         _ => "one of those rules",
     };
     match (findings.violations.len(), findings.end) {
-        (0, End::Exhausted) => format!("Impossible {bounds}: none of {worlds} states breaks {rule}."),
-        (0, End::WorldsBound(_) | End::BytesBound(_) | End::Satisfied) => {
-            format!("Nothing found in {worlds} states, but there are more: this says nothing about those.")
+        (0, End::Exhausted) => format!("Impossible {bounds}: none of {states} states breaks {rule}."),
+        (0, End::StatesBound(_) | End::MemoryBound(_) | End::Satisfied) => {
+            format!("Nothing found in {states} states, but there are more: this says nothing about those.")
         }
-        (_, End::Exhausted) => format!("All {worlds} states were seen."),
-        (_, End::Satisfied) => format!("{worlds} states were seen, until nothing was left to find."),
-        (_, End::WorldsBound(_) | End::BytesBound(_)) => {
-            format!("{worlds} states were seen, but there are more: this says nothing about other rules.")
+        (_, End::Exhausted) => format!("All {states} states were seen."),
+        (_, End::Satisfied) => format!("{states} states were seen, until nothing was left to find."),
+        (_, End::StatesBound(_) | End::MemoryBound(_)) => {
+            format!("{states} states were seen, but there are more: this says nothing about other rules.")
         }
     }
 }
@@ -157,7 +157,7 @@ impl Report for Exploration {
         let mut text = String::new();
         for violation in &self.violations {
             text += &format!("{}, broken in {} steps: {}\n\n", violation.property, violation.steps, violation.roles());
-            text += &timeline::text(&violation.told, width);
+            text += &timeline::text(&violation.schedule, width);
             text += "\n";
         }
         text + &self.verdict + "\n"

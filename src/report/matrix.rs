@@ -1,18 +1,19 @@
-//! Who may share a key with whom.
+//! Which protocols exclude each other on one key.
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::{Report, table};
-use crate::matrix::{Meeting, Verdict};
+use crate::matrix::{Meeting, PairVerdict};
 
-/// Who may share a key with whom: in JSON an array of pairs.
+/// Which protocols exclude each other on one key: in JSON an array of pairs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Matrix(Vec<Pair>);
 
-/// One holder and one newcomer. `verdict` is `safe`, `steals`, `starves` or `both`; `value` shows it.
+/// One holder and one newcomer. `verdict` is `excludes`, `steals`, `starves` or `both`; `value` shows it. The two
+/// run one after the other: what their steps do to each other in between is for `explore`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Pair {
     holder: String,
@@ -20,7 +21,7 @@ pub(super) struct Pair {
     verdict: &'static str,
     value: Option<String>,
     #[serde(skip)]
-    says: Vec<String>,
+    lines: Vec<String>,
 }
 
 /// More columns than this do not fit as words.
@@ -32,39 +33,39 @@ impl Matrix {
         Self(meetings.iter().map(Pair::of).collect())
     }
 
-    /// Whether everybody here may share a key with everybody.
-    pub fn is_safe(&self) -> bool {
-        self.0.iter().all(|pair| pair.verdict == "safe")
+    /// Whether every newcomer is excluded by every living holder, and acquires after every dead one.
+    pub fn excludes(&self) -> bool {
+        self.0.iter().all(|pair| pair.verdict == "excludes")
     }
 }
 
 impl Pair {
     fn of(meeting: &Meeting) -> Self {
-        let Verdict { steals, starves, clobbers } = &meeting.verdict;
+        let PairVerdict { steals, starves, clobbers } = &meeting.verdict;
         let (holder, newcomer) = (&meeting.holder, &meeting.newcomer);
-        let mut says = Vec::new();
+        let mut lines = Vec::new();
         if let Some(value) = steals {
-            says.push(format!("{newcomer} takes {value} while {holder} holds it"));
+            lines.push(format!("{newcomer} acquires {value} while {holder} holds it"));
         }
         if let Some(value) = starves {
-            says.push(format!("{newcomer} never gets {value} when {holder} has died"));
+            lines.push(format!("{newcomer} never acquires {value} when {holder} has died"));
         }
         if let Some(value) = clobbers {
-            says.push(format!("{newcomer} overwrites {value} while {holder} holds it, and does not win"));
+            lines.push(format!("{newcomer} overwrites {value} while {holder} holds it, and does not acquire"));
         }
         let verdict = match (steals, starves) {
-            (None, None) => "safe",
+            (None, None) => "excludes",
             (Some(_), None) => "steals",
             (None, Some(_)) => "starves",
             (Some(_), Some(_)) => "both",
         };
         let value = steals.clone().or_else(|| starves.clone());
-        Self { holder: holder.clone(), newcomer: newcomer.clone(), verdict, value, says }
+        Self { holder: holder.clone(), newcomer: newcomer.clone(), verdict, value, lines }
     }
 
     fn cell(&self, in_words: bool) -> Cell {
         let (word, letter, colour) = match self.verdict {
-            "safe" => ("safe", "·", Color::Green),
+            "excludes" => ("excludes", "·", Color::Green),
             "steals" => ("steals", "S", Color::Red),
             "starves" => ("starves", "W", Color::Yellow),
             _ => ("both", "X", Color::Red),
@@ -91,8 +92,8 @@ impl Report for Matrix {
         text += if in_words { "\n" } else { LEGEND };
         if in_words {
             let faint = Style::new().dimmed();
-            let says: Vec<&String> = self.0.iter().flat_map(|pair| &pair.says).collect();
-            for line in says {
+            let lines: Vec<&String> = self.0.iter().flat_map(|pair| &pair.lines).collect();
+            for line in lines {
                 text += &format!("{faint}{line}{faint:#}\n");
             }
         } else {
@@ -105,5 +106,5 @@ impl Report for Matrix {
 
 const LEGEND: &str = "
 Columns are newcomers, in the order of the rows.
-·  safe   S  steals a lock whose lease is running   W  waits for ever for a dead owner's lock   X  both
+·  excludes   S  steals a lock whose lease is running   W  starves: waits for ever for a dead owner's lock   X  both
 ";

@@ -1,13 +1,16 @@
-//! The way of a fleet to a new lock.
+//! The migration of a fleet to a new lock, phase by phase.
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::Report;
+use super::explanation::explanation;
 use super::exploration::grouped;
-use crate::plan::{Advice, Outlook, Plan, Residual};
+use super::words;
+use crate::plan::{Advice, PhaseResult, Plan, Residual};
+use crate::race_id::RaceId;
 
-/// The way of a fleet to a new lock: the fields are those of its JSON.
+/// The migration of a fleet to a new lock: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planned {
     fleet: Vec<&'static str>,
@@ -30,12 +33,13 @@ struct Step {
     back: String,
 }
 
-/// A race that a phase has. `new`: and the phase before all others has not.
+/// A race that a phase has. `new`: the first phase does not have it.
 #[derive(Clone, Debug, Serialize)]
 struct Race {
     property: &'static str,
     race: Option<&'static str>,
-    deed: Option<String>,
+    #[serde(rename = "deed")]
+    cause: Option<String>,
     by: Option<String>,
     new: bool,
     steps: usize,
@@ -45,19 +49,19 @@ struct Race {
 impl Planned {
     /// This plan.
     pub fn of(plan: &Plan) -> Self {
-        let step = |outlook: &Outlook| {
-            let Advice { deploy, watch, back } = plan.advice(outlook.phase);
+        let step = |result: &PhaseResult| {
+            let Advice { deploy, watch, back } = plan.advice(result.phase);
             let race = |residual: &Residual| Race {
                 property: residual.property.name(),
-                race: residual.race,
-                deed: residual.deed.as_ref().map(ToString::to_string),
+                race: residual.race.map(RaceId::name),
+                cause: residual.cause.as_ref().map(words::cause),
                 by: residual.by().map(str::to_owned),
                 new: plan.is_new(residual),
                 steps: residual.trace.steps.len(),
-                says: residual.trace.says.clone(),
+                says: explanation(&residual.trace),
             };
-            let residual = outlook.residuals.iter().map(race).collect();
-            let (phase, states, exhausted) = (outlook.phase.name(), outlook.states, outlook.exhausted);
+            let residual = result.residuals.iter().map(race).collect();
+            let (phase, states, exhausted) = (result.phase.name(), result.states, result.exhausted);
             Step { phase, states, exhausted, residual, deploy, watch, back }
         };
         Self {
@@ -66,7 +70,7 @@ impl Planned {
             stamp_of: plan.stamp_of.name,
             to: plan.to.clone(),
             safe: plan.is_safe(),
-            phases: plan.outlooks.iter().map(step).collect(),
+            phases: plan.phases.iter().map(step).collect(),
         }
     }
 }
@@ -131,13 +135,13 @@ fn by_race(residual: &[Race]) -> Vec<String> {
 }
 
 impl Race {
-    /// The race and whose it is; one that has no name is told.
+    /// The race and whose it is; one without a name is described.
     fn name(&self) -> String {
-        match (self.race, &self.by, &self.deed) {
+        match (self.race, &self.by, &self.cause) {
             (Some(race), Some(by), _) => format!("{race}, by {by}"),
             (Some(race), None, _) => race.to_owned(),
-            (None, _, Some(deed)) => deed.clone(),
-            (None, _, None) => "nobody's".to_owned(),
+            (None, _, Some(cause)) => cause.clone(),
+            (None, _, None) => "no cause".to_owned(),
         }
     }
 }

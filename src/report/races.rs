@@ -1,8 +1,8 @@
 //! The documented races: what exploring them has come to.
 
+mod detail;
 mod index;
 mod page;
-mod told;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color};
@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::exploration::{Event, events, grouped};
 use super::{Report, table, timeline};
-use crate::races::Account;
+use crate::races::RaceResult;
 
+pub use detail::{RaceDetail, mermaid};
 pub use index::races_index;
 pub use page::race_page;
-pub use told::{Told, mermaid};
 
 /// What exploring the races has come to: in JSON an array of races.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -73,8 +73,8 @@ struct Prevented {
 
 impl Races {
     /// One more: what exploring it has come to, and what came of replaying it, if that was wanted.
-    pub fn add(&mut self, account: &Account, replayed: Option<Replayed>) {
-        self.0.push(Race::of(account, replayed));
+    pub fn add(&mut self, result: &RaceResult, replayed: Option<Replayed>) {
+        self.0.push(Race::of(result, replayed));
     }
 
     /// Whether every race was reproduced, every remedy is clean, and no server answered otherwise.
@@ -84,27 +84,27 @@ impl Races {
 }
 
 impl Race {
-    fn of(account: &Account, replayed: Option<Replayed>) -> Self {
-        let race = account.race;
-        let found = account.found.as_ref();
+    fn of(result: &RaceResult, replayed: Option<Replayed>) -> Self {
+        let race = result.race;
+        let found = result.found.as_ref();
         let prevented = |(remedy, checked): &(&crate::races::Remedy, crate::races::Checked)| Prevented {
-            protocol: remedy.name(&race.cast),
+            protocol: remedy.name(&race.scenario),
             reproduced: checked.reproduced,
             exhausted: checked.exhausted,
             states: checked.states,
         };
         Self {
-            id: race.id,
+            id: race.id.name(),
             title: race.title,
             sources: race.sources,
             protocol: race.protocol(),
             violates: race.violates.to_string(),
-            reproduced: found.is_some_and(|found| found.is_it),
+            reproduced: found.is_some_and(|found| found.fits_sketch),
             steps: found.map_or(0, |found| found.trace.steps.len()),
             states: found.map_or(0, |found| found.states),
             trace: found.map_or_else(Vec::new, |found| events(&found.trace)),
-            prevented_by: account.prevented_by.iter().map(prevented).collect(),
-            amiss: amiss(account, replayed.as_ref()),
+            prevented_by: result.prevented_by.iter().map(prevented).collect(),
+            amiss: amiss(result, replayed.as_ref()),
             replayed,
         }
     }
@@ -132,23 +132,23 @@ impl Race {
 }
 
 /// What is not as the catalogue says.
-fn amiss(account: &Account, replayed: Option<&Replayed>) -> Vec<String> {
-    let id = account.race.id;
+fn amiss(result: &RaceResult, replayed: Option<&Replayed>) -> Vec<String> {
+    let id = result.race.id;
     let mut amiss = Vec::new();
-    match &account.found {
+    match &result.found {
         None => amiss.push(format!("{id} was not reproduced")),
-        Some(found) if !found.is_it => amiss.push(format!("{id}: the rule is broken, but in another way")),
+        Some(found) if !found.fits_sketch => amiss.push(format!("{id}: the rule is broken, but in another way")),
         Some(_) => {}
     }
-    for (variation, found) in &account.variations {
-        if !found.as_ref().is_some_and(|found| found.is_it) {
+    for (variation, found) in &result.variations {
+        if !found.as_ref().is_some_and(|found| found.fits_sketch) {
             amiss.push(format!("{id}, {}: was not reproduced", variation.what));
         }
     }
-    for (remedy, checked) in &account.prevented_by {
+    for (remedy, checked) in &result.prevented_by {
         if !checked.prevents() {
             let what = if checked.reproduced { "does not prevent it" } else { "was not explored to the end" };
-            amiss.push(format!("{id}: {} {what}", remedy.name(&account.race.cast)));
+            amiss.push(format!("{id}: {} {what}", remedy.name(&result.race.scenario)));
         }
     }
     if replayed == Some(&Replayed::Otherwise) {

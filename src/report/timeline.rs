@@ -6,7 +6,8 @@ mod html;
 mod mermaid;
 mod text;
 
-use crate::explore::{Action, Content, Opening, Step, Trace};
+use super::words;
+use crate::explore::{Action, Content, Event, Exchange, Outcome, PriorCommand, Step, Trace};
 use abridged::Abridged;
 
 pub(super) use html::{Page, Prevented};
@@ -34,7 +35,7 @@ struct Row {
     keys: Vec<Cell>,
     /// One cell for every client.
     lanes: Vec<Lane>,
-    /// What happens to the clock or the server; a client's step has its words in its lane.
+    /// What happens to the clock or the server; what a client does is in its lane.
     aside: Option<String>,
     /// Whether this step broke the rule.
     is_blamed: bool,
@@ -54,15 +55,17 @@ struct Cell {
 struct Lane {
     /// The command that the server ran for it, and the reply.
     exchange: Option<(String, String)>,
+    /// Whether the reply is lost.
+    loses_reply: bool,
     /// What that means to it.
     note: Option<String>,
     /// What it believes afterwards.
-    belief: Standing,
+    belief: Belief,
 }
 
 /// What a client believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum Belief {
     /// Not to hold.
     Outside,
     /// To hold.
@@ -81,12 +84,12 @@ impl<'a> Picture<'a> {
                 _ => rows.push(row),
             }
         }
-        let before = trace.prelude.iter().filter(|opening| !is_furniture(opening));
-        let before = before.map(|opening| {
+        let before = trace.prelude.iter().filter(|prior| !only_loads_a_script(prior));
+        let before = before.map(|prior| {
             let moment =
-                if opening.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(opening.ms_before)) };
-            let said = Abridged { command: &opening.command, keys: &trace.keys }.to_string();
-            (moment, format!("somebody: {said} → {}", abridged::reply(&opening.reply)))
+                if prior.ms_before == 0 { "before".to_owned() } else { format!("-{}", seconds(prior.ms_before)) };
+            let command = Abridged { command: &prior.command, keys: &trace.keys }.to_string();
+            (moment, format!("an earlier client: {command} → {}", abridged::reply(&prior.reply)))
         });
         Self { trace, before: before.collect(), rows }
     }
@@ -111,9 +114,9 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Whether it only makes a script known: what a fleet has done long ago.
-fn is_furniture(opening: &&Opening) -> bool {
-    opening.command.is("SCRIPT")
+/// Whether it only loads a script, which a fleet has done long ago.
+fn only_loads_a_script(prior: &&PriorCommand) -> bool {
+    prior.command.is("SCRIPT")
 }
 
 impl Row {
@@ -154,27 +157,32 @@ impl Row {
 impl Lane {
     fn of(trace: &Trace, step: &Step, who: usize, clashing: &[usize]) -> Self {
         let belief = match step.after.beliefs[who] {
-            None => Standing::Outside,
-            Some(_) if clashing.contains(&who) => Standing::Clashes,
-            Some(_) => Standing::Holds,
+            None => Belief::Outside,
+            Some(_) if clashing.contains(&who) => Belief::Clashes,
+            Some(_) => Belief::Holds,
         };
         if step.actor != Some(who) {
-            let is_over = step.actor.is_none() && belief == Standing::Outside && step.before.beliefs[who].is_some();
-            return Self { exchange: None, note: is_over.then(|| "lease over".to_owned()), belief };
+            let has_expired = step.actor.is_none() && belief == Belief::Outside && step.before.beliefs[who].is_some();
+            return Self {
+                loses_reply: false,
+                exchange: None,
+                note: has_expired.then(|| "lease ends".to_owned()),
+                belief,
+            };
         }
-        let said = |exchange: &crate::explore::Exchange| {
+        let exchange = |exchange: &Exchange| {
             let command = Abridged { command: &exchange.command, keys: &trace.keys }.to_string();
             (command, abridged::reply(&exchange.reply))
         };
-        let note = match step.action {
-            Action::LoseReply(_) | Action::LoseReplyOn(..) => "the reply is lost",
-            Action::Crash(_) => "dies",
-            // The answer says already what went wrong.
-            Action::Step(_) | Action::StepOn(..) if step.note.starts_with("fails: ") => "fails",
-            Action::Step(_) | Action::StepOn(..) | Action::FailOver(_) | Action::Tick | Action::Leap => &step.note,
+        let note = match &step.event {
+            Event::ReplyLost => "the reply is lost".to_owned(),
+            // The reply says already what went wrong.
+            Event::Ended { outcome: Outcome::Failed, .. } => words::outcome(Outcome::Failed).to_owned(),
+            event => words::event(event),
         };
-        let note = Some(note.to_owned()).filter(|note| !note.is_empty());
-        Self { exchange: step.exchange.as_ref().map(said), note, belief }
+        let note = Some(note).filter(|note| !note.is_empty());
+        let loses_reply = step.event == Event::ReplyLost;
+        Self { loses_reply, exchange: step.exchange.as_ref().map(exchange), note, belief }
     }
 
     fn is_silent(&self) -> bool {
@@ -187,7 +195,7 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         Action::Tick => {
             format!("{} pass{}", seconds(trace.tick_ms * ticks), if trace.tick_ms * ticks <= 1000 { "es" } else { "" })
         }
-        Action::Leap => "so much time passes that every lease is over".to_owned(),
+        Action::Leap => "time passes until every lease has expired".to_owned(),
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
         // Steps of clients, which have their words in their lanes.

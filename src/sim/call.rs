@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tells everybody who watches the key that it changed.
+    /// Marks every connection that watches the key: it changed.
     pub(super) fn touch(&mut self, key: &Key) {
         self.state.touch(self.db, key);
     }

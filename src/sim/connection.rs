@@ -40,7 +40,7 @@ fn select(call: &mut Call<'_>) -> Answer {
     Ok(Reply::ok())
 }
 
-/// The default user needs no password here, as in a server that nobody configured.
+/// The default user needs no password here, as in a server with its defaults.
 fn auth(call: &mut Call<'_>) -> Answer {
     match call.args() {
         [_] => Err(Refusal::err(

@@ -27,7 +27,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Removes the keys whose time is over, and names them.
+    /// Removes the expired keys, and returns them.
     pub(super) fn purge(&mut self, now_ms: i64) -> Vec<Key> {
         if self.entries.is_empty() {
             return Vec::new();

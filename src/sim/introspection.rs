@@ -37,7 +37,7 @@ fn info(call: &mut Call<'_>) -> Answer {
     Ok(Reply::bulk(format!("# Server\r\n{names}\r\n\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")))
 }
 
-/// There is no replica that could confirm anything, and nobody who could wait.
+/// There is no replica that could confirm anything, and no client that could wait.
 fn wait(call: &mut Call<'_>) -> Answer {
     call.integer(0)?;
     match number::integer(&call.args()[1]) {

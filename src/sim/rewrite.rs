@@ -38,6 +38,7 @@ impl Server {
             state: State {
                 flavour: state.flavour,
                 databases: state.databases.each_ref().map(|database| rewrite.database(database)),
+                #[cfg(feature = "sim")]
                 library: state.library.clone(),
                 connections: state.connections.iter().map(connection).collect(),
             },

@@ -4,12 +4,14 @@ use super::call::{Answer, Call, Row, Table};
 use super::database::Entry;
 use super::flavour::Flavour;
 use super::refusal::Refusal;
+#[cfg(feature = "sim")]
+use super::scripts;
 use super::session::{Connection, Message, Session};
 use super::state::State;
 use super::value::Value;
 use super::{
-    channels, compare, connection, counters, expiry, hashes, introspection, keys, lists, ranges, rankings, scripts,
-    set, sets, strings, transactions,
+    channels, compare, connection, counters, expiry, hashes, introspection, keys, lists, ranges, rankings, set, sets,
+    strings, transactions,
 };
 use crate::wire::{Command, Key, Reply, UnixTime};
 
@@ -26,6 +28,7 @@ const TABLE: Table = Table::new(&[
     ranges::ROWS,
     lists::ROWS,
     transactions::ROWS,
+    #[cfg(feature = "sim")]
     scripts::ROWS,
     channels::ROWS,
     connection::ROWS,
@@ -96,7 +99,7 @@ impl Server {
     }
 
     /// Whether this command is simulated. One that is not is answered as a server answers that has no such command; where
-    /// that matters, as it does to whoever replays foreign traffic, ask first.
+    /// that matters, as it does where foreign traffic is replayed, ask first.
     pub fn knows(&self, command: &Command) -> bool {
         TABLE.find(command.words(), self.state.flavour).is_ok()
     }

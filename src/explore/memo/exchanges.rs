@@ -6,9 +6,9 @@ use super::keys::{pair, small};
 use crate::explore::actor::Actor;
 use crate::explore::intern::{Interner, Part};
 use crate::explore::names::Renaming;
-use crate::explore::node::Node;
 use crate::explore::places::Places;
 use crate::explore::rewriting::Rewriting;
+use crate::explore::server_side::ServerSide;
 use crate::explore::world::World;
 
 /// Which parts have names in them, and what becomes of each part in each exchange.
@@ -36,7 +36,7 @@ impl Exchanges {
     }
 
     /// There is one more node.
-    pub(super) fn met_node(&mut self, node: &Node) {
+    pub(super) fn met_node(&mut self, node: &ServerSide) {
         self.named_nodes.push(rename(&|_| u8::MAX, |rewriting| rewriting.node(node)) != *node);
     }
 
@@ -69,7 +69,7 @@ impl Exchanges {
             let known = self.actors.get(&pair(actor, small(number))).copied();
             actors[exchange.of(place)] = known.ok_or(Exchanged::Actor { actor, number, exchange })?;
         }
-        Ok(World { node, actors, left: world.left })
+        Ok(World { node, actors, clock: world.clock, faults: world.faults })
     }
 
     /// It becomes this.
@@ -84,11 +84,11 @@ impl Exchanges {
 
 impl Exchanged {
     /// Works it out.
-    pub(super) fn part(&self, actors: &Interner<Actor>, nodes: &Interner<Node>) -> Part {
+    pub(super) fn part(&self, actors: &Interner<Actor>, nodes: &Interner<ServerSide>) -> Part {
         match *self {
             Self::WithoutNames { who, actor } => {
-                let nobody = |place: u8| if usize::from(place) == who { u8::MAX } else { u8::MAX - 1 };
-                Part::Actor(rename(&nobody, |rewriting| rewriting.actor(actors.get(actor))))
+                let nameless = |place: u8| if usize::from(place) == who { u8::MAX } else { u8::MAX - 1 };
+                Part::Actor(rename(&nameless, |rewriting| rewriting.actor(actors.get(actor))))
             }
             Self::Actor { actor, exchange, .. } => {
                 Part::Actor(rename(&|place| there(exchange, place), |rewriting| rewriting.actor(actors.get(actor))))

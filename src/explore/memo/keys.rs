@@ -1,31 +1,31 @@
 //! Questions as keys of a few words.
 
-use crate::explore::parts::{Asked, Told};
+use crate::explore::parts::{Input, Request};
 
 /// What was told, in 96 bits.
-pub(super) fn tell_key(who: usize, actor: u32, told: Told<u32>) -> (u64, u32) {
-    let (tag, node, what) = match told {
-        Told::Clock(tick) => (0, 0, tick.into()),
-        Told::Reply(reply) => (1, 0, reply),
-        Told::Proceed(tick) => (2, 0, tick.into()),
-        Told::ReplyLost(tick) => (3, 0, tick.into()),
-        Told::Written => (4, 0, 0),
-        Told::RenewalEnded => (5, 0, 0),
-        Told::Crash => (6, 0, 0),
-        Told::ReplyOn(node, reply) => (7, node, reply),
-        Told::SilenceOn(node) => (8, node, 0),
+pub(super) fn tell_key(who: usize, actor: u32, input: Input<u32>) -> (u64, u32) {
+    let (tag, node, what) = match input {
+        Input::Clock(tick) => (0, 0, tick.into()),
+        Input::Reply(reply) => (1, 0, reply),
+        Input::Proceed(tick) => (2, 0, tick.into()),
+        Input::ReplyLost(tick) => (3, 0, tick.into()),
+        Input::Written => (4, 0, 0),
+        Input::RenewalEnded => (5, 0, 0),
+        Input::Crash => (6, 0, 0),
+        Input::ReplyOn(node, reply) => (7, node, reply),
+        Input::SilenceOn(node) => (8, node, 0),
     };
     (pair(actor, what), u32::from(node) << 16 | small(who) << 4 | tag)
 }
 
 /// What was asked, in 96 bits.
-pub(super) fn ask_key(node: u32, asked: Asked<u32>) -> (u64, u32) {
-    let (tag, who, tick, what) = match asked {
-        Asked::Command(who, command, tick) => (0, who, tick, command),
-        Asked::Disconnect(who) => (1, who, 0, 0),
-        Asked::Won(who) => (2, who, 0, 0),
-        Asked::Elapse(tick) => (3, 0, tick, 0),
-        Asked::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
+pub(super) fn ask_key(node: u32, request: Request<u32>) -> (u64, u32) {
+    let (tag, who, tick, what) = match request {
+        Request::Command(who, command, tick) => (0, who, tick, command),
+        Request::Disconnect(who) => (1, who, 0, 0),
+        Request::Won(who) => (2, who, 0, 0),
+        Request::Elapse(tick) => (3, 0, tick, 0),
+        Request::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
     };
     (pair(node, what), at(tick, who) << 3 | tag)
 }

@@ -1,10 +1,10 @@
 //! What becomes of worlds whose moments are moved.
 
 use crate::explore::actor::Actor;
-use crate::explore::eternity::{Moves, PRESENT, Retiming};
 use crate::explore::intern::{Interner, Part};
-use crate::explore::node::Node;
 use crate::explore::scene::Scene;
+use crate::explore::server_side::ServerSide;
+use crate::explore::unbounded::{Moves, PRESENT, Retiming};
 use crate::explore::world::World;
 
 /// The moments in each part, and what becomes of it when they are moved.
@@ -72,7 +72,7 @@ impl Retimings {
     }
 
     /// There is one more node.
-    pub(super) fn met_node(&mut self, node: &Node) {
+    pub(super) fn met_node(&mut self, node: &ServerSide) {
         self.nodes.push(Timed::new(self.retiming.moments_of_node(node)));
     }
 
@@ -92,7 +92,7 @@ impl Retimings {
             *actor = self.actors[*actor as usize].known(*actor, &moves).unwrap_or(*actor);
         }
         world.node = node;
-        world.left.tick = PRESENT;
+        world.clock.tick = PRESENT;
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl Retimings {
     fn moves(&self, world: &World<u32, u32>) -> Option<Moves> {
         let actors = world.actors.iter().flat_map(|actor| &self.actors[*actor as usize].moments);
         let moments = actors.chain(&self.nodes[world.node as usize].moments).copied().collect();
-        self.retiming.moves(moments, self.retiming.moment(world.left.tick), self.horizon)
+        self.retiming.moves(moments, self.retiming.moment(world.clock.tick), self.horizon)
     }
 
     /// It becomes this.
@@ -115,7 +115,7 @@ impl Retimings {
 
 impl Retimed {
     /// Works it out.
-    pub(super) fn part(&self, retiming: Retiming, actors: &Interner<Actor>, nodes: &Interner<Node>) -> Part {
+    pub(super) fn part(&self, retiming: Retiming, actors: &Interner<Actor>, nodes: &Interner<ServerSide>) -> Part {
         match self {
             Self::Actor { actor, moves } => Part::Actor(retiming.actor(actors.get(*actor), moves)),
             Self::Node { node, moves } => Part::Node(Box::new(retiming.node(nodes.get(*node), moves))),

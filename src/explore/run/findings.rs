@@ -1,10 +1,10 @@
-//! What a search has found, once it is over.
+//! What a search has found, once it has ended.
 
 use super::Run;
 use crate::explore::expand::Hit;
-use crate::explore::met::Met;
+use crate::explore::found::FoundViolation;
 use crate::explore::property::Property;
-use crate::explore::route::Atlas;
+use crate::explore::route::StateGraph;
 use crate::explore::search::{End, Findings, Progress, Search, Violation};
 
 impl Run<'_> {
@@ -13,7 +13,7 @@ impl Run<'_> {
         let end = self.go_on(watch);
         let unjudged = self.judge_the_future(end);
         Findings {
-            worlds: self.visited.len(),
+            states: self.visited.len(),
             steps: self.steps,
             depth: self.levels.count() - 1,
             bytes: self.visited.bytes(),
@@ -27,7 +27,7 @@ impl Run<'_> {
     /// Notes what a level has brought, if it is the doing of those who are asked about.
     pub(super) fn note(&mut self, hits: &[Hit], depth: u32) {
         let Self { search, memo, met, .. } = self;
-        let whose = |hit: &Hit| memo.deed_of(hit.deed?).by.as_deref();
+        let whose = |hit: &Hit| memo.cause_of(hit.cause?).by.as_deref();
         met.note(hits.iter().filter(|hit| search.suspect.is_none() || whose(hit) == search.suspect), depth);
     }
 
@@ -45,23 +45,23 @@ impl Run<'_> {
             return unjudged.chain(properties.iter().filter(|property| property.is_about_the_future())).collect();
         }
         let unjudged = unjudged.collect();
-        for (depth, hits) in self.atlas().lost_for_ever(properties) {
+        for (depth, hits) in self.graph().lost_for_ever(properties) {
             self.note(&hits, depth);
         }
         unjudged
     }
 
-    fn atlas(&self) -> Atlas<'_> {
+    fn graph(&self) -> StateGraph<'_> {
         let Self { search, symmetry, memo, visited, levels, first, .. } = self;
-        Atlas { search, memo, symmetry, visited, levels, first: *first }
+        StateGraph { search, memo, symmetry, visited, levels, first: *first }
     }
 
-    fn violation(&self, met: &Met) -> Violation {
+    fn violation(&self, met: &FoundViolation) -> Violation {
         let search = self.search;
-        let mut actions = self.atlas().route(&met.hits, met.length);
+        let mut actions = self.graph().route(&met.hits, met.length);
         search.scene.in_order_of_appearance(&mut actions);
-        let deed = met.deed.map(|deed| self.memo.deed_of(deed).clone());
-        let trace = search.scene.narrate_blaming(met.property, deed.as_ref(), &actions);
-        Violation { property: met.property, deed, actions, trace }
+        let cause = met.cause.map(|cause| self.memo.cause_of(cause).clone());
+        let trace = search.scene.narrate_blaming(met.property, cause.as_ref(), &actions);
+        Violation { property: met.property, cause, actions, trace }
     }
 }

@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use super::super::world::Action;
 use super::{Exchange, Trace};
 use crate::sim::{Server, Session};
 use crate::wire::{Command, Node, Reply, UnixTime};
@@ -42,21 +41,22 @@ impl Trace {
     /// # Errors
     /// [`Mismatch`]: a reply differs, or the trace needs a fault of the server itself.
     pub fn replay(&self, server: &mut Server) -> Result<(), Mismatch> {
-        for opening in &self.prelude {
-            let at_ms = i64::try_from(opening.ms_before).map_or(i64::MIN, |before| -before);
-            let stagehand = connection(self.actors.len());
-            self.send(server, stagehand, at_ms, (&opening.command, &opening.reply), None)?;
-            server.disconnect(stagehand);
+        for prior in &self.prelude {
+            let at_ms = i64::try_from(prior.ms_before).map_or(i64::MIN, |before| -before);
+            let setup = connection(self.actors.len());
+            self.send(server, setup, at_ms, (&prior.command, &prior.reply), None)?;
+            server.disconnect(setup);
         }
         for (number, step) in self.steps.iter().enumerate() {
             let at_ms = i64::try_from(step.at_ms).unwrap_or(i64::MAX);
             if let (Some(actor), Some(Exchange { command, reply })) = (step.actor, &step.exchange) {
                 self.send(server, connection(actor), at_ms, (command, reply), Some(number))?;
             }
-            match (step.action, step.actor) {
-                (Action::Crash(_) | Action::LoseReply(_), Some(actor)) => server.disconnect(connection(actor)),
-                (Action::FailOver(_), _) => return Err(Mismatch::FailOver(number)),
-                _ => {}
+            if step.action.is_server_fault() {
+                return Err(Mismatch::FailOver(number));
+            }
+            if let Some(actor) = step.actor.filter(|_| step.action.disconnects()) {
+                server.disconnect(connection(actor));
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ pub(in super::super) struct Polled {
 }
 
 impl Polled {
-    /// This lock, polled by somebody who asks for so many tries.
+    /// This lock, polled by a caller that asks for so many attempts.
     pub(in super::super) fn new(lock: Lock, tries: i32) -> Self {
         Self { lock, tries }
     }

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, PreEscaped, html};
 
-use crate::races::Account;
+use crate::races::RaceResult;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
     table{border-collapse:collapse}th,td{text-align:left;padding:.25rem 1rem .25rem 0;vertical-align:top}";
@@ -10,7 +10,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'";
 
 /// A page with one row for each of these races, in their order; a race's name leads to its page, `ID.html` beside this one.
-pub fn races_index(accounts: &[Account]) -> String {
+pub fn races_index(results: &[RaceResult]) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -26,19 +26,19 @@ pub fn races_index(accounts: &[Account]) -> String {
                 h1 { "Races of Redis locks" }
                 table {
                     tr { th { "Race" } th { "Protocol" } th { "Breaks" } th { "Steps" } }
-                    @for account in accounts {
+                    @for result in results {
                         tr {
-                            @match &account.found {
+                            @match &result.found {
                                 Some(found) => {
-                                    td { a href={ (account.race.id) ".html" } { (account.race.title) } }
-                                    td { (account.race.protocol()) }
-                                    td { (account.race.violates) }
+                                    td { a href={ (result.race.id) ".html" } { (result.race.title) } }
+                                    td { (result.race.protocol()) }
+                                    td { (result.race.violates) }
                                     td { (found.trace.steps.len()) }
                                 }
                                 None => {
-                                    td { (account.race.title) }
-                                    td { (account.race.protocol()) }
-                                    td { (account.race.violates) }
+                                    td { (result.race.title) }
+                                    td { (result.race.protocol()) }
+                                    td { (result.race.violates) }
                                     td { "not reproduced" }
                                 }
                             }

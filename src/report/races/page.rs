@@ -2,22 +2,22 @@
 
 use super::super::exploration::grouped;
 use super::super::timeline::{Page, Prevented};
-use crate::races::{Account, Checked, Protocol, Remedy, Speaks};
+use crate::races::{Checked, Protocol, RaceResult, Remedy, Speaks};
 
 /// The page of a race, what prevents it beside it; nothing if it was not found.
-pub fn race_page(account: &Account) -> Option<String> {
-    let race = account.race;
-    let found = account.found.as_ref()?;
+pub fn race_page(result: &RaceResult) -> Option<String> {
+    let race = result.race;
+    let found = result.found.as_ref()?;
     let facts = [
-        ("Race", race.id.to_owned()),
+        ("Race", race.id.to_string()),
         ("Protocol", race.protocol()),
         ("Breaks", race.violates.to_string()),
         ("Steps", found.trace.steps.len().to_string()),
         ("States seen", grouped(found.states)),
         ("Sources", race.sources.join("; ")),
     ];
-    let best = best(account).map(|(remedy, checked)| {
-        (remedy.name(&race.cast), remedy.because, grouped(checked.states), race.under(remedy, found))
+    let best = best(result).map(|(remedy, checked)| {
+        (remedy.name(&race.scenario), remedy.because, grouped(checked.states), race.under(remedy, found))
     });
     let prevented =
         best.as_ref().map(|(remedy, because, states, followed)| Prevented { remedy, because, states, followed });
@@ -25,7 +25,7 @@ pub fn race_page(account: &Account) -> Option<String> {
 }
 
 /// The remedy that says most beside the race: the token lock where that helps, or else the first that does.
-fn best(account: &Account) -> Option<&(&'static Remedy, Checked)> {
-    let helps = || account.prevented_by.iter().filter(|(_, checked)| checked.prevents());
+fn best(result: &RaceResult) -> Option<&(&'static Remedy, Checked)> {
+    let helps = || result.prevented_by.iter().filter(|(_, checked)| checked.prevents());
     helps().find(|(remedy, _)| remedy.speaks == Speaks::All(Protocol::Token)).or_else(|| helps().next())
 }

@@ -1,5 +1,5 @@
 //! A schedule as one HTML page that needs nothing else: swim lanes, every key a lane with its value and TTL, bars where
-//! somebody believes to hold. It is whole without JavaScript; with it, one steps through.
+//! a client believes that it holds. It is whole without JavaScript; with it, one steps through.
 
 mod figure;
 
@@ -7,6 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Picture;
 use crate::explore::{Followed, Trace};
+use crate::report::explanation;
 use figure::Figure;
 
 const STYLE: &str = include_str!("html/page.css");
@@ -70,12 +71,13 @@ impl Page<'_> {
     }
 
     fn head(&self, picture: &Picture<'_>) -> Markup {
+        let explanation = explanation(self.trace);
         html! {
             header {
                 h1 { (self.title) }
                 @if !self.story.is_empty() { p.story { (self.story) } }
                 @if let Some(verdict) = picture.verdict() { p.verdict.bad { "✗ " (verdict) } }
-                @if !self.trace.says.is_empty() { p.says { (self.trace.says) } }
+                @if !explanation.is_empty() { p.says { (explanation) } }
                 dl { @for (name, fact) in self.facts { div { dt { (name) } dd { (fact) } } } }
             }
         }
@@ -112,7 +114,7 @@ impl Prevented<'_> {
     }
 }
 
-/// The row in which whoever broke the rule does the same and nothing comes of it.
+/// The row in which the client that broke the rule does the same, and changes nothing.
 fn refused(found: &Picture<'_>, picture: &Picture<'_>, during: &[usize]) -> Option<usize> {
     let blamed = found.rows.iter().position(|row| row.is_blamed)?;
     let actor = found.rows[blamed].actor?;

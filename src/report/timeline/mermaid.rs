@@ -2,7 +2,7 @@
 //!
 //! A client's life line is thick while it believes to hold; where two do, the ground is red.
 
-use super::{Picture, Row, Standing, heading, seconds};
+use super::{Belief, Picture, Row, heading, seconds};
 use crate::explore::Trace;
 
 /// The diagram.
@@ -27,25 +27,25 @@ struct Diagram<'a> {
 }
 
 impl Diagram<'_> {
-    fn say(&mut self, line: impl AsRef<str>) {
+    fn line(&mut self, line: impl AsRef<str>) {
         self.lines.push(format!("    {}", line.as_ref()));
     }
 
     fn head(&mut self, picture: &Picture<'_>) {
         for role in &self.trace.actors {
-            self.say(format!("participant {} as {}", role.name, plain(&heading(role))));
+            self.line(format!("participant {} as {}", role.name, plain(&heading(role))));
         }
         let keys: Vec<String> = self.trace.keys.iter().map(ToString::to_string).collect();
-        self.say(format!("participant Redis as Redis, {}", plain(&keys.join(", "))));
+        self.line(format!("participant Redis as Redis, {}", plain(&keys.join(", "))));
         for (moment, words) in &picture.before {
-            self.say(format!("Note over Redis: {}: {}", moment, plain(words)));
+            self.line(format!("Note over Redis: {}: {}", moment, plain(words)));
         }
     }
 
     fn row(&mut self, row: &Row) {
-        let is_red = row.lanes.iter().any(|lane| lane.belief == Standing::Clashes);
+        let is_red = row.lanes.iter().any(|lane| lane.belief == Belief::Clashes);
         if is_red {
-            self.say("rect rgb(255, 205, 205)");
+            self.line("rect rgb(255, 205, 205)");
         }
         if let Some(aside) = &row.aside {
             self.note_over_all(&format!("{}: {aside}", seconds(row.at_ms)));
@@ -53,28 +53,28 @@ impl Diagram<'_> {
         for (who, lane) in row.lanes.iter().enumerate() {
             let name = &self.trace.actors[who].name;
             if let Some((command, reply)) = &lane.exchange {
-                let head = if lane.note.as_deref() == Some("the reply is lost") { "--x" } else { "-->>" };
-                self.say(format!("{name}->>Redis: {}", plain(command)));
-                self.say(format!("Redis{head}{name}: {}", plain(reply)));
+                let head = if lane.loses_reply { "--x" } else { "-->>" };
+                self.line(format!("{name}->>Redis: {}", plain(command)));
+                self.line(format!("Redis{head}{name}: {}", plain(reply)));
             }
-            self.activate(who, lane.belief != Standing::Outside);
+            self.activate(who, lane.belief != Belief::Outside);
             if let Some(note) = &lane.note {
                 let name = &self.trace.actors[who].name;
-                self.say(format!("Note over {name}: {}", plain(note)));
+                self.line(format!("Note over {name}: {}", plain(note)));
             }
         }
         if row.is_blamed {
             self.note_over_all("▲ this step broke the rule");
         }
         if is_red {
-            self.say("end");
+            self.line("end");
         }
     }
 
     fn activate(&mut self, who: usize, believes: bool) {
         if std::mem::replace(&mut self.active[who], believes) != believes {
             let what = if believes { "activate" } else { "deactivate" };
-            self.say(format!("{what} {}", self.trace.actors[who].name));
+            self.line(format!("{what} {}", self.trace.actors[who].name));
         }
     }
 
@@ -89,7 +89,7 @@ impl Diagram<'_> {
 
     fn note_over_all(&mut self, words: &str) {
         let first = self.trace.actors.first().map_or("Redis", |role| &role.name);
-        self.say(format!("Note over {first},Redis: {}", plain(words)));
+        self.line(format!("Note over {first},Redis: {}", plain(words)));
     }
 }
 

@@ -1,18 +1,19 @@
-//! A schedule for the terminal: one column per client, the key's value and TTL beside them, a bar where somebody
-//! believes to hold, red where two do. Where lanes would be too narrow for words, the bars stand side by side and the
+//! A schedule for the terminal: one column per client, the key's value and TTL beside them, a bar where a client
+//! believes that it holds, red where two do. Where lanes would be too narrow for words, the bars stand side by side and the
 //! words after them.
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Cell, Lane, Picture, Row, Standing, heading, seconds};
+use super::{Belief, Cell, Lane, Picture, Row, heading, seconds};
 use crate::explore::Trace;
+use crate::report::explanation;
 
 const HOLDS: Style = AnsiColor::Green.on_default().bold();
 const BROKEN: Style = AnsiColor::Red.on_default().bold();
 const FAINT: Style = Style::new().dimmed();
 const STRONG: Style = Style::new().bold();
 
-/// How wide a page is where nobody says.
+/// The default width of a page.
 const PAGE: u16 = 100;
 /// The widths at which a lane is neither ragged nor lost.
 const LANE_WIDTHS: std::ops::RangeInclusive<usize> = 20..=40;
@@ -23,7 +24,7 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
     let width = usize::from(width.unwrap_or(PAGE));
     let grid = Grid::of(&picture, width);
     let mut lines = grid.head(trace);
-    lines.extend(picture.before.iter().map(|(moment, words)| grid.opening(moment, words)));
+    lines.extend(picture.before.iter().map(|(moment, words)| grid.prior(moment, words)));
     lines.extend(picture.rows.iter().flat_map(|row| grid.lines(row)));
     lines.push(String::new());
     if let Some(verdict) = picture.verdict() {
@@ -32,7 +33,7 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
         lines.push(String::new());
     }
     let picture: String = lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect();
-    picture + &paragraph(&trace.says, u16::try_from(width).ok())
+    picture + &paragraph(&explanation(trace), u16::try_from(width).ok())
 }
 
 /// A paragraph in lines of at most `width` columns, and no longer than a page is wide: the eye would lose the line.
@@ -110,7 +111,7 @@ impl Grid {
         lines.iter().map(|line| format!("{STRONG}{}{STRONG:#}", line.trim_end())).collect()
     }
 
-    fn opening(&self, moment: &str, words: &str) -> String {
+    fn prior(&self, moment: &str, words: &str) -> String {
         let blank = vec![String::new(); self.keys.len()];
         let left = self.left("", " ", moment, &blank);
         format!("{left}   {FAINT}{words}{FAINT:#}")
@@ -173,7 +174,7 @@ impl Grid {
     fn words_of_all(&self, row: &Row, width: usize) -> Vec<String> {
         if let Some(aside) = &row.aside {
             let over = row.lanes.iter().zip(&self.names).filter(|(lane, _)| lane.note.is_some());
-            let over = over.map(|(_, name)| format!("; {name}'s lease is over"));
+            let over = over.map(|(_, name)| format!("; {name}'s lease ends"));
             return vec![format!("{FAINT}{aside}{}{FAINT:#}", over.collect::<String>())];
         }
         let lanes = row.lanes.iter().zip(&self.names).filter(|(lane, _)| !lane.is_silent());
@@ -192,9 +193,9 @@ fn cell_words(cell: &Cell) -> String {
 
 fn bar(lane: &Lane) -> String {
     match lane.belief {
-        Standing::Outside => " ".to_owned(),
-        Standing::Holds => format!("{HOLDS}┃{HOLDS:#}"),
-        Standing::Clashes => format!("{BROKEN}┃{BROKEN:#}"),
+        Belief::Outside => " ".to_owned(),
+        Belief::Holds => format!("{HOLDS}┃{HOLDS:#}"),
+        Belief::Clashes => format!("{BROKEN}┃{BROKEN:#}"),
     }
 }
 

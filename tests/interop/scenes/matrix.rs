@@ -72,13 +72,13 @@ impl Meeting<'_> {
         let mut kinds = Vec::new();
         let step = if self.samples_only() { SAMPLE } else { 1 };
         for (number, situation) in situations.enumerate().step_by(step) {
-            let coming = situation.come(&**ours);
-            let foreseen = Outcome::of(coming.wins, coming.changes);
+            let attempt = situation.attempt(&**ours);
+            let foreseen = Outcome::of(attempt.wins, attempt.changes);
             if kinds.contains(&foreseen) && number % SAMPLE != 0 {
                 continue;
             }
             let met = self.meets(&situation, now);
-            assert_eq!(met, foreseen, "behind {choice}, which has left {:?}", coming.found);
+            assert_eq!(met, foreseen, "behind {choice}, which has left {:?}", attempt.found);
             kinds.push(met);
         }
     }

@@ -33,7 +33,7 @@ const RULES: [Property; 4] =
     [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::NoPhantom];
 
 fn scene(fleet: [&str; 3], prompt: bool) -> Scene {
-    let scene = Scene::new(Bounds { crashes: 1, ..Bounds::ticks(12) }).grain(Grain::Coarse);
+    let scene = Scene::new(Bounds::ticks(12).crashes(1)).grain(Grain::Coarse);
     fleet.into_iter().fold(scene, |scene, protocol| {
         let choice: protocols::Choice = protocol.parse().unwrap();
         let locker = choice.locker("lock".into(), Lease::new(Duration::from_secs(2)).unwrap());

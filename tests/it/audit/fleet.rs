@@ -83,7 +83,7 @@ impl Fleet {
     }
 
     fn scene(&self) -> Scene {
-        let bounds = Bounds { crashes: 1, lost_replies: self.lost_replies, ..Bounds::ticks(12) };
+        let bounds = Bounds::ticks(12).crashes(1).lost_replies(self.lost_replies);
         self.protocols.iter().fold(Scene::new(bounds).grain(Grain::Coarse), |scene, protocol| {
             let choice: Choice = protocol.parse().unwrap();
             let locker: Arc<dyn Locker> = choice.locker("lock".into(), Lease::new(Duration::from_secs(2)).unwrap());
@@ -165,7 +165,7 @@ impl Watch {
 
     fn step(&mut self, step: &Step, before: &World, after: &World, scene: &Scene) {
         let Some(who) = step.actor else { return };
-        let tick = after.left.tick;
+        let tick = after.clock.tick;
         let (was, is) = (&before.actors[who], &after.actors[who]);
         self.truth.unheard += u64::from(matches!(step.action, Action::LoseReply(_)));
         if began(was) {
@@ -197,8 +197,8 @@ impl Watch {
         } else if let (Some(hold), Some(held)) = (is.hold(), self.held[who]) {
             self.truth.holds[held].ends = ends(scene, who, hold);
         }
-        let had = was.hold().or(was.giving_back()).is_some();
-        if let (true, None, Some(held)) = (had, is.hold().or(is.giving_back()), self.held[who]) {
+        let had = was.hold().or(was.releasing()).is_some();
+        if let (true, None, Some(held)) = (had, is.hold().or(is.releasing()), self.held[who]) {
             self.held[who] = None;
             let said = GivenBack::Between(self.begun[who], tick);
             self.truth.holds[held].given_back = if self.has_said[who] { said } else { GivenBack::Silently };
@@ -247,7 +247,7 @@ fn asks(actor: &Actor) -> bool {
 
 /// Whether a client is between two operations.
 fn began(actor: &Actor) -> bool {
-    actor.talk().is_none()
+    actor.operation().is_none()
 }
 
 /// The first tick at which a lease is over; a lock without any is never over.

@@ -64,21 +64,21 @@ const TOLD: &[(&str, Before, Then, &[&str])] = &[
 
 #[test]
 fn every_id_of_a_race_is_in_the_catalogue() {
-    let ids: Vec<_> = races::catalogue().map(|race| race.id).collect();
+    let ids: Vec<_> = races::catalogue().map(|race| race.id.name()).collect();
     let known: Vec<_> = RaceId::ALL.iter().map(|race| race.name()).collect();
     assert_eq!(ids, known);
 }
 
 #[test]
 fn each_race_is_found_in_its_trace_and_no_other() {
-    let ids: Vec<_> = races::catalogue().map(|race| race.id).collect();
+    let ids: Vec<_> = races::catalogue().map(|race| race.id.name()).collect();
     let told: Vec<_> = TOLD.iter().map(|(id, ..)| *id).collect();
     assert_eq!(told, ids, "each race of the catalogue has a row here");
     let mut wrong = Vec::new();
     for (id, before, then, expected) in TOLD {
         let race = races::find(id).unwrap();
         let found = race.reproduce(NonZeroUsize::MIN, &mut |_| ()).unwrap();
-        let (scene, actions) = continued(&race.cast.scene(), &found.actions, *then);
+        let (scene, actions) = continued(&race.scenario.scene(), &found.actions, *then);
         let text = rounds(&scene, *before) + &monitored(&scene.narrate(race.violates, &actions));
         let audit = audit(&text);
         let told: Vec<_> =

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lockshift::bridge::Bridge;
 use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
 use lockshift::legacy::{self, Dialect};
+use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
 
 use super::{bridge, fleet, seconds};
@@ -50,10 +51,11 @@ impl Meeting {
         let mut blamed = Vec::new();
         for scene in self.scenes() {
             let search = Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO);
-            let Findings { worlds, end, violations, .. } = search.blaming("bridge").run(&mut |_| {});
+            let Findings { states: seen, end, violations, .. } = search.blaming("bridge").run(&mut |_| {});
             assert_eq!(end, End::Exhausted);
-            states += worlds;
-            let told = violations.into_iter().map(|it| format!("{}: {:?}: {}", it.property, it.deed, it.trace.says));
+            states += seen;
+            let told =
+                violations.into_iter().map(|it| format!("{}: {:?}: {}", it.property, it.cause, explanation(&it.trace)));
             blamed.extend(told);
         }
         (states, blamed)

@@ -9,7 +9,9 @@ use lockshift::bridge::new_key;
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::modern::TokenLock;
-use lockshift::plan::{Outlook, Phase, Plan, Residual, plan};
+use lockshift::plan::{Phase, PhaseResult, Plan, Residual, plan};
+use lockshift::race_id::RaceId;
+use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
 
 use super::{bridge, fleet, seconds};
@@ -20,8 +22,8 @@ fn planned(names: &str) -> Plan {
     plan(&fleet(names), &"token".parse().expect("a protocol"), TWO, &mut |_, _| {}).expect("it can be bridged")
 }
 
-fn outlook(plan: &Plan, phase: Phase) -> &Outlook {
-    plan.outlooks.iter().find(|outlook| outlook.phase == phase).expect("every phase is explored")
+fn result(plan: &Plan, phase: Phase) -> &PhaseResult {
+    plan.phases.iter().find(|result| result.phase == phase).expect("every phase is explored")
 }
 
 /// The rules that old clients break among themselves, and those that they break beside a bridge.
@@ -29,7 +31,7 @@ fn outlook(plan: &Plan, phase: Phase) -> &Outlook {
 fn breaks(names: &str, among_themselves: &[Property], beside_a_bridge: &[Property]) {
     let plan = planned(names);
     let broken = |phase: Phase| {
-        let mut broken: Vec<_> = outlook(&plan, phase).residuals.iter().map(|residual| residual.property).collect();
+        let mut broken: Vec<_> = result(&plan, phase).residuals.iter().map(|residual| residual.property).collect();
         broken.dedup();
         broken
     };
@@ -40,9 +42,9 @@ fn breaks(names: &str, among_themselves: &[Property], beside_a_bridge: &[Propert
     }
     let by_others =
         |residual: &&Residual| residual.by().is_some_and(|by| fleet(names).iter().all(|dialect| dialect.name != by));
-    let blamed = plan.outlooks.iter().flat_map(|outlook| &outlook.residuals).find(by_others);
+    let blamed = plan.phases.iter().flat_map(|result| &result.residuals).find(by_others);
     assert!(blamed.is_none(), "{names}: a step that is not an old client's breaks a rule: {blamed:?}");
-    assert!(plan.outlooks.iter().all(|outlook| outlook.exhausted), "{names}: every phase is seen to its end");
+    assert!(plan.phases.iter().all(|result| result.exhausted), "{names}: every phase is seen to its end");
     assert!(plan.is_safe(), "{names}");
 }
 
@@ -92,8 +94,9 @@ fn the_guide_names_the_races_that_are_left() {
     let named: BTreeSet<&str> = ids.collect();
     let plans = ["php-getset", "java-getset", "jedis-lock"].map(planned);
     for phase in [Phase::Legacy, Phase::LegacyAndBridge] {
-        let residuals = plans.iter().flat_map(|plan| &outlook(plan, phase).residuals);
-        let found: BTreeSet<&str> = residuals.map(|residual| residual.race.unwrap_or("without a name")).collect();
+        let residuals = plans.iter().flat_map(|plan| &result(plan, phase).residuals);
+        let found: BTreeSet<&str> =
+            residuals.map(|residual| residual.race.map_or("without a name", RaceId::name)).collect();
         assert_eq!(found, named, "{phase}");
     }
 }
@@ -101,7 +104,7 @@ fn the_guide_names_the_races_that_are_left() {
 /// Step by step, with a death and a lost reply, renewing and releasing, three clients: nothing.
 #[test]
 fn bridges_and_new_clients_break_no_rule() {
-    let bounds = Bounds { crashes: 1, lost_replies: 1, afterwards: Some(100), ..Bounds::ticks(2) };
+    let bounds = Bounds::ticks(2).crashes(1).lost_replies(1).afterwards(100);
     let client = |name: &str, locker| Client { renew_after: Some(1), ..Client::new(name, locker) };
     let bridge = client("bridge", Arc::new(bridge("php-getset", 2).expect("it can be bridged")));
     let token = client("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(2))));
@@ -110,8 +113,8 @@ fn bridges_and_new_clients_break_no_rule() {
         let scene = crowd.into_iter().fold(scene, |scene, client| scene.client(client.clone()));
         let found = Search::new(&scene).properties(&Property::ALL).symmetry(true).threads(TWO).run(&mut |_| {});
         assert_eq!(found.end, End::Exhausted);
-        let broken: Vec<_> = found.violations.iter().map(|it| (it.property, it.trace.says.as_str())).collect();
-        assert_eq!(broken, [], "{} states", found.worlds);
+        let broken: Vec<_> = found.violations.iter().map(|it| (it.property, explanation(&it.trace))).collect();
+        assert_eq!(broken, [], "{} states", found.states);
     }
 }
 
@@ -133,7 +136,7 @@ fn the_release_of_a_bridge_takes_nothing_from_an_old_client() {
         let found = search.symmetry(true).threads(TWO).run(&mut |_| {});
         assert_eq!(found.end, End::Exhausted);
         let broken: Vec<_> = found.violations.iter().map(|it| it.property).collect();
-        let told: Vec<_> = found.violations.iter().map(|it| it.trace.says.as_str()).collect();
+        let told: Vec<_> = found.violations.iter().map(|it| explanation(&it.trace)).collect();
         assert_eq!(broken, [Property::LeaseHonoured], "{names}: old clients still move each other's leases: {told:?}");
     }
 }

@@ -76,7 +76,7 @@ fn one_race_is_told() {
     let ended = done(lockshift(), ["races", "--show", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     for expected in [
-        "A late release frees somebody else's lock\nA client works past its lease",
+        "A late release frees another client's lock\nA client works past its lease",
         " 5 ▶  2 s  -         DEL → 1 ",
         "✗ broken: removes only one's own\n",
         "A's DEL lock, decided at 0 s, ran at 2 s and was answered 1.\n",

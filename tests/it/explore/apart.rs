@@ -1,10 +1,10 @@
-//! Ways to break a rule, told apart by the deed that is to blame.
+//! Ways to break a rule, told apart by the cause that is to blame.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search, What};
+use lockshift::explore::{Bounds, Cause, CauseKind, Client, End, Findings, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::lock::Lease;
 
@@ -29,10 +29,9 @@ fn found(search: Search<'_>) -> Findings {
     found
 }
 
-/// What is found: the rule, the deed, and the length of the shortest way.
-fn ways(found: &Findings) -> Vec<(Property, String, usize)> {
-    let deed = |deed: &Option<_>| deed.as_ref().map_or_else(String::new, ToString::to_string);
-    found.violations.iter().map(|it| (it.property, deed(&it.deed), it.actions.len())).collect()
+/// What is found: the rule, the cause, and the length of the shortest way.
+fn ways(found: &Findings) -> Vec<(Property, Option<Cause>, usize)> {
+    found.violations.iter().map(|it| (it.property, it.cause.clone(), it.actions.len())).collect()
 }
 
 #[test]
@@ -68,24 +67,26 @@ fn each_is_blamed_for_what_it_does() {
     let all = found(Search::new(&scene).apart(true).symmetry(true));
     for name in ["setnx-page-del", "jedis-lock"] {
         let theirs = found(Search::new(&scene).blaming(name).symmetry(true));
-        let expected =
-            ways(&all).into_iter().filter(|(_, deed, _)| deed.starts_with(&format!("{name}, "))).collect::<Vec<_>>();
+        let expected = ways(&all)
+            .into_iter()
+            .filter(|(_, cause, _)| cause.as_ref().is_some_and(|cause| cause.by.as_deref() == Some(name)))
+            .collect::<Vec<_>>();
         assert_eq!(ways(&theirs), expected, "{name}");
         for violation in &theirs.violations {
-            let deed = violation.deed.as_ref().expect("some step is to blame");
-            let What::Command(command, _) = &deed.what else { continue };
+            let cause = violation.cause.as_ref().expect("some step is to blame");
+            let CauseKind::Command { name: command, .. } = &cause.kind else { continue };
             let step = &violation.trace.steps[violation.trace.blame.expect("it is known which")];
             let exchange = step.exchange.as_ref().expect("the server ran it");
-            assert!(exchange.command.is(command), "{deed}: {}", exchange.command);
+            assert!(exchange.command.is(command), "{cause:?}: {}", exchange.command);
             assert_eq!(violation.trace.actors[step.actor.expect("a client")].protocol, name);
         }
     }
     let commands = |name: &str| -> Vec<String> {
         let theirs =
-            all.violations.iter().filter_map(|it| it.deed.as_ref().filter(|deed| deed.by.as_deref() == Some(name)));
+            all.violations.iter().filter_map(|it| it.cause.as_ref().filter(|cause| cause.by.as_deref() == Some(name)));
         let mut commands: Vec<String> = theirs
-            .filter_map(|deed| match &deed.what {
-                What::Command(command, _) => Some(command.clone()),
+            .filter_map(|cause| match &cause.kind {
+                CauseKind::Command { name: command, .. } => Some(command.clone()),
                 _ => None,
             })
             .collect();

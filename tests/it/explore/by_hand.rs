@@ -10,7 +10,7 @@ fn count(scene: &Scene) -> (usize, usize) {
     let count = |symmetry| {
         let found = Search::new(scene).symmetry(symmetry).run(&mut |_| ());
         assert_eq!(found.end, End::Exhausted);
-        found.worlds
+        found.states
     };
     (count(false), count(true))
 }
@@ -35,7 +35,7 @@ fn one_client_and_a_tick() {
 /// A dead client leaves an empty server (2 worlds, one for each tick) or its stamp (3).
 #[test]
 fn one_client_that_may_die() {
-    let alone = crowd(&getset(2), 1, Bounds { crashes: 1, ..Bounds::ticks(1) });
+    let alone = crowd(&getset(2), 1, Bounds::ticks(1).crashes(1));
     assert_eq!(count(&alone.clone().grain(Grain::Coarse)), (7 + 5, 7 + 5));
     assert_eq!(count(&alone), (16 + 5, 16 + 5));
 }

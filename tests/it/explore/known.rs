@@ -1,6 +1,7 @@
 //! Locks known to be good or bad, and how bad.
 
 use lockshift::explore::{Bounds, End, Grain, Property, Search};
+use lockshift::report::explanation;
 
 use super::locks::{getset, token};
 use super::{crowd, search, violated};
@@ -20,7 +21,7 @@ fn three_clients_break_the_getset_lock_in_eighteen_steps() {
         ("A", "DEL k".to_owned())
     );
     assert_eq!(
-        trace.says,
+        explanation(trace),
         "B holds [2 s, 4 s) because its GETSET k 1700000004 was answered \"1700000002\". \
          C holds [3 s, 5 s) because its SETNX k 1700000005 was answered 1. \
          A's DEL k, decided at 0 s, ran at 3 s and was answered 1."
@@ -29,31 +30,31 @@ fn three_clients_break_the_getset_lock_in_eighteen_steps() {
 
 #[test]
 fn two_clients_cannot_break_the_getset_lock_in_one_round() {
-    let found = search(&crowd(&getset(2), 2, Bounds { crashes: 1, ..Bounds::ticks(4) }), &[Property::MutualExclusion]);
+    let found = search(&crowd(&getset(2), 2, Bounds::ticks(4).crashes(1)), &[Property::MutualExclusion]);
     assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
 }
 
 #[test]
 fn three_clients_cannot_break_the_token_lock() {
-    let scene = crowd(&token(2), 3, Bounds { crashes: 1, ..Bounds::ticks(4) });
+    let scene = crowd(&token(2), 3, Bounds::ticks(4).crashes(1));
     let all = &Property::ALL[..7];
     let found = search(&scene, all);
-    assert_eq!((violated(&found), found.end, found.worlds), (vec![], End::Exhausted, 24_677));
+    assert_eq!((violated(&found), found.end, found.states), (vec![], End::Exhausted, 24_677));
 
     let coarse = search(&scene.grain(Grain::Coarse), all);
-    assert_eq!((violated(&coarse), coarse.end, coarse.worlds), (vec![], End::Exhausted, 247));
+    assert_eq!((violated(&coarse), coarse.end, coarse.states), (vec![], End::Exhausted, 247));
 }
 
 #[test]
 fn a_lost_reply_does_not_break_the_token_lock() {
-    let scene = crowd(&token(2), 3, Bounds { lost_replies: 1, ..Bounds::ticks(3) });
+    let scene = crowd(&token(2), 3, Bounds::ticks(3).lost_replies(1));
     let found = search(&scene, &[Property::MutualExclusion, Property::ReleasesOnlyOwn, Property::TruthfulOutcome]);
     assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
 }
 
 #[test]
 fn a_failover_breaks_the_token_lock() {
-    let scene = crowd(&token(2), 2, Bounds { failovers: 1, ..Bounds::ticks(2) });
+    let scene = crowd(&token(2), 2, Bounds::ticks(2).failovers(1));
     let found = search(&scene, &[Property::MutualExclusion]);
     // A reads its clock, sets, is told; the replica takes over without the key; B does the same.
     assert_eq!(violated(&found), [(Property::MutualExclusion, 7)]);
@@ -65,7 +66,7 @@ fn a_failover_breaks_the_token_lock() {
 fn a_clock_that_runs_ahead_steals_a_getset_lock_and_no_token_lock() {
     let ahead = |locker| {
         let mut scene = crowd(&locker, 2, Bounds::ticks(0));
-        scene.clients[1].skew = 3;
+        scene.clients[1].skew_ms = 3_000;
         search(&scene, &[Property::MutualExclusion])
     };
     let stolen = ahead(getset(2));
@@ -80,8 +81,8 @@ fn a_clock_that_runs_ahead_steals_a_getset_lock_and_no_token_lock() {
 #[test]
 fn a_bound_that_is_hit_is_named() {
     let scene = crowd(&getset(2), 3, Bounds::ticks(4));
-    let few = Search::new(&scene).most_worlds(1000).run(&mut |_| ());
-    assert!(matches!(few.end, End::WorldsBound(worlds) if worlds >= 1000), "{:?}", few.end);
-    let small = Search::new(&scene).most_bytes(1 << 20).run(&mut |_| ());
-    assert!(matches!(small.end, End::BytesBound(bytes) if bytes >= 1 << 20), "{:?}", small.end);
+    let few = Search::new(&scene).max_states(1000).run(&mut |_| ());
+    assert!(matches!(few.end, End::StatesBound(worlds) if worlds >= 1000), "{:?}", few.end);
+    let small = Search::new(&scene).max_bytes(1 << 20).run(&mut |_| ());
+    assert!(matches!(small.end, End::MemoryBound(bytes) if bytes >= 1 << 20), "{:?}", small.end);
 }

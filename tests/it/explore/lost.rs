@@ -14,8 +14,7 @@ fn with_a_future(mut scene: Scene) -> Scene {
 
 #[test]
 fn a_lock_without_a_lease_is_lost_with_its_owner() {
-    let scene =
-        with_a_future(crowd(&Mistaken::shared(Mistake::NoLease, 2), 2, Bounds { crashes: 1, ..Bounds::ticks(1) }));
+    let scene = with_a_future(crowd(&Mistaken::shared(Mistake::NoLease, 2), 2, Bounds::ticks(1).crashes(1)));
     let found = search(&scene, &FUTURE);
     // A reads its clock, sets the key, dies.
     assert_eq!(violated(&found), [(Property::CanBeTakenAgain, 3), (Property::NobodyShutOut, 3)]);
@@ -26,7 +25,7 @@ fn a_lock_without_a_lease_is_lost_with_its_owner() {
 #[test]
 fn a_lock_with_a_lease_is_not() {
     for locker in [getset(2), token(2)] {
-        let scene = with_a_future(crowd(&locker, 2, Bounds { crashes: 1, ..Bounds::ticks(3) }));
+        let scene = with_a_future(crowd(&locker, 2, Bounds::ticks(3).crashes(1)));
         let found = search(&scene, &FUTURE);
         assert_eq!((violated(&found), found.end, found.unjudged), (vec![], End::Exhausted, vec![]));
     }

@@ -46,14 +46,14 @@ fn fine(scene: Scene, scripts: &[&str]) -> Scene {
 }
 
 fn bounded(mut scene: Scene, ticks: u16, scripts: &[&str]) -> Scene {
-    scene.bounds = Bounds { crashes: 1, ..Bounds::ticks(ticks) };
+    scene.bounds = Bounds::ticks(ticks).crashes(1);
     scripts.iter().fold(scene, |scene, text| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(text)))
 }
 
 fn is_clean(name: &str, scene: &Scene, properties: &[Property]) {
     let found = search(scene, properties);
     assert_eq!((violated(&found), found.end), (vec![], End::Exhausted), "{name}, {:?}", scene.grain);
-    assert!(found.worlds > 100, "{name}: {} worlds are no contention", found.worlds);
+    assert!(found.states > 100, "{name}: {} worlds are no contention", found.states);
 }
 
 #[test]

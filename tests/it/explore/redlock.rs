@@ -26,7 +26,7 @@ fn scene(clients: usize, bounds: Bounds) -> Scene {
 
 #[test]
 fn any_server_may_be_the_next_to_hear_of_a_round() {
-    let scene = scene(1, Bounds { lost_replies: 1, ..Bounds::ticks(0) });
+    let scene = scene(1, Bounds::ticks(0).lost_replies(1));
     let begun = scene.apply(&scene.world(), Action::Step(0));
     let on = |nodes: &[u8]| -> Vec<Action> {
         nodes.iter().flat_map(|node| [Action::StepOn(0, *node), Action::LoseReplyOn(0, *node)]).collect()
@@ -44,14 +44,14 @@ fn any_server_may_be_the_next_to_hear_of_a_round() {
 
 #[test]
 fn three_clients_and_a_crash_exclude_each_other() {
-    let findings = search(&scene(3, Bounds { crashes: 1, ..Bounds::ticks(1) }), &[Property::MutualExclusion]);
+    let findings = search(&scene(3, Bounds::ticks(1).crashes(1)), &[Property::MutualExclusion]);
     assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
-    assert_eq!(findings.worlds, 470_525);
+    assert_eq!(findings.states, 470_525);
 }
 
 #[test]
 fn two_clients_tell_the_truth_when_replies_are_lost() {
-    let findings = search(&scene(2, Bounds { lost_replies: 1, ..Bounds::ticks(1) }), &SAFE);
+    let findings = search(&scene(2, Bounds::ticks(1).lost_replies(1)), &SAFE);
     assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
 }
 
@@ -67,6 +67,6 @@ fn whoever_extends_excludes_others_for_another_lease() {
 /// One of three forgets, and another majority is there.
 #[test]
 fn a_failover_of_one_server_breaks_it() {
-    let findings = search(&scene(2, Bounds { failovers: 1, ..Bounds::ticks(0) }), &[Property::MutualExclusion]);
+    let findings = search(&scene(2, Bounds::ticks(0).failovers(1)), &[Property::MutualExclusion]);
     assert!(matches!(violated(&findings)[..], [(Property::MutualExclusion, _)]), "{findings:?}");
 }

@@ -6,9 +6,9 @@ use super::locks::{Mistake, Mistaken, getset, token};
 use super::{crowd, violated};
 
 fn scenes() -> Vec<(&'static str, Scene)> {
-    let crash = Bounds { crashes: 1, ..Bounds::ticks(1) };
-    let lost = Bounds { lost_replies: 1, ..Bounds::ticks(1) };
-    let failover = Bounds { failovers: 1, ..Bounds::ticks(1) };
+    let crash = Bounds::ticks(1).crashes(1);
+    let lost = Bounds::ticks(1).lost_replies(1);
+    let failover = Bounds::ticks(1).failovers(1);
     vec![
         ("getset", crowd(&getset(1), 2, crash)),
         ("getset, coarse", crowd(&getset(1), 3, Bounds::ticks(2)).grain(Grain::Coarse)),
@@ -43,8 +43,8 @@ fn on_one_thread_or_two_and_run_again() {
             let one = run(&scene, 1, symmetry);
             for other in [run(&scene, 1, symmetry), run(&scene, 2, symmetry)] {
                 assert_eq!(
-                    (one.worlds, one.steps, one.depth, one.end),
-                    (other.worlds, other.steps, other.depth, other.end)
+                    (one.states, one.steps, one.depth, one.end),
+                    (other.states, other.steps, other.depth, other.end)
                 );
                 assert_eq!(one.violations, other.violations, "{name}");
             }
@@ -60,10 +60,10 @@ fn with_symmetry_or_without() {
         assert_eq!((all.end, all.depth), (kept.end, kept.depth), "{name}");
         let orders = (1..=scene.clients.len()).product::<usize>();
         assert!(
-            kept.worlds < all.worlds && all.worlds <= kept.worlds * orders,
+            kept.states < all.states && all.states <= kept.states * orders,
             "{name}: {} {}",
-            all.worlds,
-            kept.worlds
+            all.states,
+            kept.states
         );
     }
 }

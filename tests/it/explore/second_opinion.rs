@@ -41,19 +41,19 @@ impl Model for Told {
 
 #[test]
 fn another_checker_counts_the_same_worlds_and_says_the_same() {
-    let crash = |ticks| Bounds { crashes: 1, ..Bounds::ticks(ticks) };
+    let crash = |ticks| Bounds::ticks(ticks).crashes(1);
     let scenes = [
         crowd(&getset(1), 3, crash(2)).grain(Grain::Coarse),
         crowd(&getset(1), 2, crash(3)),
         crowd(&token(1), 2, crash(3)),
-        crowd(&token(1), 3, Bounds { failovers: 1, ..Bounds::ticks(1) }).grain(Grain::Coarse),
-        crowd(&token(2), 2, Bounds { lost_replies: 2, ..Bounds::ticks(2) }),
+        crowd(&token(1), 3, Bounds::ticks(1).failovers(1)).grain(Grain::Coarse),
+        crowd(&token(2), 2, Bounds::ticks(2).lost_replies(2)),
         crowd(&Mistaken::shared(Mistake::CheckThenSet, 1), 2, crash(2)),
     ];
     for scene in scenes {
         let found = Search::new(&scene).run(&mut |_| ());
         let all = Told { scene: scene.clone(), to_the_end: true }.checker().spawn_bfs().join();
-        assert_eq!((found.end, found.worlds), (End::Exhausted, all.unique_state_count()));
+        assert_eq!((found.end, found.states), (End::Exhausted, all.unique_state_count()));
         let first = Told { scene, to_the_end: false }.checker().spawn_bfs().join();
         let counterexample = first.discovery("mutual exclusion").map(|path| path.into_actions().len());
         assert_eq!(violated(&found).first().map(|(_, length)| *length), counterexample);

@@ -19,7 +19,7 @@ fn found() -> Vec<(Scene, Trace)> {
     let getset = crowd(&getset(2), 3, Bounds::ticks(3));
     let owner = getset.clients[0].clone();
     let after_death = getset.clone().grain(Grain::Coarse).after_death_of(&owner, 3);
-    let failover = crowd(&token(2), 2, Bounds { failovers: 1, ..Bounds::ticks(0) });
+    let failover = crowd(&token(2), 2, Bounds::ticks(0).failovers(1));
     let found = [getset, after_death, failover].map(|scene| {
         let violations = search(&scene, &Property::ALL[..6]).violations;
         violations.into_iter().map(move |violation| (scene.clone(), violation.trace)).collect::<Vec<_>>()
@@ -68,4 +68,26 @@ fn keys_and_beliefs_carry_over_from_step_to_step() {
         let same_time = trace.steps.windows(2).filter(|pair| pair[0].at_ms == pair[1].at_ms);
         same_time.for_each(|pair| assert_eq!(pair[0].after, pair[1].before));
     }
+}
+
+/// Traces that an earlier version wrote, in which what a step meant was a sentence.
+#[test]
+fn traces_of_version_1_are_read_as_the_same_values() {
+    let old: Vec<Trace> = serde_json::from_str(include_str!("version-1.json")).unwrap();
+    let known = |trace: &&Trace| traces().iter().any(|(_, found)| found == *trace);
+    assert!(old.iter().filter(known).count() >= 2, "the same schedules are found today");
+    for trace in &old {
+        assert_eq!(trace.version, Trace::VERSION);
+        let json = serde_json::to_string(trace).unwrap();
+        assert_eq!(&serde_json::from_str::<Trace>(&json).unwrap(), trace);
+    }
+}
+
+#[test]
+fn traces_of_a_version_to_come_are_rejected() {
+    let (_, trace) = &traces()[0];
+    let mut json = serde_json::to_value(trace).unwrap();
+    json["version"] = 3.into();
+    let error = serde_json::from_value::<Trace>(json).unwrap_err().to_string();
+    assert!(error.contains("version 3 of a trace is not supported"), "{error}");
 }

@@ -12,10 +12,10 @@ use super::{crowd, search, violated};
 
 /// Three clients, four ticks and a crash, explored to the end; how many worlds that are.
 fn is_clean(locker: &Arc<dyn Locker>) -> usize {
-    let scene = crowd(locker, 3, Bounds { crashes: 1, ..Bounds::ticks(4) });
+    let scene = crowd(locker, 3, Bounds::ticks(4).crashes(1));
     let found = search(&scene, &Property::ALL[..7]);
     assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
-    found.worlds
+    found.states
 }
 
 #[test]

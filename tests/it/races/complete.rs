@@ -12,7 +12,7 @@ fn no_two_races_have_the_same_id() {
 
 #[test]
 fn a_race_is_found_by_its_id() {
-    assert_eq!(races::find("late-unlock").map(|race| race.title), Some("A late release frees somebody else's lock"));
+    assert_eq!(races::find("late-unlock").map(|race| race.title), Some("A late release frees another client's lock"));
     assert!(races::find("no-such-race").is_none());
 }
 
@@ -23,7 +23,7 @@ fn every_entry_says_all_it_should() {
     each(|race| race.sketch.blame < race.sketch.marks.len(), "blames one of the steps of its sketch");
     each(|race| race.remedies.iter().all(|remedy| !remedy.because.is_empty()), "says why each remedy helps");
     each(
-        |race| !race.remedies.is_empty() || race.id.starts_with("failover"),
+        |race| !race.remedies.is_empty() || race.id.name().starts_with("failover"),
         "names a remedy, unless it is a fault of the only server",
     );
     each(|race| race.remark.is_none_or(|remark| remark.ends_with('.')), "remarks in sentences");

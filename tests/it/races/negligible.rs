@@ -38,7 +38,7 @@ fn free_at_once_after(pause: i64) -> bool {
 
 /// A lock that is over; the loser has read it and made its stamp, and `pause` seconds later the winner takes it.
 fn late_loser(pause: i64) -> (Scene, World) {
-    let mut scene = races::find("stale-stamp-shortens-lease").unwrap().cast.scene();
+    let mut scene = races::find("stale-stamp-shortens-lease").unwrap().scenario.scene();
     scene.bounds.ticks = 20;
     let steps = |who: u8, count: usize| vec![Action::Step(who); count];
     let ticks = vec![Action::Tick; usize::try_from(pause).unwrap()];
@@ -49,6 +49,6 @@ fn late_loser(pause: i64) -> (Scene, World) {
 }
 
 fn stamp(scene: &Scene, world: &World) -> i64 {
-    let stored = world.node.server.peek(&Key::from("lock"), scene.wall(world.left.tick)).expect("there is a lock");
+    let stored = world.node.server.peek(&Key::from("lock"), scene.wall(world.clock.tick)).expect("there is a lock");
     stored.value.to_string().parse().expect("a stamp of PHP is a number")
 }

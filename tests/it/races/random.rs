@@ -20,7 +20,7 @@ const ENOUGH: u32 = 200;
 #[test]
 fn every_race_is_met_and_shrinks_to_almost_the_shortest_schedule() {
     for race in races::catalogue() {
-        let scene = race.cast.scene();
+        let scene = race.scenario.scene();
         let shortest = race.reproduce(ONE_THREAD, &mut |_| ()).expect("it is found").actions.len();
         // Shrinking ends where no wish can be spared. That is not always the shortest: then the next draw may be.
         let lengths = (0..8).map(|seed| meet(&scene, race.violates, MANY, seed).map(|met| met.len()));

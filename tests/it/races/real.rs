@@ -1,6 +1,6 @@
 //! Every schedule that was found, on a real Redis.
 
-use lockshift::races::{self, Found};
+use lockshift::races::{self, Reproduction};
 use lockshift::replay::{Divergence, replay};
 use lockshift::wire::{Key, Node, Reply, UnixTime};
 
@@ -12,12 +12,12 @@ fn a_real_redis_answers_every_found_schedule_as_the_simulated_one() {
     let server = Server::start();
     let (mut need_a_fault, mut need_several) = (Vec::new(), Vec::new());
     for race in races::catalogue() {
-        for (what, cast, found) in find(race) {
+        for (what, scenario, found) in find(race) {
             let found = found.unwrap_or_else(|| panic!("{} ({what}) is found", race.id));
-            match on(&server, &cast, &found) {
+            match on(&server, &scenario, &found) {
                 Ok(()) => {}
-                Err(Divergence::ServerFault { .. }) => need_a_fault.push(race.id),
-                Err(Divergence::SeveralServers { .. }) => need_several.push(race.id),
+                Err(Divergence::ServerFault { .. }) => need_a_fault.push(race.id.name()),
+                Err(Divergence::SeveralServers { .. }) => need_several.push(race.id.name()),
                 Err(divergence) => panic!("{} ({what}): {divergence}", race.id),
             }
         }
@@ -28,9 +28,9 @@ fn a_real_redis_answers_every_found_schedule_as_the_simulated_one() {
     assert_eq!(left, [""; 0], "what a replay has made is gone afterwards");
 }
 
-fn on(server: &Server, cast: &races::Cast, found: &Found) -> Result<(), Divergence> {
+fn on(server: &Server, scenario: &races::Scenario, found: &Reproduction) -> Result<(), Divergence> {
     let key = Key::from("lockshift:replay");
-    let trace = cast.retell(found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    let trace = scenario.retell(found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
     replay(&trace, 1, &mut |_| server.client().get_connection())
 }
 
@@ -40,7 +40,7 @@ fn three_real_servers_answer_the_minorities_as_simulated_ones_do() {
     let race = races::find("partial-quorum-stays").unwrap();
     let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
     let key = Key::from("lockshift:replay");
-    let trace = race.cast.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    let trace = race.scenario.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
     let on =
         |trace, count| replay(trace, count, &mut |node: Node| servers[usize::from(node.0)].client().get_connection());
     on(&trace, 3).unwrap();
@@ -65,7 +65,7 @@ fn a_key_in_use_is_left_alone() {
     redis::cmd("SET").arg("lockshift:replay").arg("precious").exec(&mut server.connect()).unwrap();
     let race = races::find("late-unlock").unwrap();
     let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
-    let refused = on(&server, &race.cast, &found).unwrap_err();
+    let refused = on(&server, &race.scenario, &found).unwrap_err();
     assert!(matches!(&refused, Divergence::KeyInUse(key) if key.as_bytes() == b"lockshift:replay"), "{refused}");
     assert_eq!(redis::cmd("GET").arg("lockshift:replay").query(&mut server.connect()), Ok("precious".to_owned()));
 }
@@ -76,7 +76,7 @@ fn a_schedule_that_is_not_so_is_told_apart() {
     let race = races::find("late-unlock").unwrap();
     let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();
     let key = Key::from("lockshift:replay");
-    let honest = race.cast.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
+    let honest = race.scenario.retell(&found, &key, UnixTime::from_secs(1_800_000_000).unwrap());
 
     let mut liar = honest.clone();
     let release = liar.steps.last_mut().unwrap().exchange.as_mut().unwrap();

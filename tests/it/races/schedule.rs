@@ -11,19 +11,19 @@ pub(super) type Wishes = Vec<Action>;
 
 /// Wishes for a scene: mostly steps of its clients, now and then a tick, seldom a mishap.
 pub(super) fn wishes(scene: &Scene, most: usize) -> impl Strategy<Value = Wishes> + use<> {
-    let bounds = scene.bounds;
+    let (bounds, faults) = (scene.bounds, scene.bounds.faults);
     let clients = u8::try_from(scene.clients.len()).expect("few clients");
     let mut wish: Vec<(u32, Action)> = (0..clients).map(|who| (8, Action::Step(who))).collect();
     if bounds.ticks > 0 {
         wish.push((6, Action::Tick));
     }
-    if bounds.crashes > 0 {
+    if faults.crashes > 0 {
         wish.extend((0..clients).map(|who| (1, Action::Crash(who))));
     }
-    if bounds.lost_replies > 0 {
+    if faults.lost_replies > 0 {
         wish.extend((0..clients).map(|who| (1, Action::LoseReply(who))));
     }
-    if bounds.failovers > 0 {
+    if faults.failovers > 0 {
         wish.push((1, Action::FailOver(1)));
     }
     let wish = Union::new_weighted(wish.into_iter().map(|(weight, wish)| (weight, Just(wish))).collect());

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::{Cell, Lane, Picture, Row, Standing, seconds};
+use super::super::{Belief, Cell, Lane, Picture, Row, seconds};
 
 /// One schedule, drawn.
 pub(super) struct Figure<'a> {
@@ -22,7 +22,7 @@ impl Figure<'_> {
             table id=(self.id) role="table" style=(style) {
                 thead role="rowgroup" { (self.head()) }
                 tbody role="rowgroup" {
-                    @for (moment, words) in &self.picture.before { (self.opening(moment, words)) }
+                    @for (moment, words) in &self.picture.before { (self.prior(moment, words)) }
                     @for place in 0..self.picture.rows.len() { (self.row(place)) }
                     @if let Some(verdict) = self.picture.verdict() { (self.verdict(&verdict)) }
                 }
@@ -47,8 +47,8 @@ impl Figure<'_> {
         }
     }
 
-    /// What had happened before: nobody's step, told across the lanes.
-    fn opening(&self, moment: &str, words: &str) -> Markup {
+    /// What had happened before, across the lanes.
+    fn prior(&self, moment: &str, words: &str) -> Markup {
         let lanes = self.picture.trace.actors.len();
         html! {
             tr.opening role="row" {
@@ -80,9 +80,9 @@ impl Figure<'_> {
 
     fn lane(&self, row: &Row, who: usize, lane: &Lane, is_refused: bool) -> Markup {
         let (class, says) = match lane.belief {
-            Standing::Outside => ("", ""),
-            Standing::Holds => ("holds", "believes to hold"),
-            Standing::Clashes => ("clashes", "believes to hold, and is not alone"),
+            Belief::Outside => ("", ""),
+            Belief::Holds => ("holds", "believes to hold"),
+            Belief::Clashes => ("clashes", "believes to hold, and is not alone"),
         };
         let aside = row.aside.as_ref().filter(|_| who == 0);
         let acts = row.actor.map_or(aside.is_some(), |actor| actor == who);

@@ -4,18 +4,18 @@ use super::super::exit::{Exit, Failure, warn};
 use super::super::global_options::GlobalOptions;
 use crate::connect::Server;
 use crate::driver::host;
-use crate::races::{Account, Cast, Found};
+use crate::races::{RaceResult, Reproduction, Scenario};
 use crate::replay::{Divergence, replay};
 use crate::report::Replayed;
 use crate::wire::{Key, Node};
 
 /// Servers to replay on.
-pub(super) struct Rehearsal {
+pub(super) struct Replaying {
     servers: Vec<Server>,
     key: Key,
 }
 
-impl Rehearsal {
+impl Replaying {
     /// On the servers that were chosen.
     pub(super) fn on(global: &GlobalOptions) -> Result<Self, Failure> {
         let servers = global.servers()?;
@@ -26,17 +26,17 @@ impl Rehearsal {
     }
 
     /// Replays what was found, variations included.
-    pub(super) fn replay(&self, account: &Account) -> Result<Option<Replayed>, Failure> {
-        let main = account.found.iter().map(|found| (&account.race.cast, found));
+    pub(super) fn replay(&self, result: &RaceResult) -> Result<Option<Replayed>, Failure> {
+        let main = result.found.iter().map(|found| (&result.race.scenario, found));
         let varied =
-            account.variations.iter().filter_map(|(variation, found)| Some((&variation.cast, found.as_ref()?)));
-        let all = main.chain(varied).map(|(cast, found)| self.replay_one(account.race.id, cast, found));
+            result.variations.iter().filter_map(|(variation, found)| Some((&variation.scenario, found.as_ref()?)));
+        let all = main.chain(varied).map(|(scenario, found)| self.replay_one(result.race.id.name(), scenario, found));
         let all: Vec<Replayed> = all.collect::<Result<_, _>>()?;
         Ok(all.into_iter().max())
     }
 
-    fn replay_one(&self, id: &str, cast: &Cast, found: &Found) -> Result<Replayed, Failure> {
-        let trace = cast.retell(found, &self.key, host::wall());
+    fn replay_one(&self, id: &str, scenario: &Scenario, found: &Reproduction) -> Result<Replayed, Failure> {
+        let trace = scenario.retell(found, &self.key, host::wall());
         let count = u8::try_from(self.servers.len()).unwrap_or(u8::MAX);
         let mut connect = |node: Node| self.servers[usize::from(node.0)].connect();
         match replay(&trace, count, &mut connect) {

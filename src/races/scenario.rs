@@ -1,23 +1,23 @@
-//! Who takes part in a race, where it starts and how much may go wrong: data from which a scene is made.
+//! The scenario of a race: its participants, where it starts and how much may go wrong, as data from which a scene is made.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::player::Player;
+use super::participant::Participant;
 use super::protocol::Protocol;
-use super::rehearsal;
 use crate::explore::{Bounds, Grain, Scene};
 use crate::legacy::Dialect;
 use crate::lock::Locker;
+use crate::rehearsal;
 use crate::wire::{Command, Key, Node, UnixTime};
 
-/// Who takes part, where it starts, how much may go wrong.
+/// The participants, where it starts, how much may go wrong.
 #[derive(Clone, Copy, Debug)]
-pub struct Cast {
+pub struct Scenario {
     /// The clients.
-    pub players: &'static [Player],
+    pub participants: &'static [Participant],
     /// What was before them.
-    pub start: Start,
+    pub setup: Setup,
     /// How far, and how much may go wrong.
     pub bounds: Bounds,
     /// How finely the clients' steps are cut.
@@ -32,18 +32,18 @@ pub struct Cast {
 
 /// What stands on the server at the beginning.
 #[derive(Clone, Copy, Debug)]
-pub enum Start {
+pub enum Setup {
     /// Nothing.
     Empty,
-    /// What somebody left who has sent so many commands of a try and died.
+    /// What a client left that sent so many commands of an attempt and died.
     Died {
-        /// Which protocol he spoke.
+        /// Its protocol.
         protocol: Protocol,
-        /// For how long he would have held.
+        /// Its lease.
         lease: Duration,
         /// How many ticks before the beginning.
         ticks_ago: u16,
-        /// How many commands he sent that changed something.
+        /// How many commands it sent that changed something.
         writes: usize,
     },
 }
@@ -57,11 +57,11 @@ pub enum Guarding {
     ChecksFence,
 }
 
-impl Cast {
-    /// Nobody, on an empty server, in ticks of a second; a round trip is one step.
-    pub const NOBODY: Self = Self {
-        players: &[],
-        start: Start::Empty,
+impl Scenario {
+    /// No participant, on an empty server, in ticks of a second; a round trip is one step.
+    pub const EMPTY: Self = Self {
+        participants: &[],
+        setup: Setup::Empty,
         bounds: Bounds::ticks(0),
         grain: Grain::Coarse,
         tick: Duration::from_secs(1),
@@ -69,29 +69,32 @@ impl Cast {
         guard: None,
     };
 
-    /// The scene of these players, who may be others than the cast's own, contending for this key, from this whole second
+    /// The scene of these participants, who may be others than the scenario's own, contending for this key, from this whole second
     /// on. The server knows every script that they may run.
-    pub(super) fn scene_at(&self, players: &[Player], key: &Key, begin: UnixTime) -> Scene {
+    pub(super) fn scene_at(&self, participants: &[Participant], key: &Key, begin: UnixTime) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
         scene.tick = self.tick;
-        let servers = players.iter().map(|player| player.protocol.servers()).max().unwrap_or(1);
+        let servers = participants.iter().map(|participant| participant.protocol.servers()).max().unwrap_or(1);
         scene = scene.servers(servers);
         scene.begin = begin.saturating_add(self.offset);
         if let Some(guarding) = self.guard {
             scene = scene.guarded(guarding == Guarding::ChecksFence);
         }
-        let lockers = lockers(players, key);
+        let lockers = lockers(participants, key);
         for text in lockers.iter().flat_map(|locker| rehearsal::scripts(&**locker)) {
             let load = Command::new("SCRIPT").arg("LOAD").arg(text);
             scene = (0..servers).map(Node).fold(scene, |scene, node| scene.after_command(0, &load.clone().on(node)));
         }
-        scene = self.start.prepare(scene, key);
-        players.iter().zip(lockers).fold(scene, |scene, (player, locker)| scene.client(player.client(locker)))
+        scene = self.setup.prepare(scene, key);
+        participants
+            .iter()
+            .zip(lockers)
+            .fold(scene, |scene, (participant, locker)| scene.client(participant.client(locker)))
     }
 }
 
-impl Start {
-    /// Somebody sent the SETNX of this dialect and died. Seven seconds ago, its stamp was over.
+impl Setup {
+    /// A client sent the SETNX of this dialect and died. Its stamp expired seven seconds ago.
     pub const fn left_behind(dialect: &'static Dialect) -> Self {
         let protocol = Protocol::Dialect(dialect);
         Self::Died { protocol, lease: Duration::from_secs(2), ticks_ago: 9, writes: 1 }
@@ -109,9 +112,9 @@ impl Start {
         match self {
             Self::Empty => scene,
             Self::Died { protocol, lease, ticks_ago, writes } => {
-                let locker = Player::new(protocol, lease).locker(key);
+                let locker = Participant::new(protocol, lease).locker(key);
                 let died = before(scene.begin, scene.tick * u32::from(ticks_ago));
-                let commands = rehearsal::commands_of_a_try(&*locker, died);
+                let commands = rehearsal::commands_of_an_attempt(&*locker, died);
                 let writes = commands.iter().filter(|command| !command.only_reads()).take(writes);
                 writes.fold(scene, |scene, command| scene.after_command(ticks_ago, command))
             }
@@ -123,12 +126,12 @@ fn before(moment: UnixTime, ago: Duration) -> UnixTime {
     UnixTime::from_nanos(moment.as_nanos().saturating_sub(i64::try_from(ago.as_nanos()).unwrap_or(i64::MAX)))
 }
 
-/// A lock for each player; those who can share one do.
-fn lockers(players: &[Player], key: &Key) -> Vec<Arc<dyn Locker>> {
+/// A lock for each participant; those who can share one do.
+fn lockers(participants: &[Participant], key: &Key) -> Vec<Arc<dyn Locker>> {
     let mut lockers: Vec<Arc<dyn Locker>> = Vec::new();
-    for (place, player) in players.iter().enumerate() {
-        let earlier = players[..place].iter().position(|earlier| earlier.speaks_like(player));
-        let locker = earlier.map_or_else(|| player.locker(key), |earlier| Arc::clone(&lockers[earlier]));
+    for (place, participant) in participants.iter().enumerate() {
+        let earlier = participants[..place].iter().position(|earlier| earlier.speaks_like(participant));
+        let locker = earlier.map_or_else(|| participant.locker(key), |earlier| Arc::clone(&lockers[earlier]));
         lockers.push(locker);
     }
     lockers

@@ -1,11 +1,11 @@
-//! What each phase has in store.
+//! What exploring each phase has found.
 
 use std::num::NonZeroUsize;
 
 use super::phase::Phase;
 use super::residual::Residual;
 use super::rule::RULES;
-use super::scenes::Cast;
+use super::scenes::Participants;
 use crate::bridge::Unbridgeable;
 use crate::explore::{End, Progress, Property, Scene, Search, Violation};
 use crate::legacy::Dialect;
@@ -20,13 +20,13 @@ pub struct Plan {
     pub stamp_of: &'static Dialect,
     /// The new protocol.
     pub to: String,
-    /// What each phase has in store, in their order.
-    pub outlooks: Vec<Outlook>,
+    /// What each phase has, in their order.
+    pub phases: Vec<PhaseResult>,
 }
 
-/// What a phase has in store.
+/// What exploring a phase has found.
 #[derive(Clone, Debug)]
-pub struct Outlook {
+pub struct PhaseResult {
     /// Which.
     pub phase: Phase,
     /// The races that it has, a rule each.
@@ -38,10 +38,10 @@ pub struct Outlook {
 }
 
 /// More states than this in one scene would take longer than a reader waits.
-const MOST_STATES: usize = 3_000_000;
+const MAX_STATES: usize = 3_000_000;
 
-/// Explores every phase of the way of this fleet to that protocol. `watch` is told what is being explored, and how far that
-/// is.
+/// Explores every phase of the way of this fleet to that protocol. `watch` is called with the phase that is being
+/// explored, and the progress.
 ///
 /// # Errors
 /// [`Unbridgeable`]: there is no such way, and why.
@@ -51,50 +51,51 @@ pub fn plan(
     threads: NonZeroUsize,
     watch: &mut dyn FnMut(Phase, &Progress),
 ) -> Result<Plan, Unbridgeable> {
-    let cast = Cast::new(fleet, to)?;
-    let outlook = |phase: Phase| look(phase, &cast.scenes(phase), threads, &mut |progress| watch(phase, progress));
-    let outlooks = Phase::ALL.into_iter().map(outlook).collect();
-    Ok(Plan { fleet: fleet.to_vec(), stamp_of: cast.stamp_of, to: to.to_string(), outlooks })
+    let participants = Participants::new(fleet, to)?;
+    let result =
+        |phase: Phase| look(phase, &participants.scenes(phase), threads, &mut |progress| watch(phase, progress));
+    let phases = Phase::ALL.into_iter().map(result).collect();
+    Ok(Plan { fleet: fleet.to_vec(), stamp_of: participants.stamp_of, to: to.to_string(), phases })
 }
 
 impl Plan {
     /// Whether every phase was explored to its end, and none has a race that the old clients do not have among themselves.
     pub fn is_safe(&self) -> bool {
-        self.outlooks
+        self.phases
             .iter()
-            .all(|outlook| outlook.exhausted && !outlook.residuals.iter().any(|residual| self.is_new(residual)))
+            .all(|result| result.exhausted && !result.residuals.iter().any(|residual| self.is_new(residual)))
     }
 
-    /// Whether the old clients do not have this race among themselves: nobody breaks that rule there, or no rule is broken
-    /// there by that deed.
+    /// Whether the old clients do not have this race among themselves: that rule is not broken there, or no rule is broken
+    /// there by that cause.
     pub fn is_new(&self, residual: &Residual) -> bool {
-        let among_themselves = self.outlooks.iter().filter(|outlook| outlook.phase == Phase::Legacy);
-        let known: Vec<&Residual> = among_themselves.flat_map(|outlook| &outlook.residuals).collect();
+        let among_themselves = self.phases.iter().filter(|result| result.phase == Phase::Legacy);
+        let known: Vec<&Residual> = among_themselves.flat_map(|result| &result.residuals).collect();
         !known.iter().any(|known| known.property == residual.property)
-            || !known.iter().any(|known| known.deed == residual.deed)
+            || !known.iter().any(|known| known.cause == residual.cause)
     }
 }
 
-fn look(phase: Phase, scenes: &[Scene], threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Outlook {
-    let mut outlook = Outlook { phase, residuals: Vec::new(), states: 0, exhausted: true };
+fn look(phase: Phase, scenes: &[Scene], threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> PhaseResult {
+    let mut result = PhaseResult { phase, residuals: Vec::new(), states: 0, exhausted: true };
     let mut found: Vec<Violation> = Vec::new();
     for scene in scenes {
         let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
         let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
         let search =
-            Search::new(scene).properties(&rules).threads(threads).symmetry(true).most_worlds(MOST_STATES).apart(true);
+            Search::new(scene).properties(&rules).threads(threads).symmetry(true).max_states(MAX_STATES).apart(true);
         let findings = search.run(watch);
-        outlook.states += findings.worlds;
-        outlook.exhausted &= findings.end == End::Exhausted;
+        result.states += findings.states;
+        result.exhausted &= findings.end == End::Exhausted;
         found.extend(findings.violations);
     }
-    // Of several schedules that break one rule by the same deed the shortest.
+    // Of several schedules that break one rule by the same cause the shortest.
     found.sort_by_key(|violation| violation.actions.len());
     for residual in found.into_iter().map(Residual::of) {
-        if !outlook.residuals.iter().any(|known| known.is_like(&residual)) {
-            outlook.residuals.push(residual);
+        if !result.residuals.iter().any(|known| known.is_like(&residual)) {
+            result.residuals.push(residual);
         }
     }
-    outlook.residuals.sort_by_key(|residual| residual.property);
-    outlook
+    result.residuals.sort_by_key(|residual| residual.property);
+    result
 }

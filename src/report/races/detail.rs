@@ -6,23 +6,23 @@ use serde::Serialize;
 use super::super::exploration::grouped;
 use super::super::{Report, timeline};
 use super::{Races, Replayed};
-use crate::races::Account;
+use crate::races::RaceResult;
 
 /// One race, told. In JSON an array with this race alone.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
-pub struct Told<'a> {
+pub struct RaceDetail<'a> {
     races: Races,
     #[serde(skip)]
-    account: &'a Account,
+    result: &'a RaceResult,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RaceDetail<'a> {
     /// What exploring this race has come to.
-    pub fn of(account: &'a Account, replayed: Option<Replayed>) -> Self {
+    pub fn of(result: &'a RaceResult, replayed: Option<Replayed>) -> Self {
         let mut races = Races::default();
-        races.add(account, replayed);
-        Self { races, account }
+        races.add(result, replayed);
+        Self { races, result }
     }
 
     /// Whether it was reproduced, every remedy is clean, and no server answered otherwise.
@@ -31,9 +31,9 @@ impl<'a> Told<'a> {
     }
 }
 
-impl Report for Told<'_> {
+impl Report for RaceDetail<'_> {
     fn text(&self, width: Option<u16>) -> String {
-        let Account { race, found, prevented_by, .. } = self.account;
+        let RaceResult { race, found, prevented_by, .. } = self.result;
         let strong = Style::new().bold();
         let mut text = format!("{strong}{}{strong:#}\n", race.title);
         text += &timeline::paragraph(race.story, width);
@@ -46,7 +46,7 @@ impl Report for Told<'_> {
         for (remedy, checked) in prevented_by {
             let verdict = if checked.prevents() { "Prevented by" } else { "NOT prevented by" };
             let states = grouped(checked.states);
-            let name = remedy.name(&race.cast);
+            let name = remedy.name(&race.scenario);
             text += &timeline::paragraph(&format!("{verdict} {name} ({states} states): {}.", remedy.because), width);
         }
         if let Some(remark) = race.remark {
@@ -58,6 +58,6 @@ impl Report for Told<'_> {
 }
 
 /// The schedule of a race as a Mermaid sequence diagram; nothing if it was not found.
-pub fn mermaid(account: &Account) -> Option<String> {
-    Some(timeline::mermaid(&account.found.as_ref()?.trace))
+pub fn mermaid(result: &RaceResult) -> Option<String> {
+    Some(timeline::mermaid(&result.found.as_ref()?.trace))
 }

@@ -1,4 +1,4 @@
-//! The server's side of a world: the Redis, the states that a lagging replica may still be in, the guarded resource.
+//! The server's side of a world: the servers, the states that a lagging replica may still be in, the guarded resource.
 
 use crate::lock::Hold;
 use crate::sim::{Server, Session, Stored};
@@ -6,8 +6,8 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// The server's side of a world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Node {
-    /// The Redis that everybody speaks to.
+pub struct ServerSide {
+    /// The server that every client speaks to.
     pub server: Server,
     /// Further ones, independent of it and of each other. Only the first is ever replaced by its replica.
     pub others: Vec<Server>,
@@ -16,19 +16,19 @@ pub struct Node {
     /// How many such states are kept: none where no failover is to come.
     pub lag: u8,
     /// The resource that the lock is there for, if the scene has one.
-    pub guard: Option<Guard>,
+    pub guard: Option<GuardedResource>,
 }
 
 /// A resource that clients write to while they believe to hold the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Guard {
+pub struct GuardedResource {
     /// Whether it refuses a fence lower than one that it has seen.
     pub checks_fence: bool,
     /// The highest fence seen.
     pub highest: Option<u64>,
     /// The clients by when they last won, latest last.
     pub winners: Vec<usize>,
-    /// Those who won before somebody who has written since.
+    /// The clients that won before one that has written since.
     pub outdated: Vec<usize>,
     /// Whether it has accepted a write from one of those.
     pub accepted_stale: bool,
@@ -37,7 +37,7 @@ pub struct Guard {
 /// The connection that only lets time pass.
 const CARETAKER: Session = Session(u32::MAX);
 
-impl Node {
+impl ServerSide {
     /// A server alone.
     pub(super) fn new(server: Server) -> Self {
         Self { server, others: Vec::new(), lagging: Vec::new(), lag: 0, guard: None }
@@ -46,6 +46,11 @@ impl Node {
     /// All servers, the first one first.
     pub(super) fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
         std::iter::once(&mut self.server).chain(&mut self.others)
+    }
+
+    /// Copies of all servers, the first one first.
+    pub(super) fn all_servers(&self) -> Vec<Server> {
+        std::iter::once(&self.server).chain(&self.others).cloned().collect()
     }
 
     /// What a key holds on each of the servers.
@@ -69,7 +74,7 @@ impl Node {
         reply
     }
 
-    /// Removes what expired meanwhile, so that two worlds do not differ only in when somebody looked.
+    /// Removes what expired meanwhile, so that two worlds do not differ only in when a client looked.
     pub(super) fn elapse(&mut self, now: UnixTime) {
         for server in self.servers() {
             server.call(CARETAKER, &Command::new("PING"), now);
@@ -93,8 +98,8 @@ impl Node {
     }
 }
 
-impl Guard {
-    /// A resource that nobody has written to.
+impl GuardedResource {
+    /// A resource that no client has written to.
     pub(super) fn new(checks_fence: bool) -> Self {
         Self { checks_fence, highest: None, winners: Vec::new(), outdated: Vec::new(), accepted_stale: false }
     }
@@ -106,7 +111,7 @@ impl Guard {
         self.outdated.retain(|outdated| *outdated != who);
     }
 
-    /// Whether it refuses whoever holds this.
+    /// Whether it refuses a client that holds this.
     pub(super) fn refuses(&self, hold: &Hold) -> bool {
         self.checks_fence && hold.fence < self.highest
     }

@@ -11,13 +11,13 @@ use crate::wire::Key;
 
 /// One client of a race. What is not said is as in [`Client::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Player {
+pub struct Participant {
     /// Which protocol it speaks.
     pub protocol: Protocol,
     /// For how long it holds.
     pub lease: Duration,
-    /// How many ticks its clock is ahead of the server's.
-    pub skew: i32,
+    /// How many milliseconds its clock is ahead of the server's.
+    pub skew_ms: i64,
     /// How often it acquires, works and releases.
     pub rounds: u8,
     /// How often it tries in one round.
@@ -26,7 +26,7 @@ pub struct Player {
     pub work: u16,
     /// How many ticks after the lease began it extends; `None`: never.
     pub renew_after: Option<u16>,
-    /// Whether it stops believing in its lock when the lease is over.
+    /// Whether it stops believing that it holds when the lease expires.
     pub heeds_lease: bool,
     /// Whether the clock waits for it.
     pub prompt: bool,
@@ -40,13 +40,13 @@ pub struct Player {
     pub token_begins: Option<u8>,
 }
 
-impl Player {
+impl Participant {
     /// A client that acquires once, trying as often as it takes, and releases when it likes.
     pub const fn new(protocol: Protocol, lease: Duration) -> Self {
         Self {
             protocol,
             lease,
-            skew: 0,
+            skew_ms: 0,
             rounds: 1,
             tries: Times::Forever,
             work: 0,
@@ -82,7 +82,7 @@ impl Player {
         Self { work: ticks, ..self }
     }
 
-    /// The same client, which never looks at its watch: it believes in its lock until it releases.
+    /// The same client, which never looks at its lease: it believes that it holds until it releases.
     #[must_use]
     pub const fn heedless(self) -> Self {
         Self { heeds_lease: false, ..self }
@@ -99,7 +99,7 @@ impl Player {
     pub(super) fn client(&self, locker: Arc<dyn Locker>) -> Client {
         Client {
             owner: self.token_begins.map(owner),
-            skew: self.skew,
+            skew_ms: self.skew_ms,
             rounds: Times::Of(self.rounds),
             tries: self.tries,
             work: self.work,

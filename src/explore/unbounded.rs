@@ -12,12 +12,12 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::actor::Actor;
-use super::node::Node;
+use super::direct::Direct;
 use super::rewriting::Rewriting;
 use super::rules::apply;
 use super::scene::Scene;
+use super::server_side::ServerSide;
 use super::stamps::Stamps;
-use super::whole::Whole;
 use super::world::Action;
 use crate::wire::{MonoTime, Reading};
 
@@ -65,7 +65,7 @@ impl Retiming {
     }
 
     /// All moments on the server's side, in order.
-    pub(super) fn moments_of_node(&self, node: &Node) -> Box<[i64]> {
+    pub(super) fn moments_of_node(&self, node: &ServerSide) -> Box<[i64]> {
         self.moments(|rewriting| drop(rewriting.node(node)))
     }
 
@@ -90,7 +90,7 @@ impl Retiming {
     }
 
     /// The server's side with every moment moved.
-    pub(super) fn node(&self, node: &Node, moves: &Moves) -> Node {
+    pub(super) fn node(&self, node: &ServerSide, moves: &Moves) -> ServerSide {
         let mut moved = None;
         self.rewrite(&|moment| destination(moves, moment), |rewriting| moved = Some(rewriting.node(node)));
         moved.unwrap_or_else(|| node.clone())
@@ -100,7 +100,7 @@ impl Retiming {
     fn rewrite(&self, to: &dyn Fn(i64) -> i64, write: impl FnOnce(&Rewriting<'_>)) {
         let begin_ms = self.stamps.begin.as_millis();
         let until = |tick: u16| {
-            // Past is past: a wait that is over is none.
+            // A wait that has ended is no wait.
             let moved = if tick == 0 { 0 } else { to(self.moment(tick)) / self.tick_ns };
             u16::try_from(moved).ok().filter(|moved| *moved > PRESENT).unwrap_or(0)
         };
@@ -144,19 +144,20 @@ impl Scene {
     /// [`NotForAllTime`] where a protocol writes something that depends on the clock and does not move with it.
     pub fn for_all_time(mut self) -> Result<Self, NotForAllTime> {
         let farthest = (0..self.clients.len()).try_fold(0, |farthest, place| Ok(self.reach(place)?.max(farthest)))?;
-        let skews = self.clients.iter().map(|client| client.skew.unsigned_abs()).max().unwrap_or(0);
-        self.horizon = Some(farthest.saturating_add(u16::try_from(skews).unwrap_or(u16::MAX)).saturating_add(SLACK));
+        let skews_ms = self.clients.iter().map(|client| client.skew_ms.unsigned_abs()).max().unwrap_or(0);
+        let skews = self.timeline().ticks_of(Duration::from_millis(skews_ms));
+        self.horizon = Some(farthest.saturating_add(skews).saturating_add(SLACK));
         Ok(self)
     }
 
     /// How far ahead a client looks, in ticks.
     fn reach(&self, place: usize) -> Result<u16, NotForAllTime> {
         let client = &self.clients[place];
-        let lease = self.ticks_of(client.locker.lease().length());
+        let lease = self.timeline().ticks_of(client.locker.lease().length());
         let after_death = self.clone().after_death_of(client, lease.saturating_add(SLACK));
         let mut reach = lease.max(client.work).max(client.pause).max(client.renew_after.unwrap_or(0));
         for scene in [self.clone(), after_death] {
-            let ahead = Rehearsal { scene: &scene, retiming: Retiming::of(&scene), place }.reach()?;
+            let ahead = ShiftedRun { scene: &scene, retiming: Retiming::of(&scene), place }.reach()?;
             reach = reach.max(ahead);
         }
         if reach > FARTHEST { Err(NotForAllTime::TooFarAhead(place)) } else { Ok(reach) }
@@ -171,13 +172,13 @@ const FARTHEST: u16 = 200;
 const MOST_STEPS: usize = 64;
 
 /// One client alone, now and a tick later: it must do the same, a tick later.
-struct Rehearsal<'a> {
+struct ShiftedRun<'a> {
     scene: &'a Scene,
     retiming: Retiming,
     place: usize,
 }
 
-impl Rehearsal<'_> {
+impl ShiftedRun<'_> {
     fn reach(&self) -> Result<u16, NotForAllTime> {
         let (now, later) = (self.play(PRESENT), self.play(PRESENT + 1));
         let tick = self.retiming.moment(1);
@@ -201,16 +202,17 @@ impl Rehearsal<'_> {
     }
 
     /// The client's states and the server's in one round that begins at this tick.
-    fn play(&self, tick: u16) -> Vec<(Actor, Node)> {
+    fn play(&self, tick: u16) -> Vec<(Actor, ServerSide)> {
         let shift = self.retiming.moment(tick);
         let moments = self.retiming.moments_of_node(&self.scene.start);
         let moves = moments.iter().map(|moment| (*moment, moment + shift)).collect();
         let mut world = self.scene.world();
         world.node = self.retiming.node(&world.node, &moves);
-        world.left.tick = tick;
+        world.clock.tick = tick;
         let mut played = Vec::new();
-        let parts = Whole(self.scene);
-        while played.len() < MOST_STEPS && self.scene.look(self.place, &world.actors[self.place]).at <= tick {
+        let parts = Direct(self.scene);
+        while played.len() < MOST_STEPS && self.scene.client_step(self.place).view(&world.actors[self.place]).at <= tick
+        {
             let who = u8::try_from(self.place).unwrap_or(u8::MAX);
             let mut possible = self.scene.actions(&world).into_iter();
             let action = possible.find(|action| action.client() == Some(self.place));

@@ -1,0 +1,43 @@
+//! A cause: a step as far as it tells one way to break a rule from another.
+
+use super::super::outcome::{OperationKind, Outcome};
+
+/// A step, as far as it tells one way to break a rule from another: which protocol took it, what the server ran, what
+/// came of it. Not when, nor with which arguments.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cause {
+    /// The protocol of the client that took it; `None`: clock or server.
+    pub by: Option<String>,
+    /// What it did.
+    pub kind: CauseKind,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CauseKind {
+    /// The server ran a command.
+    Command {
+        /// The command's name: `GETSET`.
+        name: String,
+        /// The operation that sent it.
+        operation: OperationKind,
+        /// How the operation ends with it; `None`: it goes on.
+        outcome: Option<Outcome>,
+    },
+    /// Nothing that the server has seen: the client read its clock, received a reply or concluded.
+    Unseen,
+    /// The client crashed.
+    Crash,
+    /// The client's lock expired on the server while its lease ran, and no other client had changed it.
+    ExpiredEarly,
+    /// The client's lease ended, and it went on.
+    Overrun,
+    /// Time passed.
+    Time,
+    /// A replica took over.
+    Failover,
+}
+
+/// The number that a search gives to a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) struct CauseId(pub(in super::super) u32);

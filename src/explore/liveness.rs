@@ -1,0 +1,132 @@
+//! Lost for ever: the worlds from which no way leads to a win, found backwards from the wins.
+//!
+//! A search for "it wins in the end" would miss them: a waiter keeps trying, and no schedule ever ends.
+
+use super::expand::{Hit, Transition};
+use super::parts::{Activity, ClientView, Parts};
+use super::property::{Properties, Property};
+use super::route::StateGraph;
+use super::visited::{Index, tick_of};
+
+/// A set of clients, by place.
+type Clients = u32;
+
+/// For each world, who can still win.
+struct Future<'a> {
+    graph: StateGraph<'a>,
+    can_win: Vec<Clients>,
+}
+
+impl StateGraph<'_> {
+    /// The nearest worlds in which, of the clients that try without end, none can win any more
+    /// ([`Property::CanBeTakenAgain`]), or not all can ([`Property::NobodyShutOut`]), and how far they are.
+    ///
+    /// Where causes are told apart, all steps into such a world instead, by their depth.
+    pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(u32, Vec<Hit>)> {
+        let asked: Vec<Property> = properties.iter().filter(|property| property.is_about_the_future()).collect();
+        if asked.is_empty() {
+            return Vec::new();
+        }
+        let mut future = Future { graph: *self, can_win: vec![0; self.visited.index_bound()] };
+        while future.look_back() {}
+        if self.search.apart {
+            return future.entries(&asked);
+        }
+        asked.into_iter().filter_map(|property| future.nearest(property)).collect()
+    }
+}
+
+impl Future<'_> {
+    /// Goes once through all worlds, the farthest first: whether anything was learnt.
+    fn look_back(&mut self) -> bool {
+        let StateGraph { memo, visited, levels, .. } = self.graph;
+        let mut expander = self.graph.expander();
+        let mut learnt = false;
+        for depth in (0..levels.count()).rev() {
+            for at in levels.worlds(depth) {
+                if self.can_win[at as usize] == self.alive(at) {
+                    continue;
+                }
+                let mut winners = 0;
+                let can_win = &self.can_win;
+                let known = expander.steps(memo, visited.words(at), |transition| {
+                    // A fault is not a way out.
+                    if !transition.action.is_fault() {
+                        let next = visited.find(transition.words).map_or(0, |next| can_win[next as usize]);
+                        winners |= named_before(transition, next) | transition.winner.map_or(0, |winner| 1 << winner);
+                    }
+                });
+                debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
+                learnt |= winners != self.can_win[at as usize];
+                self.can_win[at as usize] = winners;
+            }
+        }
+        learnt
+    }
+
+    fn nearest(&self, property: Property) -> Option<(u32, Vec<Hit>)> {
+        let levels = self.graph.levels;
+        (0..levels.count()).find_map(|depth| {
+            let lost = levels.worlds(depth).filter(|at| self.is_lost(*at, property));
+            let hits: Vec<Hit> = lost.map(|at| Hit { property, cause: None, at, by: None }).collect();
+            (!hits.is_empty()).then_some((depth, hits))
+        })
+    }
+
+    /// For each level, the steps from a world in which not all is lost into one in which it is, and whose causes they are.
+    fn entries(&self, asked: &[Property]) -> Vec<(u32, Vec<Hit>)> {
+        let StateGraph { memo, visited, levels, .. } = self.graph;
+        let mut expander = self.graph.expander();
+        let entries = |depth: u32| {
+            let mut hits = Vec::new();
+            for at in levels.worlds(depth) {
+                let hopeful: Vec<Property> = asked.iter().copied().filter(|it| !self.is_lost(at, *it)).collect();
+                let known = expander.steps(memo, visited.words(at), |transition| {
+                    let Some(next) = visited.find(transition.words) else { return };
+                    let lost = hopeful.iter().filter(|property| self.is_lost(next, **property));
+                    hits.extend(lost.map(|&property| Hit {
+                        property,
+                        cause: transition.cause,
+                        at,
+                        by: Some(transition.action),
+                    }));
+                });
+                debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
+            }
+            (depth, hits)
+        };
+        (0..levels.count()).map(entries).collect()
+    }
+
+    /// The clients that are neither done nor dead: no other can win.
+    fn alive(&self, at: Index) -> Clients {
+        self.those(at, |view| view.activity != Activity::Over)
+    }
+
+    fn those(&self, at: Index, is_one: impl Fn(&ClientView<u32>) -> bool) -> Clients {
+        let StateGraph { memo, visited, .. } = self.graph;
+        let looks = visited.words(at)[2..].iter().enumerate().map(|(who, actor)| (who, memo.view(who, actor)));
+        looks.filter(|(_, view)| view.as_ref().is_ok_and(&is_one)).fold(0, |those, (who, _)| those | 1 << who)
+    }
+
+    fn is_lost(&self, at: Index, property: Property) -> bool {
+        // After the leap the clock stands still: what is begun then would expire later, but there is no later. Before it,
+        // every client can end what it is doing, let the leap pass and try anew, so that no way is missed.
+        if self.graph.search.scene.has_leapt(tick_of(self.graph.visited.words(at))) {
+            return false;
+        }
+        let waiting = self.those(at, |view| view.wants_for_ever);
+        let winners = self.can_win[at as usize] & waiting;
+        match property {
+            Property::NobodyShutOut => winners != waiting,
+            _ => waiting != 0 && winners == 0,
+        }
+    }
+}
+
+/// A set of clients in the world after a step, in the places of the world before.
+fn named_before(transition: &Transition<'_>, after: Clients) -> Clients {
+    (0..Clients::BITS as usize)
+        .filter(|place| after >> transition.places.of(*place) & 1 != 0)
+        .fold(0, |set, place| set | 1 << place)
+}
