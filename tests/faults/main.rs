@@ -39,8 +39,9 @@
 //! | to break | where | the trials that fail |
 //! |---|---|---|
 //! | a guard that knows that its lock is lost sends a release that does not compare the owner | `HeldLock` of either driver | `holder_stands_still_*`, `process_stopped_past_its_lease` |
-//! | a command is sent again when its reply is late | a `redis::cluster::ClusterConnection` in place of the connection in [`drivers`] | `blocking::on_a_cluster` |
+//! | a command is sent again when its reply is late | `connect::blocking::Connection::request` | `blocking::on_a_cluster` |
 //! | a lease is counted on a clock that stands still in suspend | `Instant::now` in `driver::host::mono` | `machine_suspended_past_the_lease` |
+//! | a writer that gives up leaves its mark, and keeps readers out | `ReadWriteLock::withdraw` | `wait_dropped_at_each_await` (all of it) |
 
 mod child;
 mod client;
