@@ -174,7 +174,8 @@ impl Play<'_> {
             [Some(_), Some(_)] => return *both = true,
             [Some(hold), None] => (ONE, hold, OTHER),
             [None, Some(hold)] => (OTHER, hold, ONE),
-            [None, None] => return,
+            // What it has left in a key that was free keeps the next ones out.
+            [None, None] => return *spoilt |= self.win(&mut stage, THIRD).is_none(),
         };
         // Its next try is that of the same owner.
         *both |= self.win(&mut stage.clone(), loser).is_some();
