@@ -1,11 +1,11 @@
 //! A token lock with a queue: first come, first served.
 //!
-//! The lock is a token in the key, as with [`TokenLock`]. Whoever finds it held, or finds somebody waiting, takes a place
-//! at the end of the queue; only the first of the queue may take the lock when it is free. A release calls the first, on
-//! the channel of its program, by its token, and nobody else.
+//! The lock is a token in the key, as with [`TokenLock`]. A client that finds the lock held, or finds other waiters, joins
+//! the end of the queue; only the first waiter may acquire the lock when it is free. A release notifies only the first
+//! waiter, by its token, on the channel of its program.
 //!
-//! A place is kept for so long after its owner was last heard of, by the server's clock: whoever waits asks again after a
-//! third of that. Who dies in the queue, or is called and does not come, is passed over then.
+//! A place in the queue expires a fixed time after the waiter's last attempt, by the server's clock; a waiter tries again
+//! after a third of that time. A waiter that crashes, or does not react to its notification, is then passed over.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -45,14 +45,14 @@ pub struct FairLock {
     announce: Publish,
 }
 
-/// For how long a place in the queue is kept, if nothing else is said.
+/// How long a place in the queue is kept by default.
 const PLACE: Lease = match Lease::new(Duration::from_secs(5)) {
     Ok(place) => place,
     Err(_) => panic!("five seconds are a lease"),
 };
 
 impl FairLock {
-    /// A fair lock on `key`, for `lease` at a time. Its queue is kept in siblings of the key, so all of it is in one slot.
+    /// A fair lock on `key` with this lease. Its queue is kept in sibling keys, so all keys are in one hash slot.
     pub fn new(key: Key, lease: Lease) -> Self {
         Self {
             queue: key.sibling("queue"),
@@ -64,18 +64,18 @@ impl FairLock {
         }
     }
 
-    /// Keeps the place of a waiter for so long after its last attempt; 5 s by default. That is how long a waiter that
-    /// dies may hold up the others, and every third of it each waiter tries again.
+    /// Keeps the place of a waiter for this long after its last attempt; 5 s by default. A waiter that crashes delays the
+    /// others for at most this time, and every waiter tries again after a third of it.
     ///
     /// A caller that polls at a fixed interval has to poll more often than that: a waiter whose place has expired is
-    /// passed over, and queues again behind the others with its next attempt. It does not wait for ever, and nothing of
-    /// it keeps others out, but it is no longer first come, first served.
+    /// passed over, and queues again behind the others with its next attempt. The lock remains safe and every
+    /// waiter gets its turn, but it is no longer first come, first served.
     #[must_use]
     pub fn keeping_places_for(self, place: Lease) -> Self {
         Self { place, ..self }
     }
 
-    /// Calls the first of the queue in this way.
+    /// Notifies the first waiter with this command.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announce, ..self }
@@ -118,7 +118,7 @@ impl Locker for FairLock {
         })
     }
 
-    /// A holder has no place in the queue any more.
+    /// A holder no longer has a place in the queue.
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let held = self.leave(&hold.value, &hold.value, redis)?;
         Ok(if held { Released::Freed } else { Released::Lost })
@@ -140,7 +140,7 @@ impl Locker for FairLock {
         self.withdraw(owner, redis)
     }
 
-    /// All programs that wait have a channel of their own: who is called hears it alone.
+    /// Each waiting program has its own channel, so only the notified program receives the message.
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         Some(self.announce.release_channel(&self.channels.with_suffix(&owner.instance.hex())))
     }
@@ -150,7 +150,7 @@ impl Locker for FairLock {
     }
 }
 
-/// Who waits, as it stands in the queue: its token, and the program that is to be called.
+/// A waiter as stored in the queue: its token, and the program to notify.
 fn member(owner: &Owner) -> Vec<u8> {
     format!("{}:{}", owner.token.hex(), owner.instance.hex()).into_bytes()
 }

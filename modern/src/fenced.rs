@@ -1,5 +1,5 @@
 //! The token lock with a fence: a number that grows with every acquisition, for a resource that refuses a lower one than
-//! it has seen.
+//! the highest it has seen.
 //!
 //! Source: Martin Kleppmann, "How to do distributed locking", 2016.
 
@@ -16,13 +16,13 @@ const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
 
 /// A [`TokenLock`] whose holds carry a [`fence`](Hold::fence): a number that grows with every acquisition.
 ///
-/// Both keep the same bytes in the key, so they can share it; a plain token lock gets no number.
+/// Both keep the same bytes in the key, so they can share it; a hold of a plain token lock has no fence.
 ///
 /// A fence is greater than all before it while its counter survives, whatever the server's clock does. If the counter is
 /// evicted, deleted, or falls back in a failover, the next fence is still greater, provided that the server's clock (or that
 /// of the replica which took its place) is then ahead of what it was at the last acquisition: a fence is never below that
 /// clock, in microseconds since 1970. So fences have gaps, and only their order means anything. They stay below 2^53 until
-/// the year 2255. A counter that something else has written is refused with `NOFENCE`, and no lock is taken. Needs Redis 3.2.
+/// the year 2255. A counter that something else has written is refused with `NOFENCE`, and no lock is acquired. Needs Redis 3.2.
 #[derive(Clone, Debug)]
 pub struct FencedTokenLock {
     lock: TokenLock,
@@ -30,12 +30,12 @@ pub struct FencedTokenLock {
 }
 
 impl FencedTokenLock {
-    /// A fenced token lock on `key`, for `lease` at a time; it counts in the sibling `fence` of that key.
+    /// A fenced token lock on `key` with this lease. Its counter is the sibling key `fence`.
     pub fn new(key: Key, lease: Lease) -> Self {
         Self { counter: key.sibling("fence"), lock: TokenLock::new(key, lease) }
     }
 
-    /// With releases that are announced, as those of [`TokenLock::announced`] are, on the same channel.
+    /// Publishes each release, on the same channel as [`TokenLock::announced`].
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { lock: self.lock.announced(announce), ..self }

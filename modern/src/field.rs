@@ -3,7 +3,7 @@
 use lockshift_lock::Ownership;
 use lockshift_wire::{Key, Transcript, Turn};
 
-/// Whose the lock is. First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
+/// The owner of the lock. Reads the TTL first and the field second, as [`TokenLock`](crate::TokenLock) does.
 pub(crate) fn ownership(key: &Key, field: &[u8], redis: &mut Transcript) -> Turn<Ownership> {
     let ttl = redis.pttl(key)?;
     Ok(if redis.hexists(key, field)? {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use lockshift_lock::Ownership;
 use lockshift_wire::{Command, Key, Reply, Transcript, Turn};
 
-/// Whether the member's lease still runs, by the server's clock, and for how long.
+/// Whether the member's lease is still running by the server's clock, and the remaining time.
 pub(crate) fn ownership(key: &Key, member: &[u8], redis: &mut Transcript) -> Turn<Ownership> {
     let command = Command::new("ZSCORE").arg(key).arg(member);
     let score = match redis.send(command.clone())? {

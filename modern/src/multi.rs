@@ -1,4 +1,4 @@
-//! Several keys at once, all or none, in one command.
+//! A lock on several keys at once, acquired on all of them or on none by one command.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ const EXTEND: Script = Script::new(include_str!("lua/multi/extend.lua"));
 /// A lock on several keys: it is won on all of them or on none, and lost when it is lost on one.
 ///
 /// Each key holds the token, as that of a [`TokenLock`](crate::TokenLock) does, and the two respect each other. No order of
-/// keys can end in a deadlock, because nobody ever holds some of them and waits for the others.
+/// keys can end in a deadlock, because no client ever holds some of the keys while it waits for the others.
 #[derive(Clone, Debug)]
 pub struct MultiKeyLock {
     keys: Vec<Key>,
@@ -28,20 +28,20 @@ pub struct MultiKeyLock {
     announced: Option<Publish>,
 }
 
-/// Keys that cannot be locked in one command.
+/// Why these keys cannot be locked by one command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NotTogether {
-    /// There is no key.
-    #[error("a lock needs a key: there is none")]
+pub enum MultiKeyError {
+    /// The list of keys is empty.
+    #[error("a lock on several keys needs at least one key")]
     NoKey,
-    /// In a cluster two of them may be on different servers.
+    /// Two keys are in different hash slots, which may be on different servers of a cluster.
     #[error(
         "`{one}` and `{other}` are in different hash slots ({} and {}): one command cannot lock both. Give them a common \
          {{hash tag}}",
         one.slot(),
         other.slot()
     )]
-    OtherSlot {
+    DifferentSlots {
         /// The first key.
         one: Key,
         /// The first that is in another slot.
@@ -50,30 +50,30 @@ pub enum NotTogether {
 }
 
 impl MultiKeyLock {
-    /// A lock on these keys, for `lease` at a time. A key that is named twice counts once.
+    /// A lock on these keys with this lease. A key that is given twice counts once.
     ///
     /// # Errors
-    /// [`NotTogether`]: there is none, or they are not all in one hash slot.
-    pub fn new(keys: impl IntoIterator<Item = Key>, lease: Lease) -> Result<Self, NotTogether> {
-        let mut together: Vec<Key> = Vec::new();
+    /// [`MultiKeyError`]: the list is empty, or the keys are not all in one hash slot.
+    pub fn new(keys: impl IntoIterator<Item = Key>, lease: Lease) -> Result<Self, MultiKeyError> {
+        let mut distinct: Vec<Key> = Vec::new();
         for key in keys {
-            match together.first() {
+            match distinct.first() {
                 Some(one) if one.slot() != key.slot() => {
-                    return Err(NotTogether::OtherSlot { one: one.clone(), other: key });
+                    return Err(MultiKeyError::DifferentSlots { one: one.clone(), other: key });
                 }
-                _ if together.contains(&key) => {}
-                _ => together.push(key),
+                _ if distinct.contains(&key) => {}
+                _ => distinct.push(key),
             }
         }
-        if together.is_empty() {
-            return Err(NotTogether::NoKey);
+        if distinct.is_empty() {
+            return Err(MultiKeyError::NoKey);
         }
-        Ok(Self { keys: together, lease: lease.rounded_up_to(Duration::from_millis(1)), announced: None })
+        Ok(Self { keys: distinct, lease: lease.rounded_up_to(Duration::from_millis(1)), announced: None })
     }
 
-    /// With releases that are announced for each key on the channel of its own `{key}:released`, where
-    /// [`TokenLock::announced`](crate::TokenLock::announced) announces too. A waiter listens for the first key, and tries
-    /// again when the last lease that it knows of ends: name the key first that is contended for most.
+    /// Publishes each release for every key on its channel `{key}:released`, which
+    /// [`TokenLock::announced`](crate::TokenLock::announced) uses too. A waiter subscribes to the channel of the first key,
+    /// and tries again when the last lease that it knows of ends: put the most contended key first.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some(announce), ..self }

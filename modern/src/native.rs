@@ -4,10 +4,10 @@
 
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 
-/// The compare commands that a server has of its own. What it does not have, a script does.
+/// The native compare commands of a server. A lock runs a script for each command that the server lacks.
 ///
-/// Whoever owns the connection asks once, with [`detect`](Self::detect), and tells every lock on it. A wrong answer
-/// costs a round trip and no more: where the server refuses a native command, the lock runs its script.
+/// The owner of a connection calls [`detect`](Self::detect) once and passes the result to every lock on that connection.
+/// A wrong result costs one round trip: the lock runs its script when the server refuses a native command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Native {
     /// The command that deletes a key if it holds a value.
@@ -26,7 +26,7 @@ pub enum CompareDelete {
 }
 
 impl Native {
-    /// None: Redis before 8.4, Valkey before 8.1, and whoever does not say.
+    /// No native command: Redis before 8.4, Valkey before 8.1, and servers that do not describe their commands.
     pub const NONE: Self = Self { delete: None, set_ifeq: false };
     /// Valkey 8.1.
     pub const VALKEY_8_1: Self = Self { delete: None, set_ifeq: true };
@@ -36,12 +36,12 @@ impl Native {
     pub const REDIS_8_4: Self = Self { delete: Some(CompareDelete::DelEx), set_ifeq: true };
 
     /// A [`Procedure`](lockshift_wire::Procedure) of one command, `COMMAND DOCS SET DELIFEQ DELEX`: the server's own
-    /// account of its commands, which holds for forks and managed services too, whatever version they claim to be. A
-    /// server that refuses (it is older than 7.0, or an ACL is in the way) or that answers something else has
-    /// [`NONE`](Self::NONE).
+    /// description of its commands, which is also right for forks and managed services, whatever version they report.
+    /// The result is [`NONE`](Self::NONE) if the server refuses the command (it is older than 7.0, or an ACL forbids it)
+    /// or sends an unexpected reply.
     ///
     /// # Errors
-    /// [`Pending`](lockshift_wire::Pending): the reply is still to come.
+    /// [`Pending`](lockshift_wire::Pending): the reply has not arrived yet.
     pub fn detect(redis: &mut Transcript) -> Turn<Self> {
         let command = Command::new("COMMAND").arg("DOCS").arg("SET").arg("DELIFEQ").arg("DELEX");
         Ok(match redis.send(command)? {
@@ -50,7 +50,7 @@ impl Native {
         })
     }
 
-    /// From names and descriptions by turns; a command that the server does not have is left out.
+    /// Reads alternating names and descriptions; the server omits commands that it lacks.
     fn described_by(docs: &[Reply]) -> Self {
         let (pairs, _) = docs.as_chunks::<2>();
         let docs_of = |command| pairs.iter().find(|[name, _]| is_word(name, command)).map(|[_, docs]| docs);
@@ -62,7 +62,7 @@ impl Native {
     }
 }
 
-/// Whether the reply, however deep, has this as one of its strings.
+/// Whether the reply contains this string at any depth.
 fn has_word(reply: &Reply, word: &str) -> bool {
     match reply {
         Reply::Array(items) => items.iter().any(|item| has_word(item, word)),

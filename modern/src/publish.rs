@@ -1,10 +1,10 @@
-//! By which command a release is announced.
+//! The command that publishes a release notification.
 
 use lockshift_lock::ReleaseChannel;
 use lockshift_wire::Key;
 
-/// By which command a release is announced, and so how one has to listen. Clients that do not agree on it do not wake
-/// each other.
+/// The command that publishes a release notification, which also decides how waiters subscribe. Clients must agree on it:
+/// otherwise they do not wake each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Publish {
     /// PUBLISH: everywhere but in a cluster, and before Redisson 3.22 there too.
@@ -23,7 +23,7 @@ impl Publish {
         }
     }
 
-    /// What rings when it is announced on this channel.
+    /// The release channel of this name.
     pub(crate) fn release_channel(self, channel: &Key) -> ReleaseChannel {
         ReleaseChannel { channel: channel.as_bytes().to_vec(), sharded: self == Self::InSlot }
     }

@@ -1,30 +1,28 @@
-//! The locks of Redisson, on the wire as Redisson 4 has them: a fleet may mix its clients with ours on one key.
+//! The locks of Redisson, compatible on the wire with Redisson 4: its clients and these can share a key.
 //!
-//! A lock is a hash: a field for each owner, `<uuid>:<thread>`, and in it how often the owner has entered. A lock ends with
-//! the hash's time to live. A release is announced on a channel, and a key of its own, the *latch*, keeps its answer, so
-//! that the same release, sent twice, counts once. What Redisson adds around that is policy, and not here: to wait for
-//! the channel ([`Locker::bell`](lockshift_lock::Locker::bell)), to renew every third of the lease, and WAIT behind every
-//! command where there are replicas.
+//! A lock is a hash with a field for each owner, `<uuid>:<thread>`, which counts the owner's entries. The lock expires with
+//! the hash. A release is published on a channel, and a separate key, the *latch*, stores its result, so that a release
+//! that is sent twice counts once. The rest of Redisson's behaviour is policy and not in this module: waiting for the
+//! channel ([`Locker::release_channel`](lockshift_lock::Locker::release_channel)), renewing after every third of the lease,
+//! and sending WAIT after every command where there are replicas.
 //!
-//! [`Mutex`] is `getLock`, `getFencedLock`, `getSpinLock` and `getNonReentrantLock`, [`ReadWrite`] one side of
-//! `getReadWriteLock`, [`Fair`] is `getFairLock` and `getNonReentrantFairLock`. Only one kind may be used on a name: their
-//! waiters listen on different channels.
+//! [`Mutex`] is `getLock`, `getFencedLock`, `getSpinLock` and `getNonReentrantLock`, [`ReadWrite`] is one side of
+//! `getReadWriteLock`, [`Fair`] is `getFairLock` and `getNonReentrantFairLock`. All clients of a name must use the same
+//! kind, because the waiters of different kinds subscribe to different channels.
 //!
-//! A thread that has entered and whose next reply is lost cannot tell whether it has entered once more; nothing is taken
-//! back then, and the lease ends the lock.
+//! A thread that has entered, enters again and loses the reply cannot find out whether it has entered once more. The
+//! attempt is then not undone, and the lock expires with its lease.
 //!
 //! Source: redisson/redisson 4.7.0, recorded on a server under MONITOR; the scripts are our own.
 
-mod answers;
 mod fair;
-mod giving_back;
-mod mark;
+mod hold_value;
+mod latched_release;
 mod mutex;
 mod names;
-
 mod read_write;
+mod replies;
 
 pub use fair::Fair;
 pub use mutex::{Kind, Mutex};
-
 pub use read_write::ReadWrite;

@@ -1,14 +1,15 @@
-//! Redlock: a token on most of several servers that know nothing of each other.
+//! Redlock: a token on a majority of several independent servers.
 //!
-//! All servers are asked at the same time, and whoever runs this says how long each may take to answer. A majority makes
-//! a holder, whose lease counts from before the first command was sent, less the drift. A try that fails, and every
-//! release, is taken back on all servers, also on those that refused it or never answered: the command may have run.
+//! Each command is sent to all servers at the same time; the driver sets how long each server may take to reply. A client
+//! that wins a majority holds the lock, and its lease counts from before the first command was sent, less the drift. A
+//! failed attempt and a release delete the token on all servers, also on those that refused it or did not reply, because
+//! the command may have run there.
 //!
-//! Scripts are sent by their text: a server that answers too late that it does not know a script by its name would not be
-//! told a second time.
+//! Scripts are sent as text (`EVAL`): a server that reports too late that it does not know a script's hash would not be
+//! sent the script again.
 //!
-//! The servers must be independent masters. One that forgets, because it was restarted empty or replaced by a replica
-//! that lacks the last writes, can make a second majority: it has to stay away for a lease.
+//! The servers must be independent masters. A server that loses its data, because it was restarted empty or replaced by a
+//! replica that lacks the last writes, can complete a second majority: keep it offline for one lease.
 //!
 //! Source: Redis documentation, "Distributed Locks with Redis", "The Redlock Algorithm".
 
@@ -27,7 +28,7 @@ use lockshift_wire::{
 
 use crate::token::{EXTEND, RELEASE};
 
-/// A token on most of several independent servers.
+/// A token on a majority of several independent servers.
 ///
 /// ```
 /// use core::num::NonZeroU8;
@@ -50,12 +51,12 @@ pub struct Redlock {
 }
 
 impl Redlock {
-    /// A lock on the key of this name on each of so many servers, for `lease` at a time.
+    /// A lock on `key` with this lease, on this number of servers.
     pub fn new(key: Key, lease: Lease, servers: NonZeroU8) -> Self {
         Self { key, lease, servers }
     }
 
-    /// How many servers must agree.
+    /// The number of servers that must agree.
     pub fn majority(&self) -> usize {
         usize::from(self.servers.get()) / 2 + 1
     }
@@ -108,7 +109,7 @@ impl Locker for Redlock {
         }
     }
 
-    /// First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
+    /// Reads the TTLs first and the tokens second, as [`TokenLock`](crate::TokenLock) does.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttls = self.ask_all(&Command::new("PTTL").arg(&self.key), redis)?;
         let get = Command::new("GET").arg(&self.key);
@@ -119,9 +120,9 @@ impl Locker for Redlock {
         let ours = values.iter().filter(|value| is_ours(value)).count();
         if ours >= self.majority() {
             let ttls = values.iter().zip(&ttls).filter(|(value, _)| is_ours(value)).map(|(_, ttl)| left(ttl)).collect();
-            return Ok(Ownership::Ours { left: self.left_to_a_majority(ttls) });
+            return Ok(Ownership::Ours { left: self.remaining_on_majority(ttls) });
         }
-        if !self.can_be_no_majority(answered - ours) {
+        if !self.rules_out_majority(answered - ours) {
             return self.too_few_answers(get, values);
         }
         let theirs = answered - ours > values.iter().filter(|value| is_free(value)).count();
@@ -134,18 +135,19 @@ impl Locker for Redlock {
 }
 
 impl Redlock {
-    /// Whether a majority said yes, or so many said no that there is none; `None` if too few said anything.
+    /// `Some(true)` if a majority replied 1, `Some(false)` if so many replied 0 that a majority is impossible, `None` if too
+    /// few replied.
     fn decided(&self, heard: &[Heard]) -> Option<bool> {
-        let said = |number| heard.iter().filter(|heard| **heard == Heard::Reply(Reply::Int(number))).count();
-        match (said(1), said(0)) {
+        let count = |number| heard.iter().filter(|heard| **heard == Heard::Reply(Reply::Int(number))).count();
+        match (count(1), count(0)) {
             (yes, _) if yes >= self.majority() => Some(true),
-            (_, no) if self.can_be_no_majority(no) => Some(false),
+            (_, no) if self.rules_out_majority(no) => Some(false),
             _ => None,
         }
     }
 
-    /// Whether the servers without these `against` are too few.
-    fn can_be_no_majority(&self, against: usize) -> bool {
+    /// Whether the servers other than these `against` are fewer than a majority.
+    fn rules_out_majority(&self, against: usize) -> bool {
         usize::from(self.servers.get()) - against < self.majority()
     }
 
@@ -153,18 +155,18 @@ impl Redlock {
         Err(Pending::Fault(Fault::TooFewAnswers { command, heard, needed: self.majority() }))
     }
 
-    /// For how long a majority still has it, if these have it for so long each.
-    fn left_to_a_majority(&self, mut ttls: Vec<Ttl>) -> Option<Duration> {
+    /// The remaining time for which a majority holds the token, from the TTL on each server that has it.
+    fn remaining_on_majority(&self, mut ttls: Vec<Ttl>) -> Option<Duration> {
         ttls.sort_unstable_by_key(|ttl| core::cmp::Reverse(ttl.left_of_millis().unwrap_or(Duration::MAX)));
         ttls.get(self.majority() - 1)?.left_of_millis()
     }
 
-    /// Deletes the token wherever it is, and asks those too that should not have it.
+    /// Deletes the token on all servers, also on those that should not have it.
     fn delete_everywhere(&self, token: &[u8], redis: &mut Transcript) -> Turn<Vec<Heard>> {
         self.ask_all(&RELEASE.eval(&[&self.key], &[token]), redis)
     }
 
-    /// Sends this to all servers at once: what each of them said.
+    /// Sends the command to all servers at once. Returns the reply of each, or why none arrived.
     fn ask_all(&self, command: &Command, redis: &mut Transcript) -> Turn<Vec<Heard>> {
         let commands: Vec<Command> = self.nodes().map(|node| command.clone().on(node)).collect();
         redis.round(&commands)
@@ -179,14 +181,14 @@ fn vote(heard: Heard) -> Vote {
     match heard {
         Heard::Reply(Reply::Status(text)) if text == "OK" => Vote::Granted,
         Heard::Reply(Reply::Nil) => Vote::Held,
-        Heard::Reply(Reply::Error(words)) => Vote::Refused(words),
+        Heard::Reply(Reply::Error(error)) => Vote::Refused(error),
         Heard::Reply(reply) => Vote::Refused(format!("unexpected reply {reply}")),
         Heard::Silence(Silence::Unreachable) => Vote::Unreachable,
         Heard::Silence(Silence::TooSlow) => Vote::TooSlow,
     }
 }
 
-/// What PTTL said; a server that said nothing has no time left for us.
+/// The reply to PTTL; 0 for a server that did not reply.
 fn left(heard: &Heard) -> Ttl {
     match heard.reply() {
         Some(Reply::Int(left_ms)) => Ttl(*left_ms),

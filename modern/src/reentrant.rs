@@ -1,9 +1,9 @@
-//! The re-entrant lock: a hash with one field, the owner, and in it how often the owner has entered.
+//! The re-entrant lock: a hash with one field, named after the owner, which counts the owner's entries.
 //!
-//! It is kept as it was written. The lease counts in whole seconds; a release in vain and a release that is not the last
-//! one change no TTL; and whoever enters again after its lease has run out begins to count anew, so that a release for an
-//! entry from before ends the new one. Nobody is told of a release. An owner is a thread of a program, so a reply that was
-//! lost cannot be made good: whether the owner has entered once more, nobody can tell.
+//! It behaves as its source describes. The lease counts in whole seconds; a release does not change the TTL unless it is
+//! the last one; and an owner that enters again after its lease has expired starts a new count, so that a release for an
+//! earlier entry ends the new one. The source publishes no release notification. An owner is a thread of a program, so a
+//! lost reply cannot be undone: the client cannot find out whether it has entered once more.
 //!
 //! Source: "Distributed lock by Redis", "re-entrant lock (hash and Lua)" and "automatic renewal 1.0".
 
@@ -25,7 +25,7 @@ const RELEASE: Script = Script::new(include_str!("lua/reentrant/release.lua"));
 const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/reentrant/release_announced.lua"));
 const RENEW: Script = Script::new(include_str!("lua/reentrant/renew.lua"));
 
-/// A lock that its owner may enter again; as often as it entered, it has to leave.
+/// A lock that its owner may enter again. The owner must release it once for every entry.
 ///
 /// The owner is [`Owner::thread_name`]: all acquisitions of one thread of one program.
 #[derive(Clone, Debug)]
@@ -37,20 +37,20 @@ pub struct ReentrantLock {
 }
 
 impl ReentrantLock {
-    /// A re-entrant lock on `key`; the lease is rounded up to whole seconds.
+    /// A re-entrant lock on `key` with this lease, which is rounded up to whole seconds.
     pub fn new(key: Key, lease: Lease) -> Self {
         Self { key, lease: lease.rounded_up_to(Duration::from_secs(1)), counter: None, announced: None }
     }
 
-    /// With a [`fence`](Hold::fence) for every entry, counted in the sibling `fence` of the key, where
+    /// Issues a [`fence`](Hold::fence) for every entry, counted in the sibling key `fence`, where
     /// [`FencedTokenLock`](crate::FencedTokenLock) counts. The hash is the same, so both kinds can share it.
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { counter: Some(self.key.sibling("fence")), ..self }
     }
 
-    /// With releases that are announced on the channel `{key}:released`, which the article's programs neither do nor hear:
-    /// a release wakes one waiter of each program, and a client that is refused also asks how long the lease still runs.
+    /// Publishes each release on the channel `{key}:released`, which the article's programs neither publish nor subscribe
+    /// to. A release wakes one waiter of each program, and a client whose attempt fails also reads the remaining lease.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.key.sibling("released"))), ..self }
@@ -60,7 +60,7 @@ impl ReentrantLock {
         self.lease.length().as_secs().to_string()
     }
 
-    /// Enters: whether it could, and with which fence.
+    /// Runs the acquiring script. Returns whether the owner has entered, and the fence.
     fn enter(&self, owner: &[u8], redis: &mut Transcript) -> Turn<(bool, Option<u64>)> {
         let lease_s = self.lease_s();
         let args = [owner, lease_s.as_bytes()];

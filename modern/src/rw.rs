@@ -1,8 +1,8 @@
 //! A read/write lock with an entry, and a lease, for every reader.
 //!
 //! The writer is a token in a key of its own; the readers are the members of a sorted set, each scored with the
-//! server's millisecond at which its lease ends. A writer that finds readers keeps new ones out until the last of those
-//! present must have left. All keys are in one slot, and only the server's clock is asked.
+//! server's millisecond at which its lease ends. A writer that finds readers blocks new readers until the lease of the last
+//! present reader ends. All keys are in one hash slot, and only the server's clock counts.
 
 use alloc::string::ToString;
 use core::time::Duration;
@@ -32,20 +32,20 @@ pub struct ReadWriteLock {
 }
 
 impl ReadWriteLock {
-    /// The `mode` side of the read/write lock on `key`, for `lease` at a time.
+    /// The `mode` side of the read/write lock on `key` with this lease.
     pub fn new(key: Key, mode: Mode, lease: Lease) -> Self {
         let (readers, waiting) = (key.sibling("readers"), key.sibling("writer-waits"));
         Self { readers, waiting, writer: key, mode, lease, announced: None }
     }
 
-    /// With releases that are announced on the channel `{key}:released`, so that waiters need not poll: all are woken when
-    /// a writer releases or gives up waiting, and when the last reader leaves. Both sides must agree on it.
+    /// Publishes releases on the channel `{key}:released`, so that waiters need not poll. All waiters are woken when a
+    /// writer releases or stops waiting, and when the last reader releases. Both sides must agree on this.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.writer.sibling("released"))), ..self }
     }
 
-    /// Removes every trace of the token: whether it held.
+    /// Removes the token from all keys. Returns whether it held the lock.
     fn leave(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
         let keys = [&self.writer, &self.readers, &self.waiting];
         match &self.announced {
@@ -116,12 +116,12 @@ impl Locker for ReadWriteLock {
         self.leave(owner.token.hex().as_bytes(), redis).map(drop)
     }
 
-    /// One channel for both sides.
+    /// Both sides share one channel.
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 
-    /// Lets new readers in again, if it was this writer's attempts that kept them out. A reader leaves nothing.
+    /// Admits new readers again if this writer's attempts blocked them. A waiting reader writes nothing.
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         match self.mode {
             Mode::Shared => Ok(()),
@@ -131,7 +131,7 @@ impl Locker for ReadWriteLock {
 }
 
 impl ReadWriteLock {
-    /// First for how long, then whose, as with [`TokenLock`](crate::TokenLock).
+    /// Reads the TTL first and the token second, as [`TokenLock`](crate::TokenLock) does.
     fn ownership_of_writer(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttl = redis.pttl(&self.writer)?;
         Ok(match redis.get(&self.writer)? {

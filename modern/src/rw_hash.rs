@@ -1,8 +1,8 @@
 //! The read/write lock of one hash: a field for all readers, a field for the writer, each the millisecond of the last
 //! acquisition.
 //!
-//! It is kept because programs run it. The later reader's stamp replaces the earlier one's, so its release speaks for
-//! all readers; and the millisecond is the only identity there is.
+//! It is supported because programs run it. A later reader's stamp replaces an earlier one, so one release ends the hold
+//! of all readers; and the millisecond is the only identity of a holder.
 //!
 //! Source: "Redis distributed read/write lock", cluster version.
 
@@ -40,7 +40,7 @@ impl StampHashLock {
         }
     }
 
-    /// How long the hash itself lives after the last acquisition: longer than either lease.
+    /// The TTL of the hash after the last acquisition: longer than either lease.
     fn key_ttl(&self) -> Duration {
         self.read_lease.length().max(self.write_lease.length()) + Duration::from_secs(7)
     }

@@ -1,7 +1,7 @@
 //! The read/write lock of a pair of keys: one key for all readers, one for the writer, both with the constant `1`.
 //!
-//! It is kept because programs run it. Nobody's name is in either key, so the first reader to leave deletes the key of
-//! all the others and lets a writer in beside them; and two keys of one script fail on a cluster.
+//! It is supported because programs run it. Neither key names its owner, so the first reader that releases deletes the key
+//! of all the others, and a writer can acquire beside them; and two keys of one script fail on a cluster.
 //!
 //! Source: "Redis distributed read/write lock", single-instance version.
 

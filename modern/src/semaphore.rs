@@ -1,8 +1,8 @@
-//! A semaphore: at most so many holders at once, each with a lease of its own.
+//! A semaphore: a limited number of holders at once, each with its own lease.
 //!
 //! The holders are the members of one sorted set, each scored with the server's millisecond at which its lease ends. Only
-//! the server's clock counts, and one key holds everything, so it works in a cluster. A holder that dies gives its permit
-//! back when its lease ends.
+//! the server's clock counts, and all state is in one key, so it works in a cluster. The permit of a holder that crashes
+//! becomes free when its lease ends.
 
 use alloc::string::{String, ToString};
 use core::num::NonZeroU32;
@@ -20,10 +20,10 @@ const ACQUIRE: Script = Script::new(include_str!("lua/semaphore/acquire.lua"));
 const RELEASE: Script = Script::new(include_str!("lua/semaphore/release.lua"));
 const EXTEND: Script = Script::new(include_str!("lua/semaphore/extend.lua"));
 
-/// At most so many holders at once, each with a lease of its own.
+/// A limited number of holders at once, each with its own lease.
 ///
-/// All clients of a key must agree on the number of permits: each attempt is judged by its own. Permits are not given in
-/// the order of the attempts. Needs Redis 3.2.
+/// All clients of a key must agree on the number of permits: each attempt is checked against the client's own number. Permits are not granted
+/// in the order of the attempts. Needs Redis 3.2.
 ///
 /// ```
 /// use core::num::NonZeroU32;
@@ -34,7 +34,7 @@ const EXTEND: Script = Script::new(include_str!("lua/semaphore/extend.lua"));
 /// # fn main() -> Result<(), lockshift_lock::LeaseError> {
 /// let five = NonZeroU32::new(5).expect("five is not zero");
 /// let exports = Semaphore::new("exports".into(), five, Lease::new(Duration::from_secs(30))?);
-/// let whose_waiters_are_woken = exports.announced(Publish::Everywhere);
+/// let with_notifications = exports.announced(Publish::Everywhere);
 /// # Ok(())
 /// # }
 /// ```
@@ -47,19 +47,19 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore of so many `permits` on `key`, each held for `lease` at a time, in whole milliseconds.
+    /// A semaphore with this number of `permits` on `key`, each with this lease, in whole milliseconds.
     pub fn new(key: Key, permits: NonZeroU32, lease: Lease) -> Self {
         Self { holders: key, permits, lease: lease.rounded_up_to(Duration::from_millis(1)), announced: None }
     }
 
-    /// With releases that are announced on the channel `{key}:released`, so that waiters need not poll: each release wakes
-    /// one waiter of each program.
+    /// Publishes each release on the channel `{key}:released`, so that waiters need not poll. A release wakes one waiter of
+    /// each program.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.holders.sibling("released"))), ..self }
     }
 
-    /// How many may hold at once.
+    /// The maximum number of holders at once.
     pub fn permits(&self) -> NonZeroU32 {
         self.permits
     }
@@ -68,8 +68,8 @@ impl Semaphore {
         self.lease.length().as_millis().to_string()
     }
 
-    /// Gives the token's permit up: whether its lease still ran.
-    fn give_up(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
+    /// Releases the permit of this token. Returns whether its lease was still running.
+    fn release_permit(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
         match &self.announced {
             None => redis.script_flag(&RELEASE, &[&self.holders], &[token]),
             Some((announce, channel)) => {
@@ -108,7 +108,7 @@ impl Locker for Semaphore {
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        Ok(if self.give_up(&hold.value, redis)? { Released::Freed } else { Released::Lost })
+        Ok(if self.release_permit(&hold.value, redis)? { Released::Freed } else { Released::Lost })
     }
 
     /// Only the member of this acquisition is removed.
@@ -128,10 +128,10 @@ impl Locker for Semaphore {
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        self.give_up(owner.token.hex().as_bytes(), redis).map(drop)
+        self.release_permit(owner.token.hex().as_bytes(), redis).map(drop)
     }
 
-    /// One channel for all waiters.
+    /// All waiters share one channel.
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }

@@ -1,19 +1,19 @@
-//! How SET is told when the lease ends.
+//! The option of SET that sends the lease.
 
 use core::time::Duration;
 
 use lockshift_lock::Lease;
 use lockshift_wire::{Expiry, UnixTime};
 
-/// With which option of SET the lease is given.
+/// The option of SET that sends the lease.
 ///
 /// `PX` and `EX` count from the moment at which the server runs the command, on the server's clock alone. `PXAT` and
-/// `EXAT` name the moment at which the lease ends, by the client's wall clock, and the server compares that with its own.
-/// What this buys is that a SET which arrives late makes no longer lock; what it costs is that the lease is only as good
-/// as the agreement of the two clocks. Where the server's is ahead by some time, every lease is that much shorter, and
-/// one that would be over already is answered with `OK` all the same. So [`TokenLock`](crate::TokenLock) then asks how
-/// long the key still lives, two commands more, and the [`Hold`](lockshift_lock::Hold) says no more than that. Where the
-/// server's clock is behind, the holder keeps to its lease, and others wait that much longer than they need.
+/// `EXAT` send the moment at which the lease ends, by the client's wall clock, and the server compares it with its own
+/// clock. The advantage: a SET that arrives late does not lock for longer. The price: the lease depends on the agreement
+/// of the two clocks. If the server's clock is ahead, every lease is shorter by the difference, and the server replies
+/// `OK` even to a lease that has already expired. [`TokenLock`](crate::TokenLock) therefore reads the remaining TTL with
+/// two more commands and limits the [`Hold`](lockshift_lock::Hold) to it. If the server's clock is behind, the holder
+/// keeps to its lease, and waiters wait longer than necessary by the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Timing {
     /// `PX`: milliseconds from now. Redis 2.6.12.
@@ -28,7 +28,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// The lease as it can be said: in whole milliseconds or seconds, rounded up.
+    /// The lease at the resolution of the option: in whole milliseconds or seconds, rounded up.
     pub(crate) fn rounded(self, lease: Lease) -> Lease {
         match self {
             Self::Px | Self::PxAt | Self::ExAt => lease.rounded_up_to(Duration::from_millis(1)),
@@ -46,7 +46,7 @@ impl Timing {
         }
     }
 
-    /// The moment at which the lease ends, where it is one that is told, and so the client's wall clock that decides.
+    /// The moment at which the lease ends, if the option sends it as an absolute time by the client's wall clock.
     pub(crate) fn end(self, lease: Lease, now: UnixTime) -> Option<UnixTime> {
         let end = now.saturating_add(lease.length());
         match self {

@@ -17,8 +17,9 @@ const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/announced/releas
 pub(crate) const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
 const EXTEND_UNTIL: Script = Script::new(include_str!("lua/extend_until.lua"));
 
-/// The lease of a lock that the server took for over when it was won: shorter than the drift, so no holder relies on it.
-const OVER_AT_ONCE: Lease = match Lease::new(Lease::MIN) {
+/// The lease of a lock that the server already considered expired when it was acquired: shorter than the drift, so no
+/// holder relies on it.
+const ALREADY_EXPIRED: Lease = match Lease::new(Lease::MIN) {
     Ok(lease) => lease,
     Err(_) => panic!("the shortest lease is a lease"),
 };
@@ -47,26 +48,26 @@ pub struct TokenLock {
 }
 
 impl TokenLock {
-    /// A token lock on `key`, for `lease` at a time: given in milliseconds, released and extended by script.
+    /// A token lock on `key` with this lease, sent in milliseconds (`PX`), and released and extended by script.
     pub fn new(key: Key, lease: Lease) -> Self {
         Self { key, lease, timing: Timing::Px, native: Native::NONE, announced: None }
     }
 
-    /// With the lease given by another option of SET.
+    /// Sends the lease with another option of SET.
     #[must_use]
     pub fn timed(self, timing: Timing) -> Self {
         Self { timing, ..self }
     }
 
-    /// Released and extended by what the server has of its own, as [`Native::detect`] found it.
+    /// Releases and extends with the server's native commands, as found by [`Native::detect`].
     #[must_use]
     pub fn native(self, native: Native) -> Self {
         Self { native, ..self }
     }
 
-    /// With releases that are announced, on the channel `{key}:released`, so that waiters need not poll. They are by
-    /// script then, whatever commands the server has; and a client that is refused also asks how long the lease still
-    /// runs, because a holder that dies announces nothing.
+    /// Publishes each release on the channel `{key}:released`, so that waiters need not poll. Releases then always run a
+    /// script, also where the server has native commands. A client whose attempt fails also reads the remaining lease,
+    /// because a holder that crashes publishes nothing.
     #[must_use]
     pub fn announced(self, announce: Publish) -> Self {
         Self { announced: Some((announce, self.key.sibling("released"))), ..self }
@@ -78,7 +79,7 @@ impl Locker for TokenLock {
         &self.key
     }
 
-    /// As it was asked for, rounded up to what the option of SET can say.
+    /// The requested lease, rounded up to the resolution of the option of SET.
     fn lease(&self) -> Lease {
         self.timing.rounded(self.lease)
     }
@@ -91,8 +92,8 @@ impl Locker for TokenLock {
             return self.held(redis);
         }
         let hold = Hold { value: token, since, lease: self.lease(), fence: None };
-        let counted = self.as_the_server_counts(hold, redis)?;
-        Ok(Acquired::Won(counted.unwrap_or_else(|hold| Hold { lease: OVER_AT_ONCE, ..hold })))
+        let counted = self.limited_by_server(hold, redis)?;
+        Ok(Acquired::Won(counted.unwrap_or_else(|hold| Hold { lease: ALREADY_EXPIRED, ..hold })))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
@@ -110,11 +111,11 @@ impl Locker for TokenLock {
             return Ok(Extended::Lost);
         }
         let hold = Hold { since, lease: self.lease(), ..hold.clone() };
-        Ok(self.as_the_server_counts(hold, redis)?.map_or(Extended::Lost, Extended::Until))
+        Ok(self.limited_by_server(hold, redis)?.map_or(Extended::Lost, Extended::Until))
     }
 
-    /// First for how long, then whose: the token is written once, so what is ours at the end was ours all the time. The
-    /// other way round the time might be that of whoever came in between.
+    /// Reads the TTL first and the token second. A token is written only once, so a key that is ours at the second read was
+    /// ours at the first. In the other order the TTL could belong to a later holder.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let ttl = redis.pttl(&self.key)?;
         Ok(match redis.get(&self.key)? {
@@ -128,14 +129,15 @@ impl Locker for TokenLock {
         self.delete_if_equal(owner.token.hex().as_bytes(), redis).map(drop)
     }
 
-    /// One channel for all who wait: a release wakes one of each program.
+    /// All waiters share one channel: a release wakes one waiter of each program.
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 }
 
 impl TokenLock {
-    /// Refused. A client that waits for the release asks how long the lease still runs: a holder that dies announces nothing.
+    /// The result of a failed attempt. With release notifications it includes the remaining lease, because a holder that
+    /// crashes publishes nothing.
     pub(crate) fn held(&self, redis: &mut Transcript) -> Turn<Acquired> {
         let retry_in = match self.announced {
             None => None,
@@ -147,7 +149,7 @@ impl TokenLock {
         Ok(Acquired::Held(Held { retry_in, ..Held::because(Refusal::Live) }))
     }
 
-    /// Deletes the key if it holds exactly `token`; whether it did.
+    /// Deletes the key if it holds exactly `token`. Returns whether it was deleted.
     fn delete_if_equal(&self, token: &[u8], redis: &mut Transcript) -> Turn<bool> {
         if let Some((announce, channel)) = &self.announced {
             return redis.script_flag(&RELEASE_ANNOUNCED, &[&self.key, channel], &[token, announce.command()]);
@@ -163,7 +165,7 @@ impl TokenLock {
         }
     }
 
-    /// Lets the key live for another lease from `now` if it holds exactly `token`; whether it did.
+    /// Sets a new expiry, one lease from `now`, if the key holds exactly `token`. Returns whether it was set.
     fn expire_if_equal(&self, token: &[u8], now: UnixTime, redis: &mut Transcript) -> Turn<bool> {
         let lease = self.lease();
         let set = Set::new(&self.key, token).only(Only::IfEquals(token)).expiry(self.timing.expiry(lease, now));
@@ -179,9 +181,9 @@ impl TokenLock {
         redis.script_flag(&script, &[&self.key], &[token, millis.as_bytes()])
     }
 
-    /// What is left of `hold` if its end was told as a moment, which the server compares with its own clock; `hold`
-    /// itself, as an error, if that is nothing.
-    fn as_the_server_counts(&self, hold: Hold, redis: &mut Transcript) -> Turn<Result<Hold, Hold>> {
+    /// Limits `hold` to the remaining TTL on the server if its lease end was sent as an absolute time, which the server
+    /// compares with its own clock. Returns `hold` unchanged as an error if it has already expired there.
+    fn limited_by_server(&self, hold: Hold, redis: &mut Transcript) -> Turn<Result<Hold, Hold>> {
         if self.timing.end(hold.lease, hold.since.wall).is_none() {
             return Ok(Ok(hold));
         }
@@ -194,9 +196,9 @@ impl TokenLock {
     }
 }
 
-/// The answer, or `None` where the server refuses the native command: then the script has the last word. The server may
-/// have been replaced by an older one, an ACL may forbid the one and not the other, and a server that is out of memory
-/// refuses every SET, but no PEXPIRE.
+/// The reply, or `None` if the server refused the native command: the script then decides. The server may have been
+/// replaced by an older one, an ACL may forbid the native command but not scripts, and a server that is out of memory
+/// refuses every SET, but not PEXPIRE.
 fn unless_refused(answer: Turn<bool>) -> Turn<Option<bool>> {
     match answer {
         Err(Pending::Fault(Fault::Refused { .. })) => Ok(None),

@@ -1,8 +1,8 @@
-//! The fair lock: who comes first is served first.
+//! The fair lock: first come, first served.
 //!
-//! Whoever tries in vain stands in a queue, and each in it has a channel of its own. Until when each is waited for is
-//! reckoned from the clients' clocks: one that is ahead puts others out, who are not told. Where there is no lock any more,
-//! a release is answered as if there had been: it says *freed*, and wakes whose turn it is.
+//! A client whose attempt fails joins a queue, and each waiter in it has its own channel. The time at which a waiter's place
+//! expires is computed from the clients' clocks: a client whose clock is ahead removes other waiters, which are not
+//! notified. A release of a lock that has already expired returns *freed* all the same, and wakes the next waiter.
 
 use alloc::string::{String, ToString};
 use core::time::Duration;
@@ -12,11 +12,11 @@ use lockshift_lock::{
 };
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use super::answers;
-use super::giving_back::GivingBack;
-use super::mark::{self, Mark};
+use super::hold_value::{self, HoldValue};
+use super::latched_release::LatchedRelease;
 use super::mutex::{ENTERED_TWICE, ONE_MAY_TRY};
 use super::names::{of_waiter, prefixed};
+use super::replies;
 use crate::Publish;
 use crate::field;
 
@@ -25,13 +25,13 @@ const GIVE_UP: Script = Script::new(include_str!("../lua/redisson/fair/give_up.l
 const UNLOCK: Script = Script::new(include_str!("../lua/redisson/fair/unlock.lua"));
 const RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
 
-/// For how long somebody in the queue is waited for whose turn it is: Redisson's `fairLockWaitTimeout`.
+/// How long a waiter whose turn it is may take to acquire: Redisson's `fairLockWaitTimeout`.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A lock that is given in the order of the first tries.
+/// A lock that is granted in the order of the first attempts.
 ///
-/// A try in vain leaves a place in the queue: whoever stops trying has to [`withdraw`](Locker::withdraw), or the others
-/// wait for it until its time is over.
+/// A failed attempt adds a place to the queue. A client that stops trying must [`withdraw`](Locker::withdraw); otherwise
+/// the other waiters wait until its place expires.
 #[derive(Clone, Debug)]
 pub struct Fair {
     name: Key,
@@ -42,27 +42,27 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// The fair lock of this name, for `lease` at a time, which its owner may enter again, announced by PUBLISH; whoever is
-    /// in the queue is waited for 5 minutes.
+    /// The fair lock of this name with this lease: re-entrant, with releases sent by PUBLISH. A place in the queue is kept
+    /// for 5 minutes.
     pub fn new(name: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         Self { name, lease, patience: PATIENCE, reentrant: true, publish: Publish::default() }
     }
 
-    /// Not to be entered twice, which is an error of the server, `NON_REENTRANT_REACQUIRE`.
+    /// Makes the lock non-re-entrant: a second entry is a server error, `NON_REENTRANT_REACQUIRE`.
     #[must_use]
     pub fn non_reentrant(self) -> Self {
         Self { reentrant: false, ..self }
     }
 
-    /// For how long the others shall wait for one of ours whose turn it is, in whole milliseconds: with Redisson, the time
-    /// for which one is ready to wait, or `fairLockWaitTimeout`.
+    /// How long the other waiters wait for a waiter of ours whose turn it is, in whole milliseconds. Redisson uses the
+    /// caller's wait time, or `fairLockWaitTimeout`.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Announced by this command.
+    /// Publishes releases with this command.
     #[must_use]
     pub fn publish(self, publish: Publish) -> Self {
         Self { publish, ..self }
@@ -105,20 +105,22 @@ impl Locker for Fair {
         let now_ms = since.wall.as_millis().to_string();
         let args = [lease_ms.as_bytes(), field.as_bytes(), patience_ms.as_bytes(), now_ms.as_bytes(), ENTERED_TWICE];
         let args = if self.reentrant { &args[..4] } else { &args[..] };
-        let held = answers::enter(&ACQUIRE, &[&self.name, &self.queue(), &self.times()], args, redis)?;
+        let held = replies::enter(&ACQUIRE, &[&self.name, &self.queue(), &self.times()], args, redis)?;
         Ok(match held {
-            None => Acquired::Won(Hold { value: mark::value(&field, owner), since, lease: self.lease, fence: None }),
+            None => {
+                Acquired::Won(Hold { value: hold_value::encode(&field, owner), since, lease: self.lease, fence: None })
+            }
             Some(held) => Acquired::Held(held),
         })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let mark = Mark::of(hold);
+        let value = HoldValue::of(hold);
         let now_ms = redis.now()?.as_millis().to_string();
         let lease_ms = self.lease_ms();
         let keys = [&self.name, &self.queue(), &self.times(), &self.channel()];
-        let args = [ONE_MAY_TRY, lease_ms.as_bytes(), mark.field, now_ms.as_bytes()];
-        GivingBack::of(&self.name, Some(self.publish)).by(&UNLOCK, keys, args, mark, redis)
+        let args = [ONE_MAY_TRY, lease_ms.as_bytes(), value.field, now_ms.as_bytes()];
+        LatchedRelease::of(&self.name, Some(self.publish)).run(&UNLOCK, keys, args, value, redis)
     }
 
     fn late_release(&self) -> LateRelease {
@@ -127,14 +129,14 @@ impl Locker for Fair {
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let lease_ms = self.lease_ms();
-        answers::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), Mark::of(hold).field], hold, redis)
+        replies::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), HoldValue::of(hold).field], hold, redis)
     }
 
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
-        field::ownership(&self.name, Mark::of(hold).field, redis)
+        field::ownership(&self.name, HoldValue::of(hold).field, redis)
     }
 
-    /// Takes back the place in the queue, which hurts nobody; whether the owner has entered, nobody can tell.
+    /// Removes the owner's place in the queue, which is harmless. Whether the owner has entered is unknown.
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.withdraw(owner, redis)
     }

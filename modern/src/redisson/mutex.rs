@@ -1,4 +1,4 @@
-//! The locks of one owner: plain, fenced, spinning, and not to be entered twice.
+//! The exclusive locks: plain, fenced, spinning and non-re-entrant.
 
 use alloc::string::{String, ToString};
 use core::time::Duration;
@@ -8,10 +8,10 @@ use lockshift_lock::{
 };
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use super::answers;
-use super::giving_back::GivingBack;
-use super::mark::{self, Mark};
+use super::hold_value::{self, HoldValue};
+use super::latched_release::LatchedRelease;
 use super::names::prefixed;
+use super::replies;
 use crate::Publish;
 use crate::field;
 
@@ -21,9 +21,9 @@ const UNLOCK: Script = Script::new(include_str!("../lua/redisson/unlock.lua"));
 const UNLOCK_SPIN: Script = Script::new(include_str!("../lua/redisson/unlock_spin.lua"));
 const RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
 
-/// What Redisson has the server say to an owner who enters a lock that cannot be entered twice.
+/// The server error, chosen by Redisson, for an owner that enters a non-re-entrant lock again.
 pub(super) const ENTERED_TWICE: &[u8] = b"NON_REENTRANT_REACQUIRE";
-/// The message of a release: one of those who wait in a process may try.
+/// The message of a release: one waiter of each process may try.
 pub(super) const ONE_MAY_TRY: &[u8] = b"0";
 
 /// A lock of one owner at a time.
@@ -36,8 +36,8 @@ pub(super) const ONE_MAY_TRY: &[u8] = b"0";
 ///
 /// let lease = Lease::new(Duration::from_secs(30))?;
 /// let lock = Mutex::new("orders".into(), lease).kind(Kind::Fenced).publish(Publish::InSlot);
-/// let bell = lock.release_channel(&Owner::new(Token::new([7; 16]), 1, 1)).unwrap();
-/// assert_eq!((bell.channel.as_slice(), bell.sharded), (&b"redisson_lock__channel:{orders}"[..], true));
+/// let channel = lock.release_channel(&Owner::new(Token::new([7; 16]), 1, 1)).unwrap();
+/// assert_eq!((channel.channel.as_slice(), channel.sharded), (&b"redisson_lock__channel:{orders}"[..], true));
 /// # Ok::<(), lockshift_lock::LeaseError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Mutex {
     publish: Publish,
 }
 
-/// What sets the locks of one owner apart. The hash is the same.
+/// The kind of an exclusive lock. The hash is the same for all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `getLock`: its owner may enter again.
@@ -56,26 +56,26 @@ pub enum Kind {
     Reentrant,
     /// `getFencedLock`, by `lockAndGetToken` and `tryLockAndGetToken`: each entry has a [`fence`](Hold::fence).
     Fenced,
-    /// `getSpinLock`: nobody is told of a release, those of the other kinds neither.
+    /// `getSpinLock`: releases are not published, not even to waiters of the other kinds.
     Spin,
-    /// `getNonReentrantLock`: to enter twice is an error of the server, `NON_REENTRANT_REACQUIRE`.
+    /// `getNonReentrantLock`: a second entry is a server error, `NON_REENTRANT_REACQUIRE`.
     NonReentrant,
 }
 
 impl Mutex {
-    /// The lock of this name, for `lease` at a time: [`Kind::Reentrant`], announced by PUBLISH.
+    /// The lock of this name with this lease: [`Kind::Reentrant`], with releases sent by PUBLISH.
     pub fn new(name: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         Self { name, lease, kind: Kind::default(), publish: Publish::default() }
     }
 
-    /// Of this kind.
+    /// Sets the kind.
     #[must_use]
     pub fn kind(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
-    /// Announced by this command.
+    /// Publishes releases with this command.
     #[must_use]
     pub fn publish(self, publish: Publish) -> Self {
         Self { publish, ..self }
@@ -106,33 +106,35 @@ impl Locker for Mutex {
         let args = [lease_ms.as_bytes(), field.as_bytes()];
         let entered = match self.kind {
             Kind::Reentrant | Kind::Spin => {
-                answers::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
+                replies::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
             }
             Kind::NonReentrant => {
                 let args = [args[0], args[1], ENTERED_TWICE];
-                answers::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
+                replies::enter(&ACQUIRE, &[&self.name], &args, redis)?.map_or(Ok(None), Err)
             }
             Kind::Fenced => {
                 let counter = prefixed("redisson_lock_token", &self.name);
-                answers::enter_fenced(&ACQUIRE_FENCED, &[&self.name, &counter], &args, redis)?
+                replies::enter_fenced(&ACQUIRE_FENCED, &[&self.name, &counter], &args, redis)?
             }
         };
         Ok(match entered {
-            Ok(fence) => Acquired::Won(Hold { value: mark::value(&field, owner), since, lease: self.lease, fence }),
+            Ok(fence) => {
+                Acquired::Won(Hold { value: hold_value::encode(&field, owner), since, lease: self.lease, fence })
+            }
             Err(held) => Acquired::Held(held),
         })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let mark = Mark::of(hold);
+        let value = HoldValue::of(hold);
         let lease_ms = self.lease_ms();
         if self.kind == Kind::Spin {
-            let args = [lease_ms.as_bytes(), mark.field];
-            return GivingBack::of(&self.name, None).by(&UNLOCK_SPIN, [&self.name], args, mark, redis);
+            let args = [lease_ms.as_bytes(), value.field];
+            return LatchedRelease::of(&self.name, None).run(&UNLOCK_SPIN, [&self.name], args, value, redis);
         }
-        let args = [ONE_MAY_TRY, lease_ms.as_bytes(), mark.field];
-        let giving_back = GivingBack::of(&self.name, Some(self.publish));
-        giving_back.by(&UNLOCK, [&self.name, &self.channel()], args, mark, redis)
+        let args = [ONE_MAY_TRY, lease_ms.as_bytes(), value.field];
+        let release = LatchedRelease::of(&self.name, Some(self.publish));
+        release.run(&UNLOCK, [&self.name, &self.channel()], args, value, redis)
     }
 
     fn late_release(&self) -> LateRelease {
@@ -141,11 +143,11 @@ impl Locker for Mutex {
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let lease_ms = self.lease_ms();
-        answers::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), Mark::of(hold).field], hold, redis)
+        replies::renew(&RENEW, &[&self.name], &[lease_ms.as_bytes(), HoldValue::of(hold).field], hold, redis)
     }
 
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
-        field::ownership(&self.name, Mark::of(hold).field, redis)
+        field::ownership(&self.name, HoldValue::of(hold).field, redis)
     }
 
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {

@@ -1,9 +1,9 @@
 //! The read/write lock.
 //!
-//! The hash has a field `mode` beside its owners; a writer's field ends with `:write`. Every entry of a reader has a key of
-//! its own that lives for its lease, and when a reader leaves, the hash lives on only as long as the longest of them. A
-//! writer may become a reader before it leaves; nobody is told of that, so readers who wait sleep on. A reader cannot become
-//! a writer: it waits for itself.
+//! The hash has a field `mode` beside its owners; a writer's field ends with `:write`. Every entry of a reader has its
+//! own key that expires with its lease, and when a reader releases, the TTL of the hash becomes the longest of these. A
+//! writer may become a reader before it releases; no notification is sent then, so waiting readers are not woken. A reader
+//! cannot become a writer: it would wait for itself.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,11 +14,11 @@ use lockshift_lock::{
 };
 use lockshift_wire::{Key, Script, Transcript, Turn};
 
-use super::answers;
-use super::giving_back::GivingBack;
-use super::mark::{self, Mark};
+use super::hold_value::{self, HoldValue};
+use super::latched_release::LatchedRelease;
 use super::mutex::ONE_MAY_TRY;
 use super::names::{prefixed, read_leases, tagged};
+use super::replies;
 use crate::Publish;
 use crate::field;
 
@@ -29,7 +29,7 @@ const WRITE: Script = Script::new(include_str!("../lua/redisson/write/acquire.lu
 const WRITE_UNLOCK: Script = Script::new(include_str!("../lua/redisson/write/unlock.lua"));
 const WRITE_RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
 
-/// The message of a writer's release: all who wait may try.
+/// The message of a writer's release: all waiters may try.
 const ALL_MAY_TRY: &[u8] = b"1";
 
 /// One side of a read/write lock.
@@ -42,12 +42,12 @@ pub struct ReadWrite {
 }
 
 impl ReadWrite {
-    /// The `mode` side of the read/write lock of this name, for `lease` at a time, announced by PUBLISH.
+    /// The `mode` side of the read/write lock of this name with this lease; releases are sent by PUBLISH.
     pub fn new(name: Key, mode: Mode, lease: Lease) -> Self {
         Self { name, mode, lease: lease.rounded_up_to(Duration::from_millis(1)), publish: Publish::default() }
     }
 
-    /// Announced by this command.
+    /// Publishes releases with this command.
     #[must_use]
     pub fn publish(self, publish: Publish) -> Self {
         Self { publish, ..self }
@@ -84,32 +84,34 @@ impl Locker for ReadWrite {
             Mode::Shared => {
                 let keys = [&self.name, &read_leases(&self.name, reader.as_bytes())];
                 let args = [lease_ms.as_bytes(), reader.as_bytes(), writer.as_bytes()];
-                (&reader, answers::enter(&READ, &keys, &args, redis)?)
+                (&reader, replies::enter(&READ, &keys, &args, redis)?)
             }
             Mode::Exclusive => {
                 let args = [lease_ms.as_bytes(), writer.as_bytes()];
-                (&writer, answers::enter(&WRITE, &[&self.name], &args, redis)?)
+                (&writer, replies::enter(&WRITE, &[&self.name], &args, redis)?)
             }
         };
         Ok(match held {
-            None => Acquired::Won(Hold { value: mark::value(field, owner), since, lease: self.lease, fence: None }),
+            None => {
+                Acquired::Won(Hold { value: hold_value::encode(field, owner), since, lease: self.lease, fence: None })
+            }
             Some(held) => Acquired::Held(held),
         })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let mark = Mark::of(hold);
-        let giving_back = GivingBack::of(&self.name, Some(self.publish));
+        let value = HoldValue::of(hold);
+        let release = LatchedRelease::of(&self.name, Some(self.publish));
         match self.mode {
             Mode::Shared => {
-                let (channel, leases) = (self.channel(), read_leases(&self.name, mark.field));
+                let (channel, leases) = (self.channel(), read_leases(&self.name, value.field));
                 let keys = [&self.name, &channel, &leases, &tagged(&self.name)];
-                giving_back.by(&READ_UNLOCK, keys, [ONE_MAY_TRY, mark.field], mark, redis)
+                release.run(&READ_UNLOCK, keys, [ONE_MAY_TRY, value.field], value, redis)
             }
             Mode::Exclusive => {
                 let lease_ms = self.lease_ms();
-                let args = [ALL_MAY_TRY, lease_ms.as_bytes(), mark.field];
-                giving_back.by(&WRITE_UNLOCK, [&self.name, &self.channel()], args, mark, redis)
+                let args = [ALL_MAY_TRY, lease_ms.as_bytes(), value.field];
+                release.run(&WRITE_UNLOCK, [&self.name, &self.channel()], args, value, redis)
             }
         }
     }
@@ -119,20 +121,20 @@ impl Locker for ReadWrite {
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
-        let field = Mark::of(hold).field;
+        let field = HoldValue::of(hold).field;
         let lease_ms = self.lease_ms();
         match self.mode {
             Mode::Shared => {
                 let keys = [&self.name, &tagged(&self.name)];
-                answers::renew(&READ_RENEW, &keys, &[lease_ms.as_bytes(), b"1", field], hold, redis)
+                replies::renew(&READ_RENEW, &keys, &[lease_ms.as_bytes(), b"1", field], hold, redis)
             }
-            Mode::Exclusive => answers::renew(&WRITE_RENEW, &[&self.name], &[lease_ms.as_bytes(), field], hold, redis),
+            Mode::Exclusive => replies::renew(&WRITE_RENEW, &[&self.name], &[lease_ms.as_bytes(), field], hold, redis),
         }
     }
 
     /// The time is that of the whole lock, which may outlive a reader's own lease.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
-        field::ownership(&self.name, Mark::of(hold).field, redis)
+        field::ownership(&self.name, HoldValue::of(hold).field, redis)
     }
 
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {

@@ -1,4 +1,4 @@
-//! Release, disclaim and extension: ours or lost, by hash, by text, by native command, and where that is refused.
+//! Release, disclaim and extension: held or lost, by hash, by text, by native command, and after a refused native command.
 
 use lockshift_lock::{Extended, Locker, Released};
 use lockshift_modern::{CompareDelete, Native, Timing, TokenLock};
@@ -41,7 +41,7 @@ fn a_release_deletes_the_key_while_it_holds_the_token() {
 }
 
 #[test]
-fn a_script_that_the_server_does_not_know_is_sent_whole() {
+fn an_unknown_script_is_sent_as_text() {
     let unknown = "
         EVALSHA <release> 1 k <token> -> (error) NOSCRIPT No matching script. Please use EVAL.
         EVAL <release.lua> 1 k <token> -> 1
@@ -57,7 +57,7 @@ fn a_script_that_the_server_does_not_know_is_sent_whole() {
 }
 
 #[test]
-fn where_a_native_command_is_refused_the_script_has_the_last_word() {
+fn the_script_decides_where_a_native_command_is_refused() {
     let refusals = [
         "ERR unknown command 'DELIFEQ', with args beginning with: 'k'",
         "ERR syntax error",
@@ -85,7 +85,7 @@ fn where_a_native_command_is_refused_the_script_has_the_last_word() {
     assert!(release(Native::VALKEY_9_0, &both).unwrap_err().ends_with(WRONGTYPE));
 }
 
-/// How the lease is given, what extends it by script, and what does natively, each at 1700000000004 ms.
+/// The option that sends the lease, the script arguments and the native command that extend it, each at 1700000000004 ms.
 #[test]
 fn an_extension_gives_a_whole_lease_from_now() {
     let table = [

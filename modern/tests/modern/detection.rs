@@ -1,9 +1,9 @@
-//! What a server can compare, by its own account of SET, DELIFEQ and DELEX.
+//! What a server can compare, from its own description of SET, DELIFEQ and DELEX.
 
 use lockshift_modern::{CompareDelete, Native};
 use lockshift_wire::{Command, Pending, Reply, Transcript};
 
-/// What is detected from this reply.
+/// The commands detected from this reply.
 fn detected(reply: Reply) -> Native {
     let mut redis = Transcript::new();
     let question = Command::new("COMMAND").arg("DOCS").arg("SET").arg("DELIFEQ").arg("DELEX");
@@ -42,7 +42,7 @@ fn other(name: &str) -> [Reply; 2] {
 }
 
 #[test]
-fn a_server_says_what_it_speaks() {
+fn the_native_commands_are_detected_from_the_description() {
     let old = || set(&["NX", "XX"]);
     let new = || set(&["NX", "XX", "IFEQ"]);
     let delex_only = Native { delete: Some(CompareDelete::DelEx), set_ifeq: false };
@@ -60,7 +60,7 @@ fn a_server_says_what_it_speaks() {
 }
 
 #[test]
-fn whoever_refuses_or_talks_nonsense_gets_scripts() {
+fn an_error_or_an_unexpected_reply_means_scripts() {
     let table = [
         ("an ACL", Reply::Error("NOPERM User app has no permissions to run the 'command|docs' command".into())),
         ("Redis 6", Reply::Error("ERR Unknown subcommand or wrong number of arguments for 'DOCS'.".into())),

@@ -1,14 +1,14 @@
-//! A protocol played against a written dialogue, a line for every question and its answer:
+//! A protocol played against a written dialogue, a line for every command and its reply:
 //!
 //! ```text
 //! clock -> 0
 //! SET k <token> NX PX 10000 -> OK
 //! ```
 //!
-//! The commands of a round to several servers stand one below the other, with `@1` and so on behind those for the second
+//! The commands of a round to several servers are on consecutive lines, with `@1` and so on after those for the second
 //! server and further ones; a server that is `unreachable` or `too slow` says so itself.
 //!
-//! The clock is told in milliseconds since [`START`]. Replies are written as `redis-cli` shows them. `<token>` stands for
+//! The clock is given in milliseconds since [`START`]. Replies are written as `redis-cli` shows them. `<token>` stands for
 //! the token of [`owner`] and `<me>` for the name of its thread, `<release>` for the hash of that script, and
 //! `<release.lua>` for its text.
 
@@ -19,7 +19,7 @@ use lockshift_wire::{
     Command, Heard, MonoTime, Node, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn, UnixTime,
 };
 
-/// The wall clock when the monotonic clock says zero: a Tuesday in November 2023, 22:13:20.
+/// The wall clock when the monotonic clock is zero: a Tuesday in November 2023, 22:13:20.
 const START: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
 
 /// These scripts by the names of their files.
@@ -56,12 +56,12 @@ const SCRIPTS: &[(&str, Script)] = scripts![
     "redisson/fair/unlock",
 ];
 
-/// Whoever asks.
+/// The owner of all attempts.
 pub(crate) fn owner() -> Owner {
     Owner::new(Token::new([0xab; 16]), 7, 1)
 }
 
-/// What the owner holds, by a lease that began at this millisecond.
+/// A hold of the owner with a lease that began at this millisecond.
 pub(crate) fn hold(since_ms: u64, lease_ms: u64) -> Hold {
     Hold { value: owner().token.hex().into_bytes(), since: reading(since_ms), lease: lease(lease_ms), fence: None }
 }
@@ -71,7 +71,7 @@ pub(crate) fn lease(millis: u64) -> Lease {
     Lease::new(Duration::from_millis(millis)).unwrap()
 }
 
-/// Plays the dialogue to its end: what the protocol ends with, or the text of its fault.
+/// Plays the dialogue to its end. Returns the result of the protocol, or the text of its fault.
 pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn<T>) -> Result<T, String> {
     let mut redis = Transcript::new();
     let mut lines = dialogue.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -80,15 +80,15 @@ pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn
             Err(Pending::Round(commands)) => {
                 for command in commands {
                     let (expected, answer) = split(lines.next());
-                    assert_eq!(told_command(&command), expected);
+                    assert_eq!(describe_command(&command), expected);
                     redis.record_heard(command.node(), heard(answer));
                 }
                 continue;
             }
-            Ok(outcome) => return all_said(lines).map(|()| outcome),
-            Err(Pending::Fault(fault)) => return all_said(lines).and(Err(fault.to_string())),
+            Ok(outcome) => return all_lines_used(lines).map(|()| outcome),
+            Err(Pending::Fault(fault)) => return all_lines_used(lines).and(Err(fault.to_string())),
             Err(Pending::Clock) => "clock".to_owned(),
-            Err(Pending::Send(ref command)) => told_command(command),
+            Err(Pending::Send(ref command)) => describe_command(command),
         };
         let (expected, answer) = split(lines.next());
         assert_eq!(question, expected);
@@ -99,7 +99,7 @@ pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn
     }
 }
 
-fn all_said<'a>(mut lines: impl Iterator<Item = &'a str>) -> Result<(), String> {
+fn all_lines_used<'a>(mut lines: impl Iterator<Item = &'a str>) -> Result<(), String> {
     lines.next().map_or(Ok(()), |line| panic!("it ended before `{line}`"))
 }
 
@@ -107,8 +107,8 @@ fn split(line: Option<&str>) -> (&str, &str) {
     line.unwrap_or("nothing -> any more").split_once(" -> ").expect("a line is `question -> answer`")
 }
 
-fn told_command(command: &Command) -> String {
-    let words: Vec<String> = command.words().iter().map(|word| told(word)).collect();
+fn describe_command(command: &Command) -> String {
+    let words: Vec<String> = command.words().iter().map(|word| describe(word)).collect();
     match command.node() {
         Node(0) => words.join(" "),
         Node(place) => format!("{} @{place}", words.join(" ")),
@@ -128,7 +128,7 @@ fn reading(millis: u64) -> Reading {
     Reading { wall: START.saturating_add(since), mono: MonoTime::since_origin(since) }
 }
 
-fn told(word: &[u8]) -> String {
+fn describe(word: &[u8]) -> String {
     let text = String::from_utf8(word.to_vec()).expect("these locks write text");
     for (name, script) in SCRIPTS {
         if text == script.sha1_hex() {

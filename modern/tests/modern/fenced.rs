@@ -13,7 +13,7 @@ fn acquire(answer: &str) -> Result<Acquired, String> {
 }
 
 #[test]
-fn a_winner_is_told_the_count() {
+fn an_acquisition_returns_the_count() {
     assert_eq!(acquire("1"), Ok(Acquired::Won(Hold { fence: Some(1), ..hold(5, 10_000) })));
     let most = i64::MAX.unsigned_abs();
     assert_eq!(acquire(&most.to_string()), Ok(Acquired::Won(Hold { fence: Some(most), ..hold(5, 10_000) })));
@@ -23,7 +23,7 @@ fn a_winner_is_told_the_count() {
 }
 
 #[test]
-fn an_extension_keeps_the_count_and_a_release_the_counter() {
+fn an_extension_keeps_the_fence_and_a_release_keeps_the_counter() {
     let lock = FencedTokenLock::new("k".into(), lease(10_000));
     let held = Hold { fence: Some(7), ..hold(0, 10_000) };
     let extended = play("clock -> 9\nEVALSHA <extend> 1 k <token> 10000 -> 1", |redis| lock.extend(&held, redis));

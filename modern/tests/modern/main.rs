@@ -1,11 +1,11 @@
-//! The modern locks, driven by hand: every command that they say, every reply that they may get.
+//! The modern locks, run step by step: every command that they send, every reply that they may receive.
 //!
-//! - [`dialogue`]: a protocol played against a written dialogue.
-//! - [`redlock`]: a token on most of several servers.
-//! - [`token`]: the token lock, its lease in four forms, its clocks.
+//! - [`dialogue`]: runs a protocol against a written dialogue.
+//! - [`redlock`]: a token on a majority of several servers.
+//! - [`token`]: the token lock, the four options of its lease, and its clocks.
 //! - [`compare`]: release and extension, by script and by native command.
-//! - [`detection`]: what a server can compare, by its own account.
-//! - [`fenced`]: the token lock that counts its winners.
+//! - [`detection`]: detection of the native compare commands.
+//! - [`fenced`]: the token lock with a fence.
 //! - [`reentrant`]: the re-entrant lock, with a fence and without.
 //! - [`multi`]: several keys at once.
 //! - [`redisson`]: the locks of Redisson.

@@ -1,9 +1,9 @@
-//! Several keys at once: which may be locked together, and what is all and what is none.
+//! A lock on several keys: which keys are accepted, and how replies for several keys combine.
 
 use std::time::Duration;
 
 use lockshift_lock::{Acquired, Extended, Held, Locker, Ownership, Refusal, Released};
-use lockshift_modern::{MultiKeyLock, NotTogether};
+use lockshift_modern::{MultiKeyError, MultiKeyLock};
 use lockshift_wire::Key;
 
 use crate::dialogue::{hold, lease, owner, play};
@@ -16,17 +16,17 @@ fn lock() -> MultiKeyLock {
 fn keys_of_one_slot_are_locked_together() {
     assert_eq!(lock().keys(), ["{k}a", "{k}b"].map(Key::from), "each once");
     let refused = MultiKeyLock::new(["{k}a", "{k}b", "b"].map(Key::from), lease(10_000)).unwrap_err();
-    assert_eq!(refused, NotTogether::OtherSlot { one: "{k}a".into(), other: "b".into() });
+    assert_eq!(refused, MultiKeyError::DifferentSlots { one: "{k}a".into(), other: "b".into() });
     assert_eq!(
         refused.to_string(),
         "`{k}a` and `b` are in different hash slots (7629 and 3300): one command cannot lock both. \
          Give them a common {hash tag}"
     );
-    assert_eq!(MultiKeyLock::new([], lease(10_000)).unwrap_err(), NotTogether::NoKey);
+    assert_eq!(MultiKeyLock::new([], lease(10_000)).unwrap_err(), MultiKeyError::NoKey);
 }
 
 #[test]
-fn all_or_none_are_won() {
+fn all_keys_are_acquired_or_none() {
     let ended = |answer| {
         let dialogue = format!("clock -> 5\nEVALSHA <multi/acquire> 2 {{k}}a {{k}}b <token> 10000 -> {answer}");
         play(&dialogue, |redis| lock().acquire(&owner(), redis))
@@ -37,7 +37,7 @@ fn all_or_none_are_won() {
 }
 
 #[test]
-fn what_is_lost_on_one_key_is_lost() {
+fn a_loss_on_one_key_loses_the_lock() {
     for (answer, released) in [("2", Released::Freed), ("1", Released::Lost), ("0", Released::Lost)] {
         let dialogue = format!("EVALSHA <multi/release> 2 {{k}}a {{k}}b <token> -> {answer}");
         assert_eq!(play(&dialogue, |redis| lock().release(&hold(0, 10_000), redis)), Ok(released));
@@ -49,7 +49,7 @@ fn what_is_lost_on_one_key_is_lost() {
 }
 
 #[test]
-fn a_look_tells_the_worst() {
+fn ownership_reports_the_worst_key() {
     let (mine, theirs, none) = ("\"<token>\"", "\"theirs\"", "(nil)");
     let ours = Ownership::Ours { left: Some(Duration::from_millis(50)) };
     let table = [
@@ -68,7 +68,7 @@ fn a_look_tells_the_worst() {
 }
 
 #[test]
-fn a_try_whose_reply_was_lost_is_taken_back_everywhere() {
-    let said = "EVALSHA <multi/release> 2 {k}a {k}b <token> -> 1";
-    assert_eq!(play(said, |redis| lock().disclaim(&owner(), redis)), Ok(()));
+fn disclaim_deletes_the_token_on_every_key() {
+    let command = "EVALSHA <multi/release> 2 {k}a {k}b <token> -> 1";
+    assert_eq!(play(command, |redis| lock().disclaim(&owner(), redis)), Ok(()));
 }

@@ -1,4 +1,4 @@
-//! The locks of Redisson: keys and arguments in their order, what the answers mean, and where a release is announced.
+//! The locks of Redisson: keys and arguments in their order, the meaning of the replies, and the release channels.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn fair() -> Fair {
     Fair::new("k".into(), lease(10_000))
 }
 
-/// What the owner holds: its field, and the name of its release.
+/// What the owner holds: its field, and the id of its release.
 fn hold(since_ms: u64, suffix: &str) -> Hold {
     let value = format!("{}{suffix}#{}", owner().thread_name(), owner().token.hex());
     Hold { value: value.into_bytes(), ..dialogue::hold(since_ms, 10_000) }
@@ -31,9 +31,9 @@ fn held(left_ms: Option<u64>) -> Acquired {
     Acquired::Held(Held { retry_in: left_ms.map(Duration::from_millis), ..Held::because(Refusal::Live) })
 }
 
-/// Each lock, and how it asks to enter.
+/// Each lock, and the command that enters it.
 #[test]
-fn entering() {
+fn each_lock_sends_its_arguments_on_entry() {
     let now = 1_700_000_000_005_u64;
     let queued = "k redisson_lock_queue:{k} redisson_lock_timeout:{k} 10000 <me>";
     let table: [(&dyn Locker, &str, String); 7] = [
@@ -49,23 +49,23 @@ fn entering() {
             format!("<redisson/fair/acquire> 3 {queued} 300000 {now} NON_REENTRANT_REACQUIRE"),
         ),
     ];
-    for (lock, suffix, said) in table {
+    for (lock, suffix, command) in table {
         let ended = |answer| {
-            let dialogue = format!("clock -> 5\nEVALSHA {said} -> {answer}");
+            let dialogue = format!("clock -> 5\nEVALSHA {command} -> {answer}");
             play(&dialogue, |redis| lock.acquire(&owner(), redis))
         };
-        assert_eq!(ended("(nil)"), Ok(Acquired::Won(hold(5, suffix))), "{said}");
-        assert_eq!(ended("4000"), Ok(held(Some(4_000))), "{said}");
-        assert_eq!(ended("-1"), Ok(held(None)), "{said}: the lock has no time to live");
-        assert!(ended("OK").is_err(), "{said}");
+        assert_eq!(ended("(nil)"), Ok(Acquired::Won(hold(5, suffix))), "{command}");
+        assert_eq!(ended("4000"), Ok(held(Some(4_000))), "{command}");
+        assert_eq!(ended("-1"), Ok(held(None)), "{command}: the lock has no time to live");
+        assert!(ended("OK").is_err(), "{command}");
     }
 }
 
 #[test]
-fn entering_with_a_fence() {
+fn a_fenced_entry_returns_its_fence() {
     let ended = |answer| {
-        let said = "EVALSHA <redisson/acquire_fenced> 2 k redisson_lock_token:{k} 10000 <me>";
-        play(&format!("clock -> 5\n{said} -> {answer}"), |redis| mutex(Kind::Fenced).acquire(&owner(), redis))
+        let command = "EVALSHA <redisson/acquire_fenced> 2 k redisson_lock_token:{k} 10000 <me>";
+        play(&format!("clock -> 5\n{command} -> {answer}"), |redis| mutex(Kind::Fenced).acquire(&owner(), redis))
     };
     assert_eq!(ended("[-1, 7]"), Ok(Acquired::Won(Hold { fence: Some(7), ..hold(5, "") })));
     assert_eq!(ended("[-1, -7]"), Ok(Acquired::Won(hold(5, ""))), "it holds, and has no fence to show");
@@ -74,9 +74,9 @@ fn entering_with_a_fence() {
     assert!(ended("(nil)").is_err() && ended("[1]").is_err());
 }
 
-/// Each lock, what reads the clock before, and how it asks to leave. Behind it comes the removal of the latch.
+/// Each lock, the clock reading before, and the command that releases it; the latch is deleted afterwards.
 #[test]
-fn leaving() {
+fn each_lock_sends_its_arguments_on_release() {
     let channel = "redisson_lock__channel:{k}";
     let latch = "redisson_unlock_latch:{k}:<token>";
     let unlock = |publish| format!("<redisson/unlock> 3 k {channel} {latch} 0 10000 <me> {publish} 20000");
@@ -110,64 +110,64 @@ fn leaving() {
             ),
         ),
     ];
-    for (lock, suffix, clock, said) in table {
+    for (lock, suffix, clock, command) in table {
         for (answer, meaning) in [("(nil)", Released::Lost), ("0", Released::StillHeld), ("1", Released::Freed)] {
             for removed in ["1", "0", "(error) READONLY You can't write"] {
-                let dialogue = format!("{clock}EVALSHA {said} -> {answer}\nDEL {latch} -> {removed}");
-                assert_eq!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)), Ok(meaning), "{said}");
+                let dialogue = format!("{clock}EVALSHA {command} -> {answer}\nDEL {latch} -> {removed}");
+                assert_eq!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)), Ok(meaning), "{command}");
             }
         }
-        let dialogue = format!("{clock}EVALSHA {said} -> 2");
-        assert!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)).is_err(), "{said}");
+        let dialogue = format!("{clock}EVALSHA {command} -> 2");
+        assert!(play(&dialogue, |redis| lock.release(&hold(0, suffix), redis)).is_err(), "{command}");
     }
 }
 
-/// Each lock, and how it renews.
+/// Each lock, and the command that renews it.
 #[test]
-fn renewing() {
+fn each_lock_sends_its_arguments_on_renewal() {
     let table: [(&dyn Locker, &str, &str); 4] = [
         (&mutex(Kind::Fenced), "", "<redisson/renew> 1 k 10000 <me>"),
         (&fair(), "", "<redisson/renew> 1 k 10000 <me>"),
         (&side(Mode::Exclusive), ":write", "<redisson/renew> 1 k 10000 <me>:write"),
         (&side(Mode::Shared), "", "<redisson/read/renew> 2 k {k} 10000 1 <me>"),
     ];
-    for (lock, suffix, said) in table {
+    for (lock, suffix, command) in table {
         let ended = |answer| {
-            let dialogue = format!("clock -> 7\nEVALSHA {said} -> {answer}");
+            let dialogue = format!("clock -> 7\nEVALSHA {command} -> {answer}");
             play(&dialogue, |redis| lock.extend(&hold(0, suffix), redis))
         };
-        assert_eq!(ended("[1]"), Ok(Extended::Until(hold(7, suffix))), "{said}");
-        assert_eq!(ended("[0]"), Ok(Extended::Lost), "{said}");
-        assert!(ended("1").is_err() && ended("[1, 1]").is_err(), "{said}");
+        assert_eq!(ended("[1]"), Ok(Extended::Until(hold(7, suffix))), "{command}");
+        assert_eq!(ended("[0]"), Ok(Extended::Lost), "{command}");
+        assert!(ended("1").is_err() && ended("[1, 1]").is_err(), "{command}");
     }
 }
 
 #[test]
-fn a_place_in_the_queue_is_given_up() {
-    let said =
+fn withdraw_removes_the_place_in_the_queue() {
+    let command =
         "EVALSHA <redisson/fair/give_up> 2 redisson_lock_queue:{k} redisson_lock_timeout:{k} <me> 300000 -> (nil)";
-    assert_eq!(play(said, |redis| fair().withdraw(&owner(), redis)), Ok(()));
-    assert_eq!(play(said, |redis| fair().disclaim(&owner(), redis)), Ok(()));
+    assert_eq!(play(command, |redis| fair().withdraw(&owner(), redis)), Ok(()));
+    assert_eq!(play(command, |redis| fair().disclaim(&owner(), redis)), Ok(()));
     assert_eq!(play("", |redis| mutex(Kind::Reentrant).disclaim(&owner(), redis)), Ok(()), "who knows if it entered");
 }
 
 /// Names with braces are left as they are.
 #[test]
-fn names_that_hold_a_brace() {
+fn names_with_a_brace_are_not_wrapped() {
     let table = [("k", "{k}"), ("a{b}c", "a{b}c"), ("a{", "a{"), ("a}", "{a}}")];
     for (name, tagged) in table {
         let lock = Mutex::new(name.into(), lease(10_000));
         let channel = lock.release_channel(&owner()).map(|bell| bell.channel);
         assert_eq!(channel, Some(format!("redisson_lock__channel:{tagged}").into_bytes()));
         let reader = ReadWrite::new(name.into(), Mode::Shared, lease(10_000));
-        let said = format!("clock -> 7\nEVALSHA <redisson/read/renew> 2 {name} {tagged} 10000 1 <me> -> [1]");
-        let renewed = play(&said, |redis| reader.extend(&hold(0, ""), redis));
+        let command = format!("clock -> 7\nEVALSHA <redisson/read/renew> 2 {name} {tagged} 10000 1 <me> -> [1]");
+        let renewed = play(&command, |redis| reader.extend(&hold(0, ""), redis));
         assert_eq!(renewed, Ok(Extended::Until(hold(7, ""))), "{name}");
     }
 }
 
 #[test]
-fn who_rings_for_whom() {
+fn each_lock_has_its_release_channel() {
     let heard = |lock: &dyn Locker| {
         lock.release_channel(&owner()).map_or("nobody".to_owned(), |bell| {
             let channel = String::from_utf8(bell.channel).unwrap().replace(&owner().thread_name(), "<me>");
@@ -187,9 +187,9 @@ fn who_rings_for_whom() {
     }
 }
 
-/// A thread that has entered twice leaves twice: the second release must not find the latch of the first.
+/// A thread that has entered twice releases twice: the second release must not find the latch of the first.
 #[test]
-fn every_entry_has_a_release_of_its_own() {
+fn every_entry_has_its_own_release() {
     let enter = |token| {
         let again = Owner { token: Token::new([token; 16]), ..owner() };
         let lock = mutex(Kind::Reentrant);

@@ -1,4 +1,4 @@
-//! A token on most of several servers: what each of them may say, and what comes of it.
+//! Redlock: the possible replies of each server, and the combined result.
 
 use std::num::NonZeroU8;
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn redlock(servers: u8) -> Redlock {
     Redlock::new("k".into(), lease(10_000), NonZeroU8::new(servers).unwrap())
 }
 
-/// The same command to all servers, each with its answer.
+/// The same command to all servers, each with its reply.
 fn round(command: &str, answers: &[&str]) -> String {
     let place = |place: usize| if place == 0 { String::new() } else { format!(" @{place}") };
     answers.iter().enumerate().map(|(server, answer)| format!("{command}{} -> {answer}\n", place(server))).collect()
@@ -33,7 +33,7 @@ fn a_majority_is_more_than_half() {
 }
 
 #[test]
-fn most_of_the_servers_make_a_holder_from_before_the_first_was_asked() {
+fn a_majority_acquires_with_a_lease_from_before_the_first_command() {
     for others in [["OK", "OK"], ["(nil)", "too slow"], ["unreachable", "(error) OOM command not allowed"]] {
         let dialogue = format!("clock -> 5\n{}", round(SET, &["OK", "OK", "OK", others[0], others[1]]));
         let ended = play(&dialogue, |redis| redlock(5).acquire(&owner(), redis));
@@ -42,7 +42,7 @@ fn most_of_the_servers_make_a_holder_from_before_the_first_was_asked() {
 }
 
 #[test]
-fn too_few_are_taken_back_everywhere_and_each_has_its_word() {
+fn a_failed_attempt_is_undone_on_every_server_and_reports_every_vote() {
     let answers = ["OK", "(nil)", "too slow", "unreachable", "(error) OOM command not allowed"];
     let taken_back = round(RELEASE, &["1", "0", "too slow", "unreachable", "0"]);
     let dialogue = format!("clock -> 5\n{}{taken_back}", round(SET, &answers));
@@ -59,9 +59,9 @@ fn too_few_are_taken_back_everywhere_and_each_has_its_word() {
     );
 }
 
-/// What three servers say to a release and to an extension, and what comes of it; `None`: nobody knows.
+/// The replies of three servers to a release and to an extension, and the result; `None` is unknown.
 #[test]
-fn a_majority_decides_what_was_released_and_what_is_extended() {
+fn a_majority_decides_the_result_of_releases_and_extensions() {
     let table = [
         (["1", "1", "1"], Some(true)),
         (["1", "1", "0"], Some(true)),
@@ -84,14 +84,14 @@ fn a_majority_decides_what_was_released_and_what_is_extended() {
 }
 
 #[test]
-fn too_few_answers_are_a_fault_that_says_what_came_from_where() {
+fn too_few_replies_are_a_fault_that_lists_every_reply() {
     let dialogue = format!("clock -> 300\n{}", round(EXTEND, &["1", "unreachable", "too slow"]));
     let fault = play(&dialogue, |redis| redlock(3).extend(&hold(0, 10_000), redis)).unwrap_err();
     assert!(fault.ends_with(": 2 of 3 servers must answer: #1: 1, #2: unreachable, #3: too slow"), "{fault}");
 }
 
 #[test]
-fn a_look_counts_for_how_long_a_majority_has_it() {
+fn ownership_reports_how_long_a_majority_holds_the_token() {
     let ours = |left| Some(Ownership::Ours { left });
     let (mine, theirs) = ("\"<token>\"", "\"theirs\"");
     let table = [
@@ -110,7 +110,7 @@ fn a_look_counts_for_how_long_a_majority_has_it() {
 }
 
 #[test]
-fn a_try_is_disclaimed_everywhere() {
+fn disclaim_deletes_the_token_on_every_server() {
     let dialogue = round(RELEASE, &["1", "unreachable", "0"]);
     assert_eq!(play(&dialogue, |redis| redlock(3).disclaim(&owner(), redis)), Ok(()));
 }

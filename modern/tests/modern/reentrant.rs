@@ -1,4 +1,4 @@
-//! The re-entrant lock: what its scripts are told, what their answers mean, and what it counts.
+//! The re-entrant lock: the arguments and replies of its scripts, and its counts.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn lock() -> ReentrantLock {
     ReentrantLock::new("k".into(), lease(9_001))
 }
 
-/// What the owner holds: its name is its field.
+/// What the owner holds: the field is named after it.
 fn hold(since_ms: u64) -> Hold {
     Hold { value: owner().thread_name().into_bytes(), ..dialogue::hold(since_ms, 10_000) }
 }
@@ -29,7 +29,7 @@ fn an_owner_enters_for_whole_seconds() {
 }
 
 #[test]
-fn every_entry_has_a_fence_if_asked_for() {
+fn every_entry_of_a_fenced_lock_has_a_fence() {
     let ended = |answer| {
         let dialogue = format!("clock -> 5\nEVALSHA <reentrant/acquire_fenced> 2 k {{k}}:fence <me> 10 -> {answer}");
         play(&dialogue, |redis| lock().fenced().acquire(&owner(), redis))
@@ -40,7 +40,7 @@ fn every_entry_has_a_fence_if_asked_for() {
 }
 
 #[test]
-fn a_release_says_whether_it_was_the_last() {
+fn a_release_reports_whether_it_was_the_last() {
     let table = [("(nil)", Released::Lost), ("0", Released::StillHeld), ("1", Released::Freed)];
     for (answer, meaning) in table {
         let dialogue = format!("EVALSHA <reentrant/release> 1 k <me> -> {answer}");
@@ -49,7 +49,7 @@ fn a_release_says_whether_it_was_the_last() {
 }
 
 #[test]
-fn a_renewal_is_for_who_is_in() {
+fn only_an_owner_that_has_entered_can_renew() {
     for (answer, meaning) in [("1", Extended::Until(hold(7))), ("0", Extended::Lost)] {
         let dialogue = format!("clock -> 7\nEVALSHA <reentrant/renew> 1 k <me> 10 -> {answer}");
         assert_eq!(play(&dialogue, |redis| lock().extend(&hold(0), redis)), Ok(meaning));
@@ -57,7 +57,7 @@ fn a_renewal_is_for_who_is_in() {
 }
 
 #[test]
-fn a_look_asks_for_the_field() {
+fn ownership_reads_the_field_of_the_owner() {
     let ours = Ownership::Ours { left: Some(Duration::from_millis(9_000)) };
     let table = [
         ("PTTL k -> 9000\nHEXISTS k <me> -> 1", ours),
@@ -70,6 +70,6 @@ fn a_look_asks_for_the_field() {
 }
 
 #[test]
-fn a_try_whose_reply_was_lost_is_not_taken_back() {
+fn an_attempt_with_a_lost_reply_is_not_undone() {
     assert_eq!(play("", |redis| lock().disclaim(&owner(), redis)), Ok(()), "the thread may have been in before");
 }

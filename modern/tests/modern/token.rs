@@ -1,4 +1,4 @@
-//! The token lock: acquiring, the lease in four forms, whose clock counts, looking, disclaiming.
+//! The token lock: acquiring, the lease in four forms, clocks, ownership and disclaiming.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn acquire(lock: &TokenLock, dialogue: &str) -> Result<Acquired, String> {
 }
 
 #[test]
-fn a_free_key_is_won_from_before_the_command_was_sent() {
+fn a_lease_counts_from_before_the_command_was_sent() {
     let ended = acquire(
         &token_lock(),
         "
@@ -29,7 +29,7 @@ fn a_free_key_is_won_from_before_the_command_was_sent() {
 }
 
 #[test]
-fn a_held_key_is_left_alone() {
+fn a_held_key_is_not_changed() {
     let ended = acquire(
         &token_lock(),
         "
@@ -41,7 +41,7 @@ fn a_held_key_is_left_alone() {
 }
 
 #[test]
-fn a_refusal_and_a_reply_that_no_redis_gives_are_faults() {
+fn a_refusal_and_an_invalid_reply_are_faults() {
     let refused = "
         clock -> 0
         SET k <token> NX PX 10000 -> (error) OOM command not allowed
@@ -59,9 +59,9 @@ fn a_holder_relies_on_the_lease_less_the_drift() {
     assert_eq!(hold(5, 10_000).valid_until(), MonoTime::since_origin(Duration::from_millis(5 + 10_000 - 102)));
 }
 
-/// The lease in milliseconds as asked for, the option, its words, the lease that is had.
+/// The requested lease in milliseconds, the option, its arguments, the resulting lease.
 #[test]
-fn a_lease_is_rounded_up_to_what_the_option_can_say() {
+fn a_lease_is_rounded_up_to_the_resolution_of_the_option() {
     let table = [
         (10_000_000, Timing::Px, "PX 10000", 10_000),
         (1_500_000, Timing::Px, "PX 1500", 1_500),
@@ -79,9 +79,9 @@ fn a_lease_is_rounded_up_to_what_the_option_can_say() {
     }
 }
 
-/// When the lease begins, for how long it is wanted, the option, its words.
+/// When the lease begins, its length, the option, its arguments.
 #[test]
-fn an_absolute_end_is_reckoned_from_the_wall_clock_and_rounded_up() {
+fn an_absolute_end_is_computed_from_the_wall_clock_and_rounded_up() {
     let table = [
         (0, 10_000, Timing::PxAt, "PXAT 1700000010000"),
         (7, 1_500, Timing::PxAt, "PXAT 1700000001507"),
@@ -97,40 +97,40 @@ fn an_absolute_end_is_reckoned_from_the_wall_clock_and_rounded_up() {
     }
 }
 
-/// What the server says at 3 ms of a lease of 10 s that began at 0 ms, and what is left of it.
+/// The replies of the server 3 ms into a lease of 10 s, and the remaining lease.
 #[test]
-fn an_absolute_end_is_as_the_server_counts_it() {
+fn an_absolute_end_is_limited_by_the_server_clock() {
     let table = [
         ("the clocks agree", "9998", "\"<token>\"", Some(hold(0, 10_000))),
         ("the server's is 4 s ahead", "5998", "\"<token>\"", Some(hold(3, 5_998))),
         ("the server's is 4 s behind", "13998", "\"<token>\"", Some(hold(0, 10_000))),
         ("the server's is a century behind", "4000000000000", "\"<token>\"", Some(hold(0, 10_000))),
-        ("somebody removed the expiry", "-1", "\"<token>\"", Some(hold(0, 10_000))),
+        ("another client removed the expiry", "-1", "\"<token>\"", Some(hold(0, 10_000))),
         ("it is about to end", "0", "\"<token>\"", None),
-        ("it was over when it began", "-2", "(nil)", None),
-        ("and somebody else has it", "9998", "\"theirs\"", None),
+        ("the lease had expired when it began", "-2", "(nil)", None),
+        ("the lease has expired and another client holds the key", "9998", "\"theirs\"", None),
     ];
     for (case, pttl, value, left) in table {
-        let told = |option| {
+        let dialogue = |option| {
             let answer = format!("-> OK\nclock -> 3\nPTTL k -> {pttl}\nGET k -> {value}");
             format!("clock -> 0\nSET k <token> {option} 1700000010000 {answer}")
         };
         let lock = token_lock().timed(Timing::PxAt).native(Native::VALKEY_9_0);
-        let won = Acquired::Won(left.clone().unwrap_or(over_at_once()));
-        assert_eq!(acquire(&lock, &told("NX PXAT")), Ok(won), "{case}");
-        let extended = play(&told("IFEQ <token> PXAT"), |redis| lock.extend(&hold(0, 10_000), redis));
+        let won = Acquired::Won(left.clone().unwrap_or(already_expired()));
+        assert_eq!(acquire(&lock, &dialogue("NX PXAT")), Ok(won), "{case}");
+        let extended = play(&dialogue("IFEQ <token> PXAT"), |redis| lock.extend(&hold(0, 10_000), redis));
         assert_eq!(extended, Ok(left.map_or(Extended::Lost, Extended::Until)), "{case}");
     }
 }
 
-/// The shortest lease there is, all of it drift: its holder has lost it before it can rely on it.
-fn over_at_once() -> Hold {
+/// The shortest lease, which is all drift: it has expired before its holder can rely on it.
+fn already_expired() -> Hold {
     assert_eq!(lease(1).validity(), Duration::ZERO);
     hold(0, 1)
 }
 
 #[test]
-fn a_look_asks_for_how_long_before_it_asks_whose() {
+fn ownership_reads_the_ttl_before_the_token() {
     let ours = |left| Ownership::Ours { left };
     let table = [
         ("9500", "\"<token>\"", ours(Some(Duration::from_millis(9_500)))),

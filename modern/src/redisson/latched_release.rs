@@ -6,42 +6,42 @@ use core::time::Duration;
 use lockshift_lock::Released;
 use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
 
-use super::mark::Mark;
+use super::hold_value::HoldValue;
 use super::names::prefixed;
 use crate::Publish;
 
-/// How long a latch stays if its owner never comes to remove it: as long as Redisson, with the defaults of 4.7, may still
-/// repeat a command, which is four times three seconds and as often a pause of at most two.
+/// The TTL of a latch that its owner does not remove: the time for which Redisson, with the defaults of 4.7, may repeat a
+/// command, which is four timeouts of three seconds and four pauses of at most two seconds.
 const LATCH: Duration = Duration::from_secs(20);
 
-/// How a lock is given back: what all kinds have in common.
+/// A release with a latch: the part that all kinds of lock share.
 #[derive(Clone, Debug)]
-pub(super) struct GivingBack {
-    /// What the names of all latches of the lock begin with.
+pub(super) struct LatchedRelease {
+    /// The common prefix of the lock's latch keys.
     latches: Key,
     latch_ms: String,
-    /// By which command it is announced; `None` if it is not.
+    /// The command that publishes the release; `None` if it is not published.
     pub(super) publish: Option<Publish>,
 }
 
-impl GivingBack {
-    /// How the lock of this name is given back.
+impl LatchedRelease {
+    /// The release of the lock of this name.
     pub(super) fn of(name: &Key, publish: Option<Publish>) -> Self {
         let latches = prefixed("redisson_unlock_latch", name).with_suffix(":");
         Self { latches, latch_ms: LATCH.as_millis().to_string(), publish }
     }
 
-    /// Runs the script, with the latch behind the keys, and behind the arguments the command that announces and the
-    /// latch's time to live. Then it removes the latch; whether that was done is of no account.
-    pub(super) fn by<const KEYS: usize, const ARGS: usize>(
+    /// Runs the script and then deletes the latch; the result of the deletion does not matter. The latch is appended to the
+    /// keys; the publishing command and the latch's TTL are appended to the arguments.
+    pub(super) fn run<const KEYS: usize, const ARGS: usize>(
         &self,
         script: &Script,
         keys: [&Key; KEYS],
         args: [&[u8]; ARGS],
-        mark: Mark<'_>,
+        value: HoldValue<'_>,
         redis: &mut Transcript,
     ) -> Turn<Released> {
-        let latch = Key::new([self.latches.as_bytes(), mark.release].concat());
+        let latch = Key::new([self.latches.as_bytes(), value.release].concat());
         let mut all_keys = keys.to_vec();
         all_keys.push(&latch);
         let mut all_args = args.to_vec();

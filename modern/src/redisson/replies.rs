@@ -1,11 +1,11 @@
-//! What the scripts answer.
+//! The replies of the scripts.
 
 use core::time::Duration;
 
 use lockshift_lock::{Extended, Held, Hold, Refusal};
 use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
 
-/// Runs a script that enters: `None` if it has entered, else for how long the lock is still held.
+/// Runs a script that acquires. Returns `None` if the owner has entered, otherwise the remaining lease of the holder.
 pub(super) fn enter(script: &Script, keys: &[&Key], args: &[&[u8]], redis: &mut Transcript) -> Turn<Option<Held>> {
     match redis.script(script, keys, args)? {
         Reply::Nil => Ok(None),
@@ -14,8 +14,8 @@ pub(super) fn enter(script: &Script, keys: &[&Key], args: &[&[u8]], redis: &mut 
     }
 }
 
-/// Runs the script that enters a fenced lock: the fence, or for how long the lock is still held. A count below zero, which
-/// only somebody else can have brought about, is no fence.
+/// Runs the script that acquires a fenced lock. Returns the fence, or the remaining lease of the holder. A negative count,
+/// which only another program can have written, is not a fence.
 pub(super) fn enter_fenced(
     script: &Script,
     keys: &[&Key],
@@ -33,7 +33,7 @@ pub(super) fn enter_fenced(
     }
 }
 
-/// Runs a script that renews one lock.
+/// Runs a script that renews a hold.
 pub(super) fn renew(
     script: &Script,
     keys: &[&Key],
@@ -50,7 +50,7 @@ pub(super) fn renew(
     }
 }
 
-/// Somebody else's, for so many milliseconds as PTTL says it: where that is no time, it is not known.
+/// Held by another owner, with the remaining time as returned by PTTL in milliseconds; a negative value means unknown.
 fn held_for(left_ms: i64) -> Held {
     Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(Refusal::Live) }
 }
