@@ -1,31 +1,31 @@
-//! The bridge lock: one lock that old clients and new ones both respect, for as long as a fleet moves from the one to the
-//! other.
+//! The bridge lock: one lock that old clients and new ones both respect, while a fleet migrates from the one to
+//! the other.
 //!
-//! A bridge client holds two keys at once. The *old key* is the one that the old clients know; in it stands a stamp in
+//! A bridge client holds two keys at once. The *old key* is the one that the old clients know; it holds a stamp in
 //! their dialect, which keeps them out. The *new key*, [`new_key`] of the old one, lies in the same hash slot; it names the
-//! holder, and it decides among new clients. Whoever only speaks the token lock, once no old client is left, locks on the
-//! new key: that is what the last phases of a migration rest on.
+//! holder and decides among new clients. When no old client is left, clients use the token lock on the new key: the last
+//! phases of a migration depend on that.
 //!
 //! ```text
 //! invoices          01700000030                                    a stamp in the fleet's dialect; PX lease
-//! {invoices}:token  07070707070707070707070707070707:01700000030   the holder, and what it wrote there; PX lease
+//! {invoices}:token  07070707070707070707070707070707:01700000030   the holder, and the stamp it wrote; PX lease
 //! ```
 //!
-//! Acquiring is one script: it takes both keys or none. Where the old key holds a value, the script hands it back; the
-//! client judges it by the fleet's own readers and, if it is over, asks once more to put its own in the place of exactly
-//! that value. Extending writes both keys again and says if the old one was not as we had left it: an *intrusion*.
-//! Releasing deletes the new key, and the old one if it is still as we wrote it. Both keys have a time to live, so a
-//! bridge that dies leaves nothing behind, not even to clients that never take over.
+//! One script acquires both keys or neither. If the old key holds a value, the script returns it; the client judges it with
+//! the fleet's own readers and, if it has expired, runs the script again to replace exactly that value. Extending writes
+//! both keys again and reports an *intrusion* if the old key no longer held the bridge's value. Releasing deletes the new
+//! key, and the old key if it still holds the bridge's value. Both keys have a TTL, so the lock of a bridge that crashes
+//! expires, also for clients that never take over.
 //!
-//! What the bridge cannot do is mend the old clients. One that deletes a lock which is no longer its own, or whose GETSET
-//! comes late, can still let another old client in beside a bridge holder, as it can beside an old one. The holder is
-//! told when it extends.
+//! The bridge cannot repair the old clients. One that deletes a lock that it no longer owns, or whose GETSET arrives late,
+//! can still let another old client acquire beside a bridge holder, as it can beside an old one. The next extension
+//! reports this to the holder.
 //!
-//! A stamp that names nobody is known again by its bytes alone, and old clients write the same for the same moment. So a
-//! bridge writes a stamp that none of them does: the same number with a zero in front, or behind the eight bytes of one
-//! where its readers pass over a ninth. Where some reader in the fleet would not, the stamp is further ahead than any lease
-//! reaches, and ends with its key. And old clients that write back what they have read give it no time to live: what has
-//! none is not ours.
+//! A stamp without an owner can only be recognised by its bytes, and old clients write equal stamps at the same moment. So
+//! a bridge writes a stamp that no old client writes: the same number with a leading zero, or with a ninth byte after a
+//! binary stamp of eight bytes where the readers ignore it. If a reader in the fleet does not accept these, the stamp is
+//! further in the future than any lease, and expires with its key. Old clients that write a value back after reading it set
+//! no TTL, so a bridge does not consider a key without a TTL its own.
 //!
 //! ```
 //! use std::time::Duration;
@@ -35,18 +35,18 @@
 //! use lockshift::wire::Key;
 //!
 //! let lease = Lease::new(Duration::from_secs(30))?;
-//! let row = |name| legacy::find(name).expect("a row of the catalogue");
+//! let row = |name| legacy::find(name).expect("a dialect of the catalogue");
 //!
 //! // One stamp keeps old and new PHP out.
 //! let bridge = Bridge::new(&[row("php-getset"), row("php7-getset")], "invoices".into(), lease)?;
 //! assert_eq!(bridge.stamp_of().name, "php-getset");
 //! assert_eq!(new_key(&"invoices".into()), Key::from("{invoices}:token"));
 //!
-//! // PHP takes Java's eight bytes for a stamp of long ago: these two do not exclude each other, bridge or not.
+//! // PHP reads Java's eight bytes as an expired stamp: these two do not exclude each other, with or without a bridge.
 //! let refused = Bridge::new(&[row("php-getset"), row("java-getset")], "invoices".into(), lease);
 //! assert!(refused.unwrap_err().to_string().contains("php-getset takes"));
 //!
-//! // No stamp keeps these two out: what the one can read, the other takes for a ruin.
+//! // No stamp keeps these two out: each treats the other's readable stamps as invalid and takes over.
 //! let refused = Bridge::new(&[row("jedis-lock-2015"), row("php-getset")], "invoices".into(), lease);
 //! assert!(refused.unwrap_err().to_string().contains("jedis-lock-2015 takes 1800000030"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,13 +54,13 @@
 
 mod fleet;
 mod lock;
-mod mark;
+mod marked_form;
 mod scripts;
+mod stamp_writer;
 mod trial;
 mod unbridgeable;
-mod writing;
 
 #[cfg(feature = "sim")]
-pub(crate) use lock::Hand;
+pub(crate) use lock::BridgeStamp;
 pub use lock::{Bridge, new_key};
-pub use unbridgeable::{Taken, Unbridgeable};
+pub use unbridgeable::{StolenStamp, Unbridgeable};

@@ -3,7 +3,7 @@
 use std::ops::BitAnd;
 use std::sync::{Arc, LazyLock};
 
-use crate::bridge::{Bridge, Hand};
+use crate::bridge::{Bridge, BridgeStamp};
 use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
@@ -22,7 +22,7 @@ enum Spoken {
     /// A protocol of the catalogue.
     Chosen(Choice),
     /// A bridge that writes as this dialect does. Which other dialects it excludes is not visible on the wire.
-    Bridge { hand: Hand, is_fenced: bool },
+    Bridge { hand: BridgeStamp, is_fenced: bool },
 }
 
 /// Number of words of a set: 64 variants fit into each.
@@ -68,7 +68,8 @@ impl Variant {
                 hands.push(dialect);
             }
         }
-        let bridge = |hand, is_fenced| Self { protocol, spoken: Spoken::Bridge { hand: Hand::of(hand), is_fenced } };
+        let bridge =
+            |hand, is_fenced| Self { protocol, spoken: Spoken::Bridge { hand: BridgeStamp::of(hand), is_fenced } };
         hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
     }
 

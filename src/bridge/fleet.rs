@@ -1,8 +1,8 @@
-//! The old clients that share the old key: what they make of a value, judged by their own readers.
+//! The old clients that share the old key, and how their own readers judge a value.
 
 use std::time::Duration;
 
-use super::mark::marked;
+use super::marked_form::marked;
 use crate::legacy::{Clock, Dialect, Lock, Looks, Moment};
 use crate::lock::Lease;
 use crate::wire::{Key, MonoTime, Reading, Transcript, Turn, UnixTime};
@@ -11,7 +11,7 @@ use crate::wire::{Key, MonoTime, Reading, Transcript, Turn, UnixTime};
 #[derive(Clone, Debug)]
 pub(super) struct Fleet(Vec<Lock>);
 
-/// What the clocks say: our own, and the server's where a dialect goes by that.
+/// The clock readings: the client's own, and the server's if a dialect uses it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
     pub(super) host: Reading,
@@ -23,21 +23,21 @@ impl Fleet {
         Self(dialects.iter().map(|dialect| Lock::new(dialect, key.clone(), lease)).collect())
     }
 
-    /// Its dialects' locks, in the order in which they were named.
+    /// The locks of its dialects, in the given order.
     pub(super) fn members(&self) -> &[Lock] {
         &self.0
     }
 
-    /// Reads the clocks that somebody here goes by.
+    /// Reads the clocks that these dialects use.
     pub(super) fn clocks(&self, redis: &mut Transcript) -> Turn<Clocks> {
         let host = redis.clock()?;
         let asks_server = self.0.iter().any(|member| member.dialect().clock == Clock::Server);
         Ok(Clocks { host, server: if asks_server { Some(redis.time()?) } else { None } })
     }
 
-    /// What the value is to the fleet. Those who could have written it are asked, or everybody if nobody could: it is
-    /// over if one of them says so and nobody says that it is live. Whoever cannot read it has no say: it would neither
-    /// hold the lock nor take it.
+    /// How the fleet judges the value. The judges are the dialects that could have written it, or all dialects if none
+    /// could: it has expired if one judge considers it expired and none considers it live. A dialect that cannot read it
+    /// does not count: it would neither hold the lock nor take it over.
     pub(super) fn looks(&self, value: &[u8], clocks: &Clocks) -> Looks {
         let writers: Vec<&Lock> = self.0.iter().filter(|member| could_have_written(member, value, clocks)).collect();
         let judges = if writers.is_empty() { self.0.iter().collect() } else { writers };
@@ -46,7 +46,7 @@ impl Fleet {
         [Looks::Live, Looks::Expired].into_iter().find(|looks| verdicts.contains(looks)).unwrap_or(Looks::Raised)
     }
 
-    /// How long the stamp in the value is still ahead, by the one of its possible writers who says longest.
+    /// The remaining time of the stamp in the value: the longest by any of its possible writers.
     pub(super) fn left_of(&self, value: &[u8], clocks: &Clocks) -> Option<Duration> {
         let writers = self.0.iter().filter(|member| could_have_written(member, value, clocks));
         let left = |member: &Lock| {
@@ -55,14 +55,14 @@ impl Fleet {
         writers.filter_map(left).max()
     }
 
-    /// Whether nobody here takes the value for a lock that is over.
+    /// Whether no dialect considers the value an expired lock.
     pub(super) fn keeps_out(&self, value: &[u8], clocks: &Clocks) -> bool {
         self.0.iter().all(|member| member.looks(value, clocks.of(member.dialect())) != Looks::Expired)
     }
 }
 
-/// Whether the dialect's own hand could have written the value by now, or a bridge's in its form, for a lease of any length. A stamp that is ahead of
-/// every lease is in another unit.
+/// Whether the dialect, or a bridge in its form, could have written the value by now, for a lease of any length. A stamp
+/// further in the future than any lease is in another unit.
 fn could_have_written(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
     let form = member.dialect().form;
     if !form.is_stamped() {
@@ -77,17 +77,17 @@ fn could_have_written(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
     number.is_some_and(|number| (FIRST..=last).contains(&form.stamp.moment_of(number)))
 }
 
-/// By so much a clock may be wrong.
+/// The assumed maximum error of a clock.
 const WRONG_CLOCK: Duration = Duration::from_secs(86_400);
 
-/// The year 2009, when Redis was first published: no lock is older.
+/// The year 2009, of the first release of Redis: no lock is older.
 const FIRST: UnixTime = match UnixTime::from_secs(1_230_768_000) {
     Some(moment) => moment,
     None => panic!("2009 is before 2262"),
 };
 
 impl Clocks {
-    /// The reading that this dialect goes by.
+    /// The reading of the clock that this dialect uses.
     pub(super) fn of(&self, dialect: &Dialect) -> Reading {
         match (dialect.clock, self.server) {
             (Clock::Server, Some(wall)) => Reading { wall, ..self.host },
@@ -95,14 +95,14 @@ impl Clocks {
         }
     }
 
-    /// What they will say after so long.
+    /// The readings after this much time.
     pub(super) fn after(&self, length: Duration) -> Self {
         let Reading { wall, mono } = self.host;
         let host = Reading { wall: wall.saturating_add(length), mono: mono.saturating_add(length) };
         Self { host, server: self.server.map(|wall| wall.saturating_add(length)) }
     }
 
-    /// Every clock at this moment.
+    /// All clocks at this moment.
     pub(super) fn at(wall: UnixTime) -> Self {
         Self { host: Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) }, server: Some(wall) }
     }

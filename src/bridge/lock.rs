@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use super::fleet::{Clocks, Fleet};
-use super::scripts::{self, Bid, Bidden, Found};
+use super::scripts::{self, AcquireReply, OldKeyState, ScriptArgs};
+use super::stamp_writer::StampWriter;
 use super::trial;
-use super::unbridgeable::{Taken, Unbridgeable};
-use super::writing::Writing;
+use super::unbridgeable::{StolenStamp, Unbridgeable};
 use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
 use crate::lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Token,
 };
 use crate::wire::{Key, Pending, Transcript, Turn, UnixTime};
 
-/// The new key beside an old one, in the same hash slot: `{invoices}:token` for `invoices`. Whoever speaks nothing but the
-/// token lock uses this key from the first phase in which it meets a bridge to the last.
+/// The new key beside an old one, in the same hash slot: `{invoices}:token` for `invoices`. Clients of the
+/// token lock alone use this key in every phase in which they meet a bridge.
 pub fn new_key(old: &Key) -> Key {
     old.sibling("token")
 }
@@ -27,35 +27,34 @@ pub struct Bridge {
     counter: Option<Key>,
     lease: Lease,
     fleet: Fleet,
-    writing: Writing,
+    writer: StampWriter,
 }
 
 impl Bridge {
-    /// A bridge from the old clients of these dialects, who share `key`, to the new ones on its [`new_key`], for `lease` at
-    /// a time, in whole milliseconds.
+    /// A bridge from the old clients of these dialects, which share `key`, to the new clients on its [`new_key`], with this
+    /// lease in whole milliseconds.
     ///
-    /// Which stamp keeps the whole fleet out is not looked up: each dialect's protocol runs on each stamp that could be
-    /// written, early and late in the lease.
+    /// The stamp is chosen by trial: each dialect's protocol runs against each candidate stamp, early and late in the lease.
     ///
     /// # Errors
-    /// [`Unbridgeable`]: no stamp does, with the values that show it; one of the dialects has no stamp that another client
-    /// could write; or two dialects take each other's locks while they are held, and with them a bridge's, which is hit
-    /// when one of them enters beside the other. [`accepting_double_holds`](Self::accepting_double_holds) bridges those.
+    /// [`Unbridgeable`]: no stamp keeps the whole fleet out (with the values that show it); one of the dialects has a stamp
+    /// that no other client can write; or two dialects take over each other's locks while they are held, which can also
+    /// break a bridge's lock. [`accepting_double_holds`](Self::accepting_double_holds) bridges such a fleet.
     pub fn new(fleet: &[&'static Dialect], key: Key, lease: Lease) -> Result<Self, Unbridgeable> {
         let bridge = Self::accepting_double_holds(fleet, key, lease)?;
-        let taken = taken_among(&bridge.fleet);
-        if taken.is_empty() { Ok(bridge) } else { Err(Unbridgeable::NotExclusive(taken)) }
+        let stolen = stolen_within(&bridge.fleet);
+        if stolen.is_empty() { Ok(bridge) } else { Err(Unbridgeable::NotExclusive(stolen)) }
     }
 
-    /// A bridge as [`new`](Self::new) makes it, also to a fleet whose dialects do not exclude each other. Two of its old
-    /// clients can hold at once, with the bridge or without it; and one that releases then, or renews, can let another in
-    /// beside a bridge.
+    /// A bridge like [`new`](Self::new), also for a fleet whose dialects do not exclude each other. Two of its old
+    /// clients can hold at once, with the bridge or without it; and a release or a renewal by one
+    /// of them can then let another client acquire beside a bridge.
     ///
     /// # Errors
-    /// [`Unbridgeable`], but not for that.
+    /// [`Unbridgeable`], except [`Unbridgeable::NotExclusive`].
     pub fn accepting_double_holds(fleet: &[&'static Dialect], key: Key, lease: Lease) -> Result<Self, Unbridgeable> {
         if fleet.is_empty() {
-            return Err(Unbridgeable::Nobody);
+            return Err(Unbridgeable::EmptyFleet);
         }
         for dialect in fleet {
             match (dialect.keys, dialect.clock) {
@@ -66,21 +65,21 @@ impl Bridge {
         }
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         let fleet = Fleet::new(fleet, &key, lease);
-        let writing = writing(&fleet, lease)?;
-        Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing })
+        let writer = stamp_writer(&fleet, lease)?;
+        Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer })
     }
 
-    /// A bridge that writes in this hand, for a fleet of its dialect and others, without a proof that this keeps anybody
-    /// out: for whoever reads what another bridge has written.
+    /// A bridge that writes this stamp, for a fleet of its dialect and others, without checking that the stamp keeps them
+    /// out. The audit uses it to read what another bridge has written.
     #[cfg(feature = "sim")]
-    pub(crate) fn unproven(hand: &Hand, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
+    pub(crate) fn unproven(stamp: &BridgeStamp, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
-        let fleet = Fleet::new(&[&[hand.dialect()], others].concat(), &key, lease);
-        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writing: hand.0 }
+        let fleet = Fleet::new(&[&[stamp.dialect()], others].concat(), &key, lease);
+        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer: stamp.0 }
     }
 
-    /// With a fence: a number that grows with every acquisition by a bridge, or by a
-    /// [`FencedTokenLock`](crate::modern::FencedTokenLock) on the new key. Old clients have none.
+    /// Issues a fence: a number that grows with every acquisition by a bridge, or by a
+    /// [`FencedTokenLock`](crate::modern::FencedTokenLock) on the new key. Old clients have no fence.
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { counter: Some(self.new.sibling("fence")), ..self }
@@ -88,23 +87,23 @@ impl Bridge {
 
     /// The dialect in whose form the stamp is written.
     pub fn stamp_of(&self) -> &'static Dialect {
-        self.writing.of
+        self.writer.of
     }
 
-    /// One bid for both keys, the old one only if it is missing or holds what was found to be `over`.
-    fn bid(
+    /// Runs the acquiring script once; it replaces the old key only if it is missing or holds the value judged `expired`.
+    fn try_both_keys(
         &self,
         owner: &Owner,
         clocks: &Clocks,
-        over: Option<&[u8]>,
+        expired: Option<&[u8]>,
         redis: &mut Transcript,
-    ) -> Turn<Result<Hold, Bidden>> {
-        let stamp = self.writing.write(owner, self.lease, &self.fleet, clocks);
+    ) -> Turn<Result<Hold, AcquireReply>> {
+        let stamp = self.writer.write(owner, self.lease, &self.fleet, clocks);
         let token = owner.token.hex();
         let keys: Vec<&Key> = [&self.new, &self.old].into_iter().chain(&self.counter).collect();
-        let bid = Bid { keys: &keys, token: token.as_bytes(), lease_ms: &self.lease_ms(), stamp: &stamp };
-        Ok(match scripts::acquire(redis, &bid, over)? {
-            Bidden::Won(count) => Ok(Hold {
+        let args = ScriptArgs { keys: &keys, token: token.as_bytes(), lease_ms: &self.lease_ms(), stamp: &stamp };
+        Ok(match scripts::acquire(redis, &args, expired)? {
+            AcquireReply::Won(count) => Ok(Hold {
                 value: [token.as_bytes(), b":", &stamp].concat(),
                 since: clocks.host,
                 lease: self.lease,
@@ -118,7 +117,7 @@ impl Bridge {
         self.lease.length().as_millis().to_string().into_bytes()
     }
 
-    /// What stands in the old key, if it can be read.
+    /// The value of the old key, if it is a string.
     fn old_value(&self, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
         match redis.get(&self.old) {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(None),
@@ -127,27 +126,27 @@ impl Bridge {
     }
 }
 
-/// How a bridge to one dialect writes.
+/// The stamp that a bridge to one dialect writes.
 #[cfg(feature = "sim")]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hand(Writing);
+pub(crate) struct BridgeStamp(StampWriter);
 
 #[cfg(feature = "sim")]
-impl Hand {
-    /// As a bridge to this dialect alone writes, if there is one.
+impl BridgeStamp {
+    /// The stamp of a bridge to this dialect alone.
     pub(crate) fn of(dialect: &'static Dialect) -> Self {
         let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
         let fleet = Fleet::new(&[dialect], &Key::from("k"), lease);
-        let plain = Writing::in_hand_of(dialect);
-        Self(plain.unmistakable().find(|other| is_the_same(&fleet, &plain, other, lease)).unwrap_or(plain))
+        let plain = StampWriter::in_form_of(dialect);
+        Self(plain.unmistakable().find(|other| are_judged_the_same(&fleet, &plain, other, lease)).unwrap_or(plain))
     }
 
-    /// Whose hand it is.
+    /// The dialect in whose form it is written.
     pub(crate) fn dialect(&self) -> &'static Dialect {
         self.0.of
     }
 
-    /// What is written.
+    /// The written form.
     pub(crate) fn form(&self) -> crate::legacy::Form {
         self.0.form
     }
@@ -165,31 +164,31 @@ impl Locker for Bridge {
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let clocks = self.fleet.clocks(redis)?;
-        let refused = match self.bid(owner, &clocks, None, redis)? {
+        let refused = match self.try_both_keys(owner, &clocks, None, redis)? {
             Ok(hold) => return Ok(Acquired::Won(hold)),
             Err(refused) => refused,
         };
-        let Bidden::OldHolds(value) = refused else {
+        let AcquireReply::OldKeyHolds(value) = refused else {
             return Ok(Acquired::Held(self.held(Refusal::Live, refused, &clocks)));
         };
         let clocks = self.fleet.clocks(redis)?;
         let reason = match self.fleet.looks(&value, &clocks) {
-            Looks::Expired => match self.bid(owner, &clocks, Some(&value), redis)? {
+            Looks::Expired => match self.try_both_keys(owner, &clocks, Some(&value), redis)? {
                 Ok(hold) => return Ok(Acquired::Won(hold)),
                 Err(refused) => return Ok(Acquired::Held(self.held(Refusal::LostTakeover, refused, &clocks))),
             },
             Looks::Live => Refusal::Live,
             Looks::Raised => Refusal::Unreadable,
         };
-        Ok(Acquired::Held(self.held(reason, Bidden::OldHolds(value), &clocks)))
+        Ok(Acquired::Held(self.held(reason, AcquireReply::OldKeyHolds(value), &clocks)))
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let (token, _) = parts(&hold.value);
         Ok(match scripts::release(redis, &[&self.new, &self.old], token)? {
-            Found::AsLeft => Released::Freed,
-            Found::Changed => Released::Intruded,
-            Found::NotOurs => Released::Lost,
+            OldKeyState::Unchanged => Released::Freed,
+            OldKeyState::Changed => Released::Intruded,
+            OldKeyState::Lost => Released::Lost,
         })
     }
 
@@ -200,19 +199,19 @@ impl Locker for Bridge {
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let clocks = self.fleet.clocks(redis)?;
         let (token, stamp) = parts(&hold.value);
-        let stamp = self.writing.rewrite(stamp, self.lease, &self.fleet, &clocks);
-        let bid = Bid { keys: &[&self.new, &self.old], token, lease_ms: &self.lease_ms(), stamp: &stamp };
-        let found = scripts::extend(redis, &bid)?;
+        let stamp = self.writer.rewrite(stamp, self.lease, &self.fleet, &clocks);
+        let args = ScriptArgs { keys: &[&self.new, &self.old], token, lease_ms: &self.lease_ms(), stamp: &stamp };
+        let found = scripts::extend(redis, &args)?;
         let value = [token, b":", &stamp].concat();
         let hold = Hold { value, since: clocks.host, lease: self.lease, fence: hold.fence };
         Ok(match found {
-            Found::AsLeft => Extended::Until(hold),
-            Found::Changed => Extended::Intruded(hold),
-            Found::NotOurs => Extended::Lost,
+            OldKeyState::Unchanged => Extended::Until(hold),
+            OldKeyState::Changed => Extended::Intruded(hold),
+            OldKeyState::Lost => Extended::Lost,
         })
     }
 
-    /// First for how long, then whose, as the token lock does; the old key last.
+    /// Reads the TTL first and the token second, as the token lock does, and the old key last.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let left = redis.pttl(&self.new)?.left_of_millis();
         let held = redis.get(&self.new)?;
@@ -228,63 +227,71 @@ impl Locker for Bridge {
         })
     }
 
-    /// The new key says what was written into the old one, so both can be given back without knowing how the try ended.
+    /// The new key records the value written into the old one, so both can be released without the result of the attempt.
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         scripts::release(redis, &[&self.new, &self.old], owner.token.hex().as_bytes()).map(drop)
     }
 }
 
 impl Bridge {
-    fn held(&self, reason: Refusal, refused: Bidden, clocks: &Clocks) -> Held {
+    fn held(&self, reason: Refusal, refused: AcquireReply, clocks: &Clocks) -> Held {
         match refused {
-            Bidden::Won(_) | Bidden::OldIsOdd => Held::because(Refusal::Unreadable),
-            Bidden::NewHeld(left_ms) => {
+            AcquireReply::Won(_) | AcquireReply::OldKeyNotString => Held::because(Refusal::Unreadable),
+            AcquireReply::NewKeyHeld(left_ms) => {
                 Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(reason) }
             }
-            Bidden::OldHolds(value) => {
+            AcquireReply::OldKeyHolds(value) => {
                 Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(reason) }
             }
         }
     }
 }
 
-/// Who holds, and what it wrote into the old key.
+/// Splits the value of the new key into the holder's token and the stamp that it wrote into the old key.
 fn parts(value: &[u8]) -> (&[u8], &[u8]) {
     let colon = value.iter().position(|byte| *byte == b':').unwrap_or(value.len());
     (&value[..colon], value.get(colon + 1..).unwrap_or_default())
 }
 
-/// A moment at which stamps are tried: a second that begins, and fractions of it.
+/// The moment of the trials, at the start of a second; [`FRACTIONS`] are added to it.
 const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
     Some(moment) => moment,
     None => panic!("2027 is before 2262"),
 };
-/// And a lease.
+/// The lease of the trials.
 const TRIED_FOR: Duration = Duration::from_secs(60);
 const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
-/// The first way to write that everybody respects; one that nobody else writes, if nobody sees a difference.
-fn writing(fleet: &Fleet, lease: Lease) -> Result<Writing, Unbridgeable> {
-    let mut taken = Vec::new();
-    for writing in Writing::candidates(fleet) {
-        match takes(fleet, &writing, lease) {
+/// The first stamp that the whole fleet respects; in a form that no old client writes, if the fleet treats it the same.
+fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {
+    let first_stolen = |writer: &StampWriter| tried_leases(lease).find_map(|lease| find_stolen(fleet, writer, lease));
+    let mut stolen = Vec::new();
+    for writer in StampWriter::candidates(fleet) {
+        match first_stolen(&writer) {
             None => {
-                let will_do = |other: &Writing| {
-                    is_the_same(fleet, &writing, other, lease) && takes(fleet, other, lease).is_none()
+                let is_usable = |other: &StampWriter| {
+                    are_judged_the_same(fleet, &writer, other, lease) && first_stolen(other).is_none()
                 };
-                return Ok(writing.unmistakable().find(will_do).unwrap_or(writing));
+                return Ok(writer.unmistakable().find(is_usable).unwrap_or(writer));
             }
-            Some(by) => taken.push(by),
+            Some(by) => stolen.push(by),
         }
     }
-    Err(Unbridgeable::NoStamp(taken))
+    Err(Unbridgeable::NoStamp(stolen))
 }
 
-/// Whether everybody makes the same of what is written in the one way and in the other, while the lease runs.
-fn is_the_same(fleet: &Fleet, one: &Writing, other: &Writing, lease: Lease) -> bool {
+/// The leases for which a stamp is tried. A lease below a second is also tried as a second: its holder may rely on so little
+/// of it that the trial would find nothing.
+fn tried_leases(lease: Lease) -> impl Iterator<Item = Lease> {
+    let second = Lease::new(Duration::from_secs(1)).expect("a second is a valid lease");
+    [lease].into_iter().chain((lease.length() < second.length()).then_some(second))
+}
+
+/// Whether every dialect judges the stamps of both writers the same while the lease runs.
+fn are_judged_the_same(fleet: &Fleet, one: &StampWriter, other: &StampWriter, lease: Lease) -> bool {
     let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
     let begin = Clocks::at(TRIED_AT);
-    let values = [one, other].map(|writing| writing.write(&owner, lease, fleet, &begin));
+    let values = [one, other].map(|writer| writer.write(&owner, lease, fleet, &begin));
     [Duration::ZERO, lease.validity() / 2, lease.validity()].into_iter().all(|elapsed| {
         let clocks = begin.after(elapsed);
         let looks = |member: &Lock, value: &[u8]| member.looks(value, clocks.of(member.dialect()));
@@ -292,9 +299,9 @@ fn is_the_same(fleet: &Fleet, one: &Writing, other: &Writing, lease: Lease) -> b
     })
 }
 
-/// Which dialects of the fleet take what another one writes while its lease, a minute, runs: an example for each pair.
-fn taken_among(fleet: &Fleet) -> Vec<Taken> {
-    let mut taken: Vec<Taken> = Vec::new();
+/// The dialects of the fleet that take over another dialect's lock during its lease of a minute: an example for each pair.
+fn stolen_within(fleet: &Fleet) -> Vec<StolenStamp> {
+    let mut stolen: Vec<StolenStamp> = Vec::new();
     for writer in fleet.members().iter().map(Lock::dialect) {
         for other in fleet.members().iter().filter(|other| other.dialect().name != writer.name) {
             let example = FRACTIONS.into_iter().find_map(|fraction| {
@@ -306,27 +313,27 @@ fn taken_among(fleet: &Fleet) -> Vec<Taken> {
                 early.into_iter().any(|elapsed| !trial::respects(other, &value, &begin.after(elapsed))).then_some(value)
             });
             let by = other.dialect().name;
-            taken.extend(example.map(|value| Taken { value, form_of: writer.name, by }));
+            stolen.extend(example.map(|value| StolenStamp { value, form_of: writer.name, by }));
         }
     }
-    taken
+    stolen
 }
 
-/// Who takes what is written this way while the lease runs.
-fn takes(fleet: &Fleet, writing: &Writing, lease: Lease) -> Option<Taken> {
-    // Some readers see a number at the head of a token, so that of every token is tried.
-    let heads = if writing.form.names_token() { 0..=u8::MAX } else { 0..=0 };
+/// A stamp of this writer that a dialect takes over while the lease runs.
+fn find_stolen(fleet: &Fleet, writer: &StampWriter, lease: Lease) -> Option<StolenStamp> {
+    // Some readers parse a number from the first byte of a token, so every first byte is tried.
+    let heads = if writer.form.names_token() { 0..=u8::MAX } else { 0..=0 };
     let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
     for (fraction, head) in fractions.chain(heads.map(|head| (Duration::ZERO, head))) {
         let begin = Clocks::at(TRIED_AT.saturating_add(fraction));
         let mut token = [0xd7; 16];
         token[0] = head;
-        let value = writing.write(&Owner::new(Token::new(token), 1, 1), lease, fleet, &begin);
+        let value = writer.write(&Owner::new(Token::new(token), 1, 1), lease, fleet, &begin);
         for elapsed in [Duration::ZERO, lease.validity() / 2, lease.validity()] {
             let clocks = begin.after(elapsed);
             let taker = fleet.members().iter().find(|member| !trial::respects(member, &value, &clocks));
             if let Some(member) = taker {
-                return Some(Taken { value, form_of: writing.name(), by: member.dialect().name });
+                return Some(StolenStamp { value, form_of: writer.name(), by: member.dialect().name });
             }
         }
     }

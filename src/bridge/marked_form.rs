@@ -1,11 +1,11 @@
-//! The mark by which a bridge knows its stamp again: a zero that every reader passes over and no old client writes.
+//! The form that lets a bridge recognise its own stamp: with a zero that every reader ignores and no old client writes.
 
 use crate::legacy::{Digits, Form, Part};
 
 const ZERO: Part = Part::Text("0");
 
-/// The form with a zero where it changes nothing: before the digits of a number, behind the bytes of one. `None` where there
-/// is no need, the form naming the one acquisition that wrote it.
+/// The form with a zero where it does not change the meaning: before the digits of a number, or after its bytes. `None` if the
+/// form does not need it because it names the acquisition that wrote it.
 pub(super) fn marked(form: Form) -> Option<Form> {
     let parts: &'static [Part] = match (form.stamp.digits, form.parts) {
         (Digits::BigEndian | Digits::LittleEndian, [Part::Stamp]) => &[Part::Stamp, ZERO],

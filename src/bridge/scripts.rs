@@ -1,4 +1,4 @@
-//! The Lua texts, as typed commands.
+//! The Lua scripts as typed functions.
 
 use crate::wire::{Key, Reply, Script, Transcript, Turn};
 
@@ -6,66 +6,66 @@ const ACQUIRE: Script = Script::new(include_str!("lua/acquire.lua"));
 const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
 const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
 
-/// What is asked for: both keys, in these words.
-pub(super) struct Bid<'a> {
+/// The keys and arguments of the acquiring and extending scripts.
+pub(super) struct ScriptArgs<'a> {
     pub(super) keys: &'a [&'a Key],
     pub(super) token: &'a [u8],
     pub(super) lease_ms: &'a [u8],
     pub(super) stamp: &'a [u8],
 }
 
-/// What came of it.
-pub(super) enum Bidden {
-    /// Both keys are ours. The count, if there is a counter.
+/// The reply of the acquiring script.
+pub(super) enum AcquireReply {
+    /// Both keys were acquired, with the count if there is a counter.
     Won(u64),
-    /// The new key is somebody's, for so many milliseconds; without a time to live a negative number.
-    NewHeld(i64),
-    /// The old key holds this.
-    OldHolds(Vec<u8>),
-    /// The old key is no string.
-    OldIsOdd,
+    /// Another client holds the new key for this many milliseconds; negative if the key has no TTL.
+    NewKeyHeld(i64),
+    /// The old key holds this value.
+    OldKeyHolds(Vec<u8>),
+    /// The old key is not a string.
+    OldKeyNotString,
 }
 
-/// How things stood with the old key when ours was extended or released.
+/// The state of the old key when the bridge extended or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// As we had left it.
-    AsLeft,
-    /// Not as we had left it.
+pub(super) enum OldKeyState {
+    /// It held the bridge's value.
+    Unchanged,
+    /// It did not hold the bridge's value.
     Changed,
-    /// The new key is not ours.
-    NotOurs,
+    /// The bridge no longer holds the new key.
+    Lost,
 }
 
-/// Takes both keys, the old one only if it is not there or holds what was found to be `over`.
-pub(super) fn acquire(redis: &mut Transcript, bid: &Bid<'_>, over: Option<&[u8]>) -> Turn<Bidden> {
-    let words = [bid.token, bid.lease_ms, bid.stamp];
-    let args: Vec<&[u8]> = words.into_iter().chain(over).collect();
-    let reply = redis.script(&ACQUIRE, bid.keys, &args)?;
-    let Reply::Array(answer) = &reply else { return Transcript::fault(ACQUIRE.evalsha(bid.keys, &args), reply) };
+/// Acquires both keys; the old one only if it is missing or holds the value judged `expired`.
+pub(super) fn acquire(redis: &mut Transcript, args: &ScriptArgs<'_>, expired: Option<&[u8]>) -> Turn<AcquireReply> {
+    let words = [args.token, args.lease_ms, args.stamp];
+    let argv: Vec<&[u8]> = words.into_iter().chain(expired).collect();
+    let reply = redis.script(&ACQUIRE, args.keys, &argv)?;
+    let Reply::Array(answer) = &reply else { return Transcript::fault(ACQUIRE.evalsha(args.keys, &argv), reply) };
     match answer.as_slice() {
-        [Reply::Int(1), Reply::Int(count)] => Ok(Bidden::Won(count.unsigned_abs())),
-        [Reply::Int(0), Reply::Int(left_ms)] => Ok(Bidden::NewHeld(*left_ms)),
-        [Reply::Int(2), Reply::Bulk(value)] => Ok(Bidden::OldHolds(value.clone())),
-        [Reply::Int(3)] => Ok(Bidden::OldIsOdd),
-        _ => Transcript::fault(ACQUIRE.evalsha(bid.keys, &args), reply),
+        [Reply::Int(1), Reply::Int(count)] => Ok(AcquireReply::Won(count.unsigned_abs())),
+        [Reply::Int(0), Reply::Int(left_ms)] => Ok(AcquireReply::NewKeyHeld(*left_ms)),
+        [Reply::Int(2), Reply::Bulk(value)] => Ok(AcquireReply::OldKeyHolds(value.clone())),
+        [Reply::Int(3)] => Ok(AcquireReply::OldKeyNotString),
+        _ => Transcript::fault(ACQUIRE.evalsha(args.keys, &argv), reply),
     }
 }
 
-/// Writes both keys anew if the new one is ours.
-pub(super) fn extend(redis: &mut Transcript, bid: &Bid<'_>) -> Turn<Found> {
-    found(redis, &EXTEND, bid.keys, &[bid.token, bid.lease_ms, bid.stamp])
+/// Writes both keys again if the bridge holds the new one.
+pub(super) fn extend(redis: &mut Transcript, args: &ScriptArgs<'_>) -> Turn<OldKeyState> {
+    old_key_state(redis, &EXTEND, args.keys, &[args.token, args.lease_ms, args.stamp])
 }
 
-/// Deletes the new key if it is ours, and the old one if it is as we left it.
-pub(super) fn release(redis: &mut Transcript, keys: &[&Key], token: &[u8]) -> Turn<Found> {
-    found(redis, &RELEASE, keys, &[token])
+/// Deletes the new key if the bridge holds it, and the old one if it still holds the bridge's value.
+pub(super) fn release(redis: &mut Transcript, keys: &[&Key], token: &[u8]) -> Turn<OldKeyState> {
+    old_key_state(redis, &RELEASE, keys, &[token])
 }
 
-fn found(redis: &mut Transcript, script: &Script, keys: &[&Key], args: &[&[u8]]) -> Turn<Found> {
+fn old_key_state(redis: &mut Transcript, script: &Script, keys: &[&Key], args: &[&[u8]]) -> Turn<OldKeyState> {
     match redis.script_int(script, keys, args)? {
-        0 => Ok(Found::NotOurs),
-        1 => Ok(Found::AsLeft),
-        _ => Ok(Found::Changed),
+        0 => Ok(OldKeyState::Lost),
+        1 => Ok(OldKeyState::Unchanged),
+        _ => Ok(OldKeyState::Changed),
     }
 }

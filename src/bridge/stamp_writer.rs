@@ -3,32 +3,33 @@
 use std::time::Duration;
 
 use super::fleet::{Clocks, Fleet};
-use super::mark::marked;
+use super::marked_form::marked;
 use crate::legacy::{Dialect, Form, Number, Part};
 use crate::lock::{Lease, Owner};
 
-/// How the stamp in the old key is written.
+/// Writes the stamp in the old key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Writing {
-    /// What is written.
+pub(super) struct StampWriter {
+    /// The written form.
     pub(super) form: Form,
-    /// Whose form it is.
+    /// The dialect whose form and clock it uses.
     pub(super) of: &'static Dialect,
-    /// By so much the stamp is later than the dialect's own.
+    /// How much later the stamp is than the dialect's own.
     ahead: Duration,
 }
 
-/// Nobody's form: the token alone. A fleet that never looks at values is kept out by any.
+/// The form of no dialect: the token alone. Any value keeps out a fleet that never reads values.
 const TOKEN: Form = Form::unstamped(&[Part::Hex]);
-/// How often a stamp is made later because somebody would take it before the lease is over: once for a test that counts
-/// *now* as over, once for rounding.
+
+/// How many units a stamp may be moved later because a dialect would take it over before the lease ends: one for a
+/// comparison that counts *now* as expired, one for rounding.
 const LATER_AT_MOST: u32 = 2;
 
-/// Twice a century, the longest lease that there is.
+/// Twice the longest lease, which is a century.
 const BEYOND_EVERY_LEASE: Duration = Lease::MAX.saturating_mul(2);
 
-impl Writing {
-    /// The ways to write that could keep this fleet out: each dialect's own, if it says who wrote it, and last the token.
+impl StampWriter {
+    /// The writers that could keep this fleet out: each dialect's own form if it identifies its writer, and last the token.
     pub(super) fn candidates(fleet: &Fleet) -> impl Iterator<Item = Self> {
         let dialects = fleet.members().iter().map(|member| member.dialect());
         let own = dialects
@@ -38,37 +39,37 @@ impl Writing {
         own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of, ahead: Duration::ZERO }))
     }
 
-    /// The same, in ways that no old client writes: with a zero that every reader passes over, or with a stamp that is
-    /// further ahead than any lease reaches, and ends with its key. None, if what is written names its writer without.
+    /// Variants that no old client writes: with a zero that every reader ignores, or with a stamp that is further in the
+    /// future than any lease and expires with its key. Empty if the form already names its writer.
     pub(super) fn unmistakable(self) -> impl Iterator<Item = Self> {
         let with_zero = marked(self.form).map(|form| Self { form, ..self });
         let ahead = Some(Self { ahead: BEYOND_EVERY_LEASE, ..self });
         with_zero.into_iter().chain(ahead.filter(|_| self.form.is_stamped() && !self.form.names_token()))
     }
 
-    /// In the form of this dialect, or the token where that does not say who wrote it.
+    /// In the form of this dialect, or the token if that form does not identify its writer.
     #[cfg(feature = "sim")]
-    pub(super) fn in_hand_of(of: &'static Dialect) -> Self {
+    pub(super) fn in_form_of(of: &'static Dialect) -> Self {
         Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of, ahead: Duration::ZERO }
     }
 
-    /// Whose form it is, in a word.
+    /// The name of the form: a dialect or `token`.
     pub(super) fn name(&self) -> &'static str {
         if self.form == TOKEN { "token" } else { self.of.name }
     }
 
-    /// What `owner` writes for a lease that begins now.
+    /// The value that `owner` writes for a lease that begins now.
     pub(super) fn write(&self, owner: &Owner, lease: Lease, fleet: &Fleet, clocks: &Clocks) -> Vec<u8> {
         self.make(lease, fleet, clocks, |number| self.form.write(number, owner))
     }
 
-    /// What replaces `old`, the same owner's, for a lease that begins now.
+    /// The value that replaces `old`, of the same owner, for a lease that begins now.
     pub(super) fn rewrite(&self, old: &[u8], lease: Lease, fleet: &Fleet, clocks: &Clocks) -> Vec<u8> {
         self.make(lease, fleet, clocks, |number| self.form.restamp(old, number).unwrap_or_else(|| old.to_vec()))
     }
 
-    /// The stamp that the dialect writes, or one that is later by a unit or two, if somebody in the fleet would take the
-    /// first for over while the holder may still count on its lease.
+    /// The dialect's own stamp, or one that is later by a unit or two if a dialect of the fleet would consider it expired
+    /// while the holder still relies on its lease.
     fn make(&self, lease: Lease, fleet: &Fleet, clocks: &Clocks, write: impl Fn(Number) -> Vec<u8>) -> Vec<u8> {
         let ends = clocks.after(lease.validity());
         let stamp = &self.form.stamp;

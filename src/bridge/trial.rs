@@ -1,4 +1,4 @@
-//! What an old client does with a stamp: its protocol, run alone on a server that has one key.
+//! How an old client reacts to a stamp: its protocol, run alone against a simulated server with one key.
 
 use crate::legacy::Lock;
 use crate::lock::{Acquired, Locker, Owner, Token};
@@ -8,8 +8,7 @@ use crate::wire::Command;
 
 use super::fleet::Clocks;
 
-/// Whether this old client, on finding `value` in the key, leaves it there and does not acquire. Giving the key another
-/// time to live changes nothing of that.
+/// Whether this old client leaves `value` in the key and does not acquire. A changed TTL still counts as respecting it.
 pub(super) fn respects(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
     const SETUP: Session = Session(1);
     const CLIENT: Session = Session(2);

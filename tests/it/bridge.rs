@@ -14,7 +14,7 @@ use lockshift::legacy::{self, Dialect};
 use lockshift::lock::Lease;
 use lockshift::wire::Key;
 
-/// The rows of these names: `php-getset+java-getset`.
+/// The dialects of these names: `php-getset+java-getset`.
 fn fleet(names: &str) -> Vec<&'static Dialect> {
     names.split('+').map(|name| legacy::find(name).unwrap_or_else(|| panic!("the catalogue has no {name}"))).collect()
 }
@@ -23,7 +23,7 @@ fn seconds(seconds: u64) -> Lease {
     Lease::new(Duration::from_secs(seconds)).expect("some seconds are a lease")
 }
 
-/// Also to a fleet whose members do not exclude each other: most of these tests are about what keeps each of them out.
+/// Accepts a fleet whose members do not exclude each other: most of these tests are about which stamp keeps each out.
 fn bridge(names: &str, lease_secs: u64) -> Result<Bridge, Unbridgeable> {
     Bridge::accepting_double_holds(&fleet(names), Key::from("k"), seconds(lease_secs))
 }

@@ -1,4 +1,4 @@
-//! Who is to blame: in no schedule of old clients and a bridge is it the bridge, whatever the old clients did before.
+//! In no schedule of old clients and a bridge is the bridge the cause of a violation.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::{bridge, fleet, seconds};
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two is not zero");
 
-/// What those who share a lock can break by a step.
+/// The properties that a step of a client can violate.
 const RULES: [Property; 4] =
     [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
 
-/// Two of the old clients and a bridge, with these leases in seconds, on an empty key, or after somebody died and left a lock
-/// that never ends by itself.
+/// Two of the old clients and a bridge, with these leases in seconds, on an empty key, or after a client crashed and left a
+/// lock that never expires.
 struct Meeting {
     old: [Client; 2],
     bridge: Client,
@@ -40,12 +40,12 @@ impl Meeting {
         let persist = Command::new("PERSIST").arg("k");
         let after_a_death = empty().after_death_of(&self.old[0], 9).after_command(9, &persist);
         [empty(), after_a_death].map(|scene| {
-            let everybody = self.old.iter().chain([&self.bridge]);
-            everybody.fold(scene, |scene, client| scene.client(client.clone()))
+            let clients = self.old.iter().chain([&self.bridge]);
+            clients.fold(scene, |scene, client| scene.client(client.clone()))
         })
     }
 
-    /// Every schedule of it: how many states there are, and what goes wrong by the bridge.
+    /// Explores every schedule. Returns the number of states, and the violations that the bridge caused.
     fn blamed(&self) -> (usize, Vec<String>) {
         let mut states = 0;
         let mut blamed = Vec::new();
@@ -54,17 +54,17 @@ impl Meeting {
             let Findings { states: seen, end, violations, .. } = search.blaming("bridge").run(&mut |_| {});
             assert_eq!(end, End::Exhausted);
             states += seen;
-            let told =
+            let described =
                 violations.into_iter().map(|it| format!("{}: {:?}: {}", it.property, it.cause, explanation(&it.trace)));
-            blamed.extend(told);
+            blamed.extend(described);
         }
         (states, blamed)
     }
 }
 
-/// A bridge holds for a second longer, so that what an old client writes a second later ends in the same moment.
+/// The bridge's lease is a second longer, so that a stamp written a second later by an old client ends at the same moment.
 #[test]
-fn beside_no_old_client_is_a_bridge_to_blame() {
+fn a_bridge_causes_no_violation_beside_any_old_dialect() {
     let mut bridged = 0;
     for dialect in legacy::catalogue() {
         let Ok(bridge) = bridge(dialect.name, 2) else { continue };
@@ -72,12 +72,12 @@ fn beside_no_old_client_is_a_bridge_to_blame() {
         assert_eq!(blamed, [""; 0], "{}, {states} states", dialect.name);
         bridged += 1;
     }
-    assert_eq!(bridged, legacy::catalogue().count() - 5, "all but those that have no bridge");
+    assert_eq!(bridged, legacy::catalogue().count() - 5, "all except those that cannot be bridged");
 }
 
 /// Longer leases, and longer schedules.
 #[test]
-fn nor_beside_two_dialects_or_for_longer() {
+fn a_bridge_causes_no_violation_beside_two_dialects_or_with_longer_leases() {
     for (names, old_secs, bridge_secs) in [
         ("php-del-takeover+php-del-takeover", 2, 2),
         ("php-acquired-at+php-acquired-at", 2, 2),

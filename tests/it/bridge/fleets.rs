@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::bridge::{Bridge, Taken, Unbridgeable, new_key};
+use lockshift::bridge::{Bridge, StolenStamp, Unbridgeable, new_key};
 use lockshift::legacy::{self, Dialect};
 use lockshift::lock::{Acquired, Lease, Locker, Owner, Token};
 #[cfg(feature = "sim")]
@@ -15,7 +15,7 @@ use lockshift::wire::{Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTi
 use super::{bridge, fleet, seconds};
 
 #[test]
-fn every_dialect_can_be_bridged_but_these() {
+fn every_dialect_except_these_can_be_bridged() {
     let refused =
         legacy::catalogue().filter_map(|dialect| bridge(dialect.name, 10).err().map(|why| (dialect.name, why)));
     let refused: Vec<_> = refused.map(|(name, why)| format!("{name}: {why}")).collect();
@@ -27,17 +27,17 @@ fn every_dialect_can_be_bridged_but_these() {
             "redis-objects-1.4.3: no stamp keeps them all out: \
              redis-objects-1.4.3 takes 01d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7 as token writes it",
             "mlanett-redis-lock: mlanett-redis-lock keeps owner and stamp in two keys",
-            "newlife: newlife counts the uptime of its own machine, which nobody else can write",
+            "newlife: newlife counts the uptime of its own machine, which no other client can write",
             "l2met: no stamp keeps them all out: l2met takes 1800000011 as l2met writes it, \
              l2met takes 00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7 as token writes it",
         ]
     );
 }
 
-/// A fleet of several dialects is written to in the form of the first that the others leave alone, be it that they read
-/// it, or that they cannot.
+/// The bridge of a mixed fleet writes in the form of the first dialect that the others leave alone, whether they can read
+/// it or not.
 #[test]
-fn a_mixed_fleet_gets_a_stamp_that_all_of_it_leaves_alone() {
+fn a_mixed_fleet_gets_a_stamp_that_every_dialect_leaves_alone() {
     for (names, stamp_of) in [
         ("php-getset+php7-getset", "php-getset"),
         ("php-getset+java-getset", "php-getset"),
@@ -54,23 +54,23 @@ fn a_mixed_fleet_gets_a_stamp_that_all_of_it_leaves_alone() {
 
 #[test]
 fn a_fleet_that_nothing_keeps_out_is_refused_with_the_values_that_show_it() {
-    let Err(Unbridgeable::NoStamp(taken)) = bridge("php-getset+jedis-lock-2015", 10) else { panic!("it is bridged") };
-    let php = Taken { value: b"1800000010".to_vec(), form_of: "php-getset", by: "jedis-lock-2015" };
-    assert_eq!(taken[0], php, "no uuid: to jedis-lock that is a ruin");
-    assert_eq!((taken[1].form_of, taken[1].by), ("jedis-lock-2015", "php-getset"));
-    assert!(taken[1].value.starts_with(b"00"), "a uuid that PHP 8 puts below the time");
-    assert_eq!(Bridge::new(&[], Key::from("k"), seconds(10)).unwrap_err(), Unbridgeable::Nobody);
+    let Err(Unbridgeable::NoStamp(stolen)) = bridge("php-getset+jedis-lock-2015", 10) else { panic!("it is bridged") };
+    let php = StolenStamp { value: b"1800000010".to_vec(), form_of: "php-getset", by: "jedis-lock-2015" };
+    assert_eq!(stolen[0], php, "without a uuid it is invalid to jedis-lock");
+    assert_eq!((stolen[1].form_of, stolen[1].by), ("jedis-lock-2015", "php-getset"));
+    assert!(stolen[1].value.starts_with(b"00"), "a uuid that PHP 8 puts below the time");
+    assert_eq!(Bridge::new(&[], Key::from("k"), seconds(10)).unwrap_err(), Unbridgeable::EmptyFleet);
 }
 
-/// PHP takes Java's eight bytes for a stamp of long ago, so both can be inside; a release of one then deletes a bridge's
+/// PHP reads Java's eight bytes as an expired stamp, so both can hold at once; a release by one then deletes a bridge's
 /// stamp.
 #[test]
 fn a_fleet_whose_members_do_not_exclude_each_other_is_refused_unless_that_is_accepted() {
     let new = |names: &str| Bridge::new(&fleet(names), Key::from("k"), seconds(10)).map(drop);
-    let Err(Unbridgeable::NotExclusive(taken)) = new("php-getset+java-getset") else { panic!("it is bridged") };
+    let Err(Unbridgeable::NotExclusive(stolen)) = new("php-getset+java-getset") else { panic!("it is bridged") };
     // Java adds a second of its own.
     let eight_bytes = 1_800_000_061_000_i64.to_be_bytes().to_vec();
-    assert_eq!(taken, [Taken { value: eight_bytes, form_of: "java-getset", by: "php-getset" }]);
+    assert_eq!(stolen, [StolenStamp { value: eight_bytes, form_of: "java-getset", by: "php-getset" }]);
     assert!(bridge("php-getset+java-getset", 10).is_ok());
     for exclusive in ["php-getset", "php-getset+php7-getset", "java-getset", "php-getset+redis-py-2.8"] {
         assert_eq!(new(exclusive), Ok(()), "{exclusive}");
@@ -97,10 +97,10 @@ fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
     }
 }
 
-/// The shortest, some in between, and a century.
+/// The shortest lease, two in between, and a century.
 const LEASES_MS: [u64; 4] = [1, 999, 60_000, 100 * 365 * 24 * 3_600_000];
 
-/// Whether a bridge to this fleet takes what it finds in the old key at this second.
+/// Whether a bridge to this fleet takes over a lock with this value in the old key at this second.
 fn takes(names: &str, value: &str, now_secs: i64) -> bool {
     let bridge = bridge(names, 10).expect("it can be bridged");
     let me = Owner::new(Token::new([7; 16]), 77, 1);
@@ -122,25 +122,30 @@ fn takes(names: &str, value: &str, now_secs: i64) -> bool {
     }
 }
 
-/// Over is what somebody who could have written it takes for over, and nobody who could for live.
+/// A value has expired if one of its possible writers considers it expired and none considers it live.
 #[test]
-fn a_value_is_judged_by_those_who_could_have_written_it() {
+fn a_value_is_judged_by_its_possible_writers() {
     let now = 1_700_000_010;
     for (names, value, is_taken, why) in [
-        ("php-getset", "1700000009", true, "over"),
+        ("php-getset", "1700000009", true, "expired"),
         ("php-getset", "1700000010", false, "to PHP a stamp that equals now is live"),
-        ("thinkphp-lockup", "1700000010", true, "to ThinkPHP it is over"),
-        ("php-getset+thinkphp-lockup", "1700000010", false, "one of the two may hold it still"),
+        ("thinkphp-lockup", "1700000010", true, "to ThinkPHP it has expired"),
+        ("php-getset+thinkphp-lockup", "1700000010", false, "one of the two may still hold it"),
         ("php-getset+jedis-lock", "1700000020000", false, "milliseconds, and ahead"),
-        ("php-getset+jedis-lock", "1700000009000", true, "to PHP these are seconds far ahead, but it wrote none such"),
+        (
+            "php-getset+jedis-lock",
+            "1700000009000",
+            true,
+            "to PHP these are seconds far ahead, but PHP never writes such",
+        ),
         (
             "php-getset+jedis-lock",
             "1700000020",
             false,
-            "to jedis-lock these are milliseconds of 1970, but it wrote none such",
+            "to jedis-lock these are milliseconds of 1970, but PHP never writes such",
         ),
-        ("php-getset+java-getset", "1700000009", true, "Java, which cannot read it, has no say"),
-        ("java-getset", "junk", false, "nobody can read it"),
+        ("php-getset+java-getset", "1700000009", true, "Java, which cannot read it, does not count"),
+        ("java-getset", "junk", false, "no dialect can read it"),
         ("php7-getset", "junk", true, "to PHP 7 it is 0"),
         ("php-getset+php7-getset", "junk", false, "to PHP 8 it is live"),
     ] {
@@ -148,11 +153,11 @@ fn a_value_is_judged_by_those_who_could_have_written_it() {
     }
 }
 
-/// Every pair of dialects that write other parts or read otherwise: bridged, or refused, and then whatever the one is said to take of the
-/// other's it takes or overwrites in the matrix too.
+/// Every pair of dialects that write other parts or read otherwise: if the pair is refused, the matrix shows that the one
+/// takes over or overwrites the lock of the other.
 #[cfg(feature = "sim")]
 #[test]
-fn what_a_refusal_names_the_matrix_shows() {
+fn the_matrix_confirms_every_refused_pair() {
     let mut kinds: Vec<&'static Dialect> = Vec::new();
     for dialect in legacy::catalogue().filter(|dialect| bridge(dialect.name, 10).is_ok()) {
         let reader = |dialect: &Dialect| dialect.look.map(|look| look.reader);
@@ -169,8 +174,8 @@ fn what_a_refusal_names_the_matrix_shows() {
                 bridged += 1;
                 continue;
             };
-            let Unbridgeable::NoStamp(taken) = refused else { panic!("{}+{}: {refused}", one.name, other.name) };
-            for Taken { form_of, by, .. } in taken.iter().filter(|taken| taken.form_of != "token") {
+            let Unbridgeable::NoStamp(stolen) = refused else { panic!("{}+{}: {refused}", one.name, other.name) };
+            for StolenStamp { form_of, by, .. } in stolen.iter().filter(|stolen| stolen.form_of != "token") {
                 let verdict = meet(&lock(form_of), &lock(by), now);
                 let is_shown = verdict.steals.is_some() || verdict.clobbers.is_some();
                 assert!(is_shown, "{by} takes what {form_of} writes, but not in the matrix: {verdict:?}");
@@ -197,7 +202,7 @@ fn the_new_key_is_in_the_slot_of_the_old_one() {
         assert_eq!(new_key(&old), new, "{old}");
         assert_eq!(new.slot(), old.slot(), "{old}");
     }
-    // No brace that would be a tag may be put around these: a number that hashes into their slot stands in front.
+    // These cannot be wrapped in a hash tag: the new key begins with a tag that hashes into their slot.
     for old in ["{}", "{}invoices", "a{}b", "}a{", "a}b", "}", ""] {
         let (old, new) = (Key::from(old), new_key(&Key::from(old)));
         assert_eq!(new.slot(), old.slot(), "{old}");

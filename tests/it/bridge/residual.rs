@@ -1,5 +1,5 @@
 //! What remains possible beside a bridge: nothing among bridges and new clients, and beside old clients only what old
-//! clients do to each other, by a step of theirs.
+//! clients do to each other, by a step of their own.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -49,42 +49,42 @@ fn breaks(names: &str, among_themselves: &[Property], beside_a_bridge: &[Propert
 }
 
 const THE_LOCK: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];
-/// An EXPIRE that comes late finds another lock, or none: the winner does not hold what it believes.
+/// A late EXPIRE finds another lock, or no lock: the winner does not hold what it believes.
 const AND_OUTCOMES: [Property; 4] =
     [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
 
 #[test]
-fn getset_with_ttl() {
+fn getset_dialects_with_a_ttl_break_only_these_rules() {
     breaks("php-getset", &AND_OUTCOMES, &AND_OUTCOMES);
     breaks("java-getset", &AND_OUTCOMES, &AND_OUTCOMES);
 }
 
 #[test]
-fn getset_without_ttl() {
+fn getset_dialects_without_a_ttl_break_only_these_rules() {
     breaks("jedis-lock", &THE_LOCK, &THE_LOCK);
     breaks("redis-py-2.8", &THE_LOCK, &THE_LOCK);
 }
 
 #[test]
-fn del_and_setnx() {
+fn del_and_setnx_breaks_only_these_rules() {
     breaks("setnx-page-del", &THE_LOCK, &THE_LOCK);
 }
 
 #[test]
-fn a_transaction() {
+fn a_transaction_breaks_only_these_rules() {
     breaks("servicestack", &THE_LOCK, &THE_LOCK);
 }
 
-/// Two dialects that take each other's locks, or never get them: among themselves Java waits for ever for PHP's; the bridge's
-/// stamps end, also for Java.
+/// Two dialects that take over each other's locks, or never acquire them: without a bridge, Java waits for ever for PHP's
+/// lock; the bridge's stamps expire, also for Java.
 #[test]
-fn a_mixed_fleet() {
+fn a_mixed_fleet_breaks_only_these_rules() {
     let among_themselves = [&AND_OUTCOMES[..], &[Property::CanBeTakenAgain]].concat();
     breaks("php-getset+java-getset", &among_themselves, &among_themselves);
 }
 
 /// The guide's rows of the phases with old clients are what the explorer finds for the fleets that the guide is for: those
-/// races and no other, save those that are no rule broken but a wait, and those that no lock prevents.
+/// races and no other, except waits, which break no rule, and races that no lock prevents.
 #[test]
 fn the_guide_names_the_races_that_are_left() {
     let guide = include_str!("../../../migration-guide.md");
@@ -101,7 +101,7 @@ fn the_guide_names_the_races_that_are_left() {
     }
 }
 
-/// Step by step, with a death and a lost reply, renewing and releasing, three clients: nothing.
+/// Three clients, explored at every command, with a crash and a lost reply, renewal and release: no violation.
 #[test]
 fn bridges_and_new_clients_break_no_rule() {
     let bounds = Bounds::ticks(2).crashes(1).lost_replies(1).afterwards(100);
@@ -118,12 +118,12 @@ fn bridges_and_new_clients_break_no_rule() {
     }
 }
 
-/// The old clients here never release, so whoever takes a lock from somebody by a release is the bridge: it does not, not
-/// even where a late loser's stamp has ended its lock early and another old client has it by now.
+/// The old clients here never release, so a release that deletes another client's lock is the bridge's. There is none, not
+/// even where a late loser's stamp ended the bridge's lock early and another old client holds it by now.
 ///
-/// The lease of the bridge is twice theirs, so that they write stamps of the very moment in which its own ends.
+/// The lease of the bridge is twice theirs, so that they write stamps of the moment in which its own ends.
 #[test]
-fn the_release_of_a_bridge_takes_nothing_from_an_old_client() {
+fn the_release_of_a_bridge_deletes_no_lock_of_an_old_client() {
     for names in ["jedis-lock", "php-getset", "redis-py-2.8"] {
         let dialect = fleet(names)[0];
         let old = Arc::new(legacy::Lock::new(dialect, Key::from("k"), seconds(1)));
