@@ -1,5 +1,5 @@
-//! Every lock protocol by its name: the old dialects, row by row, and the modern locks. From a name, and what may stand
-//! behind it, to a [`Locker`](crate::lock::Locker) on a key.
+//! Every lock protocol by its name: the old dialects, row by row, and the modern locks. A name with its
+//! options becomes a [`Locker`](crate::lock::Locker) on a key.
 //!
 //! ```
 //! use std::time::Duration;

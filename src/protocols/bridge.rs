@@ -11,10 +11,10 @@ use crate::legacy::{KeyName, find};
 use crate::lock::Lease;
 use crate::wire::Key;
 
-/// What every bridge's name begins with.
+/// The prefix of every bridge's name.
 const PREFIX: &str = "bridge:";
 
-/// The bridge that stands in the catalogue for all.
+/// The catalogue entry that stands for all bridges.
 pub(super) const NAME: &str = "bridge:php-getset";
 pub(super) const SOURCE: &str = "lockshift: a stamp for the old clients and a token for the new, held at once";
 pub(super) const ENCODING: &str = "a stamp of the named dialects; <hex>:<that stamp> in {key}:token";
@@ -29,7 +29,7 @@ pub(super) fn names_one(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// What a bridge of this name comes to; `unknown` says of a name that no dialect has it.
+/// A function that creates the bridge of this name; `unknown` makes the error for a name that is not a dialect.
 ///
 /// # Errors
 /// `unknown`, [`Unsuitable::Unbridgeable`].
@@ -52,7 +52,7 @@ pub(super) fn maker(
     Ok(Arc::new(move |key, lease| Arc::new(make(key, lease).expect("what bridges the extremes bridges all between"))))
 }
 
-/// How the dialects of the bridge of this name make a key of a name: each rule once.
+/// How the dialects of the bridge of this name derive a key from a name: each rule once.
 pub(super) fn key_names(name: &str) -> Vec<KeyName> {
     let (name, _options) = name.split_once(',').unwrap_or((name, ""));
     let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+').filter_map(find);
@@ -68,7 +68,7 @@ pub(super) fn key_names(name: &str) -> Vec<KeyName> {
 /// Whether a fleet can be bridged follows from its dialects. A test tries other leases and finds no difference.
 const EXTREMES: [Duration; 2] = [Lease::MIN, Lease::MAX];
 
-/// Whether a bridge could have written this string into a new key. What it writes into an old key is a dialect's.
+/// Whether a bridge could have written this string into a new key. The value in an old key is in a dialect's form.
 pub(super) fn could_write(value: &[u8]) -> bool {
     let is_hex = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
     value.split_at_checked(32).is_some_and(|(token, stamp)| is_hex(token) && stamp.first() == Some(&b':'))

@@ -1,4 +1,4 @@
-//! What was written for a protocol, understood: a protocol, and the values of its options.
+//! A parsed and validated choice: a protocol, and the values of its options.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,10 +24,10 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What this means.
+    /// Validates a name with its options.
     ///
     /// # Errors
-    /// [`Unsuitable`]: no such protocol, no such option of it, no such value of that; a fleet that cannot be bridged.
+    /// [`Unsuitable`]: unknown protocol, unknown option, invalid value, or a fleet that cannot be bridged.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let protocol = find(&spec.name)?;
         let settings = protocol.settings();
@@ -57,20 +57,20 @@ impl Choice {
         self.protocol.settings().contains(&SERVERS)
     }
 
-    /// On how many independent servers its lock is.
+    /// The number of independent servers of its lock.
     pub fn servers(&self) -> u8 {
         self.servers
     }
 
-    /// The same protocol on so many independent servers.
+    /// The same protocol on this number of independent servers.
     ///
     /// # Errors
-    /// [`Unsuitable`]: it has its lock on one server, or not on so many.
+    /// [`Unsuitable`] if its lock uses one server, or does not support this number.
     pub fn on_servers(&self, servers: usize) -> Result<Self, Unsuitable> {
         format!("{},{}={servers}", self.written, SERVERS.name).parse()
     }
 
-    /// How its programs make a key of the name that their caller gives: one rule, or for a bridge those of its dialects,
+    /// How its programs derive a key from the caller's name: one rule, or for a bridge those of its dialects,
     /// each once.
     pub fn key_names(&self) -> Vec<KeyName> {
         match self.protocol.generation() {
@@ -79,7 +79,7 @@ impl Choice {
         }
     }
 
-    /// This protocol's lock on `key`, for `lease` at a time.
+    /// This protocol's lock on `key`, with this lease.
     pub fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
         (self.maker)(key, lease)
     }

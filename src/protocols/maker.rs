@@ -1,4 +1,4 @@
-//! What a chosen protocol comes to: a function from a key and a lease to a lock.
+//! The result of a choice: a function from a key and a lease to a lock.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The modern locks as rows: name, source, what stands in the key, options, and the lock that they make.
+//! The modern locks as rows: name, source, content of the key, options, and the lock that they create.
 
 mod holder;
 mod options;
@@ -17,27 +17,27 @@ use crate::modern::{
 pub use self::holder::Holder;
 pub(super) use self::options::{Options, SERVERS};
 
-/// A modern lock: adding one is a row here and its own file.
+/// A modern lock. A new lock needs a row here and a file of its own.
 #[derive(Debug)]
 pub(super) struct Modern {
     pub(super) name: &'static str,
     pub(super) source: &'static str,
     pub(super) encoding: &'static str,
-    /// Its options, and the words that each of them takes.
+    /// Its options and their values.
     pub(super) settings: &'static [Setting],
     shape: Shape,
-    /// What these options make of it.
+    /// Creates the lock from its options.
     pub(super) maker: fn(&Options<'_>) -> Maker,
 }
 
-/// What a lock keeps in its key.
+/// The content of a lock's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A string: 32 hex digits that name one acquisition.
     Token,
     /// The string `1`.
     One,
-    /// A hash that looks like this.
+    /// A hash with this layout.
     Hash(Layout),
 }
 
@@ -53,7 +53,7 @@ impl Eq for Modern {}
 const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
 const ANNOUNCE: Setting = Setting { name: "announce", words: &["publish", "spublish"] };
 
-/// All of them.
+/// All modern locks.
 pub(super) const ROWS: &[Modern] = &[
     Modern {
         name: "token",
@@ -152,7 +152,7 @@ impl Modern {
         }
     }
 
-    /// Who holds, if it could have written this hash.
+    /// The holders, if it could have written this hash.
     pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.shape {
             Shape::Hash(layout) => layout.holders(fields),
@@ -160,7 +160,7 @@ impl Modern {
         }
     }
 
-    /// Whether what it keeps in its key is a hash.
+    /// Whether its key holds a hash.
     pub(super) fn keeps_hash(&self) -> bool {
         matches!(self.shape, Shape::Hash(_))
     }

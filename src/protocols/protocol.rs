@@ -11,7 +11,7 @@ use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect, KeyName};
 
-/// One lock protocol: an implementation that exists, or one of ours.
+/// One lock protocol: an existing implementation, or a lock of this project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol(Row);
 
@@ -22,14 +22,14 @@ enum Row {
     Bridge,
 }
 
-/// To which world a protocol belongs.
+/// The family of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// A stamp in the key, judged by whoever reads it.
+    /// A stamp in the key, judged by the clients that read it.
     Legacy,
     /// An owner in the key, and a TTL that Redis keeps.
     Modern,
-    /// Both at once.
+    /// Both families at once.
     Bridge,
 }
 
@@ -43,16 +43,16 @@ impl fmt::Display for Generation {
     }
 }
 
-/// Every protocol: the old dialects first, then the modern locks, then one bridge for all that can be named.
+/// Every protocol: the old dialects first, then the modern locks, then one bridge that stands for all bridges.
 pub fn catalogue() -> impl Iterator<Item = Protocol> {
     let legacy = legacy::catalogue::catalogue().map(Row::Legacy);
     legacy.chain(modern::ROWS.iter().map(Row::Modern)).chain([Row::Bridge]).map(Protocol)
 }
 
-/// The protocol of this name, or of one of its other names. All bridges are one protocol.
+/// The protocol of this name, or with one of its aliases. All bridges are one protocol.
 ///
 /// # Errors
-/// [`Unsuitable::Unknown`], with the name that was perhaps meant.
+/// [`Unsuitable::Unknown`] if no protocol has the name, with the most similar name.
 pub fn find(name: &str) -> Result<Protocol, Unsuitable> {
     if bridge::names_one(name) {
         return Ok(Protocol(Row::Bridge));
@@ -73,7 +73,7 @@ impl Protocol {
         }
     }
 
-    /// Other names it goes by.
+    /// Its aliases.
     pub fn also(self) -> &'static [&'static str] {
         match self.0 {
             Row::Legacy(dialect) => dialect.also,
@@ -81,7 +81,7 @@ impl Protocol {
         }
     }
 
-    /// To which world it belongs.
+    /// Its family.
     pub fn generation(self) -> Generation {
         match self.0 {
             Row::Legacy(_) => Generation::Legacy,
@@ -90,7 +90,7 @@ impl Protocol {
         }
     }
 
-    /// Where it comes from: article or repository, file, versions.
+    /// Its source: article or repository, file, versions.
     pub fn source(self) -> &'static str {
         match self.0 {
             Row::Legacy(dialect) => dialect.source,
@@ -108,7 +108,7 @@ impl Protocol {
         }
     }
 
-    /// How it makes a key of the name that its caller gives. That of a bridge follows from its dialects:
+    /// How it derives a key from the caller's name. That of a bridge follows from its dialects:
     /// [`Choice::key_names`](super::Choice::key_names).
     pub fn key_name(self) -> KeyName {
         match self.0 {
@@ -117,7 +117,7 @@ impl Protocol {
         }
     }
 
-    /// How it goes about it, an axis each; for modern locks, what may be said behind the name: `expiry=px|ex|pxat|exat`.
+    /// Its properties, one per axis of the catalogue; for modern locks, its options: `expiry=px|ex|pxat|exat`.
     pub fn options(self) -> Vec<String> {
         match self.0 {
             Row::Legacy(dialect) => dialect.options(),
@@ -125,7 +125,7 @@ impl Protocol {
         }
     }
 
-    /// What may be said about it behind its name. A dialect is what it is.
+    /// The options that may follow its name. Old dialects have no options.
     pub fn settings(self) -> &'static [Setting] {
         match self.0 {
             Row::Legacy(_) => &[],
@@ -134,7 +134,7 @@ impl Protocol {
         }
     }
 
-    /// The row of the catalogue of old dialects that it is, if it is one.
+    /// Its row in the catalogue of old dialects, if it is an old dialect.
     pub fn dialect(self) -> Option<&'static Dialect> {
         match self.0 {
             Row::Legacy(dialect) => Some(dialect),
@@ -142,7 +142,7 @@ impl Protocol {
         }
     }
 
-    /// Whether it could have written this string, at whatever time and for whatever owner.
+    /// Whether it could have written this string, at any time and for any owner.
     pub fn could_write(self, value: &[u8]) -> bool {
         match self.0 {
             Row::Legacy(dialect) => dialect.form.matches(value),
@@ -151,7 +151,7 @@ impl Protocol {
         }
     }
 
-    /// Who holds, if it could have written this hash; nobody where the hash does not say.
+    /// The holders, if it could have written this hash; empty if the hash does not name them.
     pub fn holders(self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.0 {
             Row::Modern(modern) => modern.holders(fields),
@@ -159,17 +159,17 @@ impl Protocol {
         }
     }
 
-    /// Whether its value names the owner, so that it cannot be anything but a lock's.
+    /// Whether its value names the owner, so that it can only be a lock.
     pub fn names_owner(self) -> bool {
         match self.0 {
             Row::Legacy(dialect) => dialect.form.names_token(),
             Row::Modern(modern) => modern.names_owner(),
-            // In the new key; in the old one stands what its fleet writes.
+            // In the new key; the old key holds a stamp of its fleet.
             Row::Bridge => true,
         }
     }
 
-    /// Whether what it keeps in its key is a hash.
+    /// Whether its key holds a hash.
     pub fn keeps_hash(self) -> bool {
         match self.0 {
             Row::Legacy(_) | Row::Bridge => false,
@@ -177,25 +177,25 @@ impl Protocol {
         }
     }
 
-    /// What it makes under this name, with these words said about it, all of them known to its settings.
+    /// A function that creates its locks, under this name and with these options, all of which its settings allow.
     ///
     /// # Errors
-    /// [`Unsuitable::Unbridgeable`], and [`Unsuitable::Unknown`] for a dialect that a bridge names.
-    pub(super) fn maker(self, name: &str, said: &[(String, String)]) -> Result<Maker, Unsuitable> {
+    /// [`Unsuitable::Unbridgeable`], and [`Unsuitable::Unknown`] for an unknown dialect in the name of a bridge.
+    pub(super) fn maker(self, name: &str, options: &[(String, String)]) -> Result<Maker, Unsuitable> {
         match self.0 {
             Row::Legacy(dialect) => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
-            Row::Modern(modern) => Ok((modern.maker)(&Options::given(said))),
-            Row::Bridge => bridge::maker(name, said, unknown),
+            Row::Modern(modern) => Ok((modern.maker)(&Options::given(options))),
+            Row::Bridge => bridge::maker(name, options, unknown),
         }
     }
 }
 
-/// There is no such protocol.
+/// The error for an unknown protocol.
 fn unknown(name: &str) -> Unsuitable {
     Unsuitable::Unknown { name: name.to_owned(), nearest: nearest(name) }
 }
 
-/// The name that was perhaps meant.
+/// The most similar known name.
 fn nearest(name: &str) -> Option<&'static str> {
     const RESEMBLING: f64 = 0.75;
     let score = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);

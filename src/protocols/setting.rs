@@ -1,13 +1,13 @@
-//! What may be said about a protocol behind its name: `expiry=px|ex|pxat|exat`.
+//! An option that may follow a protocol's name: `expiry=px|ex|pxat|exat`.
 
 use std::fmt;
 
-/// Something that may be said about a protocol, and the words for it.
+/// An option of a protocol, and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its name.
     pub name: &'static str,
-    /// The words that it takes; the first holds if nothing is said.
+    /// Its values; the first is the default.
     pub words: &'static [&'static str],
 }
 

@@ -1,9 +1,9 @@
-//! What was written for a protocol: a name, and options behind it. Not yet what it means.
+//! An unparsed protocol specification: a name followed by options, not yet validated.
 
 use std::convert::Infallible;
 use std::str::FromStr;
 
-/// What was written for a protocol: `token`, `token,expiry=exat`, `php-getset,lease=2`.
+/// A protocol specification: `token`, `token,expiry=exat`, `php-getset,lease=2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// The protocol's name.
@@ -12,13 +12,13 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Takes an option out, so that whoever knows it can use it and nobody else stumbles over it.
+    /// Removes an option and returns its value. The caller handles it, so that validation does not see it.
     pub fn take(&mut self, option: &str) -> Option<String> {
         let index = self.options.iter().position(|(name, _)| name == option)?;
         Some(self.options.remove(index).1)
     }
 
-    /// The options that nobody has taken, with their values.
+    /// The remaining options, with their values.
     pub fn options(&self) -> &[(String, String)] {
         &self.options
     }
@@ -39,7 +39,7 @@ impl FromStr for Spec {
 }
 
 #[test]
-fn a_name_with_options_behind_it() {
+fn a_name_and_its_options_are_separated() {
     let Ok(mut spec) = "token,expiry=exat,lease=2".parse::<Spec>();
     assert_eq!(spec.name, "token");
     assert_eq!(spec.take("lease"), Some("2".to_owned()));

@@ -1,11 +1,11 @@
-//! What was written is no protocol, and what was perhaps meant.
+//! Why a specification does not name a protocol, with the most similar name.
 
 use thiserror::Error;
 
 use super::setting::Setting;
 use crate::bridge::Unbridgeable;
 
-/// What was written is no protocol.
+/// Why a specification does not name a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsuitable {
     /// No protocol has this name.
@@ -13,25 +13,25 @@ pub enum Unsuitable {
     Unknown {
         /// The name.
         name: String,
-        /// A name that it resembles.
+        /// The most similar known name.
         nearest: Option<&'static str>,
     },
-    /// The protocol has no such option, or the option no such value.
+    /// Unknown option, or invalid value of an option.
     #[error("`{protocol}` has no option `{written}`{}", choices(.known))]
     Option {
         /// The protocol's name.
         protocol: &'static str,
         /// The option as written.
         written: String,
-        /// What may be said about it.
+        /// The options of the protocol.
         known: Vec<Setting>,
     },
-    /// A fleet that no bridge can keep out.
+    /// The fleet cannot be bridged.
     #[error("cannot bridge `{name}`: {because}{}", way_out(because))]
     Unbridgeable {
         /// The bridge as written.
         name: String,
-        /// Why.
+        /// The reason.
         because: Unbridgeable,
     },
 }

@@ -1,8 +1,8 @@
-//! Locks that are hashes, read as what they are: who holds, and how often each has entered.
+//! The holders of a lock that is a hash, and how often each has entered.
 
 use crate::lock::Mode;
 
-/// One who holds a lock that is a hash.
+/// A holder of a lock that is a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Its name: `<uuid>:<thread>`.
@@ -16,19 +16,19 @@ pub struct Holder {
 /// A field with its value.
 pub(super) type Field = (Vec<u8>, Vec<u8>);
 
-/// What the hash of a lock looks like.
+/// The layout of a lock's hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// One field: the owner, and how often it has entered.
+    /// One field, named after the owner, which counts its entries.
     Owner,
     /// The field `mode`, and one for each owner; that of a writer ends with `:write`.
     ModeAndOwners,
-    /// `read`, `write` or both: the millisecond of the last acquisition. Nobody is named.
+    /// `read`, `write` or both: the millisecond of the last acquisition. No owner is named.
     Stamps,
 }
 
 impl Layout {
-    /// Who holds, if the hash looks like that.
+    /// The holders, if the hash has this layout.
     pub(super) fn holders(self, fields: &[Field]) -> Option<Vec<Holder>> {
         match (self, fields) {
             (_, []) => None,
@@ -70,19 +70,19 @@ fn holder(owner: &[u8], entries: &[u8], mode: Mode) -> Option<Holder> {
 }
 
 #[test]
-fn a_hash_is_known_by_its_fields() {
+fn a_hash_is_recognised_by_its_fields() {
     const UUID: &str = "5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a";
-    let told = |layout: Layout, fields: &[(&str, &str)]| {
+    let holders_of = |layout: Layout, fields: &[(&str, &str)]| {
         let fields: Vec<Field> = fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let holders = layout.holders(&fields)?;
         Some(holders.iter().map(|it| format!("{} {:?} {}", &it.owner[36..], it.mode, it.entries)).collect::<Vec<_>>())
     };
     let (owner, writer, other) = (format!("{UUID}:7"), format!("{UUID}:7:write"), format!("{UUID}:18"));
     let some = |holders: &[&str]| Some(holders.iter().map(|holder| (*holder).to_owned()).collect::<Vec<_>>());
-    assert_eq!(told(Layout::Owner, &[(&owner, "2")]), some(&[":7 Exclusive 2"]));
+    assert_eq!(holders_of(Layout::Owner, &[(&owner, "2")]), some(&[":7 Exclusive 2"]));
     let both = [("mode", "write"), (writer.as_str(), "1"), (owner.as_str(), "3")];
-    assert_eq!(told(Layout::ModeAndOwners, &both), some(&[":7 Exclusive 1", ":7 Shared 3"]));
-    assert_eq!(told(Layout::Stamps, &[("read", "1700000000123"), ("write", "1700000000123")]), some(&[]));
+    assert_eq!(holders_of(Layout::ModeAndOwners, &both), some(&[":7 Exclusive 1", ":7 Shared 3"]));
+    assert_eq!(holders_of(Layout::Stamps, &[("read", "1700000000123"), ("write", "1700000000123")]), some(&[]));
 
     let neither: [&[(&str, &str)]; 7] = [
         &[],
@@ -95,7 +95,7 @@ fn a_hash_is_known_by_its_fields() {
     ];
     for fields in neither {
         for layout in [Layout::Owner, Layout::ModeAndOwners, Layout::Stamps] {
-            assert_eq!(told(layout, fields), None, "{layout:?} {fields:?}");
+            assert_eq!(holders_of(layout, fields), None, "{layout:?} {fields:?}");
         }
     }
 }

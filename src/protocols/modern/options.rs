@@ -1,4 +1,4 @@
-//! The options of a modern lock, and what their words mean. One that is not given has the first word of its setting.
+//! The options of a modern lock and their values. An option that is not given has the first value of its setting.
 
 use std::num::NonZeroU8;
 
@@ -7,10 +7,10 @@ use crate::lock::Mode;
 use crate::modern::redisson::Kind;
 use crate::modern::{Native, Publish, Timing};
 
-/// The options that were given, each with its word.
+/// The given options with their values.
 pub(in crate::protocols) struct Options<'a>(&'a [(String, String)]);
 
-/// On how many independent servers a lock is.
+/// The number of independent servers of a lock.
 pub(in crate::protocols) const SERVERS: Setting =
     Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
 
@@ -18,27 +18,27 @@ pub(in crate::protocols) const SERVERS: Setting =
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
 
 impl<'a> Options<'a> {
-    /// These options, all of them known to the lock's settings.
+    /// These options, all of which the lock's settings allow.
     pub(in crate::protocols) fn given(options: &'a [(String, String)]) -> Self {
         Self(options)
     }
 
-    /// Whether this setting was given this word.
+    /// Whether this setting has this value.
     pub(super) fn is(&self, setting: &str, word: &str) -> bool {
         self.word(setting) == Some(word)
     }
 
-    /// On how many independent servers the lock is.
+    /// The number of independent servers of the lock.
     pub(super) fn servers(&self) -> NonZeroU8 {
         self.word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN)
     }
 
-    /// Which side of a lock with two.
+    /// The side of a read/write lock.
     pub(super) fn mode(&self) -> Mode {
         if self.is("side", "reader") { Mode::Shared } else { Mode::Exclusive }
     }
 
-    /// Which option of SET gives the lease.
+    /// The option of SET that sends the lease.
     pub(super) fn timing(&self) -> Timing {
         match self.word("expiry") {
             Some("ex") => Timing::Ex,
@@ -48,7 +48,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// What the server can compare.
+    /// The server's native compare commands.
     pub(super) fn native(&self) -> Native {
         match self.word("native") {
             Some("redis-8.4") => Native::REDIS_8_4,
@@ -58,12 +58,12 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// By which command a release is announced, where one always is.
+    /// The command that publishes a release, for locks that always publish.
     pub(super) fn publish(&self) -> Publish {
         self.announced().unwrap_or_default()
     }
 
-    /// By which command a release is announced; `None` if it is not.
+    /// The command that publishes a release; `None` if it is not published.
     pub(super) fn announced(&self) -> Option<Publish> {
         match self.word("announce") {
             Some("publish") => Some(Publish::Everywhere),
@@ -72,7 +72,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Which of Redisson's locks of one owner; `None` for the fair ones.
+    /// The kind of Redisson's exclusive lock; `None` for the fair kinds.
     pub(super) fn redisson_kind(&self) -> Option<Kind> {
         match self.word("kind") {
             Some("fenced") => Some(Kind::Fenced),
