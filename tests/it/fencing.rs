@@ -1,5 +1,5 @@
-//! Fences grow with every acquisition, also when their counter is lost or falls back; and a counter that is not one is
-//! refused before a lock is taken.
+//! Fences grow with every acquisition, also when their counter is lost or falls back; an invalid counter is refused before
+//! a lock is acquired.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn counter_of(name: &str) -> Key {
 fn win(locker: &dyn Locker, owner: &Owner, connection: &mut Connection) -> Hold {
     match run(connection, &|redis: &mut Transcript| locker.acquire(owner, redis)) {
         Ok(Acquired::Won(hold)) => hold,
-        other => panic!("nobody has it, but: {other:?}"),
+        other => panic!("the lock should be free: {other:?}"),
     }
 }
 
@@ -85,7 +85,7 @@ fn a_fence_grows_when_the_clock_is_behind_its_counter() {
 
 /// The reply is below 2^53, so it is exact; the next one might not be.
 #[test]
-fn a_counter_that_is_not_a_count_is_refused_and_nothing_is_taken() {
+fn an_invalid_counter_is_refused_and_no_lock_is_acquired() {
     let server = Server::start();
     let mut connection = server.connect();
     let ruined = ["-5", "1.5", "1e3", "0x10", "", "apples", "9007199254740992", "18446744073709551615"];

@@ -1,4 +1,4 @@
-//! Redlock on five real servers: some of them are killed, frozen or forget; with threads and with tasks.
+//! Redlock on five real servers: some of them are killed, frozen or lose their data; with both drivers.
 
 mod crowd;
 mod fleet;
@@ -12,18 +12,18 @@ pub(crate) use fleet::Fleet;
 use sides::{PATIENCE, Side, on_both_sides};
 
 on_both_sides!(
-    a_minority_is_killed,
-    a_majority_is_killed,
-    whoever_is_late_is_told_who_has_it,
-    two_are_frozen,
-    one_forgets,
-    most_of_them_forget,
-    most_of_them_die_on_a_holder,
-    a_lock_on_more_servers_than_there_are,
-    renewed_without_a_minority,
+    a_killed_minority_does_not_prevent_a_lock,
+    a_killed_majority_prevents_a_lock,
+    a_late_client_learns_which_servers_refused,
+    two_frozen_servers_do_not_prevent_a_majority,
+    one_server_that_loses_its_data_does_not_free_the_lock,
+    a_majority_that_loses_its_data_loses_the_lock,
+    a_holder_keeps_the_lock_when_a_majority_dies,
+    a_lock_on_too_few_servers_is_refused,
+    renewal_continues_without_a_minority,
 );
 
-fn a_minority_is_killed<S: Side>() {
+fn a_killed_minority_does_not_prevent_a_lock<S: Side>() {
     let mut fleet = Fleet::of(5);
     fleet.kill(&[1, 3]);
     let side = S::over(&fleet, 5);
@@ -35,10 +35,10 @@ fn a_minority_is_killed<S: Side>() {
     assert_eq!(fleet.holders(&[0, 2, 4]), [0, 0, 0]);
 }
 
-fn a_majority_is_killed<S: Side>() {
+fn a_killed_majority_prevents_a_lock<S: Side>() {
     let mut fleet = Fleet::of(5);
     fleet.kill(&[0, 2, 3]);
-    let error = S::over(&fleet, 5).try_acquire().expect_err("nobody can have it");
+    let error = S::over(&fleet, 5).try_acquire().expect_err("no majority is left");
     assert_eq!(error.kind(), ErrorKind::TooFewServers);
     let each =
         "2 of 5 servers granted it, 3 needed (#1 unreachable, #2 granted, #3 unreachable, #4 unreachable, #5 granted)";
@@ -46,23 +46,23 @@ fn a_majority_is_killed<S: Side>() {
     assert_eq!(fleet.holders(&[1, 4]), [0, 0], "nothing is left behind");
 }
 
-fn whoever_is_late_is_told_who_has_it<S: Side>() {
+fn a_late_client_learns_which_servers_refused<S: Side>() {
     let fleet = Fleet::of(5);
     let (first, second) = (S::over(&fleet, 5), S::over(&fleet, 5));
     let guard = first.win();
     let Held { reason, votes, .. } = second.refused();
     assert_eq!((reason, votes), (Refusal::NoMajority, (0..5).map(|_| Vote::Held).collect()));
-    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "and takes nothing from the holder");
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "the refused client deletes nothing");
     assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
     let guard = second.win();
     assert!(matches!(second.release(guard), Ok(Answer::Known(Released::Freed))));
 }
 
-/// Two that hang cost as much as one, and what they were told is undone when they go on.
-fn two_are_frozen<S: Side>() {
+/// Two hanging servers cost as much time as one, and the commands sent to them are undone when they continue.
+fn two_frozen_servers_do_not_prevent_a_majority<S: Side>() {
     let fleet = Fleet::of(5);
     let side = S::over(&fleet, 5);
-    // So that connections are there that will owe a reply.
+    // Opens the connections on which replies will be late.
     assert!(matches!(side.release(side.win()), Ok(Answer::Known(Released::Freed))));
     let before = [1, 2].map(|frozen| fleet.scripts_run(frozen));
     fleet.servers[1].pause();
@@ -78,16 +78,16 @@ fn two_are_frozen<S: Side>() {
     for (frozen, before) in [1, 2].into_iter().zip(before) {
         fleet.until_scripts_run(frozen, before + 1);
     }
-    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0; 5], "the release came after the try that it takes back");
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0; 5], "the late release ran after the late attempt");
 
     let guard = side.win();
-    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "late replies were not taken for new ones");
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "late replies were not mistaken for new ones");
     assert!(matches!(side.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Freed))));
     assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0; 5]);
 }
 
-fn one_forgets<S: Side>() {
+fn one_server_that_loses_its_data_does_not_free_the_lock<S: Side>() {
     let mut fleet = Fleet::of(5);
     let (first, second) = (S::over(&fleet, 5), S::over(&fleet, 5));
     let guard = first.win();
@@ -96,17 +96,17 @@ fn one_forgets<S: Side>() {
 
     let votes = [Vote::Held, Vote::Held, Vote::Held, Vote::Held, Vote::Granted];
     assert_eq!(second.refused().votes, votes.into_iter().collect());
-    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1, 1, 1, 1, 0], "the one that forgot is free again");
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1, 1, 1, 1, 0], "the restarted server is free again");
     assert!(matches!(first.ownership(&guard), Ok(Ownership::Ours { left: Some(_) })));
     assert!(matches!(first.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
 
     let guard = first.win();
-    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "it has been connected to again");
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "the driver reconnected to it");
     assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
 }
 
-fn most_of_them_forget<S: Side>() {
+fn a_majority_that_loses_its_data_loses_the_lock<S: Side>() {
     let fleet = Fleet::of(5);
     let side = S::over(&fleet, 5);
     let guard = side.win();
@@ -118,8 +118,8 @@ fn most_of_them_forget<S: Side>() {
     assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0; 5]);
 }
 
-/// Nobody can say whether it is still ours, so it is until the lease ends.
-fn most_of_them_die_on_a_holder<S: Side>() {
+/// Ownership is unknown, so the holder keeps the lock until the lease ends.
+fn a_holder_keeps_the_lock_when_a_majority_dies<S: Side>() {
     let mut fleet = Fleet::of(5);
     let side = S::over(&fleet, 5);
     let guard = side.win();
@@ -134,17 +134,17 @@ fn most_of_them_die_on_a_holder<S: Side>() {
     assert_eq!(fleet.holders(&[3, 4]), [0, 0]);
 }
 
-fn a_lock_on_more_servers_than_there_are<S: Side>() {
+fn a_lock_on_too_few_servers_is_refused<S: Side>() {
     let fleet = Fleet::of(2);
     let error = match S::over(&fleet, 3).try_acquire() {
         Err(error) => error,
-        Ok(attempt) => panic!("there is no third server, but: {attempt:?}"),
+        Ok(attempt) => panic!("there is no third server: {attempt:?}"),
     };
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(fleet.holders(&[0, 1]), [0, 0]);
 }
 
-fn renewed_without_a_minority<S: Side>() {
+fn renewal_continues_without_a_minority<S: Side>() {
     let mut fleet = Fleet::of(3);
     let side = S::over(&fleet, 3);
     let mut guard = side.win();

@@ -1,4 +1,4 @@
-//! A holder beside a crowd that waits on clones of its lock, while one of the servers hangs.
+//! A holder and many waiters on clones of its lock, while one of the servers hangs.
 
 use std::num::NonZeroU8;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,18 +20,18 @@ fn a_crowd_of_waiters_does_not_keep_a_holder_from_renewing() {
     let three = NonZeroU8::new(3).unwrap();
     let locker = Redlock::new(Key::from(KEY), Lease::new(Duration::from_secs(3)).unwrap(), three);
     let lock = Lock::new(Masters::new(fleet.clients(), Duration::from_millis(100)), locker);
-    let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+    let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("the lock is free") };
     fleet.servers[2].pause();
     guard.renew(Renewal::every_third()).unwrap();
 
-    let go_home = AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     scope(|scope| {
         for _ in 0..20 {
             let lock = lock.clone();
-            let go_home = &go_home;
+            let stop = &stop;
             scope.spawn(move || {
                 let wait = Wait::every(Duration::from_millis(1));
-                drop(lock.acquire_while(&wait, |_, _| !go_home.load(Ordering::Relaxed)));
+                drop(lock.acquire_while(&wait, |_, _| !stop.load(Ordering::Relaxed)));
             });
         }
         let mut since = guard.hold().since.mono;
@@ -44,7 +44,7 @@ fn a_crowd_of_waiters_does_not_keep_a_holder_from_renewing() {
                 break;
             }
         }
-        go_home.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         assert_eq!(guard.lost(), None, "two servers are healthy");
     });
     fleet.servers[2].resume();

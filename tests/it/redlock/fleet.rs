@@ -1,20 +1,20 @@
-//! Independent servers, and what each of them has.
+//! Independent servers, and the keys on each of them.
 
 use redis::{Client, InfoDict, cmd};
 
 use crate::patience::until;
 use crate::server::Server;
 
-/// The key that everybody is after.
+/// The key of the lock.
 pub(super) const KEY: &str = "k";
 
-/// Servers that know nothing of each other.
+/// Independent servers.
 pub(crate) struct Fleet {
     pub(super) servers: Vec<Server>,
 }
 
 impl Fleet {
-    /// So many of them, empty.
+    /// Starts this number of empty servers.
     pub(crate) fn of(servers: usize) -> Self {
         Self { servers: (0..servers).map(|_| Server::start()).collect() }
     }
@@ -24,27 +24,27 @@ impl Fleet {
         self.servers.iter().map(Server::client).collect()
     }
 
-    /// How to reach each.
+    /// The URL of each.
     pub(crate) fn urls(&self) -> Vec<String> {
         self.servers.iter().map(Server::url).collect()
     }
 
-    /// Ends these at once.
+    /// Kills these servers.
     pub(crate) fn kill(&mut self, places: &[usize]) {
         places.iter().for_each(|place| self.servers[*place].kill());
     }
 
-    /// Lets these lose all that they have.
+    /// Deletes all data on these servers.
     pub(super) fn forget(&self, places: &[usize]) {
         places.iter().for_each(|place| cmd("FLUSHALL").exec(&mut self.servers[*place].connect()).unwrap());
     }
 
-    /// How often each of these has the key: once or not at all.
+    /// Whether each of these servers has the key: 1 or 0.
     pub(crate) fn holders<const N: usize>(&self, places: &[usize; N]) -> [u8; N] {
         places.map(|place| cmd("EXISTS").arg(KEY).query(&mut self.servers[place].connect()).expect("it is up"))
     }
 
-    /// How many scripts this one has run.
+    /// The number of scripts that this server has run.
     pub(super) fn scripts_run(&self, place: usize) -> u64 {
         let mut connection = self.servers[place].connect();
         let info: InfoDict = cmd("INFO").arg("commandstats").query(&mut connection).expect("it is up");
@@ -53,7 +53,7 @@ impl Fleet {
         calls.map_or(0, |calls| calls.parse().expect("a number"))
     }
 
-    /// Waits until this one has run so many scripts.
+    /// Waits until this server has run this number of scripts.
     pub(super) fn until_scripts_run(&self, place: usize, scripts: u64) {
         until(format_args!("server {place} has run {scripts} scripts"), || {
             (self.scripts_run(place) >= scripts).then_some(())

@@ -1,4 +1,4 @@
-//! The two drivers behind one face, each over several servers.
+//! The two drivers behind one trait, each with several servers.
 
 use std::fmt::Debug;
 use std::num::NonZeroU8;
@@ -11,7 +11,7 @@ use lockshift::wire::{Key, MonoTime};
 
 use super::fleet::{Fleet, KEY};
 
-/// How long each server may take: longer than any that runs does on a busy machine.
+/// How long each server may take to reply: longer than a running server needs on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A driver, and a Redlock on all servers of a fleet.
@@ -27,19 +27,19 @@ pub(super) trait Side: Sized {
     fn lost(guard: &Self::Guard) -> Option<Loss>;
     fn since(guard: &Self::Guard) -> MonoTime;
 
-    /// The lock, which can be had.
+    /// Acquires the lock, which must be free.
     fn win(&self) -> Self::Guard {
         match self.try_acquire() {
             Ok(Attempt::Won(guard)) => guard,
-            other => panic!("it can be had, but: {other:?}"),
+            other => panic!("the lock should be free: {other:?}"),
         }
     }
 
-    /// Why the lock cannot be had.
+    /// The refusal of an attempt that must fail.
     fn refused(&self) -> Held {
         match self.try_acquire() {
             Ok(Attempt::Held(held)) => held,
-            other => panic!("it cannot be had, but: {other:?}"),
+            other => panic!("the attempt should fail: {other:?}"),
         }
     }
 }
@@ -49,7 +49,7 @@ fn redlock(servers: u8) -> Redlock {
     Redlock::new(Key::from(KEY), lease, NonZeroU8::new(servers).unwrap())
 }
 
-/// Sooner than anybody waits.
+/// A renewal period far below every timeout of the tests.
 fn often() -> Renewal {
     Renewal::every(Duration::from_millis(20))
 }
@@ -147,7 +147,7 @@ mod tasks {
     }
 }
 
-/// Plays each of these functions over a `Side` as a test with both drivers.
+/// Runs each of these functions over a `Side` as a test with both drivers.
 macro_rules! on_both_sides {
     ($($story:ident),* $(,)?) => {
         mod threads {
