@@ -189,7 +189,11 @@ impl Auditor {
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
-        let has_looked = verb == Verb::Writes && self.recent.has_looked(address, key, line);
+        let has_looked = match verb {
+            Verb::Writes => self.recent.has_looked(address, key, line),
+            Verb::Claims => self.recent.has_looked_first(address, key, line),
+            _ => false,
+        };
         if !self.locks.contains(line.database, key) {
             match verb {
                 Verb::Looks => return self.recent.look(address, key, line),
@@ -201,6 +205,10 @@ impl Auditor {
         if has_looked {
             self.follow(line.database, key, line.at);
             self.deliver_look(number, line, address, key);
+            self.recent.forget(address, key);
+        }
+        if verb == Verb::Looks {
+            // This look is delivered, so no earlier one is the last.
             self.recent.forget(address, key);
         }
         let command = line.command();

@@ -41,9 +41,22 @@ impl Recent {
         })
     }
 
-    /// The look is told.
+    /// Whether the same client sent GET and now sends SETNX with a stamp: some dialects look before they claim.
+    pub(super) fn has_looked_first(&self, address: &[u8], key: &[u8], line: &Line<'_>) -> bool {
+        let is_setnx = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"setnx"));
+        let hash = hash(address, key);
+        is_setnx
+            && self.slots[slot(hash)] == hash & !1
+            && line.word(2).is_some_and(|value| super::stamp::moment(&value.bytes()).is_some())
+    }
+
+    /// The look was delivered to a lock, or a later one was.
     pub(super) fn forget(&mut self, address: &[u8], key: &[u8]) {
-        self.slots[slot(hash(address, key))] = 0;
+        let hash = hash(address, key);
+        let slot = &mut self.slots[slot(hash)];
+        if *slot & !1 == hash & !1 {
+            *slot = 0;
+        }
     }
 
     /// Whether the look was an EXISTS.

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use lockshift::audit::Audit;
+use lockshift::audit::{Audit, Certainty};
 use lockshift::driver::Attempt;
 use lockshift::driver::blocking::Lock;
 use lockshift::lock::Lease;
 use lockshift::protocols::Choice;
+use lockshift::race_id::RaceId;
 use lockshift::wire::Key;
 use redis::Connection;
 
@@ -108,4 +109,61 @@ fn who_held_before_the_trace_began_is_no_race_and_hides_nobody() {
         // Who was refused first may be taken for the holder, until the holder goes.
         assert!((3..=4).contains(&tally.acquisitions) && tally.releases >= 3, "{written}: {tally:#?}");
     }
+}
+
+/// What clients of this protocol are found to do on a key that nobody knew before, as it is listed.
+fn listed(lines: &[(u64, u32, &str)]) -> Audit {
+    let mut text = String::new();
+    for (place, (secs, who, words)) in lines.iter().enumerate() {
+        let _ = writeln!(text, "{}.{place:06} [0 10.0.0.{who}:1] {words}", 1_700_000_000 + secs);
+    }
+    audit(&text)
+}
+
+/// The dialect of redis-mutex 2.1.1 sends GET before SETNX, so the GET of its release is none of another attempt.
+#[test]
+fn a_look_before_the_first_claim_of_a_key_belongs_to_the_attempt() {
+    let audit = listed(&[
+        (0, 1, r#""GET" "lock""#),
+        (0, 1, r#""SETNX" "lock" "1700000002.0""#),
+        (3, 2, r#""GET" "lock""#),
+        (3, 2, r#""GETSET" "lock" "1700000005.0""#),
+        (3, 1, r#""GET" "lock""#),
+        (3, 1, r#""GET" "lock""#),
+        (3, 1, r#""GET" "lock""#),
+    ]);
+    let first = audit.episodes.iter().find(|episode| *episode.client == *"10.0.0.1:1").unwrap();
+    assert_eq!(first.until.map(|until| until.as_nanos()), Some(1_700_000_003_000_004_000), "{:?}", audit.episodes);
+    assert_eq!(audit.locks[0].statistics.overruns, 1);
+}
+
+/// redis-py 2.10 deletes under a WATCH that protects nothing. A client that is stopped there deletes another one's lock.
+#[test]
+fn a_deletion_under_a_watch_without_a_transaction_is_a_release() {
+    let [one, two, three] = [1, 2, 3].map(|who| format!("a{who:031x}"));
+    let claims = |token: &str| format!(r#""SETNX" "lock" "{token}""#);
+    let expires = r#""PEXPIRE" "lock" "2000""#;
+    let [watch, get, del, unwatch] = [r#""WATCH" "lock""#, r#""GET" "lock""#, r#""DEL" "lock""#, r#""UNWATCH""#];
+    let audit = listed(&[
+        (0, 1, &claims(&one)),
+        (0, 1, expires),
+        (1, 1, watch),
+        (1, 1, get),
+        (1, 1, del),
+        (1, 2, &claims(&two)),
+        (1, 2, expires),
+        (1, 1, unwatch),
+        (2, 2, watch),
+        (2, 2, get),
+        (4, 3, &claims(&three)),
+        (4, 3, expires),
+        (4, 2, del),
+        (4, 1, &claims(&one)),
+        (4, 1, expires),
+        (4, 2, unwatch),
+    ]);
+    let statistics = &audit.locks[0].statistics;
+    assert_eq!((statistics.acquisitions, statistics.multiplexed), (4, 0));
+    let found: Vec<_> = audit.findings.iter().map(|it| (it.verdict.race, it.verdict.certainty)).collect();
+    assert_eq!(found, [(Some(RaceId::CheckThenDel), Certainty::Certain)], "{:#?}", audit.findings);
 }

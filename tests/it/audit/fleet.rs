@@ -144,6 +144,9 @@ struct Watch {
     has_said: Vec<bool>,
     /// The hold of each client, dead or alive: its place among all, as long as it was not given back.
     held: Vec<Option<usize>>,
+    /// Whether each has deleted its own lock in the release that it is at. Nobody holds that lock any more, though a command
+    /// may follow, as UNWATCH follows the DEL of redis-py 2.10, or never come.
+    has_deleted: Vec<bool>,
     /// Who has written what stands in the key.
     written: Option<usize>,
     /// Whether each has written over the key in the try that it is at.
@@ -158,6 +161,7 @@ impl Watch {
             begun: vec![0; clients],
             has_said: no.clone(),
             held: vec![None; clients],
+            has_deleted: no.clone(),
             written: None,
             overwrites: no,
         }
@@ -192,6 +196,7 @@ impl Watch {
             let is_second = self.others(who).any(|other| self.truth.holds[other].ends > tick);
             self.truth.double |= is_second && ends > tick;
             self.held[who] = Some(self.truth.holds.len());
+            self.has_deleted[who] = false;
             let given_back = GivenBack::No;
             self.truth.holds.push(Held { who, asked: self.begun[who], won: tick, ends, given_back });
         } else if let (Some(hold), Some(held)) = (is.hold(), self.held[who]) {
@@ -223,14 +228,18 @@ impl Watch {
         let touches = old != new || writes && !is_no;
         self.truth.hurried |= touches && (victim.is_some() && stands || is_asked_for);
         self.truth.late |= self.held[who].is_some_and(|held| self.truth.holds[held].ends <= tick);
+        let releases = before.actors[who].releasing().is_some() && self.written == Some(who);
+        self.has_deleted[who] |= releases && old.is_some() && new.is_none();
         let is_changed = old.as_ref().map(|it| &it.value) != new.as_ref().map(|it| &it.value);
         if is_changed || writes && !is_no {
             self.written = new.as_ref().map(|_| who);
         }
     }
 
+    /// The holds of the other clients.
     fn others(&self, who: usize) -> impl Iterator<Item = usize> {
-        self.held.iter().enumerate().filter(move |(other, _)| *other != who).filter_map(|(_, held)| *held)
+        let held = self.held.iter().zip(&self.has_deleted).enumerate();
+        held.filter(move |(other, (_, has_deleted))| *other != who && !**has_deleted).filter_map(|(_, (held, _))| *held)
     }
 
     fn finish(&mut self, world: &World) {
