@@ -1,6 +1,55 @@
 //! Redis locks across generations: the old timestamp locks and the modern token lock, on keys that they share.
 //!
-//! A lock protocol here is a plain function over a transcript ([`wire`]).
+//! # A tour
+//!
+//! A lock protocol is a plain function over a [`Transcript`](wire::Transcript): it reads like the article that it comes
+//! from, does no I/O, and is run again from its start after every reply. Everything else runs that function:
+//!
+//! - a [`driver`] runs it on a real Redis, with threads or with async tasks;
+//! - [`explore`](https://docs.rs/lockshift/latest/lockshift/explore/) runs it in every interleaving of several clients;
+//! - [`audit`](https://docs.rs/lockshift/latest/lockshift/audit/) recognises it in a recorded trace.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use lockshift::driver::blocking::Lock;
+//! use lockshift::driver::{Attempt, Wait};
+//! use lockshift::legacy;
+//! use lockshift::lock::Lease;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The lock that the PHP services of this fleet use, on their key.
+//! let dialect = legacy::find("php-getset").ok_or("no such dialect")?;
+//! let locker = legacy::Lock::new(dialect, "invoices".into(), Lease::new(Duration::from_secs(30))?);
+//! let lock = Lock::new(redis::Client::open("redis://127.0.0.1/")?.get_connection()?, locker);
+//! if let Attempt::Won(guard) = lock.acquire(&Wait::backoff().for_at_most(Duration::from_secs(5)))? {
+//!     // ... work ...
+//!     guard.release()?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The modules
+//!
+//! | to | use |
+//! |---|---|
+//! | lock on a real Redis | [`driver`], with [`legacy`], [`modern`], [`bridge`] or [`protocols`] |
+//! | name a protocol at run time | [`protocols`] |
+//! | see what is on a server | [`inspect`], [`scan`] |
+//! | see what happened on a server | [`monitor`], and with the feature `sim` `audit` and `dry_run` |
+//! | see what can go wrong | with the feature `sim`: `races`, `explore`, `matrix`, `plan`, `replay` |
+//! | measure | [`compare`] |
+//! | write a protocol | [`wire`], [`lock`], and with the feature `sim` the simulated server in `sim` |
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `cli` (default) | the command, with `sim`, `tls` and `cluster` |
+//! | `tokio` | the async driver |
+//! | `cluster` | Redis Cluster |
+//! | `tls` | `rediss://` |
+//! | `sim` | the simulated server with real Lua, and everything built on it |
 
 pub use locks::Locks;
 #[cfg(feature = "tokio")]
@@ -43,12 +92,12 @@ pub mod report;
 pub mod scan;
 pub mod sim;
 
-/// The program in the readme is compiled.
+/// Compiles the program in the readme.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// So are those in the guide.
+/// Compiles the programs in the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../migration-guide.md")]
 struct Guide;
