@@ -5,26 +5,20 @@
 //! A lock protocol is a plain function over a [`Transcript`](wire::Transcript): it reads like the article that it comes
 //! from, does no I/O, and is run again from its start after every reply. Everything else runs that function:
 //!
-//! - a [`driver`] runs it on a real Redis, with threads or with async tasks;
+//! - [`Locks`] and the [`driver`] below it run it on a real Redis, with threads or with async tasks;
 //! - [`explore`](https://docs.rs/lockshift/latest/lockshift/explore/) runs it in every interleaving of several clients;
 //! - [`audit`](https://docs.rs/lockshift/latest/lockshift/audit/) recognises it in a recorded trace.
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use lockshift::driver::blocking::Lock;
-//! use lockshift::driver::{Attempt, Wait};
-//! use lockshift::legacy;
-//! use lockshift::lock::Lease;
+//! use lockshift::Locks;
 //!
+//! # fn work() {}
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let locks = Locks::connect("redis://127.0.0.1/")?;
 //! // The lock that the PHP services of this fleet use, on their key.
-//! let dialect = legacy::find("php-getset").ok_or("no such dialect")?;
-//! let locker = legacy::Lock::new(dialect, "invoices".into(), Lease::new(Duration::from_secs(30))?);
-//! let lock = Lock::new(redis::Client::open("redis://127.0.0.1/")?.get_connection()?, locker);
-//! if let Attempt::Won(guard) = lock.acquire(&Wait::backoff().for_at_most(Duration::from_secs(5)))? {
-//!     // ... work ...
-//!     guard.release()?;
-//! }
+//! let lock = locks.legacy("php-getset", "invoices", Duration::from_secs(30))?;
+//! lock.with(Duration::from_secs(5), |_held| work())?;
 //! # Ok(())
 //! # }
 //! ```
@@ -33,10 +27,11 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | lock on a real Redis | [`driver`], with [`legacy`], [`modern`], [`bridge`] or [`protocols`] |
+//! | lock on a real Redis | [`Locks`], the entry point |
+//! | decide on connections, waiting and renewal yourself | [`connect`] and [`driver`], with [`legacy`], [`modern`] or [`bridge`] |
 //! | name a protocol at run time | [`protocols`] |
 //! | see what is on a server | [`inspect`], [`scan`] |
-//! | see what happened on a server | [`monitor`], and with the feature `sim` `audit` and `dry_run` |
+//! | see what happened on a server | [`monitor`]; and with the feature `sim` `audit` and `dry_run` |
 //! | see what can go wrong | with the feature `sim`: `races`, `explore`, `matrix`, `plan`, `replay` |
 //! | measure | [`compare`] |
 //! | write a protocol | [`wire`], [`lock`], and with the feature `sim` the simulated server in `sim` |
@@ -46,7 +41,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `cli` (default) | the command, with `sim`, `tls` and `cluster` |
-//! | `tokio` | the async driver |
+//! | `tokio` | `aio`, the same for async programs |
 //! | `cluster` | Redis Cluster |
 //! | `tls` | `rediss://` |
 //! | `sim` | the simulated server with real Lua, and everything built on it |

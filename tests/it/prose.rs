@@ -1,5 +1,6 @@
 //! The documents: each command in them runs as it is written, and each output is what the command prints.
 
+mod contributing;
 mod features;
 mod shown;
 
