@@ -37,8 +37,7 @@ impl Verb {
             b"set" | b"setex" | b"psetex" => Self::Writes,
             b"get" | b"exists" => Self::Looks,
             b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
-            | b"pttl" | b"type" | b"strlen" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr"
-            | b"append" => Self::Touches,
+            | b"pttl" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
             b"msetnx" => Self::Joins,
             b"time" => Self::Times,
             b"eval" | b"evalsha" => Self::Runs,

@@ -15,14 +15,19 @@ fn the_lists_of_files_to_edit_are_complete() {
     for section in sections {
         let (title, body) = section.split_once('\n').expect("a section has a body");
         let body = body.split("\n## ").next().unwrap_or_default();
-        let example = body.lines().find_map(|line| line.strip_prefix("Example: ").or(line.strip_prefix("Examples: "))).expect("a section has an example");
+        let example = body
+            .lines()
+            .find_map(|line| line.strip_prefix("Example: ").or(line.strip_prefix("Examples: ")))
+            .expect("a section has an example");
         let needles: Vec<_> = example.split('`').skip(1).step_by(2).collect();
         let bullets = body.lines().filter_map(|line| line.strip_prefix("- ")?.split(':').next());
         let listed: BTreeSet<_> = bullets.flat_map(|paths| paths.split('`').skip(1).step_by(2)).collect();
         let holds = |text: &str| needles.iter().any(|needle| text.contains(needle));
-        let found: BTreeSet<_> =
-            files.iter().filter(|(_, text)| holds(text)).map(|(path, _)| path.as_str()).collect();
-        assert!(!found.is_empty() && found == listed, "{title}: {needles:?} stands in {found:#?}, listed are {listed:#?}");
+        let found: BTreeSet<_> = files.iter().filter(|(_, text)| holds(text)).map(|(path, _)| path.as_str()).collect();
+        assert!(
+            !found.is_empty() && found == listed,
+            "{title}: {needles:?} stands in {found:#?}, listed are {listed:#?}"
+        );
     }
 }
 
