@@ -141,7 +141,7 @@ impl Locker for MultiKeyLock {
         Ok(if extended { Extended::Until(Hold { since, ..hold.clone() }) } else { Extended::Lost })
     }
 
-    /// The worst that holds for one of the keys: somebody has it, nobody has it, ours ends first.
+    /// The worst ownership of any key: held by another client, then free, then ours with the shortest remaining time.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         let (mut left, mut one_is_free) = (None, false);
         for key in &self.keys {

@@ -11,10 +11,10 @@ use super::settings::RunClock;
 use super::statistics::ClientTotals;
 use super::witness::Witness;
 use super::workload::Ending;
-use crate::driver::blocking::{Guard, Lock};
-use crate::driver::{Answer, Attempt, host};
+use crate::driver::blocking::{self, Guard, Lock};
+use crate::driver::{Answer, Attempt, Error, host};
 use crate::lock::{Locker, Mode, Refusal};
-use crate::wire::MonoTime;
+use crate::wire::{MonoTime, Transcript};
 
 /// How long a holder that overruns works past its lease if no other client takes the lock: longer than any dialect's
 /// margin and rounding, which add up to 3 s.
@@ -27,7 +27,11 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 pub(super) struct Client<'a, C: ConnectionLike + 'static> {
     clock: &'a RunClock<'a>,
     lock: Lock<Logged<C>>,
-    deletion: Deletion,
+    locker: Arc<dyn Locker>,
+    /// The connection of releases that come after the lease.
+    late: Logged<C>,
+    /// What was deleted on either connection.
+    deletions: [Deletion; 2],
     witness: Witness<C>,
     /// Readers may hold at the same time, and each releases only its own entry.
     is_exclusive: bool,
@@ -35,15 +39,20 @@ pub(super) struct Client<'a, C: ConnectionLike + 'static> {
 }
 
 impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
-    pub(super) fn new(clock: &'a RunClock<'a>, own: Logged<C>, locker: Arc<dyn Locker>, witness: Witness<C>) -> Self {
+    pub(super) fn new(
+        clock: &'a RunClock<'a>,
+        [own, late]: [Logged<C>; 2],
+        locker: Arc<dyn Locker>,
+        witness: Witness<C>,
+    ) -> Self {
         let is_exclusive = locker.mode() == Mode::Exclusive;
-        let deletion = own.deletion();
-        let lock = Lock::new(own, locker);
+        let deletions = [own.deletion(), late.deletion()];
+        let lock = Lock::new(own, Arc::clone(&locker));
         let lock = match clock.listener {
             Some(listener) => lock.hearing(listener),
             None => lock,
         };
-        Self { clock, lock, deletion, witness, is_exclusive, totals: ClientTotals::default() }
+        Self { clock, lock, locker, late, deletions, witness, is_exclusive, totals: ClientTotals::default() }
     }
 
     /// Competes until the run is over.
@@ -80,14 +89,24 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         self.work(ending, &guard, entered)?;
         let is_overtaken = self.witness.leave(entered)?;
         self.totals.held += self.clock.within(won, host::mono());
-        self.deletion.forget();
+        self.deletions.iter().for_each(Deletion::forget);
         match ending {
-            Ending::InTime | Ending::Overrun => release(guard)?,
+            Ending::InTime => release(guard)?,
+            Ending::Overrun => self.release_late(guard)?,
             Ending::Crash => guard.abandon(),
         }
-        let is_wrong = is_overtaken && self.deletion.has_happened();
+        let is_wrong = is_overtaken && self.deletions.iter().any(Deletion::has_happened);
         self.totals.wrong_releases += u64::from(is_wrong && self.is_exclusive);
         Ok(())
+    }
+
+    /// Releases after the lease as the protocol's own clients do. A guard would not: it knows that the lock is lost.
+    fn release_late(&mut self, guard: Guard<Logged<C>>) -> Result<(), RunError> {
+        let hold = guard.hold();
+        guard.abandon();
+        let locker = &self.locker;
+        let released = blocking::run(&mut self.late, &|redis: &mut Transcript| locker.release(&hold, redis));
+        released.map(drop).map_err(|interrupted| Error::because(self.lock.key(), interrupted.cause).into())
     }
 
     /// Works elsewhere, on average as long as under the lock. A client that tries again at once would acquire before all

@@ -37,21 +37,22 @@ where
     let name = name()?;
     let key = Key::from(name.as_str());
     let connect = || connect().map_err(|error| Error::connection(&key, error));
-    let pairs =
-        (0..settings.workload.clients).map(|_| Ok((connect()?, connect()?))).collect::<Result<Vec<_>, Error>>()?;
+    let connect_client = |_| Ok((connect()?, connect()?, connect()?));
+    let connections = (0..settings.workload.clients).map(connect_client).collect::<Result<Vec<_>, Error>>()?;
     let cleaner = connect()?;
 
     // The clock starts once all clients are connected.
     let clock = RunClock::new(settings);
     let log = Arc::new(CommandLog::new(&key));
     let witness = |connection| Witness::new(connection, key.with_suffix(":witness"), clock.began());
-    let client = |(own, other)| {
+    let client = |(own, late, other)| {
         let locker = protocol(key.clone(), settings.workload.lease);
-        Client::new(&clock, Logged::new(own, Arc::clone(&log)), locker, witness(other))
+        let logged = |connection| Logged::new(connection, Arc::clone(&log));
+        Client::new(&clock, [logged(own), logged(late)], locker, witness(other))
     };
     let heard = || settings.listener.map_or(0, ReleaseListener::commands);
     let before = heard();
-    let outcome = compete(settings, &clock, pairs.into_iter().map(client).collect());
+    let outcome = compete(settings, &clock, connections.into_iter().map(client).collect());
     let cleaned = witness(cleaner).clean_up(&log.keys());
     let totals = outcome?;
     cleaned?;

@@ -38,6 +38,8 @@ impl Node {
         Self { info: info.set_tcp_settings(tcp), shown }
     }
 
+    /// How it is reached, with its database and its login.
+    #[cfg(any(test, feature = "tokio"))]
     pub(super) fn info(&self) -> &ConnectionInfo {
         &self.info
     }

@@ -21,6 +21,7 @@ pub(super) enum Refusal {
     Arity(&'static str),
     #[error("ERR invalid expire time in '{0}' command")]
     ExpireTime(&'static str),
+    #[cfg(feature = "sim")]
     #[error("NOSCRIPT No matching script. Please use EVAL.")]
     NoScript,
     #[error("EXECABORT Transaction discarded because of previous errors.")]

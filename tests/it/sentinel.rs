@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use lockshift::connect::{self, blocking::Connection};
-use lockshift::driver::{Answer, Attempt, Loss, Renewal, Wait, blocking};
+#[cfg(feature = "tokio")]
+use lockshift::driver::Wait;
+use lockshift::driver::{Answer, Attempt, Loss, Renewal, blocking};
 use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;

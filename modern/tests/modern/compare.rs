@@ -14,7 +14,7 @@ fn lock(native: Native) -> TokenLock {
 fn release(native: Native, dialogue: &str) -> Result<Released, String> {
     let disclaimed = play(dialogue, |redis| lock(native).disclaim(&owner(), redis));
     let released = play(dialogue, |redis| lock(native).release(&hold(0, 10_000), redis));
-    assert_eq!(disclaimed, released.clone().map(drop), "whoever disclaims says what a releaser says");
+    assert_eq!(disclaimed, released.clone().map(drop), "disclaim sends what release sends");
     released
 }
 

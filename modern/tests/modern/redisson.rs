@@ -157,7 +157,7 @@ fn names_with_a_brace_are_not_wrapped() {
     let table = [("k", "{k}"), ("a{b}c", "a{b}c"), ("a{", "a{"), ("a}", "{a}}")];
     for (name, tagged) in table {
         let lock = Mutex::new(name.into(), lease(10_000));
-        let channel = lock.release_channel(&owner()).map(|bell| bell.channel);
+        let channel = lock.release_channel(&owner()).map(|channel| channel.channel);
         assert_eq!(channel, Some(format!("redisson_lock__channel:{tagged}").into_bytes()));
         let reader = ReadWrite::new(name.into(), Mode::Shared, lease(10_000));
         let command = format!("clock -> 7\nEVALSHA <redisson/read/renew> 2 {name} {tagged} 10000 1 <me> -> [1]");
@@ -169,15 +169,15 @@ fn names_with_a_brace_are_not_wrapped() {
 #[test]
 fn each_lock_has_its_release_channel() {
     let heard = |lock: &dyn Locker| {
-        lock.release_channel(&owner()).map_or("nobody".to_owned(), |bell| {
-            let channel = String::from_utf8(bell.channel).unwrap().replace(&owner().thread_name(), "<me>");
-            format!("{}SUBSCRIBE {channel}", if bell.sharded { "S" } else { "" })
+        lock.release_channel(&owner()).map_or("no channel".to_owned(), |channel| {
+            let name = String::from_utf8(channel.channel).unwrap().replace(&owner().thread_name(), "<me>");
+            format!("{}SUBSCRIBE {name}", if channel.sharded { "S" } else { "" })
         })
     };
     let table: [(&dyn Locker, &str); 6] = [
         (&mutex(Kind::Reentrant), "SUBSCRIBE redisson_lock__channel:{k}"),
         (&mutex(Kind::Fenced).publish(Publish::InSlot), "SSUBSCRIBE redisson_lock__channel:{k}"),
-        (&mutex(Kind::Spin), "nobody"),
+        (&mutex(Kind::Spin), "no channel"),
         (&side(Mode::Shared), "SUBSCRIBE redisson_rwlock:{k}"),
         (&side(Mode::Exclusive).publish(Publish::InSlot), "SSUBSCRIBE redisson_rwlock:{k}"),
         (&fair(), "SUBSCRIBE redisson_lock__channel:{k}:<me>"),

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 use crate::races::RaceResult;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-    table{border-collapse:collapse}th,td{text-align:left;padding:.25rem 1rem .25rem 0;vertical-align:top}";
+    table{border-collapse:collapse}th,td{text-align:left;padding:.25rem 1rem .25rem 0;vertical-align:top;overflow-wrap:anywhere}";
 /// Nothing is fetched from anywhere.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'";
 

@@ -26,7 +26,7 @@ fn a_server_that_is_down() {
     server.kill();
     let url = server.url();
     for args in [&["run", "stock", "--", "true"][..], &["inspect", "stock"], &["compare", "token"]] {
-        assert_told(&done(lockshift_at(&server), args), 3, &[&url, "nobody answers", "start the server"]);
+        assert_told(&done(lockshift_at(&server), args), 3, &[&url, "no server answers", "start the server"]);
     }
 }
 
@@ -49,7 +49,7 @@ fn a_key_of_another_type() {
     let server = Server::start();
     redis::cmd("LPUSH").arg("stock").arg("apples").exec(&mut server.connect()).unwrap();
     let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
-    assert_told(&told, 3, &["`stock`", &server.url(), "cannot read what is in it", "lockshift inspect"]);
+    assert_told(&told, 3, &["`stock`", &server.url(), "it holds another type", "choose another key"]);
     let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
     assert_eq!(told.code, Some(0), "its keys have other names: {told:?}");
 }

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::thread::scope;
+#[cfg(feature = "tokio")]
 use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, Error, Wait};

@@ -1,5 +1,7 @@
 //! On which terms two replies are the same.
 
+use std::ops::RangeInclusive;
+
 use lockshift::sim::Flavour;
 use lockshift::wire::{Command, Reply};
 
@@ -43,7 +45,29 @@ impl Terms {
             }
             reply => in_order(command, reply),
         };
+        let reply = without_micros(reply);
         if self.exact { reply } else { loosely(reply) }
+    }
+}
+
+/// With one value for every moment in microseconds: fences count from the server's clock, and the simulated server is given
+/// the clock of the real one to the millisecond only.
+fn without_micros(reply: Reply) -> Reply {
+    // From 2020 to the largest number that Lua counts exactly.
+    const MOMENTS: RangeInclusive<i64> = 1_577_836_800_000_000..=9_007_199_254_740_992;
+    const ANY: i64 = *MOMENTS.start();
+    match reply {
+        Reply::Int(number) if MOMENTS.contains(&number) => Reply::Int(ANY),
+        Reply::Bulk(digits) => {
+            let number = str::from_utf8(&digits).ok().and_then(|text| text.parse().ok());
+            if number.is_some_and(|number| MOMENTS.contains(&number)) {
+                Reply::bulk(ANY.to_string())
+            } else {
+                Reply::Bulk(digits)
+            }
+        }
+        Reply::Array(items) => Reply::Array(items.into_iter().map(without_micros).collect()),
+        other => other,
     }
 }
 
