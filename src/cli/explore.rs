@@ -6,13 +6,14 @@ mod rule;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::{Named, protocol_names};
-use super::page;
 use super::pages::Pages;
 use super::states::States;
+use super::{page, words};
 use crate::driver::host;
 use crate::explore::{Bounds, End, Findings, Grain, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
@@ -22,11 +23,13 @@ use rule::Rule;
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
 ///
 /// Each client acquires, works as long as it likes, and releases. Between any two of its steps others may run, the clock
-/// may tick (a second each time), and as much may go wrong as is allowed. For every rule that can be broken the shortest
+/// may tick (a second each time, or what --tick says), and as much may go wrong as is allowed. For every rule that can be broken the shortest
 /// schedule that breaks it is shown; where none can, that is said of every state within these bounds.
 ///
 /// With --ticks forever the clock never ends, and what is impossible is so for all time; it is then also asked whether
-/// the lock can be lost for good.
+/// the lock can be lost for good. Time passes in ticks all the same: a schedule in real time is covered if the moments at
+/// which anything happens have at most as many different fractions of a second as there are ticks in one. A shorter --tick
+/// covers more.
 ///
 /// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
 /// it is true only where every state was seen.
@@ -35,13 +38,16 @@ use rule::Rule;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=SECONDS (its clock is so far ahead)
+    /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms)
     #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
     clients: Vec<ClientSpec>,
     /// How often the clock ticks, at most; or `forever`
     #[arg(long, value_name = "N", default_value = "4")]
     ticks: Ticks,
-    /// How many clients may die
+    /// How long a tick is; if not given, a second, or half of one with `forever` where a client rounds its clock
+    #[arg(long, value_name = "D", value_parser = tick)]
+    tick: Option<Duration>,
+    /// How many clients may crash
     #[arg(long, value_name = "N", default_value_t = 0)]
     crashes: u8,
     /// How many replies may be lost after their command ran
@@ -83,7 +89,7 @@ impl FromStr for Ticks {
         match (written, written.parse()) {
             ("forever", _) => Ok(Self::Forever),
             (_, Ok(ticks)) if ticks <= 1000 => Ok(Self::AtMost(ticks)),
-            (_, Ok(_) | Err(_)) => Err("a number from 0 to 1000 is wanted, or `forever`".to_owned()),
+            (_, Ok(_) | Err(_)) => Err("pass a number from 0 to 1000, or `forever`".to_owned()),
         }
     }
 }
@@ -110,7 +116,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let findings = search.run(&mut |progress| states.tell(progress));
     let seconds = host::mono().saturating_since(began).as_secs_f64();
     drop(states);
-    let asked = Asked { for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
+    let asked = Asked { tick: scene.tick, for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
     let exploration = Exploration::of(&findings, seconds, asked);
     if let Some(pages) = pages {
         write(&exploration, &pages)?;
@@ -157,21 +163,41 @@ impl Args {
         let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
         let scene = Scene::new(bounds).grain(grain).servers(servers);
-        let scene = clients.into_iter().fold(scene, Scene::client);
+        let mut scene = clients.into_iter().fold(scene, Scene::client);
+        if let Some(tick) = self.tick {
+            scene.tick = tick;
+        }
         match self.ticks {
             Ticks::AtMost(_) => Ok(scene),
-            Ticks::Forever => scene.for_all_time().map_err(|why| self.refused(why)),
+            Ticks::Forever if self.tick.is_none() => self.finely_enough(scene)?.for_all_time(),
+            Ticks::Forever => scene.for_all_time(),
         }
+        .map_err(|reason| self.refused(reason))
+    }
+
+    /// The scene in ticks of a second, or of half a second or less where a client rounds its clock or a skew is no whole
+    /// number of seconds.
+    fn finely_enough(&self, scene: Scene) -> Result<Scene, Failure> {
+        let skews = scene.clients.iter().map(|client| client.skew_ms.unsigned_abs());
+        let fraction = skews.fold(HALF_A_SECOND_MS, greatest_common_divisor).max(SHORTEST_TICK_MS);
+        let mut fine = scene.clone();
+        fine.tick = Duration::from_millis(fraction);
+        let has_fractions = scene.clients.iter().any(|client| client.skew_ms % 1_000 != 0);
+        let rounds = fine.rounds_its_clock().map_err(|reason| self.refused(reason))?;
+        Ok(if rounds || has_fractions { fine } else { scene })
     }
 
     /// Why a client cannot be explored for all time, by its name.
     fn refused(&self, why: NotForAllTime) -> Failure {
         let (place, what) = match why {
-            NotForAllTime::Unmovable(place) => (place, "writes something that depends on the clock and is no stamp"),
+            NotForAllTime::Unmovable(place) => (place, "writes something that depends on the clock and is not a stamp"),
             NotForAllTime::TooFarAhead(place) => (place, "writes of a time too far ahead"),
         };
         let name = &self.clients[place].choice;
-        Failure::new(Exit::Usage, format_args!("{name} {what}: --ticks forever is not for it, a number is"))
+        Failure::new(
+            Exit::Usage,
+            format_args!("{name} {what}: `--ticks forever` is not supported for it; pass a number"),
+        )
     }
 
     /// What is looked for.
@@ -186,6 +212,23 @@ impl Args {
         let rules = if self.rules.is_empty() { &can_be_judged } else { &self.rules };
         Ok(rules.iter().map(|rule| rule.property()).collect())
     }
+}
+
+/// Ticks where a client rounds its clock: so long, or shorter where a skew is.
+const HALF_A_SECOND_MS: u64 = 500;
+/// Shorter ticks make too many states unless they are asked for.
+const SHORTEST_TICK_MS: u64 = 100;
+
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+}
+
+/// The length of a tick: whole milliseconds, a second at most.
+fn tick(typed: &str) -> Result<Duration, String> {
+    let tick = words::length(typed).map_err(|error| error.to_string())?;
+    let is_whole = tick.subsec_nanos() % 1_000_000 == 0;
+    let range = Duration::from_millis(1)..=Duration::from_secs(60);
+    if is_whole && range.contains(&tick) { Ok(tick) } else { Err("pass whole milliseconds, from 1ms to 1m".to_owned()) }
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

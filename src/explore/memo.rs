@@ -9,7 +9,8 @@ mod retimings;
 use rustc_hash::FxHashMap;
 
 use causes::Causes;
-use exchanges::{Exchanged, Exchanges};
+use exchanges::Exchanged;
+pub(super) use exchanges::Exchanges;
 use keys::{ask_key, at, pair, small, tell_key};
 use retimings::{Retimed, Retimings};
 

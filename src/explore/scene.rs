@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::client::{Client, Times};
 use super::faults::FaultBudget;
 use super::server_side::{GuardedResource, ServerSide};
-use super::timeline::{Timeline, skewed};
+use super::timeline::{Horizon, Timeline, skewed};
 use crate::lock::{Owner, Token};
 use crate::sim::{Flavour, Server, Session};
 use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, UnixTime};
@@ -84,8 +84,8 @@ pub struct Scene {
     pub begin: UnixTime,
     /// The server at tick 0, and the guarded resource if there is one.
     pub(super) start: ServerSide,
-    /// Beyond how many ticks moments need not be told apart, if the clock never ends.
-    pub(super) horizon: Option<u16>,
+    /// How moments are told apart, if the clock never ends.
+    pub(super) horizon: Option<Horizon>,
     /// Until which tick the lease of a dead owner runs.
     pub(super) dead_lease_until: u16,
     /// What made the start state, for traces: when (in ticks before 0) and what.

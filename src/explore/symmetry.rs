@@ -1,6 +1,8 @@
 //! Clients that only their names tell apart: of all worlds that differ by an exchange of such clients, one is kept.
 
-use super::memo::{Memo, Question};
+use std::ops::Range;
+
+use super::memo::{Exchanges, Memo, Question};
 use super::places::Places;
 use super::scene::Scene;
 use super::world::{Action, World};
@@ -10,34 +12,29 @@ use super::world::{Action, World};
 pub(super) struct Symmetry {
     /// Places of clients that are alike, two at least.
     classes: Vec<Vec<usize>>,
-    /// Every exchange within the classes; the first leaves all where they are.
-    exchanges: Vec<Places>,
 }
 
-/// More clients than this are not exchanged with each other: there would be too many ways.
-const MOST_ALIKE: usize = 5;
+/// Clients that only an exchange tells apart, beyond which not every order of them is tried: there would be too many.
+const MAX_TIED: usize = 6;
 
 impl Symmetry {
     /// No clients are exchanged.
     pub(super) fn none() -> Self {
-        Self { classes: Vec::new(), exchanges: vec![Places::same()] }
+        Self { classes: Vec::new() }
     }
 
-    /// Those who are alike are exchanged.
+    /// Clients that are alike are exchanged.
     pub(super) fn of(scene: &Scene) -> Self {
-        let mut classes = scene.alike();
-        classes.iter_mut().for_each(|class| class.truncate(MOST_ALIKE));
-        let exchanges = classes.iter().fold(vec![Places::same()], |all, class| {
-            let within = orders(class);
-            all.iter().flat_map(|one| within.iter().map(|order| moved(*one, class, order))).collect()
-        });
-        Self { classes, exchanges }
+        Self { classes: scene.alike() }
     }
 
-    /// Replaces a world by the one that is kept for it, and says where each client went.
+    /// Replaces a world by the one that is kept for it, and returns where each client went. A world whose clock never ends
+    /// is drawn up to the present first.
     ///
-    /// It is drawn up to the present, if its clock never ends. Clients are put in the order of what they do, their names left aside; where that leaves a choice, the least world
-    /// is kept.
+    /// The clients of a class are put in the order of what they do, names left aside. Of clients that do the same, those that
+    /// no other part of the world names, and that name no other, can stand in any order: the world is the same. Only of the
+    /// others that do the same, who are few, each order is tried, and the least world kept. So the cost of a world is that of
+    /// sorting its clients.
     pub(super) fn settle(&self, memo: &Memo<'_>, world: &mut World<u32, u32>) -> Result<Places, Question> {
         if let Some(retimings) = memo.retimings() {
             retimings.draw_up(world)?;
@@ -46,69 +43,105 @@ impl Symmetry {
             return Ok(Places::same());
         }
         let exchanges = memo.exchanges();
-        if exchanges.is_nameless(world) {
-            return Ok(self.sort(world));
+        let mut sorting = Sorting { world: &*world, exchanges, places: Places::same(), ties: Vec::new(), best: None };
+        sorting.sort(&self.classes)?;
+        if sorting.ties.is_empty() {
+            let places = sorting.places;
+            exchange(exchanges, world, places)?;
+            return Ok(places);
         }
-        let mut ranks = [0; Places::MOST];
-        for &place in self.classes.iter().flatten() {
-            ranks[place] = exchanges.without_names(place, world.actors[place])?;
-        }
-        let mut best: Option<(World<u32, u32>, Places)> = None;
-        for (number, exchange) in self.exchanges.iter().enumerate().filter(|(_, exchange)| self.sorts(exchange, &ranks))
-        {
-            let exchanged = exchanges.exchanged(world, number, *exchange)?;
-            if best.as_ref().is_none_or(|(best, _)| (exchanged.node, &exchanged.actors) < (best.node, &best.actors)) {
-                best = Some((exchanged, *exchange));
-            }
-        }
-        let (kept, places) = best.unwrap_or_else(|| (world.clone(), Places::same()));
-        *world = kept;
+        sorting.try_orders_from(0)?;
+        let places = sorting.best.map_or(Places::same(), |(_, places)| places);
+        exchange(exchanges, world, places)?;
         Ok(places)
     }
+}
 
-    /// Puts clients without names in the order of their ids.
-    fn sort(&self, world: &mut World<u32, u32>) -> Places {
-        let mut places = Places::same();
-        for class in &self.classes {
-            let mut sorted = [(0, 0); MOST_ALIKE];
-            let sorted = &mut sorted[..class.len()];
-            for (slot, place) in sorted.iter_mut().zip(class) {
-                *slot = (world.actors[*place], *place);
+/// The clients of a world, being put in order.
+struct Sorting<'a> {
+    world: &'a World<u32, u32>,
+    exchanges: &'a Exchanges,
+    /// Where each client goes.
+    places: Places,
+    /// Clients that can be told apart by trying only: where they are, and the range of places that they go to.
+    ties: Vec<Vec<usize>>,
+    /// The least world so far, and where the clients go for it.
+    best: Option<((u32, Vec<u32>), Places)>,
+}
+
+impl Sorting<'_> {
+    /// Puts the clients of each class in order, and notes which of them are tied.
+    fn sort(&mut self, classes: &[Vec<usize>]) -> Result<(), Question> {
+        let entangled = self.exchanges.entangled(self.world);
+        for class in classes {
+            let mut ranked = [(0, false, 0); Places::MOST];
+            let ranked = &mut ranked[..class.len()];
+            for (slot, &place) in ranked.iter_mut().zip(class) {
+                let rank = self.exchanges.without_names(place, self.world.actors[place])?;
+                *slot = (rank, entangled.has(place), place);
             }
-            sorted.sort_unstable();
-            for (&(actor, from), &to) in sorted.iter().zip(class) {
-                world.actors[to] = actor;
-                places.put(from, to);
+            ranked.sort_unstable();
+            for (&(_, _, from), &to) in ranked.iter().zip(class) {
+                self.places.put(from, to);
+            }
+            for tie in ranked.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+                if tie.len() > 1 && tie.len() <= MAX_TIED && tie[0].1 {
+                    self.ties.push(tie.iter().map(|(_, _, place)| *place).collect());
+                }
             }
         }
-        places
+        Ok(())
     }
 
-    /// Whether the exchange leaves the clients of each class in the order of their ranks.
-    fn sorts(&self, exchange: &Places, ranks: &[u32; Places::MOST]) -> bool {
-        let back = exchange.inverse();
-        self.classes.iter().all(|class| class.is_sorted_by_key(|place| ranks[back.of(*place)]))
+    /// Tries each order of the clients of this tie and those after it.
+    fn try_orders_from(&mut self, tie: usize) -> Result<(), Question> {
+        let Some(clients) = self.ties.get(tie).cloned() else { return self.keep_if_least() };
+        self.try_orders(tie, &clients, 0..clients.len())
+    }
+
+    /// Tries each order of those in this range of the tied clients, the others standing.
+    fn try_orders(&mut self, tie: usize, clients: &[usize], range: Range<usize>) -> Result<(), Question> {
+        if range.len() <= 1 {
+            return self.try_orders_from(tie + 1);
+        }
+        for other in range.clone() {
+            self.places.swap(clients[range.start], clients[other]);
+            self.try_orders(tie, clients, range.start + 1..range.end)?;
+            self.places.swap(clients[range.start], clients[other]);
+        }
+        Ok(())
+    }
+
+    fn keep_if_least(&mut self) -> Result<(), Question> {
+        let mut exchanged = self.world.clone();
+        exchange(self.exchanges, &mut exchanged, self.places)?;
+        let exchanged = (exchanged.node, exchanged.actors);
+        if self.best.as_ref().is_none_or(|(best, _)| exchanged < *best) {
+            self.best = Some((exchanged, self.places));
+        }
+        Ok(())
     }
 }
 
-/// Every order of these places.
-fn orders(class: &[usize]) -> Vec<Vec<usize>> {
-    let Some((first, rest)) = class.split_first() else { return vec![Vec::new()] };
-    let with_first = |order: Vec<usize>| {
-        (0..=order.len()).map(move |at| {
-            let mut order = order.clone();
-            order.insert(at, *first);
-            order
-        })
+/// Sends each client of a world to its place; the world is left alone where the result is not known yet.
+fn exchange(exchanges: &Exchanges, world: &mut World<u32, u32>, places: Places) -> Result<(), Question> {
+    if places == Places::same() {
+        return Ok(());
+    }
+    let node = exchanges.node(world.node, places)?;
+    let (mut few, mut many) = ([0; Places::MOST], Vec::new());
+    let actors = if world.actors.len() <= few.len() {
+        &mut few[..world.actors.len()]
+    } else {
+        many.resize(world.actors.len(), 0);
+        many.as_mut_slice()
     };
-    let mut orders: Vec<Vec<usize>> = orders(rest).into_iter().flat_map(with_first).collect();
-    orders.sort();
-    orders
-}
-
-fn moved(mut places: Places, class: &[usize], order: &[usize]) -> Places {
-    class.iter().zip(order).for_each(|(place, there)| places.put(*place, *there));
-    places
+    for (place, &actor) in world.actors.iter().enumerate() {
+        actors[places.of(place)] = exchanges.actor(actor, places)?;
+    }
+    world.node = node;
+    world.actors.copy_from_slice(actors);
+    Ok(())
 }
 
 impl Scene {

@@ -5,6 +5,13 @@ use std::time::Duration;
 use crate::lock::Lease;
 use crate::wire::{MonoTime, Reading, UnixTime};
 
+/// Beyond how many ticks moments need not be told apart, and by how many they may be moved without a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Horizon {
+    pub(super) ticks: u16,
+    pub(super) period: u16,
+}
+
 /// How ticks are moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timeline {

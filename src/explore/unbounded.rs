@@ -1,10 +1,20 @@
 //! For all time: the clock of a scene that never ends, told from the present.
 //!
 //! What counts about a moment is how far it lies from others, and beyond some distance, the horizon, not even that. So
-//! each world is kept in a form of its own: the present always at one tick, and everything in the past drawn up so that
+//! each world is kept in a form of its own: the present always at the same tick, and everything in the past drawn up so that
 //! no two neighbouring moments are further apart than the horizon. Distances up to the horizon stay as they are. Then
 //! there are finitely many worlds, and a search that has seen them speaks for all time: soundly, if all that protocols
 //! and server do with moments is to compare them, with each other or with constants below the horizon.
+//!
+//! A protocol that rounds its clock, as most stamps do, also depends on where in a second a moment lies. Its worlds are moved
+//! by whole seconds only, so that each moment keeps its fraction: the *period* of the scene is a second then, and a tick
+//! otherwise. Whether a protocol rounds is found by running it alone at every tick of a second and comparing.
+//!
+//! Time passes in ticks all the same: what is proved is proved for all schedules whose moments lie on ticks. A schedule in
+//! real time is one of those if the moments at which anything happens have at most as many different fractions of a second
+//! as there are ticks in one, the turn of the second counted. For its moments are compared only with each other plus whole
+//! seconds, before or after rounding, so it does not matter where its fractions lie, only in which order: the first can be
+//! put on the first tick of the second, the next on the next.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -18,10 +28,11 @@ use super::rules::apply;
 use super::scene::Scene;
 use super::server_side::ServerSide;
 use super::stamps::Stamps;
+use super::timeline::Horizon;
 use super::world::Action;
 use crate::wire::{MonoTime, Reading};
 
-/// The present of every world that is kept.
+/// The present of every world that is kept, but for where it lies in a period. Of each period that there is a multiple.
 pub(super) const PRESENT: u16 = 10_000;
 
 /// Why nothing can be said of a client for all time.
@@ -43,12 +54,14 @@ pub(super) type Moves = Vec<(i64, i64)>;
 pub(super) struct Retiming {
     stamps: Stamps,
     tick_ns: i64,
+    period_ns: i64,
 }
 
 impl Retiming {
     pub(super) fn of(scene: &Scene) -> Self {
         let tick_ns = nanos(scene.tick);
         Self {
+            period_ns: tick_ns.saturating_mul(scene.horizon.map_or(1, |horizon| horizon.period.into())),
             stamps: Stamps { begin: scene.begin, reach_ns: tick_ns.saturating_mul(2 * i64::from(PRESENT)) },
             tick_ns,
         }
@@ -117,9 +130,9 @@ impl Retiming {
     }
 
     /// Where each of these moments goes so that `now` becomes the present and no gap in the past is wider than the
-    /// horizon; `None` if all is in its place.
+    /// horizon, each by whole periods; `None` if all is in its place.
     pub(super) fn moves(&self, mut moments: Vec<i64>, now: i64, horizon: u16) -> Option<Moves> {
-        let (present, horizon) = (self.moment(PRESENT), self.moment(horizon));
+        let (present, horizon) = (self.moment(PRESENT) + now.rem_euclid(self.period_ns), self.moment(horizon));
         moments.push(now);
         moments.sort_unstable();
         moments.dedup();
@@ -128,7 +141,7 @@ impl Retiming {
         let (mut earlier_by, mut neighbour) = (0, now);
         for (moment, to) in moves[..past].iter_mut().rev() {
             let excess = (neighbour - *moment - horizon).max(0);
-            earlier_by += (excess + self.tick_ns - 1) / self.tick_ns * self.tick_ns;
+            earlier_by += (excess + self.period_ns - 1) / self.period_ns * self.period_ns;
             neighbour = *moment;
             *to += earlier_by;
         }
@@ -143,80 +156,123 @@ impl Scene {
     /// # Errors
     /// [`NotForAllTime`] where a protocol writes something that depends on the clock and does not move with it.
     pub fn for_all_time(mut self) -> Result<Self, NotForAllTime> {
+        let period = if self.rounds_its_clock()? { self.ticks_of_a_second() } else { 1 };
+        self.horizon = Some(Horizon { ticks: 0, period });
         let farthest = (0..self.clients.len()).try_fold(0, |farthest, place| Ok(self.reach(place)?.max(farthest)))?;
         let skews_ms = self.clients.iter().map(|client| client.skew_ms.unsigned_abs()).max().unwrap_or(0);
         let skews = self.timeline().ticks_of(Duration::from_millis(skews_ms));
-        self.horizon = Some(farthest.saturating_add(skews).saturating_add(SLACK));
+        let slack = SLACK.saturating_mul(period);
+        self.horizon = Some(Horizon { ticks: farthest.saturating_add(skews).saturating_add(slack), period });
         Ok(self)
+    }
+
+    /// Whether what some client writes or does depends on where in a second it begins, as far as ticks tell.
+    ///
+    /// # Errors
+    /// [`NotForAllTime`] where it depends on the clock in another way.
+    pub fn rounds_its_clock(&self) -> Result<bool, NotForAllTime> {
+        let mut rounds = false;
+        for place in 0..self.clients.len() {
+            let moves_by = |period| self.runs(place).all(|run| run.moves_by(period));
+            rounds |= match (moves_by(1), moves_by(self.ticks_of_a_second())) {
+                (true, _) => false,
+                (false, true) => true,
+                (false, false) => return Err(NotForAllTime::Unmovable(place)),
+            };
+        }
+        Ok(rounds)
+    }
+
+    /// The ticks of a second; 1 where a tick is longer, or a second no multiple of it.
+    fn ticks_of_a_second(&self) -> u16 {
+        let (second, tick) = (1_000_000_000, self.tick.as_nanos().max(1));
+        match u16::try_from(second / tick) {
+            Ok(ticks) if second % tick == 0 && PRESENT.is_multiple_of(ticks) => ticks,
+            Ok(_) | Err(_) => 1,
+        }
     }
 
     /// How far ahead a client looks, in ticks.
     fn reach(&self, place: usize) -> Result<u16, NotForAllTime> {
         let client = &self.clients[place];
         let lease = self.timeline().ticks_of(client.locker.lease().length());
-        let after_death = self.clone().after_death_of(client, lease.saturating_add(SLACK));
-        let mut reach = lease.max(client.work).max(client.pause).max(client.renew_after.unwrap_or(0));
-        for scene in [self.clone(), after_death] {
-            let ahead = ShiftedRun { scene: &scene, retiming: Retiming::of(&scene), place }.reach()?;
-            reach = reach.max(ahead);
-        }
-        if reach > FARTHEST { Err(NotForAllTime::TooFarAhead(place)) } else { Ok(reach) }
+        let least = lease.max(client.work).max(client.pause).max(client.renew_after.unwrap_or(0));
+        let reach = self.runs(place).map(|run| run.reach()).fold(least, u16::max);
+        let farthest = FARTHEST.saturating_mul(self.ticks_of_a_second());
+        if reach > farthest { Err(NotForAllTime::TooFarAhead(place)) } else { Ok(reach) }
+    }
+
+    /// The client alone, on the server as it is at the start and on one whose owner has died, at each tick of a second.
+    fn runs(&self, place: usize) -> impl Iterator<Item = LoneRun> {
+        let client = &self.clients[place];
+        let lease = self.timeline().ticks_of(client.locker.lease().length());
+        let after_death = self.clone().after_death_of(client, lease.saturating_add(SLACK * self.ticks_of_a_second()));
+        let phases = 0..self.ticks_of_a_second();
+        let runs = move |scene: Self| phases.clone().map(move |phase| LoneRun { scene: scene.clone(), place, phase });
+        [self.clone(), after_death].into_iter().flat_map(runs)
     }
 }
 
-/// Ticks by which a protocol may be more or less patient than what it writes shows.
+/// Periods by which a protocol may be more or less patient than what it writes shows.
 const SLACK: u16 = 2;
-/// A wider horizon than this makes too many worlds.
+/// A horizon of more seconds than this, or of more ticks where a tick is longer, makes too many worlds.
 const FARTHEST: u16 = 200;
 /// More steps than a round has.
 const MOST_STEPS: usize = 64;
 
-/// One client alone, now and a tick later: it must do the same, a tick later.
-struct ShiftedRun<'a> {
-    scene: &'a Scene,
-    retiming: Retiming,
+/// One client alone, beginning at this tick of a second.
+struct LoneRun {
+    scene: Scene,
     place: usize,
+    phase: u16,
 }
 
-impl ShiftedRun<'_> {
-    fn reach(&self) -> Result<u16, NotForAllTime> {
-        let (now, later) = (self.play(PRESENT), self.play(PRESENT + 1));
-        let tick = self.retiming.moment(1);
-        let now_ns = self.retiming.moment(PRESENT);
-        let mut reach = 0;
-        for ((actor, node), (later_actor, later_node)) in now.iter().zip(&later) {
-            let actors = self.retiming.moments_of_actor(later_actor);
-            let nodes = self.retiming.moments_of_node(later_node);
-            let mut back: Moves = actors.iter().chain(&nodes).map(|moment| (*moment, moment - tick)).collect();
-            back.sort_unstable();
-            back.dedup();
-            let same = self.retiming.actor(later_actor, &back) == self.retiming.actor(actor, &Moves::new())
-                && self.retiming.node(later_node, &back) == *node;
-            if !same || now.len() != later.len() {
-                return Err(NotForAllTime::Unmovable(self.place));
-            }
-            let farthest = back.last().map_or(0, |(_, moment)| (moment - now_ns).max(0));
-            reach = reach.max((farthest + tick - 1) / tick);
-        }
-        Ok(u16::try_from(reach).unwrap_or(u16::MAX))
+impl LoneRun {
+    /// Whether it does the same so many ticks later, everything moved by as much.
+    fn moves_by(&self, ticks: u16) -> bool {
+        let retiming = Retiming::of(&self.scene);
+        let begin = PRESENT + self.phase;
+        let (now, later) = (self.play(begin), self.play(begin + ticks));
+        now.len() == later.len()
+            && now.iter().zip(&later).all(|((actor, node), (later_actor, later_node))| {
+                let (actors, nodes) = (retiming.moments_of_actor(later_actor), retiming.moments_of_node(later_node));
+                let mut back: Moves =
+                    actors.iter().chain(&nodes).map(|moment| (*moment, moment - retiming.moment(ticks))).collect();
+                back.sort_unstable();
+                back.dedup();
+                retiming.actor(later_actor, &back) == retiming.actor(actor, &Moves::new())
+                    && retiming.node(later_node, &back) == *node
+            })
+    }
+
+    /// How many ticks ahead it looks.
+    fn reach(&self) -> u16 {
+        let retiming = Retiming::of(&self.scene);
+        let begin = PRESENT + self.phase;
+        let moments = self.play(begin).into_iter().flat_map(|(actor, node)| {
+            [retiming.moments_of_actor(&actor), retiming.moments_of_node(&node)].into_iter().flatten()
+        });
+        let farthest = moments.max().map_or(0, |moment| (moment - retiming.moment(begin)).max(0));
+        u16::try_from((farthest + retiming.tick_ns - 1) / retiming.tick_ns).unwrap_or(u16::MAX)
     }
 
     /// The client's states and the server's in one round that begins at this tick.
     fn play(&self, tick: u16) -> Vec<(Actor, ServerSide)> {
-        let shift = self.retiming.moment(tick);
-        let moments = self.retiming.moments_of_node(&self.scene.start);
+        let retiming = Retiming::of(&self.scene);
+        let shift = retiming.moment(tick);
+        let moments = retiming.moments_of_node(&self.scene.start);
         let moves = moments.iter().map(|moment| (*moment, moment + shift)).collect();
         let mut world = self.scene.world();
-        world.node = self.retiming.node(&world.node, &moves);
+        world.node = retiming.node(&world.node, &moves);
         world.clock.tick = tick;
         let mut played = Vec::new();
-        let parts = Direct(self.scene);
+        let parts = Direct(&self.scene);
         while played.len() < MOST_STEPS && self.scene.client_step(self.place).view(&world.actors[self.place]).at <= tick
         {
             let who = u8::try_from(self.place).unwrap_or(u8::MAX);
             let mut possible = self.scene.actions(&world).into_iter();
             let action = possible.find(|action| action.client() == Some(self.place));
-            let Ok(_) = apply(self.scene, &parts, &mut world, action.unwrap_or(Action::Step(who)));
+            let Ok(_) = apply(&self.scene, &parts, &mut world, action.unwrap_or(Action::Step(who)));
             played.push((world.actors[self.place].clone(), world.node.clone()));
         }
         played

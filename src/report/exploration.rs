@@ -1,5 +1,7 @@
 //! What an exploration found.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::timeline::Page;
@@ -22,6 +24,8 @@ pub struct Exploration {
 /// What was asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
+    /// How long a tick is.
+    pub tick: Duration,
     /// Whether the clock never ends.
     pub for_all_time: bool,
     /// How many rules were named; none: all were meant.
@@ -126,13 +130,16 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
 fn verdict(findings: &Findings, asked: Asked) -> String {
     let states = grouped(findings.states);
     let bounds = if asked.for_all_time { "for all time" } else { "within these bounds" };
+    let tick = words::time(u64::try_from(asked.tick.as_millis()).unwrap_or(u64::MAX));
     let rule = match asked.rules_named {
         0 => "a rule",
         1 => "that rule",
         _ => "one of those rules",
     };
     match (findings.violations.len(), findings.end) {
-        (0, End::Exhausted) => format!("Impossible {bounds}: none of {states} states breaks {rule}."),
+        (0, End::Exhausted) => {
+            format!("Impossible {bounds}, in ticks of {tick}: none of {states} states breaks {rule}.")
+        }
         (0, End::StatesBound(_) | End::MemoryBound(_) | End::Satisfied) => {
             format!("Nothing found in {states} states, but there are more: this says nothing about those.")
         }

@@ -4,6 +4,7 @@ use crate::explore::actor::Actor;
 use crate::explore::intern::{Interner, Part};
 use crate::explore::scene::Scene;
 use crate::explore::server_side::ServerSide;
+use crate::explore::timeline::Horizon;
 use crate::explore::unbounded::{Moves, PRESENT, Retiming};
 use crate::explore::world::World;
 
@@ -11,7 +12,7 @@ use crate::explore::world::World;
 #[derive(Debug)]
 pub(in super::super) struct Retimings {
     retiming: Retiming,
-    horizon: u16,
+    horizon: Horizon,
     actors: Vec<Timed>,
     nodes: Vec<Timed>,
 }
@@ -57,7 +58,7 @@ impl Timed {
 }
 
 impl Retimings {
-    pub(super) fn new(scene: &Scene, horizon: u16) -> Self {
+    pub(super) fn new(scene: &Scene, horizon: Horizon) -> Self {
         Self { retiming: Retiming::of(scene), horizon, actors: Vec::new(), nodes: Vec::new() }
     }
 
@@ -92,7 +93,7 @@ impl Retimings {
             *actor = self.actors[*actor as usize].known(*actor, &moves).unwrap_or(*actor);
         }
         world.node = node;
-        world.clock.tick = PRESENT;
+        world.clock.tick = PRESENT + world.clock.tick % self.horizon.period;
         Ok(())
     }
 
@@ -100,7 +101,7 @@ impl Retimings {
     fn moves(&self, world: &World<u32, u32>) -> Option<Moves> {
         let actors = world.actors.iter().flat_map(|actor| &self.actors[*actor as usize].moments);
         let moments = actors.chain(&self.nodes[world.node as usize].moments).copied().collect();
-        self.retiming.moves(moments, self.retiming.moment(world.clock.tick), self.horizon)
+        self.retiming.moves(moments, self.retiming.moment(world.clock.tick), self.horizon.ticks)
     }
 
     /// It becomes this.

@@ -32,7 +32,7 @@ fn mixed_company_breaks_the_rules_on_a_shortest_schedule() {
 #[test]
 fn three_tokens_break_nothing() {
     let ended = done(lockshift(), [&TOKENS[..], &WITHIN].concat());
-    let expected = "Impossible within these bounds: none of 642 states breaks a rule.\n";
+    let expected = "Impossible within these bounds, in ticks of 1 s: none of 642 states breaks a rule.\n";
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), expected, ""));
 }
 
@@ -48,7 +48,7 @@ fn redlock_has_as_many_servers_as_it_is_told() {
 #[test]
 fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
     let tokens = done(lockshift(), [&TOKENS[..], &["--ticks", "forever", "--crashes", "1"]].concat());
-    let expected = "Impossible for all time: none of 394 states breaks a rule.\n";
+    let expected = "Impossible for all time, in ticks of 1 s: none of 394 states breaks a rule.\n";
     assert_eq!((tokens.code, tokens.stdout.as_str(), tokens.stderr.as_str()), (Some(0), expected, ""));
 
     let mixed =
@@ -61,7 +61,11 @@ fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
     let soon = found(&["--ticks", "6"]);
     assert_eq!(soon, [json!(["lease honoured as written", 8]), json!(["removes only one's own", 8])]);
     let for_good = [json!(["can be taken again", 2]), json!(["nobody is shut out", 2])];
-    assert_eq!(found(&["--ticks", "forever"]), [soon, for_good.to_vec()].concat(), "the token never gets it");
+    assert_eq!(
+        found(&["--ticks", "forever", "--tick=1s"]),
+        [soon, for_good.to_vec()].concat(),
+        "the token never gets it"
+    );
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn a_space_that_is_too_large_is_no_answer() {
 fn what_makes_no_sense_is_refused() {
     let table: [(&[&str], &str); 11] = [
         (&[], "--client <PROTOCOL>"),
-        (&["--client", "token", "--ticks", "never"], "a number from 0 to 1000 is wanted, or `forever`"),
+        (&["--client", "token", "--ticks", "never"], "pass a number from 0 to 1000, or `forever`"),
         (&["--client", "token", "--rule", "nobody-shut-out"], "known only with --ticks forever"),
         (&["--client", "token", "--mermaid", "--json"], "cannot be used with"),
         (&["--client", "newlife", "--ticks", "forever"], "newlife writes something that depends on the clock"),
@@ -171,4 +175,29 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(refused.stderr.contains(expected), "{args:?}: {expected} not in {}", refused.stderr);
     }
+}
+
+/// A stamp in whole seconds is up to a second too short: that shows only where a lock is acquired between two seconds.
+#[test]
+fn a_stamp_that_is_rounded_down_lets_a_second_client_in_early() {
+    let of = |client: &'static str, other: &'static str, tick: &[&'static str]| {
+        let args =
+            ["explore", "--client", client, "--client", other, "--grain=coarse", "--rule=mutual-exclusion", "--json"];
+        let ended = done(lockshift(), [&args[..], &["--ticks", "forever"], tick].concat());
+        (ended.code, ended.json()["violations"].as_array().unwrap().len(), ended.json()["exhausted"].as_bool())
+    };
+    for (client, other) in [
+        ("php-getset", "php-getset,skew=1"),
+        ("redis-mutex-0", "redis-mutex-0"),
+        ("thinkphp-lockup", "thinkphp-lockup"),
+        ("php-acquired-at", "php-acquired-at"),
+    ] {
+        assert_eq!(of(client, other, &["--tick=1s"]), (Some(0), 0, Some(true)), "{client}: ticks of a second hide it");
+        assert_eq!(of(client, other, &[]).0, Some(1), "{client} {other}");
+    }
+    assert_eq!(
+        of("token", "token,skew=250ms", &[]),
+        (Some(0), 0, Some(true)),
+        "a token lock does not ask any client's clock"
+    );
 }
