@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lockshift_lock::{Owner, Token};
@@ -14,19 +14,18 @@ pub fn reading() -> Reading {
     Reading { wall: wall(), mono: mono() }
 }
 
-/// The monotonic clock, since this process first asked. It counts the time for which the machine was suspended: a lease
-/// ends on the server meanwhile.
+/// The monotonic clock. It counts the time for which the machine was suspended: a lease ends on the server meanwhile.
 ///
 /// On Linux, Android and OpenBSD it is `CLOCK_BOOTTIME`, on Apple's systems `CLOCK_MONOTONIC`, which goes on during sleep
-/// there. Elsewhere the system's monotonic clock is compared with the wall clock at each reading, and what the wall clock
-/// is ahead by counts as suspended time; setting the wall clock forward then ends leases early.
+/// there: the time since the machine was started, the same in all its processes. The stamps of some old clients are made
+/// of it. Elsewhere it begins when this process first asks; the system's monotonic clock is compared with the wall clock
+/// at each reading, and what the wall clock is ahead by counts as suspended time; setting the wall clock forward then ends
+/// leases early.
 pub fn mono() -> MonoTime {
-    static ORIGIN: OnceLock<Duration> = OnceLock::new();
     let now = system::mono();
     #[cfg(test)]
     let now = now + suspension::pretended();
-    let origin = *ORIGIN.get_or_init(|| now);
-    MonoTime::since_origin(now.saturating_sub(origin))
+    MonoTime::since_origin(now)
 }
 
 /// How long a wait that is to take `left` may sleep at once. The system's timers stand still while the machine is
@@ -254,16 +253,30 @@ mod tests {
 
     /// Linux says in `/proc/uptime` for how long the machine has been up, suspended time included.
     #[cfg(target_os = "linux")]
+    fn uptime() -> f64 {
+        let text = std::fs::read_to_string("/proc/uptime").unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_monotonic_clock_is_the_uptime_of_the_machine() {
-        let uptime = || -> f64 {
-            let text = std::fs::read_to_string("/proc/uptime").unwrap();
-            text.split(' ').next().unwrap().parse().unwrap()
-        };
         let before = uptime();
         let mono = system::mono().as_secs_f64();
         let after = uptime();
         // The file has hundredths of a second.
+        assert!((before - 0.02..=after + 0.02).contains(&mono), "{before} <= {mono} <= {after}");
+    }
+
+    /// Some old clients write the uptime of their machine into the key, and another process reads it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn all_processes_of_a_machine_read_the_same_monotonic_clock() {
+        // Other tests pretend meanwhile that the machine was suspended.
+        let passed = || uptime() + suspension::pretended().as_secs_f64();
+        let before = passed();
+        let mono = mono().saturating_since(MonoTime::since_origin(Duration::ZERO)).as_secs_f64();
+        let after = passed();
         assert!((before - 0.02..=after + 0.02).contains(&mono), "{before} <= {mono} <= {after}");
     }
 

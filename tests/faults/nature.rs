@@ -23,6 +23,8 @@ pub(crate) struct Nature {
     pub(crate) never_frees: bool,
     /// A client whose clock is ahead wins a lock that is held.
     pub(crate) trusts_clients_clocks: bool,
+    /// A client can take back what an attempt has left that broke off.
+    pub(crate) disclaims: bool,
     /// How long after the winner's lease has begun the lock can be had again, whichever step the winner died after;
     /// `None`: it never can.
     pub(crate) frees_after: Option<Duration>,
@@ -49,6 +51,7 @@ impl Nature {
             frees_others: play.frees_others(lock_ends),
             never_frees: play.never_frees(),
             trusts_clients_clocks: play.trusts_clients_clocks(),
+            disclaims: one.disclaim(&owner(ONE), &mut Transcript::new()).is_err(),
             frees_after,
         }
     }
@@ -236,9 +239,7 @@ impl Play<'_> {
 
     fn acquire(&self, owner: u32) -> impl Fn(&mut Transcript) -> Turn<Acquired> {
         let locker = self.locker(owner);
-        let token = Token::new([owner as u8; 16]);
-        // Threads of one program.
-        let owner = Owner { token, instance: Token::new([0; 16]), pid: 1, thread: owner.into() };
+        let owner = self::owner(owner);
         move |redis| locker.acquire(&owner, redis)
     }
 
@@ -257,6 +258,11 @@ const BESIDE: u32 = 5;
 const OTHER: u32 = 2;
 const THIRD: u32 = 3;
 const HOLDER: u32 = 9;
+
+/// Threads of one program.
+fn owner(number: u32) -> Owner {
+    Owner { token: Token::new([number as u8; 16]), instance: Token::new([0; 16]), pid: 1, thread: number.into() }
+}
 
 /// Where the parts of a second begin that some stamps round away.
 const PHASES: [Duration; 4] =

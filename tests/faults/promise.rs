@@ -27,6 +27,8 @@ pub(crate) enum Harm {
     None,
     /// The server loses what was written.
     State,
+    /// The server refuses a command, within scripts as well: what a script did before stays.
+    Rights,
     /// The wall clock of a client is stepped.
     WallClock,
 }
@@ -60,6 +62,7 @@ pub(crate) fn promise(nature: &Nature, harm: Harm) -> Promise {
     let first = |reasons: &[(bool, &'static str)]| reasons.iter().find(|(is_so, _)| *is_so).map(|(_, why)| *why);
     let double_hold = first(&by_nature).or(first(&by_harm));
     let is_mistimed = harm == Harm::WallClock && nature.trusts_clients_clocks;
-    let free_after = nature.frees_after.filter(|_| !is_mistimed);
+    let is_half_done = harm == Harm::Rights && !nature.disclaims;
+    let free_after = nature.frees_after.filter(|_| !is_mistimed && !is_half_done);
     Promise { double_hold, false_loss: double_hold.or(first(&spoilt)), free_after }
 }

@@ -185,31 +185,31 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..SERVER
     },
     Fault {
-        row: row("user without DEL"),
+        row: Row { harm: Harm::Rights, ..row("user without DEL") },
         strike: |target| target.forbid("-del -unlink"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: row("user without GET"),
+        row: Row { harm: Harm::Rights, ..row("user without GET") },
         strike: |target| target.forbid("-get -getset"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: row("user without SET"),
+        row: Row { harm: Harm::Rights, ..row("user without SET") },
         strike: |target| target.forbid("-set -setnx"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: row("user without scripts"),
+        row: Row { harm: Harm::Rights, ..row("user without scripts") },
         strike: |target| target.forbid("-@scripting"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: row("user without expiry"),
+        row: Row { harm: Harm::Rights, ..row("user without expiry") },
         strike: |target| target.forbid("-expire -pexpire -expireat -pexpireat"),
         heal: Target::allow,
         ..SERVER
