@@ -1,20 +1,20 @@
 //! The dry run: what would have happened to the clients of a trace under another protocol and another lease.
 //!
-//! The [audit](crate::audit) of a trace says who wanted a lock when and how long the work took: that is the [`Demand`].
+//! The [audit](crate::audit) of a trace says which client wanted a lock when and how long the work took: that is the [`Demand`].
 //! [`play`] lets the same clients want the same at the same moments, with the shipped procedures on a simulated server,
-//! and counts what the trace itself is counted by: an [`Outcome`] each. [`Advice`] is the lease that the work asks for.
+//! and counts what the trace itself is counted by: an [`DemandOutcome`] each. [`Advice`] is the lease that the work asks for.
 //!
-//! The play knows one clock for all, a server that never fails and a wire of a fixed length; who waits backs off as the
-//! drivers do, with chance from a fixed seed, so that it always comes out the same. Nobody renews.
+//! The play knows one clock for all, a server that never fails and a fixed round trip; waiters back off as the
+//! drivers do, from a fixed random seed, so that it always comes out the same. No client renews.
 
-mod actor;
 mod advice;
+mod client;
 mod demand;
 mod outcome;
 mod play;
-mod wire;
+mod servers;
 
 pub use advice::Advice;
 pub use demand::{Cut, Demand};
-pub use outcome::Outcome;
+pub use outcome::DemandOutcome;
 pub use play::{Terms, play};

@@ -1,11 +1,11 @@
-//! Who wanted a lock when, and how long the work took: what a trace shows, without how it came out.
+//! Which client wanted a lock when, and how long the work took: what a trace shows, without how it came out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::advice::Advice;
-use super::outcome::{Outcome, Stay};
+use super::outcome::{DemandOutcome, HeldSpan};
 use crate::audit::{Audit, Certainty, Episode, LockSummary};
 use crate::wire::{Key, UnixTime};
 
@@ -17,7 +17,7 @@ pub struct Demand {
     /// Its database.
     pub database: u32,
     /// What became of it in the trace.
-    pub seen: Outcome,
+    pub seen: DemandOutcome,
     /// The lease that the work asks for; `None` where no work was seen to end.
     pub advice: Option<Advice>,
     /// What the trace does not show to its end.
@@ -31,20 +31,20 @@ pub struct Demand {
 /// What a trace does not show to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// How many held when the trace ended: played as never given back.
+    /// How many held when the trace ended: played as never released.
     pub held_at_end: u64,
-    /// How many let their lease end and were not seen to give back: played in the same way.
+    /// How many let their lease end and were not seen to release: played in the same way.
     pub never_given_back: u64,
-    /// How many asked and were not seen to get it: not played, nobody knows what they would have done.
+    /// How many asked and were not seen to get it: not played, because what they would have done is unknown.
     pub unserved: u64,
 }
 
-/// Somebody wants the lock once.
+/// A client wants the lock once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Want {
     /// When, since the beginning of the trace.
     pub(super) asked_at: Duration,
-    /// How long the work takes; `None`: it never gives back.
+    /// How long the work takes; `None`: it never releases.
     pub(super) work: Option<Duration>,
 }
 
@@ -70,7 +70,7 @@ impl Demand {
         let elapsed = |at: UnixTime| at.saturating_since(began_at);
         let mut cut = Cut { unserved: lock.statistics.unserved, ..Cut::default() };
         let mut clients: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
-        let (mut works, mut stays) = (Vec::new(), Vec::new());
+        let (mut works, mut holds) = (Vec::new(), Vec::new());
         for episode in episodes {
             let is_certain = episode.certainty == Certainty::Certain;
             let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
@@ -88,10 +88,10 @@ impl Demand {
             if measured {
                 works.push((until.saturating_since(episode.since), is_certain));
             }
-            stays.push(Stay { since: elapsed(episode.since), until: elapsed(until) });
+            holds.push(HeldSpan { since: elapsed(episode.since), until: elapsed(until) });
             clients.entry(&episode.client).or_default().push(episode);
         }
-        let seen = Outcome {
+        let seen = DemandOutcome {
             acquisitions: lock.statistics.acquisitions,
             refusals: lock.statistics.refusals,
             gave_up: lock.statistics.unserved,
@@ -106,7 +106,7 @@ impl Demand {
         Self {
             key: lock.key.clone(),
             database: lock.database,
-            seen: seen.with_stays(stays),
+            seen: seen.with_holds(holds),
             // What is cut off at the end says how long work takes at least, but not alone how long.
             advice: if episodes.iter().any(|episode| episode.until.is_some()) { Advice::of(&works) } else { None },
             cut,

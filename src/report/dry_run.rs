@@ -10,7 +10,7 @@ use super::audit::shown_ms;
 use super::comparison::alarm;
 use super::{Report, table};
 use crate::audit::Audit;
-use crate::dry_run::{Advice, Cut, Demand, Outcome, Terms};
+use crate::dry_run::{Advice, Cut, Demand, DemandOutcome, Terms};
 use crate::wire::Printable;
 
 /// What a trace shows, beside what would have happened under another lock: the fields are those of its JSON.
@@ -19,7 +19,7 @@ pub struct DryRun {
     to: String,
     lease_ms: f64,
     seconds: f64,
-    locks: Vec<Lock>,
+    locks: Vec<LockComparison>,
     #[serde(skip)]
     lease: String,
     #[serde(skip)]
@@ -28,11 +28,11 @@ pub struct DryRun {
 
 /// One lock.
 #[derive(Clone, Debug, Serialize)]
-struct Lock {
+struct LockComparison {
     key: String,
     database: u32,
-    before: Figures,
-    after: Figures,
+    before: LockNumbers,
+    after: LockNumbers,
     advice: Option<Advised>,
     held_at_end: u64,
     never_given_back: u64,
@@ -41,7 +41,7 @@ struct Lock {
 
 /// What became of the demand, in the trace or in the play.
 #[derive(Clone, Debug, Serialize)]
-struct Figures {
+struct LockNumbers {
     acquisitions: u64,
     refusals: u64,
     gave_up: u64,
@@ -78,13 +78,13 @@ impl DryRun {
     }
 
     /// Adds what came of the demand for one lock.
-    pub fn add(&mut self, demand: &Demand, played: &Outcome) {
+    pub fn add(&mut self, demand: &Demand, played: &DemandOutcome) {
         let Cut { held_at_end, never_given_back, unserved } = demand.cut;
-        self.locks.push(Lock {
+        self.locks.push(LockComparison {
             key: Printable(demand.key.as_bytes()).to_string(),
             database: demand.database,
-            before: Figures::of(&demand.seen),
-            after: Figures::of(played),
+            before: LockNumbers::of(&demand.seen),
+            after: LockNumbers::of(played),
             advice: demand.advice.map(Advised::of),
             held_at_end,
             never_given_back,
@@ -92,7 +92,7 @@ impl DryRun {
         });
     }
 
-    fn shown(&self) -> &[Lock] {
+    fn shown(&self) -> &[LockComparison] {
         let shown = if self.all { self.locks.len() } else { self.locks.len().min(SHOWN) };
         &self.locks[..shown]
     }
@@ -112,8 +112,8 @@ impl DryRun {
     }
 }
 
-impl Figures {
-    fn of(outcome: &Outcome) -> Self {
+impl LockNumbers {
+    fn of(outcome: &DemandOutcome) -> Self {
         Self {
             acquisitions: outcome.acquisitions,
             refusals: outcome.refusals,
@@ -159,7 +159,7 @@ impl Advised {
     }
 }
 
-impl Lock {
+impl LockComparison {
     /// The lease that its work asks for, and what is missing.
     fn says(&self) -> String {
         let advice = self
@@ -169,7 +169,7 @@ impl Lock {
         let mut text = format!("{} {advice}\n", self.key);
         let missing = [
             (self.held_at_end, "held when the trace ended, and hold on in the play"),
-            (self.never_given_back, "never given back, nor in the play"),
+            (self.never_given_back, "never released, nor in the play"),
             (self.unserved, "asked for and not seen to be had: not played"),
         ];
         for (count, words) in missing.into_iter().filter(|(count, _)| *count > 0) {

@@ -5,41 +5,41 @@ use std::time::Duration;
 use crate::sim::{Flavour, Server, Session};
 use crate::wire::{Command, Fault, Heard, MonoTime, Node, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// From sending a command to hearing its reply.
+/// From sending a command to receiving its reply.
 pub(super) const ROUND_TRIP: Duration = Duration::from_micros(200);
 
 /// The servers, and what time it is.
-pub(super) struct Wire {
+pub(super) struct Servers {
     servers: Vec<Server>,
     began_at: UnixTime,
     /// Since the beginning.
     pub(super) now: Duration,
 }
 
-impl Wire {
+impl Servers {
     pub(super) fn new(servers: u8, began_at: UnixTime) -> Self {
         let servers = vec![Server::new(Flavour::Redis70); usize::from(servers.max(1))];
         Self { servers, began_at, now: Duration::ZERO }
     }
 
-    /// Goes on with an operation: its outcome, or `None` where it has sent something and hears of it a round trip later.
+    /// Goes on with an operation: its outcome, or `None` where it has sent a command, whose reply arrives a round trip later.
     pub(super) fn go_on<T>(
         &mut self,
         session: Session,
-        said: &mut Transcript,
+        transcript: &mut Transcript,
         operation: impl Fn(&mut Transcript) -> Turn<T>,
     ) -> Result<Option<T>, Fault> {
         loop {
-            match operation(said.rewind()) {
+            match operation(transcript.rewind()) {
                 Ok(outcome) => return Ok(Some(outcome)),
-                Err(Pending::Clock) => said.record_clock(self.reading()),
+                Err(Pending::Clock) => transcript.record_clock(self.reading()),
                 Err(Pending::Send(command)) => {
-                    said.record_reply(self.call(session, &command));
+                    transcript.record_reply(self.call(session, &command));
                     return Ok(None);
                 }
                 Err(Pending::Round(commands)) => {
                     for command in commands {
-                        said.record_heard(command.node(), Heard::Reply(self.call(session, &command)));
+                        transcript.record_heard(command.node(), Heard::Reply(self.call(session, &command)));
                     }
                     return Ok(None);
                 }

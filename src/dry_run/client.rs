@@ -1,4 +1,4 @@
-//! One client of a play: what it wants next, and what it is doing.
+//! One client of a play: what it wants next, and what it does now.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::sim::Session;
 use crate::wire::Transcript;
 
 /// One client of a play. It does one thing after the other.
-pub(super) struct Actor<'a> {
+pub(super) struct Client<'a> {
     number: u32,
     wants: std::slice::Iter<'a, Want>,
     acquisitions: u32,
@@ -21,28 +21,28 @@ pub(super) enum Doing<'a> {
     /// Nothing, until it wants something.
     Resting,
     /// It wants the lock.
-    Asking(Asking<'a>),
-    /// It gives the lock back, or is about to when its work is done.
+    Attempt(Attempt<'a>),
+    /// It releases the lock, or will when its work is done.
     Leaving {
         /// What it holds.
         hold: Hold,
-        /// What was said to that.
-        said: Transcript,
+        /// The release so far.
+        transcript: Transcript,
     },
 }
 
-/// Somebody wants the lock.
-pub(super) struct Asking<'a> {
+/// One attempt to acquire the lock, with the pauses between its tries.
+pub(super) struct Attempt<'a> {
     pub(super) owner: Owner,
     pub(super) want: Want,
     /// Since when, since the beginning.
     pub(super) since: Duration,
     pub(super) patience: Patience<'a>,
-    /// What was said in this try.
-    pub(super) said: Transcript,
+    /// This try so far.
+    pub(super) transcript: Transcript,
 }
 
-impl<'a> Actor<'a> {
+impl<'a> Client<'a> {
     pub(super) fn new(number: u32, wants: &'a [Want]) -> Self {
         Self { number, wants: wants.iter(), acquisitions: 0, doing: Doing::Resting }
     }
@@ -57,7 +57,7 @@ impl<'a> Actor<'a> {
         self.wants.as_slice().first().map(|want| want.asked_at.max(now))
     }
 
-    /// What it wants now, and as whom: for every acquisition somebody else.
+    /// What it wants now, and its owner: another one for each acquisition.
     pub(super) fn want(&mut self) -> Option<(Want, Owner)> {
         let want = *self.wants.next()?;
         self.acquisitions += 1;
