@@ -3,8 +3,8 @@
 //!
 //! MONITOR lists commands and no replies. It lists all of them in the order in which they ran, so the simulated server,
 //! fed with them, finds the replies again. Which of the commands are a try, a takeover or a release, and what a client
-//! made of the answers, the protocols themselves say, each run over what the client has said: the clock is an input of
-//! theirs like any other. A client is taken for every protocol that would have said the same.
+//! made of the answers, the protocols themselves say, each run over what the client has sent: the clock is an input of
+//! theirs like any other. A client may be any protocol that would have sent the same.
 //!
 //! A lock may have several keys. A bridge holds the old key and the new one by one script: it is counted at the old key,
 //! stands against old clients there and against new ones on the new key. Where owner and stamp are in two keys, both are
@@ -14,7 +14,7 @@
 //! lend another one for each command: where the trace shows that, it is counted, and findings on that key are at most
 //! *possible*.
 //!
-//! Only keys on which a lock begins are followed, and each is forgotten when nobody has, wants or remembers it, so that
+//! Only keys on which a lock begins are followed, and each is forgotten when no client holds, wants or remembers it, so that
 //! memory is bound by the locks that are alive. Read/write locks are counted and not judged.
 //!
 //! ```
@@ -34,6 +34,7 @@
 //! ```
 
 mod clients_by;
+mod command_role;
 mod compare_and_delete;
 mod exchange;
 mod finding;
@@ -42,7 +43,6 @@ mod scripts;
 mod stamp;
 mod statistics;
 mod variants;
-mod verb;
 
 mod correspondence;
 mod feature;
@@ -62,7 +62,7 @@ mod lock;
 mod locks;
 
 mod clients;
-mod recent;
+mod recent_looks;
 mod running_script;
 mod summary;
 

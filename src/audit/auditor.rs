@@ -11,6 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::clients_by::ClientsBy;
+use super::command_role::CommandRole;
 use super::episode::Episode;
 use super::event::Event;
 use super::exchange::Exchange;
@@ -18,11 +19,10 @@ use super::findings::Findings;
 use super::grammar::Grammar;
 use super::lock::Lock;
 use super::locks::{LockName, Locks};
-use super::recent::Recent;
+use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
 use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
-use super::verb::Verb;
 use crate::monitor::{Line, Source};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
@@ -38,7 +38,7 @@ pub struct Auditor {
     /// Those among them that ask the server for the time.
     clocked: HashSet<Vec<u8>, FxBuildHasher>,
     /// Which client has read which key lately.
-    recent: Recent,
+    recent_looks: RecentLooks,
     running: Option<RunningScript>,
     /// The key that the transaction of a connection is about.
     watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
@@ -85,7 +85,7 @@ impl Auditor {
             clients_by: ClientsBy::default(),
             names: HashMap::default(),
             clocked: HashSet::default(),
-            recent: Recent::new(),
+            recent_looks: RecentLooks::new(),
             running: None,
             watching: HashMap::default(),
             findings: Findings::default(),
@@ -120,12 +120,12 @@ impl Auditor {
         self.note_step_back(number, line.at);
         self.last_at = line.at;
         let Some(name) = line.word(0) else { return };
-        let verb = Verb::of(name.quoted());
+        let role = CommandRole::of(name.quoted());
         match line.source {
-            Source::Script => self.call(number, line, verb),
+            Source::Script => self.call(number, line, role),
             Source::Client(address) => {
                 self.conclude_script();
-                self.command(number, line, address, verb);
+                self.command(number, line, address, role);
             }
         }
         if self.commands - self.swept_at >= SWEEP_EVERY {
@@ -142,15 +142,17 @@ impl Auditor {
         }
     }
 
-    fn command(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
-        match verb {
-            Verb::Other => {}
-            Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims => self.keyed(number, line, address, verb),
-            Verb::Times => drop(self.clocked.insert(address.into())),
-            Verb::Joins => self.several_keys(number, line, address),
-            Verb::Runs => self.run_script(number, line, address),
-            Verb::Steers => self.transaction(number, line, address),
-            Verb::Sweeps => self.flush(line),
+    fn command(&mut self, number: u64, line: &Line<'_>, address: &[u8], role: CommandRole) {
+        match role {
+            CommandRole::Other => {}
+            CommandRole::Looks | CommandRole::Touches | CommandRole::Writes | CommandRole::Claims => {
+                self.keyed(number, line, address, role)
+            }
+            CommandRole::Times => drop(self.clocked.insert(address.into())),
+            CommandRole::Joins => self.several_keys(number, line, address),
+            CommandRole::Runs => self.run_script(number, line, address),
+            CommandRole::Steers => self.transaction(number, line, address),
+            CommandRole::Sweeps => self.flush(line),
         }
     }
 
@@ -185,31 +187,31 @@ impl Auditor {
     }
 
     /// A command about one key.
-    fn keyed(&mut self, number: u64, line: &Line<'_>, address: &[u8], verb: Verb) {
+    fn keyed(&mut self, number: u64, line: &Line<'_>, address: &[u8], role: CommandRole) {
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
-        let has_looked = match verb {
-            Verb::Writes => self.recent.has_looked(address, key, line),
-            Verb::Claims => self.recent.has_looked_first(address, key, line),
+        let has_looked = match role {
+            CommandRole::Writes => self.recent_looks.has_looked(address, key, line),
+            CommandRole::Claims => self.recent_looks.has_looked_first(address, key, line),
             _ => false,
         };
         if !self.locks.contains(line.database, key) {
-            match verb {
-                Verb::Looks => return self.recent.look(address, key, line),
-                Verb::Claims => {}
-                Verb::Writes if is_conditional(line) || has_looked => {}
+            match role {
+                CommandRole::Looks => return self.recent_looks.look(address, key, line),
+                CommandRole::Claims => {}
+                CommandRole::Writes if is_conditional(line) || has_looked => {}
                 _ => return,
             }
         }
         if has_looked {
             self.follow(line.database, key, line.at);
             self.deliver_look(number, line, address, key);
-            self.recent.forget(address, key);
+            self.recent_looks.forget(address, key);
         }
-        if verb == Verb::Looks {
+        if role == CommandRole::Looks {
             // This look is delivered, so no earlier one is the last.
-            self.recent.forget(address, key);
+            self.recent_looks.forget(address, key);
         }
         let command = line.command();
         if command.is("WATCH") {
@@ -223,7 +225,7 @@ impl Auditor {
     /// Delivers the look that came before the first command by which this key looks like a lock. It found nothing.
     fn deliver_look(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8]) {
         let is_set = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"set"));
-        let is_exists = is_set && self.recent.was_exists(address, key);
+        let is_exists = is_set && self.recent_looks.was_exists(address, key);
         let (name, nothing) = if is_exists { ("EXISTS", Reply::Int(0)) } else { ("GET", Reply::Nil) };
         let event = self.event(number, line.at, address, Command::new(name).arg(key));
         self.deliver(line.database, key, Event { known_reply: Some(nothing), ..event });
@@ -269,21 +271,22 @@ impl Auditor {
     }
 
     /// A call of the script that runs.
-    fn call(&mut self, number: u64, line: &Line<'_>, verb: Verb) {
+    fn call(&mut self, number: u64, line: &Line<'_>, role: CommandRole) {
         let Some(mut running) = self.running.take() else { return };
         match running.event.script {
             Some(_) => running.note(line),
-            None => self.unknown_call(&running, number, line, verb),
+            None => self.unknown_call(&running, number, line, role),
         }
         running.has_called = true;
         self.running = Some(running);
     }
 
     /// A call of a script that no known protocol has: as if the client itself had sent it.
-    fn unknown_call(&mut self, running: &RunningScript, number: u64, line: &Line<'_>, verb: Verb) {
+    fn unknown_call(&mut self, running: &RunningScript, number: u64, line: &Line<'_>, role: CommandRole) {
         let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
-        let begins = verb == Verb::Claims || verb == Verb::Writes && is_conditional(line);
-        let concerns_key = matches!(verb, Verb::Looks | Verb::Touches | Verb::Writes | Verb::Claims);
+        let begins = role == CommandRole::Claims || role == CommandRole::Writes && is_conditional(line);
+        let concerns_key =
+            matches!(role, CommandRole::Looks | CommandRole::Touches | CommandRole::Writes | CommandRole::Claims);
         if concerns_key && (begins || self.locks.contains(line.database, &key)) {
             let caller = &running.event;
             let (connection, asks_time, by_token) = (caller.connection.clone(), caller.asks_time, caller.by_token);

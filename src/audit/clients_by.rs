@@ -1,6 +1,6 @@
-//! By what the clients of a trace are told apart.
+//! By what the clients of a trace are distinguished.
 
-/// By what the clients of a trace are told apart.
+/// By what the clients of a trace are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientsBy {
     /// By the tokens that they write, and where they write none, by their connections.

@@ -305,7 +305,7 @@ impl Conversations {
     }
 
     /// Adds a conversation and returns its index. If there are too many, the one is forgotten that has been silent for
-    /// longest and that nobody needs.
+    /// longest and that no conversation needs.
     pub(super) fn add(&mut self, conversation: Conversation, is_needed: impl Fn(&Conversation) -> bool) -> usize {
         if self.all.len() >= MOST {
             let silent = self.all.iter().enumerate().filter(|(_, conversation)| !is_needed(conversation));

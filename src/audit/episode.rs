@@ -1,4 +1,4 @@
-//! One acquisition from the first try to the end of the work: what somebody wanted, and how long it took.
+//! One acquisition from the first try to the end of the work: what a client wanted, and how long it took.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ pub struct Episode {
     pub key: Key,
     /// Its database.
     pub database: u32,
-    /// Who.
+    /// Which client.
     pub client: Arc<str>,
     /// When it first asked.
     pub asked_at: UnixTime,
     /// When it won.
     pub since: UnixTime,
-    /// When it gave back; `None` if it never did.
+    /// When it released; `None` if it never did.
     pub until: Option<UnixTime>,
     /// How long its lease was, where the trace shows one.
     pub lease: Option<Duration>,

@@ -54,7 +54,7 @@ impl Explanation {
 #[test]
 fn the_fewest_protocols_explain_all_clients() {
     let set = |places: &[usize]| places.iter().copied().fold(VariantSet::default(), VariantSet::with);
-    let told = |seen: &[&[usize]]| {
+    let explained = |seen: &[&[usize]]| {
         let mut spoken = Explanation::default();
         seen.iter().for_each(|places| spoken.note(set(places)));
         spoken.variants().indexes().collect::<Vec<_>>()
@@ -65,9 +65,9 @@ fn the_fewest_protocols_explain_all_clients() {
         (&[&[1, 2, 3], &[2, 3, 9], &[3, 4]], &[3]),
         (&[&[1, 2], &[5], &[1, 2, 3], &[5, 7]], &[1, 2, 5]),
     ] {
-        assert_eq!(told(seen), expected, "{seen:?}");
+        assert_eq!(explained(seen), expected, "{seen:?}");
     }
     let many: Vec<Vec<usize>> = (0..2 * MOST).map(|place| vec![place]).collect();
     let many: Vec<&[usize]> = many.iter().map(Vec::as_slice).collect();
-    assert_eq!(told(&many).len(), 2 * MOST);
+    assert_eq!(explained(&many).len(), 2 * MOST);
 }

@@ -1,7 +1,7 @@
-//! What of a command and its reply can make a difference to any protocol: two that agree in this need not be thought about
+//! What of a command and its reply can make a difference to any protocol: two that agree in this need not be judged
 //! twice.
 //!
-//! Tokens, keys and the digits of stamps are left out; which of them are the same, which stamps are over, and which of two
+//! Tokens, keys and the digits of stamps are left out; which of them are the same, which stamps have expired, and which of two
 //! numbers is the larger are kept. Whatever is not understood here is kept byte for byte.
 
 use std::hash::{Hash, Hasher};
@@ -30,14 +30,14 @@ pub(super) fn feature(key: &Key, exchanges: &[Exchange]) -> u64 {
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);
     context.clock(&mut hasher);
-    // Some holders look at their own stamp before they give the lock back.
+    // Some holders look at their own stamp before they release the lock.
     if let Some(own) = before.iter().find_map(Exchange::writes).or(last.writes()) {
         stamp::beside(own, last.at).hash(&mut hasher);
     }
     hasher.finish()
 }
 
-/// By so much two moments may differ and be the same to somebody who counts in seconds.
+/// By so much two moments may differ and be the same to a client that counts in seconds.
 const ROUNDING_NS: i64 = 1_001_000_000;
 
 struct Context<'a> {
@@ -48,7 +48,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// A key that a script is told: most are made of that of the lock.
+    /// A key that a script receives: most are made of that of the lock.
     fn key(&self, word: &[u8], hasher: &mut FxHasher) {
         let own = self.key.as_bytes();
         match word.windows(own.len().max(1)).position(|part| part == own) {
@@ -91,7 +91,7 @@ impl Context<'_> {
     }
 
     /// What the client has read until now, judged by the time that it is now and by the one that it was before; and whether
-    /// one and the same clock can have shown the one stamp to be over and the other not.
+    /// one and the same clock can have shown one stamp as expired and the other not.
     fn clock(&self, hasher: &mut FxHasher) {
         let Some(previous) = self.before.last() else { return };
         let mut read = self.before.iter().rev().filter_map(|exchange| Some((exchange.reads()?, exchange.at)));

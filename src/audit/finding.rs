@@ -47,7 +47,7 @@ pub enum Evidence {
     StampWrittenBack { client: Arc<str>, value: Vec<u8> },
     /// `loser` lost the takeover to `winner` and left `value` in place of `replaced`.
     LoserMovedLease { loser: Arc<str>, winner: Arc<str>, value: Vec<u8>, replaced: Vec<u8> },
-    /// `client` believes that it lost, and left `value` in a lock that nobody holds.
+    /// `client` believes that it lost, and left `value` in a lock that no client holds.
     Phantom { client: Arc<str>, value: Vec<u8> },
     /// `value` of `loser` outlives the lease of the winner.
     LoserOutlivesWinner { loser: Arc<str>, value: Vec<u8> },
@@ -87,7 +87,7 @@ pub enum Evidence {
 pub enum Certainty {
     /// There are other explanations.
     Possible,
-    /// It follows if the key held nothing before the trace began, or if a silent client is gone.
+    /// It follows if the key held nothing before the trace began, or if a silent client has ended.
     Likely,
     /// It follows from the trace.
     Certain,

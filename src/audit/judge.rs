@@ -143,7 +143,7 @@ pub(super) fn loser_moved_lease(
     )
 }
 
-/// `loser` lost a takeover with this GETSET, and nobody holds the lock.
+/// `loser` lost a takeover with this GETSET, and no client holds the lock.
 pub(super) fn phantom(loser: &Conversation, getset: &Exchange, certainty: Certainty) -> Verdict {
     let get = loser.last_get();
     let race = match (get, &getset.reply) {

@@ -33,7 +33,7 @@ pub(super) struct KeyState {
     pub(super) written: Option<Arc<Written>>,
     /// The value when the key was last looked at.
     seen: Option<Arc<Stored>>,
-    /// What those may speak who acquired it.
+    /// The protocols that its holder may use.
     pub(super) winners: Explanation,
     pub(super) statistics: LockStatistics,
     /// The line of the value that a client was found to wait for in vain.
@@ -156,7 +156,7 @@ impl Keys {
         state.seen.clone()
     }
 
-    /// Forgets who wrote the values that have expired.
+    /// Forgets the writers of the values that have expired.
     pub(super) fn expire(&mut self, at: UnixTime) {
         for state in &mut self.all {
             if state.written.is_some() && !self.server.holds(&state.key, at) {

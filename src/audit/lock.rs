@@ -1,4 +1,4 @@
-//! One lock: it observes the events that concern it, and keeps what its keys hold, who talks with it and who holds it.
+//! One lock: it observes the events that concern it, and keeps what its keys hold, which clients use it and which hold it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,7 +146,7 @@ impl Lock {
         }
     }
 
-    /// Of the keys with this home only one is known from now on. Nobody is known to hold them, and the replies about them
+    /// Of the keys with this home only one is known from now on. No client is known to hold them, and the replies about them
     /// were guessed.
     fn forget(&mut self, grammar: &Grammar, home: usize, known: usize) {
         let forgotten = self.keys.at_home(home);

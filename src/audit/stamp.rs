@@ -63,7 +63,7 @@ pub(super) fn is_token(value: &[u8]) -> bool {
     value.len() >= 16 && moment(value).is_none()
 }
 
-/// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` is over.
+/// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` has expired.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
     let moment = moment(value)?;
     let value = unmarked(value);
@@ -74,7 +74,7 @@ pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
     })
 }
 
-/// How the moment that a value names stands to this one, to those who count as it does and to those who count seconds.
+/// How the moment that a value names stands to this one, to clients that count as it does and to clients that count seconds.
 pub(super) fn beside(value: &[u8], at: UnixTime) -> Option<[Ordering; 2]> {
     Some([over(value, at)?, moment(value)?.as_secs().cmp(&at.as_secs())])
 }
@@ -172,7 +172,7 @@ fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
 struct Size {
     /// How many of the units it is above in which the moment can be counted; one more for infinity, none for zero.
     above: usize,
-    /// Whether it may name a moment that somebody living can mean.
+    /// Whether it may name a moment of this century.
     is_near: bool,
 }
 
@@ -206,7 +206,7 @@ fn the_mark_of_a_bridge_changes_no_moment() {
 }
 
 #[test]
-fn values_are_told_apart_by_what_they_are_as_numbers() {
+fn values_are_distinguished_by_what_they_are_as_numbers() {
     let shape_of = |value: &str| {
         let mut hasher = rustc_hash::FxHasher::default();
         shape(value.as_bytes(), UnixTime::from_nanos(1_700_000_000_000_000_000), &mut hasher);

@@ -26,7 +26,7 @@ impl Durations {
         self.count
     }
 
-    /// The duration that this share of all (0 to 1) does not exceed; `None` if there are none.
+    /// The duration that this share of all (0 to 1) does not exceed; `None` without any.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

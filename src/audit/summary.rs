@@ -28,7 +28,7 @@ pub struct Audit {
     pub first_at: Option<UnixTime>,
     /// From its first moment to its last.
     pub length: Duration,
-    /// Every lock that somebody acquired, the busiest first.
+    /// Every lock that was acquired, the busiest first.
     pub locks: Vec<LockSummary>,
     /// Number of locks that are not in `locks`, and what happened there.
     pub others: (u64, LockStatistics),
@@ -40,7 +40,7 @@ pub struct Audit {
     pub episodes: Vec<Episode>,
 }
 
-/// The clock of a trace goes back: somebody has set that of the server. Durations of time across it are wrong by as much.
+/// The clock of a trace goes back: that of the server was set. Durations of time across it are wrong by as much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteppedBack {
     /// The number of the first line that is earlier than the one before it.

@@ -167,7 +167,7 @@ impl VariantSet {
         self
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub(super) fn is_empty(self) -> bool {
         self.0 == [0; WORDS]
     }

@@ -28,7 +28,7 @@ fn what_is_remembered_of_the_protocols_is_what_they_say() {
         let trace = fs::read_to_string(directory.join(name).with_extension("log")).unwrap();
         let remembered;
         (remembered, grammar) = audited(&trace, grammar);
-        let (said, _) = audited(&trace, Grammar::forgetful());
-        assert_eq!(remembered, said, "{name}");
+        let (expected, _) = audited(&trace, Grammar::forgetful());
+        assert_eq!(remembered, expected, "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! What a client's wall clock may have shown when it looked at it.
 //!
-//! Nobody knows by how much it is ahead of the server's, nor how long after the look the next command arrived. The one
+//! It is unknown by how much it is ahead of the server's, nor how long after the look the next command arrived. The one
 //! thing that is known is what the client made of each stamp, and that one and the same clock has to explain all of it.
 
 use crate::wire::UnixTime;
@@ -40,7 +40,7 @@ impl Default for Ahead {
 
 impl Ahead {
     /// What the clock may have shown, the likeliest first: what the stamp says that was made of it next; what it is taken to
-    /// show; the same a little earlier; a time at which the stamp that is judged by it is over, or is not.
+    /// show; the same a little earlier; a time at which the stamp that is judged by it has expired, or has not.
     pub(super) fn shown(self, span: Span, judged: Option<UnixTime>, written: Option<UnixTime>) -> Vec<Shown> {
         let written = written.filter(|at| self.may_show(*at, span)).map(|wall| Shown { wall, ahead: self });
         written.into_iter().chain(self.guessed(span, judged)).collect()
@@ -62,10 +62,10 @@ impl Ahead {
         let running =
             |taken_ns| Self { taken_ns, below_ns: self.below_ns.min(early.saturating_add(ROUNDING_NS)), ..self };
         let mut shown = Vec::with_capacity(4);
-        let is_over = self.taken_ns > late;
-        let ahead = if is_over { over(self.taken_ns) } else { running(self.taken_ns) };
+        let has_expired = self.taken_ns > late;
+        let ahead = if has_expired { over(self.taken_ns) } else { running(self.taken_ns) };
         shown.push(Shown { wall: plain, ahead });
-        if is_over && self.taken_ns <= early && span.from < span.until {
+        if has_expired && self.taken_ns <= early && span.from < span.until {
             let wall = UnixTime::from_nanos(span.from.as_nanos().saturating_add(self.taken_ns));
             shown.push(Shown { wall, ahead: running(self.taken_ns) });
         }

@@ -1,4 +1,4 @@
-//! Who has looked at which key a moment ago: of the keys that are no locks so far, in a table of a fixed size.
+//! Which client has read which key a moment ago: of the keys that are not locks so far, in a table of a fixed size.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -8,25 +8,25 @@ use crate::monitor::Line;
 
 const SLOTS: usize = 1 << 12;
 
-/// Who has looked at which key a moment ago.
+/// Which client has read which key a moment ago.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct RecentLooks {
     slots: Vec<u64>,
 }
 
-impl Recent {
+impl RecentLooks {
     pub(super) fn new() -> Self {
         Self { slots: vec![0; SLOTS] }
     }
 
-    /// Somebody looks at a key.
+    /// A client reads a key.
     pub(super) fn look(&mut self, address: &[u8], key: &[u8], line: &Line<'_>) {
         let is_exists = line.word(0).is_some_and(|name| name.quoted().len() == 6);
         let hash = hash(address, key);
         self.slots[slot(hash)] = hash & !1 | u64::from(is_exists);
     }
 
-    /// Whether it is the same who now writes what may be a lock.
+    /// Whether the client that has read the key now writes what may be a lock.
     pub(super) fn has_looked(&self, address: &[u8], key: &[u8], line: &Line<'_>) -> bool {
         let hash = hash(address, key);
         if self.slots[slot(hash)] & !1 != hash & !1 {

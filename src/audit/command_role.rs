@@ -1,11 +1,11 @@
-//! What a command may have to do with a lock, by its name.
+//! The role of a command for a lock, by its name.
 
-/// What a command may have to do with a lock.
+/// The role that a command may have for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum CommandRole {
     /// May begin a lock on its first key: SETNX, GETSET, WATCH; SET if it says NX.
     Claims,
-    /// SET, SETEX, PSETEX: takes a lock only from those who have looked before.
+    /// SET, SETEX, PSETEX: begins a lock only after its client has read the key.
     Writes,
     /// GET, EXISTS: a look.
     Looks,
@@ -25,8 +25,8 @@ pub(super) enum Verb {
     Other,
 }
 
-impl Verb {
-    /// The verb of this name, in whatever case it was written.
+impl CommandRole {
+    /// The role of the command with this name, in whatever case it was written.
     pub(super) fn of(name: &[u8]) -> Self {
         let mut small = [0_u8; 9];
         let Some(small) = small.get_mut(..name.len()) else { return Self::Other };
