@@ -13,13 +13,13 @@ mod failure;
 mod file;
 mod global_options;
 mod hazards;
+mod html_pages;
 mod inspect;
-mod keys;
+mod key_progress;
 mod man;
 mod matrix;
 mod named;
-mod page;
-mod pages;
+mod output;
 mod plan;
 mod program;
 mod progress;
@@ -27,15 +27,15 @@ mod protocols;
 mod races;
 mod record;
 mod run;
+mod run_carrier;
 mod scan;
 mod server;
 mod signals;
-mod states;
+mod state_progress;
 mod supervise;
 mod trace;
+mod values;
 mod waiting;
-mod wires;
-mod words;
 
 use std::process::ExitCode;
 
@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The modes, and who runs them.
+/// The modes, and the function that runs each.
 fn begin(mode: Mode, global: &GlobalOptions) -> Result<Exit, Failure> {
     match mode {
         Mode::Run(args) => run::run(&args, global),

@@ -16,9 +16,9 @@ mod protocols;
 mod races;
 mod run;
 mod scanned;
+mod step_text;
 mod table;
 mod timeline;
-mod words;
 
 use serde::Serialize;
 

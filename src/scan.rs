@@ -1,9 +1,9 @@
 //! All lock keys of a server, found by commands that only read: SCAN, one GETRANGE for every key, HRANDFIELD for those that
 //! are no strings, and for the few that look like locks PTTL, and HGETALL if they are hashes.
 //!
-//! Procedures, like everything that talks to Redis here: [`Walk::page`] asks for the next keys, [`Walk::glance`] looks at
-//! one of them. Whoever runs them decides how many side by side. What they saw becomes a
-//! [`Finding`](crate::inspect::Finding), and [`Tally`] keeps the gravest ones and counts the rest, in constant memory.
+//! Procedures, like everything that sends commands to Redis here: [`Walk::page`] asks for the next keys, [`Walk::glance`] looks at
+//! one of them. The caller decides how many side by side. What they saw becomes a
+//! [`Finding`](crate::inspect::Finding), and [`ScanSummary`] keeps the gravest ones and counts the rest, in constant memory.
 //!
 //! ```
 //! use lockshift::scan::Walk;
@@ -16,10 +16,10 @@
 
 mod glance;
 mod page;
-mod tally;
+mod summary;
 mod walk;
 
 pub use glance::Glance;
 pub use page::Page;
-pub use tally::Tally;
+pub use summary::ScanSummary;
 pub use walk::Walk;

@@ -42,7 +42,7 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift races                         what can go wrong, and what prevents it
   lockshift protocols                     every lock that it speaks
   lockshift run nightly -- ./backup.sh    one backup at a time
-  lockshift inspect lock:42               who wrote that key, and who would steal it
+  lockshift inspect lock:42               which protocol wrote that key, and which would steal it
   lockshift scan                          all lock keys of a server, the worst first
   lockshift audit trace.log               which races happened in a trace of production
 

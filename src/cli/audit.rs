@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::page;
+use super::output;
 use super::trace::{self, Input};
 use crate::audit::{Auditor, ClientsBy};
 use crate::driver::host;
@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// The trace: files, or - for standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// By what clients are told apart: the tokens that they write (else the connection), the address without its port, or
+    /// By what clients are distinguished: the tokens that they write (else the connection), the address without its port, or
     /// the connection
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Identity::Token)]
     clients_by: Identity,
@@ -36,7 +36,7 @@ pub(super) struct Args {
     all: bool,
 }
 
-/// By what clients are told apart.
+/// By what clients are distinguished.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Identity {
     Token,
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let audit = auditor.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audit.findings.is_empty() { Exit::Yes } else { Exit::No };
-    page::print(&AuditReport::of(audit, took, args.all), global)?;
+    output::print(&AuditReport::of(audit, took, args.all), global)?;
     coverage.verdict(exit)
 }
 

@@ -11,7 +11,7 @@ use super::named::protocol;
 use super::progress::Progress;
 use super::signals::{self, Caught, Request};
 use super::waiting::Waiting;
-use super::{failure, page, words};
+use super::{failure, output, values};
 use crate::compare::{Percent, RunError, Settings, Stop, Workload};
 use crate::driver::Error;
 use crate::driver::blocking::ReleaseListener;
@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 5)]
     hold_ms: u32,
     /// For how long each client asks to hold the lock
-    #[arg(long, value_name = "D", default_value = "2s", value_parser = words::lease)]
+    #[arg(long, value_name = "D", default_value = "2s", value_parser = values::lease)]
     lease: Lease,
     /// How to wait for a lock that is held; whatever announces no release backs off
     #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
@@ -64,26 +64,26 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let workload = args.workload();
     let progress = Progress::new(args.protocols.len(), args.seconds);
     let client = server.client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
-    let bells = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
+    let listener = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();
     let mut has_races = false;
     for (number, choice) in protocols.iter().enumerate() {
         progress.begin(number, choice.to_string());
-        let told = |elapsed: Duration, acquisitions: u64| {
+        let show = |elapsed: Duration, acquisitions: u64| {
             progress.tell(number, elapsed, format!("{acquisitions} acquired"));
         };
-        let settings = Settings { workload: &workload, stop: &end.stop, listener: Some(&bells), progress: &told };
+        let settings = Settings { workload: &workload, stop: &end.stop, listener: Some(&listener), progress: &show };
         let outcome = crate::compare::run(&settings, |key, lease| choice.locker(key, lease), || server.connect());
-        match outcome.map_err(|trouble| failure::of_compare(&server, trouble))? {
-            Some(figures) => {
-                has_races |= figures.has_races();
-                comparison.add(choice.to_string(), &figures);
+        match outcome.map_err(|error| failure::of_compare(&server, error))? {
+            Some(statistics) => {
+                has_races |= statistics.has_races();
+                comparison.add(choice.to_string(), &statistics);
             }
             None => {
                 drop(progress);
                 if number > 0 {
-                    page::print(&comparison, global)?;
+                    output::print(&comparison, global)?;
                 }
                 warn(format_args!("stopped: {number} of {} protocols were compared", protocols.len()));
                 return Ok(end.exit());
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         }
     }
     drop(progress);
-    page::print(&comparison, global)?;
+    output::print(&comparison, global)?;
     Ok(if has_races { Exit::No } else { Exit::Yes })
 }
 

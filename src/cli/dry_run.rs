@@ -7,7 +7,7 @@ use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::trace::{self, Input};
-use super::{page, words};
+use super::{output, values};
 use crate::audit::Auditor;
 use crate::dry_run::{Demand, Terms, play};
 use crate::lock::Lease;
@@ -16,10 +16,10 @@ use crate::report::DryRun;
 
 /// Play what the clients of a MONITOR trace wanted under another protocol and lease
 ///
-/// The trace, as for `lockshift audit`, says who wanted which lock when, and how long the work took. The same clients want
+/// The trace, as for `lockshift audit`, says which client wanted which lock when, and how long the work took. The same clients want
 /// the same at the same moments on a simulated server, each one thing after the other, and what comes of it stands beside
-/// what the trace shows. They back off as lockshift's drivers do, by chance that always falls the same; all have one clock,
-/// nothing is lost on the wire, and nobody renews.
+/// what the trace shows. They back off as lockshift's drivers do, from a fixed random seed; all have one clock,
+/// nothing is lost on the wire, and no client renews.
 ///
 /// The advised lease is twice the longest work. Exit status 1 means that two clients held at once in the play too, or that
 /// work took longer than the lease; exit status 3, that the trace does not suffice (see `lockshift audit --help`).
@@ -33,7 +33,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     to: Choice,
     /// For how long each asks to hold the lock
-    #[arg(long, value_name = "D", value_parser = words::lease)]
+    #[arg(long, value_name = "D", value_parser = values::lease)]
     lease: Lease,
     /// For how long each waits before it gives up
     #[arg(long, value_name = "D", default_value = "1m", value_parser = patience)]
@@ -57,14 +57,14 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         is_clean &= played.is_clean();
         report.add(&demand, &played);
     }
-    page::print(&report, global)?;
+    output::print(&report, global)?;
     coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })
 }
 
 /// A length of time that can be played to its end, whatever the lock does.
 fn patience(typed: &str) -> Result<Duration, String> {
     const LONGEST: Duration = Duration::from_secs(24 * 3600);
-    let length = words::length(typed).map_err(|error| error.to_string())?;
+    let length = values::length(typed).map_err(|error| error.to_string())?;
     if length <= LONGEST { Ok(length) } else { Err("at most a day".to_owned()) }
 }
 

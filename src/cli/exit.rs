@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-/// Whoever reads our output had enough of it: that is their right, and no failure. Anything else is one.
+/// A reader that closes our output early is not a failure. Any other error is.
 pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -92,6 +92,6 @@ impl Voice {
 
 /// One line on standard error, under the command's name.
 pub(super) fn warn(sentence: impl std::fmt::Display) {
-    // A closed standard error leaves nobody to tell.
+    // Nothing can be reported on a closed standard error.
     let _ = writeln!(anstream::stderr(), "lockshift: {sentence}");
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::html_pages::HtmlPages;
 use super::named::{Named, protocol_names};
-use super::pages::Pages;
-use super::states::States;
-use super::{page, words};
+use super::state_progress::StateProgress;
+use super::{output, values};
 use crate::driver::host;
 use crate::explore::{Bounds, End, Findings, Grain, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
@@ -24,7 +24,7 @@ use rule::Rule;
 ///
 /// Each client acquires, works as long as it likes, and releases. Between any two of its steps others may run, the clock
 /// may tick (a second each time, or what --tick says), and as much may go wrong as is allowed. For every rule that can be broken the shortest
-/// schedule that breaks it is shown; where none can, that is said of every state within these bounds.
+/// schedule that breaks it is shown; where none can, that is so for every state within these bounds.
 ///
 /// With --ticks forever the clock never ends, and what is impossible is so for all time; it is then also asked whether
 /// the lock can be lost for good. Time passes in ticks all the same: a schedule in real time is covered if the moments at
@@ -106,12 +106,12 @@ enum Cut {
 /// Explores.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let (scene, properties) = (args.scene()?, args.properties()?);
-    let pages = args.html.as_deref().map(Pages::at).transpose()?;
+    let pages = args.html.as_deref().map(HtmlPages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let search = Search::new(&scene).properties(&properties).threads(threads).symmetry(true).max_states(args.states);
     // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
     let search = search.stop(Stop::AllViolated);
-    let states = States::new();
+    let states = StateProgress::new();
     let began = host::mono();
     let findings = search.run(&mut |progress| states.tell(progress));
     let seconds = host::mono().saturating_since(began).as_secs_f64();
@@ -122,18 +122,18 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         write(&exploration, &pages)?;
     }
     match (args.mermaid, exploration.mermaid()) {
-        (true, Some(diagram)) => page::text(&diagram)?,
+        (true, Some(diagram)) => output::text(&diagram)?,
         (true, None) => {}
-        (false, _) => page::print(&exploration, global)?,
+        (false, _) => output::print(&exploration, global)?,
     }
     verdict(&findings)
 }
 
 /// Writes a page for the first rule that is broken, or for each.
-fn write(exploration: &Exploration, pages: &Pages<'_>) -> Result<(), Failure> {
+fn write(exploration: &Exploration, pages: &HtmlPages<'_>) -> Result<(), Failure> {
     let most = match pages {
-        Pages::File(_) => 1,
-        Pages::Directory(_) => usize::MAX,
+        HtmlPages::File(_) => 1,
+        HtmlPages::Directory(_) => usize::MAX,
     };
     exploration.pages().take(most).try_for_each(|(property, page)| pages.write(&rule::name(property), &page))
 }
@@ -225,7 +225,7 @@ fn greatest_common_divisor(one: u64, other: u64) -> u64 {
 
 /// The length of a tick: whole milliseconds, a second at most.
 fn tick(typed: &str) -> Result<Duration, String> {
-    let tick = words::length(typed).map_err(|error| error.to_string())?;
+    let tick = values::length(typed).map_err(|error| error.to_string())?;
     let is_whole = tick.subsec_nanos() % 1_000_000 == 0;
     let range = Duration::from_millis(1)..=Duration::from_secs(60);
     if is_whole && range.contains(&tick) { Ok(tick) } else { Err("pass whole milliseconds, from 1ms to 1m".to_owned()) }

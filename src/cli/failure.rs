@@ -14,7 +14,7 @@ pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key
     let words = error.to_string();
     let error = Error::connection(key, error);
     match error.kind() {
-        // There was none that could break: the name is unknown, the handshake failed, somebody hung up at once.
+        // No connection existed before: the name is unknown, the handshake failed, the peer hung up at once.
         ErrorKind::Disconnected | ErrorKind::Unusable => {
             let remedy = match is_encrypted {
                 false => "correct the address",
@@ -22,7 +22,7 @@ pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key
             };
             Failure::new(Exit::Unusable, format_args!("{server}: no connection ({words}): {remedy}"))
         }
-        trouble => Failure::new(Exit::Unusable, format_args!("{server}: {trouble}{}", own_words(&error))),
+        kind => Failure::new(Exit::Unusable, format_args!("{server}: {kind}{}", own_words(&error))),
     }
 }
 
@@ -48,22 +48,20 @@ pub(super) fn of_unknown(server: &impl Display, unknown: &Unknown) -> Failure {
     Failure::new(Exit::Unknown, format_args!("{unknown} ({server}: {})", unknown.source))
 }
 
-/// A comparison could not be finished. Its key is its own, and nobody's concern.
-pub(super) fn of_compare(server: &impl Display, trouble: compare::RunError) -> Failure {
+/// A comparison could not be finished. Its key is its own, so it is not named.
+pub(super) fn of_compare(server: &impl Display, error: compare::RunError) -> Failure {
     use compare::RunError as T;
-    match trouble {
+    match error {
         T::Server(error) => {
             Failure::new(Exit::Unusable, format_args!("{server}: {}{}", error.kind(), own_words(&error)))
         }
         T::Unknown(unknown) => of_unknown(server, &unknown),
-        trouble @ T::NoThread(_) => {
-            Failure::new(Exit::Unusable, format_args!("{trouble}: compare with fewer --clients"))
-        }
-        trouble @ (T::Unreadable(_) | T::NoRandomness(_)) => Failure::new(Exit::Unusable, trouble),
+        error @ T::NoThread(_) => Failure::new(Exit::Unusable, format_args!("{error}: compare with fewer --clients")),
+        error @ (T::Unreadable(_) | T::NoRandomness(_)) => Failure::new(Exit::Unusable, error),
     }
 }
 
-/// What the server or the system itself said, where the trouble is none of those that have a name.
+/// The message of the server or the system, for an error whose kind alone does not explain it.
 fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
     match error.kind() {

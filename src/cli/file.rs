@@ -1,4 +1,4 @@
-//! Files that somebody asked for: whole, or not there. What is no file, a device or a pipe, is written as it comes.
+//! Output files: written to a temporary file and renamed when complete. A device or a pipe is written to directly.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::exit::{Exit, Failure};
 
-/// Writes a file. Whoever opens it sees the old one or the whole new one, never a part.
+/// Writes a file. A reader sees the old file or the complete new one, never a part.
 pub(super) fn write(path: &Path, contents: &str) -> Result<(), Failure> {
     let written = match Place::of(path).map_err(|error| unusable(path, error))? {
         Place::Stream(mut stream) => stream.write_all(contents.as_bytes()),
@@ -73,7 +73,7 @@ fn begun(place: &Path) -> io::Result<NamedTempFile> {
         return Err(io::Error::other(format!("there is no directory {}", directory.display())));
     }
     let begun = tempfile::Builder::new().prefix(".lockshift-").permissions(readable()).tempfile_in(directory);
-    // Its own words name the file that was to be begun, which nobody knows.
+    // The error's own text names the temporary file, which the user does not know.
     begun.map_err(|error| error.kind().into())
 }
 

@@ -11,13 +11,13 @@ use crate::wire::Transcript;
 pub(super) fn of_server(server: &Server, fleet: &[Choice]) -> Vec<String> {
     let votes = fleet.iter().any(Choice::spans_servers);
     let masters = server.masters().unwrap_or_default();
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     for master in &masters {
         let Ok(mut connection) = master.connect() else { continue };
         let look = |redis: &mut Transcript| ServerHazard::look(votes, redis);
         let hazards = blocking::run(&mut connection, &look).unwrap_or_default();
         let of = if masters.len() > 1 { format!("{master}: ") } else { String::new() };
-        told.extend(hazards.iter().map(|hazard| format!("{of}{hazard}")));
+        found.extend(hazards.iter().map(|hazard| format!("{of}{hazard}")));
     }
-    told
+    found
 }

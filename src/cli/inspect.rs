@@ -3,19 +3,19 @@
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
-use super::{failure, hazards, page, words};
+use super::{failure, hazards, output, values};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
 use crate::protocols::Choice;
 use crate::report::Inspection;
 use crate::wire::{Key, Transcript};
 
-/// Show what is in a key: who wrote it, when it ends, who would take it, what is wrong with it
+/// Show what is in a key: which protocols wrote it, when it ends, which would take it over, what is wrong with it
 ///
 /// Only commands that change nothing are sent: TYPE, GETRANGE, HLEN, MEMORY USAGE,
 /// HGETALL, PTTL, TIME, INFO. Every protocol of `lockshift protocols` is
 /// asked whether it could have written the value, and what it would make of it now: take it for held, take it over
-/// because it reads as expired, end with an error, or wait until the key is gone without ever reading it.
+/// because it reads as expired, end with an error, or wait until the key is deleted without ever reading it.
 ///
 /// What endangers every lock of the server is shown as well: eviction, replicas without
 /// min-replicas-to-write and, with redlock in --fleet, no append-only file.
@@ -25,7 +25,7 @@ use crate::wire::{Key, Transcript};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The key
-    #[arg(value_parser = words::key())]
+    #[arg(value_parser = values::key())]
     key: Key,
     /// Ask only the protocols that share this key, instead of all that are known
     #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',')]
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
     let inspection = Inspection::of(finding, args.all).on_server(hazards::of_server(&server, &args.fleet));
-    page::print(&inspection, global)?;
+    output::print(&inspection, global)?;
     Ok(exit)
 }
 

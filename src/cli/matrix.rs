@@ -4,7 +4,7 @@ use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::progress::Count;
-use super::{page, words};
+use super::{output, values};
 use crate::driver::host;
 use crate::lock::Lease;
 use crate::matrix::matrix;
@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "protocols")]
     all: bool,
     /// For how long each of them holds
-    #[arg(long, value_name = "D", default_value = "30s", value_parser = words::lease)]
+    #[arg(long, value_name = "D", default_value = "30s", value_parser = values::lease)]
     lease: Lease,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let meetings = matrix(&protocols, args.lease, host::wall(), &mut || progress.advance());
     drop(progress);
     let matrix = Matrix::of(&meetings);
-    page::print(&matrix, global)?;
+    output::print(&matrix, global)?;
     Ok(if matrix.excludes() { Exit::Yes } else { Exit::No })
 }
 

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::Named;
-use super::page;
-use super::states::States;
+use super::output;
+use super::state_progress::StateProgress;
 use crate::legacy::Dialect;
 use crate::plan::{self, Phase};
 use crate::protocols::{Choice, Generation, catalogue};
@@ -60,7 +60,7 @@ fn modern(typed: &str) -> Result<Choice, String> {
 /// Explores the phases.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let states = States::new();
+    let states = StateProgress::new();
     let mut last = None;
     let planned = plan::plan(&args.fleet, &args.to, threads, &mut |phase: Phase, progress| {
         if last.replace(phase) != Some(phase) {
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(states);
     let plan =
         planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
-    page::print(&Planned::of(&plan), global)?;
+    output::print(&Planned::of(&plan), global)?;
     Ok(if plan.is_safe() { Exit::Yes } else { Exit::No })
 }
 

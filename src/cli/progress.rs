@@ -1,4 +1,4 @@
-//! A line on standard error that says how far we are, where somebody sits in front of it.
+//! Progress lines on standard error, if that is a terminal.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Count {
 }
 
 impl Drop for Count {
-    /// Takes the line away: what follows stands alone.
+    /// Removes the line.
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -66,7 +66,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// Takes the line away: what follows stands alone.
+    /// Removes the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -82,7 +82,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// So many bytes of this name; 0 if nobody knows how many.
+    /// So many bytes of this name; 0 if their number is unknown.
     pub(super) fn of(bytes: u64, name: String) -> Self {
         let bar = if bytes == 0 { ProgressBar::hidden() } else { ProgressBar::new(bytes) };
         let template = "{prefix:<20} {bar:40.cyan/dim} {bytes} of {total_bytes}, {eta} left";
@@ -99,7 +99,7 @@ impl Share {
 }
 
 impl Drop for Share {
-    /// Takes the line away.
+    /// Removes the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -3,7 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
-use super::page;
+use super::output;
 use crate::protocols::{Choice, catalogue};
 use crate::report::Protocols;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         [] => Protocols::of(catalogue(), false),
         only => Protocols::of(only.iter().map(Choice::protocol), true),
     };
-    page::print(&list, global)?;
+    output::print(&list, global)?;
     Ok(Exit::Yes)
 }
 

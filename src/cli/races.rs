@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::html_pages::HtmlPages;
 use super::named::Named;
-use super::page;
-use super::pages::Pages;
-use super::states::States;
+use super::output;
+use super::state_progress::StateProgress;
 use crate::races::{Race, RaceResult, catalogue, find};
 use crate::report::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
 use replay::Replaying;
@@ -21,7 +21,7 @@ use replay::Replaying;
 /// explored to the end within the same bounds. Nothing is looked up: the protocols themselves run.
 ///
 /// Nothing but this program is needed. With --replay every schedule that was found is replayed on a real server
-/// as well, command by command, one connection for each client, on a key of its own that is gone afterwards; the column
+/// as well, command by command, one connection for each client, on a key of its own that is deleted afterwards; the column
 /// REPLAYED says whether it answered the same. A schedule that loses the server itself cannot be replayed. One on several
 /// independent servers needs as many addresses: several are several servers here, unless one of them says ?cluster=true.
 ///
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
     let replaying = args.replay.then(|| Replaying::on(global)).transpose()?;
     let mut races = Races::default();
-    let states = States::new();
+    let states = StateProgress::new();
     let mut results = Vec::new();
     for (number, race) in chosen.iter().enumerate() {
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
@@ -78,24 +78,24 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         results.push(result);
     }
     drop(states);
-    if let Some(pages @ Pages::Directory(_)) = &pages {
+    if let Some(pages @ HtmlPages::Directory(_)) = &pages {
         pages.write("index", &races_index(&results))?;
     }
-    page::print(&races, global)?;
+    output::print(&races, global)?;
     Ok(verdict(races.are_as_described()))
 }
 
 fn draw(result: &RaceResult) -> Result<Exit, Failure> {
     if let Some(diagram) = mermaid(result) {
-        page::text(&diagram)?;
+        output::text(&diagram)?;
     }
     Ok(verdict(result.is_as_described()))
 }
 
 fn tell(result: &RaceResult, replayed: Option<Replayed>, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let told = RaceDetail::of(result, replayed);
-    page::print(&told, global)?;
-    Ok(verdict(told.is_as_described()))
+    let detail = RaceDetail::of(result, replayed);
+    output::print(&detail, global)?;
+    Ok(verdict(detail.is_as_described()))
 }
 
 fn verdict(is_as_described: bool) -> Exit {
@@ -103,9 +103,9 @@ fn verdict(is_as_described: bool) -> Exit {
 }
 
 /// Where pages go: several need a directory.
-fn pages(path: &Path, races: usize) -> Result<Pages<'_>, Failure> {
-    match Pages::at(path)? {
-        Pages::File(_) if races > 1 => {
+fn pages(path: &Path, races: usize) -> Result<HtmlPages<'_>, Failure> {
+    match HtmlPages::at(path)? {
+        HtmlPages::File(_) if races > 1 => {
             let shown = path.display();
             Err(Failure::new(
                 Exit::Usage,

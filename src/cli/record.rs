@@ -13,20 +13,20 @@ use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use super::signals::{self, Caught, Request};
 use super::trace::ENDED_EARLY;
-use super::words;
+use super::values;
 use crate::driver::host;
 
 /// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file is
-/// there, in place of one of that name, when it is whole: until then it has another name. If the server is lost, the
+/// there, in place of one of that name, when it is complete; before that it has another name. If the server is lost, the
 /// last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
-/// every client: record for as long as needed, and mind who can read the file.
+/// every client: record for as long as needed, and mind that the file is readable only to those allowed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// For how long: 60s, 5m
-    #[arg(long = "for", value_name = "TIME", value_parser = words::length)]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::length)]
     length: Option<Duration>,
     /// The file to write instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
                 Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
                 Ok(_) => Ok(()),
                 Err(error) => {
-                    // Whoever has stopped listening does not need to know.
+                    // A receiver that has stopped needs no report.
                     let _ = tell.send(News::Broken(error));
                     return;
                 }
@@ -88,7 +88,7 @@ fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<Request>>) -> 
         if let Caught::Request(request) = caught {
             asked.get_or_init(|| request);
             let tell = tell.clone();
-            // The channel may be full, and a second signal must still be heard.
+            // The channel may be full, and a second signal must still be received.
             thread::spawn(move || tell.send(News::Asked));
         }
     })
@@ -105,7 +105,7 @@ fn to_page(news: &Receiver<News>, length: Option<Duration>) -> Result<Option<Red
     }
 }
 
-/// Copies lines until it is time or nobody wants more; the error of the connection, if that was the end.
+/// Copies lines until the time has passed or the reader has closed; the error of the connection, if that was the end.
 fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> io::Result<Option<RedisError>> {
     let begin = host::mono();
     let mut to = BufWriter::new(to);
@@ -115,7 +115,7 @@ fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> 
             (_, Some(Duration::ZERO)) => break,
             (Ok(told), _) => Ok(told),
             (Err(_), left) => {
-                // Nothing is under way: whoever reads along shall see what there is.
+                // Nothing is under way: a program that reads along shall see what there is.
                 to.flush()?;
                 news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
             }

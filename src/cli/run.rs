@@ -13,11 +13,11 @@ use std::time::Duration;
 use super::exit::{Exit, Failure, Voice};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
+use super::run_carrier::RunCarrier;
 use super::server::Server;
 use super::supervise::channel::Grace;
 use super::waiting::Waiting;
-use super::wires::Wires;
-use super::{failure, page, words};
+use super::{failure, output, values};
 use crate::connect;
 use crate::driver::blocking::{Lock, ReleaseListener};
 use crate::lock::Lease;
@@ -42,20 +42,20 @@ use typed::Typed;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The key of the lock
-    #[arg(value_parser = words::key(), required_unless_present = "name")]
+    #[arg(value_parser = values::key(), required_unless_present = "name")]
     key: Option<Key>,
     /// The lock's name in place of its key: the key is what the protocol's own program makes of it, `gorlock:stock` of
     /// `stock` with gorlock
-    #[arg(long, value_parser = words::key(), conflicts_with = "key")]
+    #[arg(long, value_parser = values::key(), conflicts_with = "key")]
     name: Option<Key>,
     /// How to lock: a name from `lockshift protocols`
     #[arg(long, short, value_name = "P", default_value = "token", value_parser = protocol(), hide_possible_values = true)]
     protocol: Choice,
     /// How long the lock outlives its holder if the holder dies
-    #[arg(long, value_name = "D", default_value = "30s", value_parser = words::lease)]
+    #[arg(long, value_name = "D", default_value = "30s", value_parser = values::lease)]
     lease: Lease,
     /// Give up after this long; without it, wait until the lock is free
-    #[arg(long, short, value_name = "D", value_parser = words::length, conflicts_with = "nonblock")]
+    #[arg(long, short, value_name = "D", value_parser = values::length, conflicts_with = "nonblock")]
     wait: Option<Duration>,
     /// Try once, do not wait
     #[arg(long, short)]
@@ -71,10 +71,10 @@ pub(super) struct Args {
     on_lost: OnLost,
     /// How long before the lease ends CMD gets SIGTERM; SIGKILL follows this long after. Half of the lease at most [default:
     /// a sixth of the lease, 5s at most]
-    #[arg(long, value_name = "D", value_parser = words::length)]
+    #[arg(long, value_name = "D", value_parser = values::length)]
     kill_after: Option<Duration>,
     /// End CMD after this long, as --kill-after says
-    #[arg(long, value_name = "D", value_parser = words::length)]
+    #[arg(long, value_name = "D", value_parser = values::length)]
     max_runtime: Option<Duration>,
     /// Print no messages: the exit status tells how it went
     #[arg(long, short)]
@@ -91,12 +91,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let events = Events::listen()?;
     let key = args.key()?;
     let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
-    // What went wrong is said first: the note is the last line.
+    // The error is printed first: the note is the last line.
     let exit = args
         .run_under_lock(&key, &server, grace, &events, &mut ran)
         .unwrap_or_else(|failure| failure.tell_with(args.voice()));
     if global.json {
-        page::note(&ran);
+        output::note(&ran);
     }
     Ok(exit)
 }
@@ -137,7 +137,7 @@ impl Args {
         ran.protocol = choice.to_string();
         let locker = choice.locker(key.clone(), self.lease);
         let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
-        let wires = Wires::to(server, self.lease)
+        let wires = RunCarrier::to(server, self.lease)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let mut lock = Lock::new(wires, Arc::clone(&locker));
         if let (Server::One(server), true) = (server, self.wait_policy != Waiting::Backoff) {
@@ -161,7 +161,7 @@ impl Args {
     }
 }
 
-/// What hears that the lock is released.
+/// What learns that the lock is released.
 fn listener(server: &connect::Server, key: &Key) -> Result<ReleaseListener, Failure> {
     let failed = |error| failure::of_connection(server, server.is_encrypted(), key, error);
     let client = server.client().map_err(failed)?;
@@ -188,7 +188,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   128+N  signal N came before the lock was acquired
 
 \x1b[1;4mWhat is guaranteed, and what is not:\x1b[0m
-  The lock is released only when CMD and all processes that it started are gone. If lockshift is killed, they are killed
+  The lock is released only when CMD and all processes that it started have ended. If lockshift is killed, they are killed
   at once, and the lock ends with its lease. If lockshift is stopped, or the server cannot be reached, they are killed
   before the lease ends.
 

@@ -1,33 +1,33 @@
 //! `lockshift scan`: all lock keys of a server.
 
-mod course;
 mod pace;
+mod running_scan;
 
 use std::num::NonZeroU32;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
-use super::{failure, hazards, page};
+use super::{failure, hazards, output};
 use crate::driver::host;
 use crate::protocols::Choice;
 use crate::report::Scanned;
-use crate::scan::{Tally, Walk};
-use course::{Course, Ended};
+use crate::scan::{ScanSummary, Walk};
 use pace::Pace;
+use running_scan::{Ended, RunningScan};
 
 /// Show all lock keys of a server, those with hazards first
 ///
 /// A key counts as a lock if its value is one: a stamp within a year of now in the hand of one of the known dialects, a
-/// token, or a hash that names its holders. Values such as 1 or true may be locks too, but nobody can tell; look at those
+/// token, or a hash that names its holders. Values such as 1 or true may be locks too, but cannot be recognised; look at those
 /// with `lockshift inspect`.
 ///
 /// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, MEMORY USAGE, HGETALL, PTTL, DBSIZE,
 /// INFO; CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
 /// keys at a time, and little is fetched of a value, however long it is.
 ///
-/// With --fleet, hazards name who of the fleet would take a lock that is held, or never get past one. Exit status 1
-/// means that some lock has a hazard. What endangers every lock is told of the server: eviction, replicas without
+/// With --fleet, hazards name the members of the fleet that would take a lock that is held, or never get past one. Exit status 1
+/// means that some lock has a hazard. What endangers every lock is reported for the server: eviction, replicas without
 /// min-replicas-to-write and, with redlock in --fleet, no append-only file. A scan that is stopped (Ctrl-C) or loses its server shows what it has found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,22 +53,22 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let pace = Pace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
     let on_server = hazards::of_server(&server, &args.fleet);
-    let tally = Tally::keeping(if global.json { 0 } else { args.limit });
-    let stream = global.json.then(|| page::Stream::begin("locks"));
+    let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
+    let stream = global.json.then(|| output::Stream::begin("locks"));
     let began = host::mono();
-    let mut course = Course::new(walk, pace, &args.fleet, tally, stream);
-    let ended = course.over(&masters);
-    let (tally, stream) = course.close();
+    let mut scan = RunningScan::new(walk, pace, &args.fleet, summary, stream);
+    let ended = scan.walk(&masters);
+    let (summary, stream) = scan.close();
     let ended = match ended {
-        Ended::Lost(failure) if tally.keys == 0 => return Err(failure),
+        Ended::Lost(failure) if summary.keys == 0 => return Err(failure),
         ended => ended,
     };
     let seconds = host::mono().saturating_since(began);
     let is_whole = matches!(ended, Ended::Whole);
-    let scanned = Scanned::of(&tally, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
+    let scanned = Scanned::of(&summary, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
     match stream {
         Some(stream) => stream.end(&scanned)?,
-        None => page::print(&scanned, global)?,
+        None => output::print(&scanned, global)?,
     }
     match ended {
         Ended::Lost(failure) => Err(failure),
@@ -76,8 +76,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
             warn("stopped before all keys were seen");
             Ok(request.exit())
         }
-        Ended::Whole | Ended::Unheard if tally.is_hazardous() => Ok(Exit::No),
-        Ended::Whole | Ended::Unheard => Ok(Exit::Yes),
+        Ended::Whole | Ended::OutputClosed if summary.is_hazardous() => Ok(Exit::No),
+        Ended::Whole | Ended::OutputClosed => Ok(Exit::Yes),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The signals that ask this process to end, and the news that its child has.
 //!
-//! Whoever listens does so before the first command is sent, so that no signal ends the process between acquiring and
+//! Listening begins before the first command is sent, so that no signal ends the process between acquiring and
 //! releasing.
 
 use std::fs;
@@ -32,7 +32,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The exit status of who ends because of it.
+    /// The exit status of a process that ends because of it.
     pub(super) fn exit(self) -> Exit {
         Exit::Of(u8::try_from(128 + self.signal).unwrap_or(u8::MAX))
     }
@@ -41,9 +41,9 @@ impl Request {
 /// Tells of each signal, from a thread of its own, as long as the process lives.
 pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<(), Failure> {
     let ignored = ignored();
-    let heard = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
-    let failed = |error| Failure::new(Exit::Unusable, format_args!("the system lets us hear no signals: {error}"));
-    let mut signals = SignalsInfo::<WithOrigin>::new(heard.chain([SIGCHLD])).map_err(failed)?;
+    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot listen for signals: {error}"));
+    let mut signals = SignalsInfo::<WithOrigin>::new(watched.chain([SIGCHLD])).map_err(failed)?;
     let thread = Builder::new().name("lockshift-signals".into()).spawn(move || {
         for origin in &mut signals {
             tell(match origin.signal {
@@ -55,7 +55,7 @@ pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<()
     thread.map(drop).map_err(failed)
 }
 
-/// The signals that whoever started us wants ignored, as a bit mask: `nohup` does that, and a shell for its background
+/// The signals that are ignored since the process began, as a bit mask: `nohup` does that, and a shell for its background
 /// jobs. They stay ignored. Only Linux tells; elsewhere none counts as ignored.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-/// Asks for how long the lock is held; `false` if nobody answers any more, or the answer is a request to end.
+/// Asks for how long the lock is held; `false` if no answer comes any more, or the answer is a request to end.
 fn until_lease_is_known(deadline: &mut Deadline, events: &Events, channel: &mut Channel) -> bool {
     deadline.note_asked(host::mono());
     channel.send(&Note::Ask);
@@ -105,7 +105,7 @@ impl Supervisor {
             self.job.reap();
             self.tell_end();
             let killing = self.act();
-            if self.job.is_gone(killing) {
+            if self.job.has_ended(killing) {
                 self.job.reap();
                 return;
             }

@@ -1,6 +1,6 @@
 //! Why a rule was broken, in a few sentences.
 
-use super::words::time;
+use super::step_text::time;
 use crate::explore::{Action, Belief, Content, Step, Trace};
 
 /// Why the rule was broken; nothing where none was.
@@ -35,7 +35,7 @@ fn why_it_broke(trace: &Trace, culprit: usize) -> Option<String> {
         return Some(format!("At {at}, {}'s lease expired.", trace.actors[whose].name));
     }
     let Some(exchange) = &step.exchange else {
-        return Some(format!("At {at}, {name} {}.", super::words::event(&step.event)));
+        return Some(format!("At {at}, {name} {}.", super::step_text::event(&step.event)));
     };
     let decided = trace.steps[..culprit].iter().rev().find(|earlier| earlier.actor == step.actor);
     let late = decided.map(|earlier| earlier.at_ms).filter(|decided| *decided < step.at_ms);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::timeline::Page;
-use super::{Report, timeline, words};
+use super::{Report, step_text, timeline};
 use crate::explore::{Bounds, End, Findings, Property, Trace};
 
 /// What an exploration found: the fields are those of its JSON.
@@ -119,7 +119,7 @@ fn capitalised(words: &str) -> String {
 pub(super) fn events(trace: &Trace) -> Vec<Event> {
     let event = |step: &crate::explore::Step| Event {
         client: trace.name_of(step).to_owned(),
-        action: words::event(&step.event),
+        action: step_text::event(&step.event),
         command: step.exchange.as_ref().map(|exchange| exchange.command.to_string()),
         reply: step.exchange.as_ref().map(|exchange| exchange.reply.to_string()),
         at_ms: step.at_ms,

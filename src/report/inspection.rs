@@ -20,55 +20,55 @@ pub struct Inspection {
     #[serde(rename = "type")]
     kind: String,
     dialects: Vec<&'static str>,
-    holders: Vec<Held>,
+    holders: Vec<HashHolder>,
     expires_at: Option<String>,
     expired: Option<bool>,
     pttl_ms: i64,
     hazards: Vec<String>,
-    /// Not told of each key of a scan.
+    /// Absent for each key of a scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_hazards: Option<Vec<String>>,
     #[serde(skip)]
     finding: Finding,
     #[serde(skip)]
-    names_everybody: bool,
+    names_all: bool,
 }
 
-/// Who holds a lock that is a hash.
+/// One holder of a lock that is a hash.
 #[derive(Clone, Debug, Serialize)]
-struct Held {
+struct HashHolder {
     owner: String,
     shared: bool,
     entries: u64,
 }
 
-impl Held {
+impl HashHolder {
     fn by(holder: &Holder) -> Self {
         Self { owner: holder.owner.clone(), shared: holder.mode == Mode::Shared, entries: holder.entries }
     }
 
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         let times = if self.entries == 1 { String::new() } else { format!(", {} times", self.entries) };
-        format!("{}{}{times}", self.owner, if self.shared { ", who shares it" } else { "" })
+        format!("{}{}{times}", self.owner, if self.shared { ", shared" } else { "" })
     }
 }
 
 impl Inspection {
     /// What this finding says; in the text with every protocol's name, or with the first few of each kind.
-    pub fn of(finding: Finding, names_everybody: bool) -> Self {
+    pub fn of(finding: Finding, names_all: bool) -> Self {
         Self {
             key: finding.sight.key.to_string(),
             exists: finding.sight.exists(),
             kind: finding.sight.kind.clone(),
             dialects: finding.writers.iter().map(|protocol| protocol.name()).collect(),
-            holders: finding.holders.iter().map(Held::by).collect(),
+            holders: finding.holders.iter().map(HashHolder::by).collect(),
             expires_at: finding.expires_at.map(moment::iso8601),
             expired: finding.is_expired,
             pttl_ms: finding.sight.ttl.0,
             hazards: finding.hazards.iter().map(ToString::to_string).collect(),
             server_hazards: None,
             finding,
-            names_everybody,
+            names_all,
         }
     }
 
@@ -107,12 +107,12 @@ impl Inspection {
 
     /// Who holds it, if it is a hash that says so.
     fn held_by(&self) -> Option<String> {
-        let holders: Vec<_> = self.holders.iter().map(Held::told).collect();
+        let holders: Vec<_> = self.holders.iter().map(HashHolder::text).collect();
         (!holders.is_empty()).then(|| holders.join("; "))
     }
 
-    /// The names of those who would do this now.
-    fn who(&self, would: Would) -> Option<String> {
+    /// The names of the protocols that would do this now.
+    fn names(&self, would: Would) -> Option<String> {
         let readers = self.finding.readers.iter().filter(|reader| reader.now == would);
         let names: Vec<_> = readers.map(|reader| reader.protocol.name()).collect();
         (!names.is_empty() && self.finding.is_lock()).then(|| self.list(&names))
@@ -121,7 +121,7 @@ impl Inspection {
     fn list(&self, names: &[&str]) -> String {
         const SHOWN: usize = 6;
         match names.len() {
-            few if few <= SHOWN || self.names_everybody => names.join(", "),
+            few if few <= SHOWN || self.names_all => names.join(", "),
             all => format!("{} and {} more", names[..SHOWN - 1].join(", "), all - (SHOWN - 1)),
         }
     }
@@ -136,10 +136,10 @@ impl Inspection {
             ("TTL", Some(self.ttl())),
             ("written by", (is_string || self.finding.is_lock()).then(|| self.written_by())),
             ("held by", self.held_by()),
-            ("held for", self.who(Would::Wait)),
-            ("taken by", self.who(Would::Take)),
-            ("an error to", self.who(Would::Fail)),
-            ("not read by", self.who(Would::WaitForTheKeyToGo)),
+            ("held for", self.names(Would::Wait)),
+            ("taken by", self.names(Would::Take)),
+            ("an error to", self.names(Would::Fail)),
+            ("not read by", self.names(Would::WaitForTheKeyToGo)),
         ];
         rows.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Report;
 use super::explanation::explanation;
 use super::exploration::grouped;
-use super::words;
+use super::step_text;
 use crate::plan::{Advice, PhaseResult, Plan, Residual};
 use crate::race_id::RaceId;
 
@@ -54,7 +54,7 @@ impl Planned {
             let race = |residual: &Residual| Race {
                 property: residual.property.name(),
                 race: residual.race.map(RaceId::name),
-                cause: residual.cause.as_ref().map(words::cause),
+                cause: residual.cause.as_ref().map(step_text::cause),
                 by: residual.by().map(str::to_owned),
                 new: plan.is_new(residual),
                 steps: residual.trace.steps.len(),

@@ -62,7 +62,7 @@ impl From<Replayed> for Option<bool> {
     }
 }
 
-/// What is said to prevent it, explored.
+/// A remedy, explored.
 #[derive(Clone, Debug, Serialize)]
 struct Prevented {
     protocol: String,

@@ -25,11 +25,11 @@ pub struct Ran {
     pub ended_early: bool,
     /// Whether the command was asked to end because it had run for its maximum time.
     pub timed_out: bool,
-    /// How the lock was given back; `None` if there was none to give back.
+    /// How the lock was released; `None` if it was not held.
     pub released: Option<Released>,
 }
 
-/// How a lock was given back.
+/// How a lock was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Released {
@@ -37,11 +37,11 @@ pub enum Released {
     Freed,
     /// There was nothing of ours any more.
     Lost,
-    /// The protocol's own check said to leave the key alone.
+    /// The protocol's own check left the key alone.
     LeftAlone,
-    /// Ours was given back; the same owner, or others who share the lock, still hold it.
+    /// Ours was released; the same owner, or others that share the lock, still hold it.
     StillHeld,
-    /// What was ours was given back; somebody else had written into the key meanwhile.
+    /// Ours was released; another client had written into the key meanwhile.
     Intruded,
     /// The server could not be reached, or its reply was lost: the lease ends the lock.
     Unknown,

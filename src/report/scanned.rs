@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Report, moment, table};
 use crate::inspect::{Finding, Gravity};
-use crate::scan::Tally;
+use crate::scan::ScanSummary;
 use crate::wire::Ttl;
 
 /// The lock keys of a server: the fields are those of its JSON, behind the array `locks` of an [`Inspection`] each.
@@ -36,17 +36,17 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// What was found in that time; with or without knowing who shares the keys, and to the end or not.
-    pub fn of(tally: &Tally, elapsed: Duration, names_fleet: bool, complete: bool) -> Self {
+    /// What was found in that time; with or without a known fleet, and to the end or not.
+    pub fn of(summary: &ScanSummary, elapsed: Duration, names_fleet: bool, complete: bool) -> Self {
         Self {
-            keys: tally.keys,
-            locks: tally.locks,
-            hazards: tally.hazards.clone(),
+            keys: summary.keys,
+            locks: summary.locks,
+            hazards: summary.hazards.clone(),
             server_hazards: Vec::new(),
-            moving: tally.moving,
+            moving: summary.moving,
             complete,
             seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
-            shown: tally.findings().cloned().collect(),
+            shown: summary.findings().cloned().collect(),
             names_fleet,
         }
     }
@@ -95,7 +95,7 @@ impl Scanned {
             text += &format!("Server: {hazard}.\n");
         }
         if self.locks > 0 && !self.names_fleet {
-            text += "Who would take what is held, or never get past it, depends on who shares the keys: see --fleet.\n";
+            text += "Which clients would take what is held, or never get past it, depends on the fleet: see --fleet.\n";
         }
         text
     }

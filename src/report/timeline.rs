@@ -6,7 +6,7 @@ mod html;
 mod mermaid;
 mod text;
 
-use super::words;
+use super::step_text;
 use crate::explore::{Action, Content, Event, Exchange, Outcome, PriorCommand, Step, Trace};
 use abridged::Abridged;
 
@@ -177,8 +177,8 @@ impl Lane {
         let note = match &step.event {
             Event::ReplyLost => "the reply is lost".to_owned(),
             // The reply says already what went wrong.
-            Event::Ended { outcome: Outcome::Failed, .. } => words::outcome(Outcome::Failed).to_owned(),
-            event => words::event(event),
+            Event::Ended { outcome: Outcome::Failed, .. } => step_text::outcome(Outcome::Failed).to_owned(),
+            event => step_text::event(event),
         };
         let note = Some(note).filter(|note| !note.is_empty());
         let loses_reply = step.event == Event::ReplyLost;

@@ -8,7 +8,7 @@ use crate::wire::{Command, Key, Reply, Transcript, Ttl, Turn, UnixTime};
 pub enum Glance {
     /// It looks like a lock.
     Lock(Sight),
-    /// It does not, or is gone.
+    /// It does not, or has been deleted.
     Other,
     /// It is on its way to another node of the cluster, and cannot be seen on this one.
     Moving,
@@ -17,7 +17,7 @@ pub enum Glance {
 /// What is in the key, if it looks like a lock.
 pub(super) fn glance(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn<Glance> {
     let at = redis.now()?;
-    // One byte more than a lock may have: then it is none, however long it is.
+    // One byte more than a lock may have: a longer value is not a lock.
     let value = match redis.send(head(key))? {
         Reply::Bulk(value) => value,
         wrong if wrong.error_code() == Some("WRONGTYPE") => return hash(key, shapes, at, redis),

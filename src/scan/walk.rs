@@ -5,7 +5,7 @@ use super::page::{Page, page};
 use crate::inspect::Shapes;
 use crate::wire::{Key, Transcript, Turn};
 
-/// How many keys Redis visits at once: half a millisecond during which it serves nobody else.
+/// How many keys Redis visits at once: half a millisecond during which it serves no other client.
 const MOST: u32 = 1000;
 
 /// A walk over the keys of a server.

@@ -15,9 +15,9 @@ pub(super) enum Rule {
     ReleasesOnlyOwn,
     /// What an operation reports is so on the server
     TruthfulOutcome,
-    /// One of those who want the lock can still get it; with --ticks forever
+    /// One of the clients that want the lock can still get it; with --ticks forever
     CanBeTakenAgain,
-    /// Each of those who want the lock can still get it; with --ticks forever
+    /// Each of the clients that want the lock can still get it; with --ticks forever
     NobodyShutOut,
 }
 

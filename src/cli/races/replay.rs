@@ -20,7 +20,7 @@ impl Replaying {
     pub(super) fn on(global: &GlobalOptions) -> Result<Self, Failure> {
         let servers = global.servers()?;
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
-        // Nobody else has this key: not even another of these commands at the same time.
+        // No other program has this key, not even the same command at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());
         Ok(Self { servers, key })
     }
@@ -50,8 +50,8 @@ impl Replaying {
                 warn(format_args!("{id} at {}: {divergence}", self.shown()));
                 Ok(Replayed::Otherwise)
             }
-            Err(trouble @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
-                Err(Failure::new(Exit::Unusable, format_args!("{}: {trouble}", self.shown())))
+            Err(error @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
+                Err(Failure::new(Exit::Unusable, format_args!("{}: {error}", self.shown())))
             }
         }
     }

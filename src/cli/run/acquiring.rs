@@ -1,14 +1,14 @@
-//! Before CMD runs: trying and waiting, until the lock is won, patience is over, or a signal comes.
+//! Before CMD runs: trying and waiting, until the lock is won, the time limit has passed, or a signal comes.
 
 use std::time::Duration;
 
 use super::events::{Event, Events};
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
+use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::Server;
 use crate::cli::signals::{Caught, Request};
 use crate::cli::waiting::Waiting;
-use crate::cli::wires::Wires;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Error, Wait, host};
 use crate::lock::{Held, Refusal};
@@ -30,18 +30,18 @@ pub(super) struct Acquiring<'a> {
 /// How that ended.
 pub(super) enum Ended {
     /// We have it.
-    Won(Guard<Wires>),
-    /// Somebody else has it.
+    Won(Guard<RunCarrier>),
+    /// Another client holds it.
     Held,
     /// A signal came first.
     Asked(Request),
 }
 
 impl Acquiring<'_> {
-    pub(super) fn acquire(&self, lock: &Lock<Wires>, events: &Events, ran: &mut Ran) -> Result<Ended, Failure> {
+    pub(super) fn acquire(&self, lock: &Lock<RunCarrier>, events: &Events, ran: &mut Ran) -> Result<Ended, Failure> {
         let began = host::mono();
         let mut asked = None;
-        // Without a time limit an error is told at once, unless the server has answered before.
+        // Without a time limit an error is reported at once, unless the server has answered before.
         let mut may_recover = self.wait.is_some();
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
             may_recover |= attempt.is_ok();
@@ -75,7 +75,7 @@ impl Acquiring<'_> {
         }
     }
 
-    fn held(&self, lock: &Lock<Wires>, held: &Held) -> Result<Ended, Failure> {
+    fn held(&self, lock: &Lock<RunCarrier>, held: &Held) -> Result<Ended, Failure> {
         let (key, server) = (lock.key(), self.server);
         if held.reason == Refusal::Unreadable {
             return Err(Failure::new(
@@ -87,16 +87,16 @@ impl Acquiring<'_> {
             ));
         }
         if held.reason == Refusal::NoMajority {
-            self.voice.warn(format_args!("lock key `{key}` is held by somebody else: {}", held.votes));
+            self.voice.warn(format_args!("lock key `{key}` is held by another client: {}", held.votes));
             return Ok(Ended::Held);
         }
         // Whole seconds: the stamps of most dialects say no more.
         let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
-        self.voice.warn(format_args!("lock key `{key}` is held by somebody else{}", left.unwrap_or_default()));
+        self.voice.warn(format_args!("lock key `{key}` is held by another client{}", left.unwrap_or_default()));
         Ok(Ended::Held)
     }
 
-    fn too_late(&self, lock: &Lock<Wires>) -> Failure {
+    fn too_late(&self, lock: &Lock<RunCarrier>) -> Failure {
         let (key, server) = (lock.key(), self.server);
         Failure::new(
             Exit::Unusable,
@@ -119,7 +119,7 @@ fn request_within(events: &Events, length: Duration) -> Option<Request> {
     }
 }
 
-/// Whether waiting will not help: nobody's release changes it.
+/// Whether waiting cannot help: no release changes it.
 fn is_hopeless<G>(attempt: &Result<Attempt<G>, Error>) -> bool {
     matches!(attempt, Ok(Attempt::Held(held)) if held.reason == Refusal::Unreadable)
 }

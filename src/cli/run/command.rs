@@ -1,5 +1,5 @@
 //! The command while it runs: signals are passed on to it, and neither it nor what it starts outlives the lock. Its
-//! supervisor, a process of its own, sees to that; this is what `run` tells it and hears from it.
+//! supervisor, a process of its own, sees to that; this is what `run` sends to it and receives from it.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -15,10 +15,10 @@ use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
 use super::events::{Event, Events};
 use crate::cli::exit::Voice;
 use crate::cli::program::this_program;
+use crate::cli::run_carrier::RunCarrier;
 use crate::cli::signals::{Caught, Request};
 use crate::cli::supervise::channel::{Channel, Grace, Note, Order, Start};
 use crate::cli::supervise::{become_subreaper, children, kill_descendants};
-use crate::cli::wires::Wires;
 use crate::driver::blocking::Guard;
 use crate::driver::{Loss, host};
 use crate::lock::Lease;
@@ -47,7 +47,7 @@ pub(super) struct Limits {
 /// How the command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Its exit status, or 128 and a signal; `None` if it did not run, or nobody knows.
+    /// Its exit status, or 128 and a signal; `None` if it did not run, or its end is unknown.
     pub(super) status: Option<u8>,
     /// Why it could not be run: the exit status for that, and the reason.
     pub(super) not_run: Option<(u8, String)>,
@@ -79,7 +79,7 @@ pub(super) fn grace(lease: Lease, kill_after: Option<Duration>) -> Result<Grace,
 
 /// The command while it runs.
 pub(super) struct Running<'a> {
-    guard: &'a Guard<Wires>,
+    guard: &'a Guard<RunCarrier>,
     limits: Limits,
     voice: Voice,
     began: MonoTime,
@@ -96,7 +96,7 @@ impl<'a> Running<'a> {
     /// Starts the command. Its supervisor reports through `events`.
     pub(super) fn start(
         command: &[OsString],
-        guard: &'a Guard<Wires>,
+        guard: &'a Guard<RunCarrier>,
         limits: Limits,
         voice: Voice,
         events: &Events,
@@ -112,9 +112,9 @@ impl<'a> Running<'a> {
             // One from around us belongs to another lock.
             None => supervisor.env_remove("LOCKSHIFT_FENCE"),
         };
-        // What kills our group, such as a shell's `kill -9 %1`, must leave somebody to kill the command.
+        // What kills our group, such as a shell's `kill -9 %1`, must leave a process that kills the command.
         let supervisor = supervisor.stdin(Stdio::from(socket)).process_group(0).spawn()?;
-        events.hear(reader)?;
+        events.read_from(reader)?;
         // On a terminal the command stays in our group. Ctrl-C, Ctrl-Z and `fg` then reach it, us and the rest of a
         // pipeline or script as they would without us.
         let shares_group = File::open("/dev/tty").is_ok();
@@ -125,7 +125,7 @@ impl<'a> Running<'a> {
         Ok(Self { guard, limits, voice, began, supervisor, channel, before, shares_group, outcome: Outcome::default() })
     }
 
-    /// Waits until the command and all that it started are gone.
+    /// Waits until the command and all that it started have ended.
     pub(super) fn wait(mut self, events: &Events) -> io::Result<Outcome> {
         let mut reported = false;
         loop {
@@ -158,7 +158,7 @@ impl<'a> Running<'a> {
         Ok(self.outcome)
     }
 
-    /// How long it may still run; `None` without a limit, or once that is over.
+    /// How long it may still run; `None` without a limit, or once that has passed.
     fn left_to_run(&self) -> Option<Duration> {
         let max = self.limits.max_runtime.filter(|_| !self.outcome.timed_out)?;
         Some(max.saturating_sub(host::mono().saturating_since(self.began)))

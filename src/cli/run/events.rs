@@ -41,7 +41,7 @@ impl Events {
     }
 
     /// Listens to the supervisor as well.
-    pub(super) fn hear(&self, reader: Reader) -> io::Result<()> {
+    pub(super) fn read_from(&self, reader: Reader) -> io::Result<()> {
         let send = self.send.clone();
         reader.each(move |note| drop(send.send(Event::Supervisor(note))))
     }

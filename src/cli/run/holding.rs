@@ -7,8 +7,8 @@ use super::command::{Limits, Outcome, Running};
 use super::events::Events;
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
+use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::Server;
-use crate::cli::wires::Wires;
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
 use crate::lock::{Extended, Locker, Released};
@@ -30,7 +30,7 @@ impl Holding<'_> {
     /// Runs the command under the lock, and releases it whatever happens.
     pub(super) fn hold(
         &self,
-        mut guard: Guard<Wires>,
+        mut guard: Guard<RunCarrier>,
         locker: &dyn Locker,
         events: &Events,
         ran: &mut Ran,
@@ -70,7 +70,7 @@ impl Holding<'_> {
     }
 
     /// Renews in the background, if the protocol knows how to.
-    fn renew(&self, guard: &mut Guard<Wires>, locker: &dyn Locker) -> Result<(), crate::driver::Error> {
+    fn renew(&self, guard: &mut Guard<RunCarrier>, locker: &dyn Locker) -> Result<(), crate::driver::Error> {
         // Without a reply a protocol gets no further than its first command; one that has none cannot extend.
         if let Ok(Extended::Unsupported) = locker.extend(&guard.hold(), &mut Transcript::new()) {
             let lease = humantime::format_duration(guard.hold().lease.length());
@@ -80,14 +80,14 @@ impl Holding<'_> {
         guard.renew(Renewal::every_third())
     }
 
-    fn run(&self, guard: &Guard<Wires>, events: &Events) -> io::Result<Outcome> {
+    fn run(&self, guard: &Guard<RunCarrier>, events: &Events) -> io::Result<Outcome> {
         let running = Running::start(self.command, guard, self.limits, self.voice, events)?;
         events.watch(guard.watch())?;
         running.wait(events)
     }
 
     /// Releases the lock. If it turns out to have been lost before, notes that.
-    fn release(&self, guard: Guard<Wires>, ran: &mut Ran) -> report::Released {
+    fn release(&self, guard: Guard<RunCarrier>, ran: &mut Ran) -> report::Released {
         let key = guard.key().clone();
         match guard.release() {
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,

@@ -20,13 +20,13 @@ pub(super) struct Pace {
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Pace {
-    /// So many keys a second at the most. Whoever asks a second time to stop does not wait for the server any more.
+    /// So many keys a second at the most. A second request to stop ends the process at once.
     pub(super) fn of(rate: Option<NonZeroU32>) -> Result<Self, Failure> {
         let asked: Arc<OnceLock<Request>> = Arc::default();
-        let heard = Arc::clone(&asked);
+        let requested = Arc::clone(&asked);
         signals::listen(move |caught| {
             if let Caught::Request(request) = caught
-                && heard.set(request).is_err()
+                && requested.set(request).is_err()
             {
                 process::exit(128 + request.signal);
             }
@@ -39,13 +39,13 @@ impl Pace {
         self.rate.map_or(u32::MAX, |rate| rate.get() / 10)
     }
 
-    /// Who has asked to stop.
+    /// The request to stop, if there was one.
     pub(super) fn stopped(&self) -> Option<Request> {
         self.asked.get().copied()
     }
 
-    /// Who has asked to stop, after a reply did not come: the signal may be what has ended the wait for it, and not have been
-    /// heard yet.
+    /// The request to stop, after a reply did not arrive: the signal may have interrupted that wait before this program
+    /// received it.
     pub(super) fn stopped_after_all(&self) -> Option<Request> {
         host::sleep(SLICE);
         self.stopped()

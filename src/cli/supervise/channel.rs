@@ -87,7 +87,7 @@ impl Channel {
         Ok((Self(socket.try_clone()?), Reader(BufReader::new(socket)), stdin))
     }
 
-    /// Sends this. The other side's death is noticed by who reads.
+    /// Sends this. The reader notices the other side's death.
     pub(crate) fn send(&mut self, message: &impl Serialize) {
         let mut line = serde_json::to_vec(message).expect("every message can be written as JSON");
         line.push(b'\n');

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::channel::Grace;
 use crate::wire::MonoTime;
 
-/// Nobody is asked more often.
+/// The shortest pause between two questions.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// When to ask for how long the lock is held, when to terminate, and when to kill.
@@ -121,7 +121,7 @@ mod tests {
     fn a_command_is_terminated_before_the_lease_ends_and_killed_before_it_ends() {
         let mut deadline = deadline();
         deadline.note_asked(at(5050));
-        assert_eq!(deadline.due(at(9_999)), Due::Later(Some(ms(1))), "nobody answers");
+        assert_eq!(deadline.due(at(9_999)), Due::Later(Some(ms(1))), "no answer comes");
         assert_eq!(deadline.due(at(10_000)), Due::Terminate);
         deadline.note_terminated(at(10_000));
         assert_eq!(deadline.due(at(11_000)), Due::Later(Some(ms(1000))));
@@ -145,7 +145,7 @@ mod tests {
     fn an_answer_counts_from_its_question() {
         let mut deadline = deadline();
         deadline.note_asked(at(6000));
-        // It comes at 9 s: who held for 5 s more at 6 s or later holds until 11 s.
+        // It comes at 9 s: a lock held for 5 s more at 6 s or later is held until 11 s.
         deadline.note_left(ms(5000));
         assert_eq!(deadline.due(at(8_900)), Due::Terminate);
     }

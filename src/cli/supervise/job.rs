@@ -43,7 +43,7 @@ impl Job {
 
     /// Whether the command has ended, and with it all that it started. A process that has made a session of its own, as
     /// a daemon does, counts only if it is to be killed.
-    pub(super) fn is_gone(&self, killing: bool) -> bool {
+    pub(super) fn has_ended(&self, killing: bool) -> bool {
         self.status.is_some()
             && match processes::descendants(getpid()) {
                 Some(all) => all.iter().all(|process| !killing && self.is_daemon(process)),
@@ -76,7 +76,7 @@ impl Job {
         self.send(Signal::KILL, |_| true);
     }
 
-    /// Sends a signal to the group at once, and then to whoever is outside of it.
+    /// Sends a signal to the group at once, and then to every descendant outside of it.
     fn send(&self, signal: Signal, to: impl Fn(&Process) -> bool) {
         if let Some(group) = self.group {
             note(signal, group, kill_process_group(group, signal));

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_below_is_found_at_any_depth() {
+    fn descendants_are_found_at_any_depth() {
         let pid = |number| Pid::from_raw(number).unwrap();
         let process =
             |number, parent| Process { pid: pid(number), parent: Pid::from_raw(parent), group: 1, session: 1 };

@@ -30,7 +30,7 @@ pub(super) fn describe(verdict: &Verdict) -> String {
                 _ => "the lock had been acquired, and had expired again, since its GET",
             };
             let left = Printable(value);
-            format!("{client} believes that it lost and leaves {left} in a lock that nobody holds: {reason}")
+            format!("{client} believes that it lost and leaves {left} in a lock that no client holds: {reason}")
         }
         Evidence::LoserOutlivesWinner { loser, value } => {
             let left = Printable(value);

@@ -1,4 +1,4 @@
-//! One race, told: its story, its schedule, what prevents it.
+//! One race in detail: its story, its schedule, what prevents it.
 
 use anstyle::Style;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::super::{Report, timeline};
 use super::{Races, Replayed};
 use crate::races::RaceResult;
 
-/// One race, told. In JSON an array with this race alone.
+/// One race in detail. In JSON an array with this race alone.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct RaceDetail<'a> {

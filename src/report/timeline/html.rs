@@ -61,7 +61,7 @@ impl Page<'_> {
                 body {
                     (self.head(&picture))
                     (steps(&picture))
-                    (self.figures(&picture))
+                    (self.drawing(&picture))
                     (LEGEND)
                     script { (PreEscaped(SCRIPT)) }
                 }
@@ -83,7 +83,7 @@ impl Page<'_> {
         }
     }
 
-    fn figures(&self, picture: &Picture<'_>) -> Markup {
+    fn drawing(&self, picture: &Picture<'_>) -> Markup {
         let during: Vec<usize> = (0..picture.rows.len()).collect();
         let crowded = self.trace.actors.len() + self.trace.keys.len() > 4;
         html! {

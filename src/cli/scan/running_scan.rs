@@ -1,26 +1,26 @@
-//! A scan on its way over one server after the other.
+//! A scan under way: one server after the other, page by page.
 
 use super::pace::Pace;
 use crate::cli::exit::Failure;
-use crate::cli::keys::Keys;
+use crate::cli::key_progress::KeyProgress;
 use crate::cli::signals::Request;
-use crate::cli::{failure, page};
+use crate::cli::{failure, output};
 use crate::connect::{Server, blocking::Connection};
 use crate::driver::{Interrupted, blocking, host};
 use crate::inspect::Finding;
 use crate::protocols::Choice;
 use crate::report::Inspection;
-use crate::scan::{Glance, Tally, Walk};
+use crate::scan::{Glance, ScanSummary, Walk};
 use crate::wire::Transcript;
 
-/// A scan on its way.
-pub(super) struct Course<'a> {
+/// A scan under way.
+pub(super) struct RunningScan<'a> {
     walk: Walk,
     pace: Pace,
     fleet: &'a [Choice],
-    tally: Tally,
-    stream: Option<page::Stream>,
-    progress: Keys,
+    summary: ScanSummary,
+    stream: Option<output::Stream>,
+    progress: KeyProgress,
 }
 
 /// How a scan ended.
@@ -29,20 +29,26 @@ pub(super) enum Ended {
     Whole,
     /// It was asked to stop.
     Stopped(Request),
-    /// Whoever reads its output had enough of it.
-    Unheard,
+    /// The reader of its output has closed it.
+    OutputClosed,
     /// The server, or standard output, cannot be used any more.
     Lost(Failure),
 }
 
-impl<'a> Course<'a> {
-    /// A scan that goes at this pace, and puts what it finds into the tally and, where there is one, the stream.
-    pub(super) fn new(walk: Walk, pace: Pace, fleet: &'a [Choice], tally: Tally, stream: Option<page::Stream>) -> Self {
-        Self { walk, pace, fleet, tally, stream, progress: Keys::new() }
+impl<'a> RunningScan<'a> {
+    /// A scan that goes at this pace, and adds what it finds to the summary and, where there is one, the stream.
+    pub(super) fn new(
+        walk: Walk,
+        pace: Pace,
+        fleet: &'a [Choice],
+        summary: ScanSummary,
+        stream: Option<output::Stream>,
+    ) -> Self {
+        Self { walk, pace, fleet, summary, stream, progress: KeyProgress::new() }
     }
 
-    /// Goes over all keys of these.
-    pub(super) fn over(&mut self, masters: &[Server]) -> Ended {
+    /// Visits all keys of these.
+    pub(super) fn walk(&mut self, masters: &[Server]) -> Ended {
         for master in masters {
             match self.server(master) {
                 Ok(Ended::Whole) => {}
@@ -53,9 +59,9 @@ impl<'a> Course<'a> {
         Ended::Whole
     }
 
-    /// Takes the line about its progress away, and says what was found.
-    pub(super) fn close(self) -> (Tally, Option<page::Stream>) {
-        (self.tally, self.stream)
+    /// Removes the progress line; what was found.
+    pub(super) fn close(self) -> (ScanSummary, Option<output::Stream>) {
+        (self.summary, self.stream)
     }
 
     fn server(&mut self, server: &Server) -> Result<Ended, Failure> {
@@ -69,8 +75,8 @@ impl<'a> Course<'a> {
             if let Some(request) = self.pace.stopped() {
                 return Ok(Ended::Stopped(request));
             }
-            if self.stream.as_ref().is_some_and(page::Stream::is_closed) {
-                return Ok(Ended::Unheard);
+            if self.stream.as_ref().is_some_and(output::Stream::is_closed) {
+                return Ok(Ended::OutputClosed);
             }
             let began = host::mono();
             let looked;
@@ -78,7 +84,7 @@ impl<'a> Course<'a> {
             // What a pattern leaves out was visited as well.
             let visited = looked.max(u64::from(self.walk.visited_per_page())).min(left.max(looked));
             left = left.saturating_sub(visited);
-            self.progress.advance(if next.is_none() { visited + left } else { visited }, self.tally.locks);
+            self.progress.advance(if next.is_none() { visited + left } else { visited }, self.summary.locks);
             self.pace.hold_back(visited, began);
         }
         Ok(Ended::Whole)
@@ -98,11 +104,11 @@ impl<'a> Course<'a> {
             found.keys.iter().map(|key| |redis: &mut Transcript| self.walk.glance(key, redis)).collect();
         let glances = blocking::run_together(connection, &glances).map_err(refused)?;
         let looked = found.keys.len() as u64;
-        self.tally.keys += looked;
+        self.summary.keys += looked;
         for glance in glances {
             match glance {
                 Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().map(Choice::protocol)))?,
-                Glance::Moving => self.tally.moving += 1,
+                Glance::Moving => self.summary.moving += 1,
                 Glance::Other => {}
             }
         }
@@ -110,14 +116,14 @@ impl<'a> Course<'a> {
     }
 
     fn found(&mut self, finding: Finding) -> Result<(), Failure> {
-        // A hash may have the field of a lock, and be none.
+        // A hash may have the field of a lock without being a lock.
         if !finding.is_lock() {
             return Ok(());
         }
         if let Some(stream) = &mut self.stream {
             stream.add(&Inspection::of(finding.clone(), false))?;
         }
-        self.tally.add(finding);
+        self.summary.add(finding);
         Ok(())
     }
 }

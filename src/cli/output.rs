@@ -8,7 +8,7 @@ use super::exit::{Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use crate::report::Report;
 
-/// Prints a result the way that was asked for.
+/// Prints a result as text or as JSON.
 pub(super) fn print(report: &impl Report, global: &GlobalOptions) -> Result<(), Failure> {
     let text = if global.json {
         serde_json::to_string_pretty(report).expect("every field of a report has a JSON form") + "\n"
@@ -24,7 +24,7 @@ pub(super) fn text(text: &str) -> Result<(), Failure> {
     unless_closed(page.write_all(text.as_bytes()).and_then(|()| page.flush()))
 }
 
-/// A JSON object on its way to standard output, whose first field is an array that nobody keeps in memory.
+/// A JSON object on its way to standard output, whose first field is an array that is never in memory as a whole.
 pub(super) struct Stream {
     out: BufWriter<Stdout>,
     opening: String,
@@ -37,7 +37,7 @@ impl Stream {
         Self { out: BufWriter::new(io::stdout()), opening: format!("{{\n  \"{array}\": [\n    "), is_closed: false }
     }
 
-    /// Whether whoever reads it had enough of it.
+    /// Whether the reader has closed it.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
@@ -63,10 +63,10 @@ impl Stream {
     }
 }
 
-/// Adds a line of JSON to standard error, where standard output is somebody else's.
+/// Adds a line of JSON to standard error, where standard output belongs to another program.
 pub(super) fn note(report: &impl Serialize) {
     let json = serde_json::to_string(report).expect("every field of a report has a JSON form");
-    // A closed standard error leaves nobody to tell.
+    // Nothing can be reported on a closed standard error.
     let _ = writeln!(std::io::stderr(), "{json}");
 }
 

@@ -1,4 +1,4 @@
-//! What carries the commands of `run`: a connection to one server or cluster, or one to each of several masters.
+//! The connections of `run`: one to a server or cluster, or one to each of several masters.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::driver::blocking::{Carrier, Masters};
 use crate::lock::Lease;
 use crate::wire::{Command, Heard, Reply};
 
-/// What carries the commands of `run`.
-pub(super) enum Wires {
+/// The connections of `run`.
+pub(super) enum RunCarrier {
     /// A connection to one server or cluster.
     One(Box<Connection>),
     /// A connection to each of several masters.
     Several(Masters),
 }
 
-impl Wires {
+impl RunCarrier {
     /// To this server, for a lock of this lease.
     pub(super) fn to(server: &Server, lease: Lease) -> RedisResult<Self> {
         match server {
@@ -43,7 +43,7 @@ fn patience(lease: Lease) -> Duration {
     (lease.length() / 20).clamp(Duration::from_millis(20), Duration::from_secs(1))
 }
 
-impl Carrier for Wires {
+impl Carrier for RunCarrier {
     fn servers(&self) -> usize {
         match self {
             Self::One(connection) => connection.servers(),

@@ -1,4 +1,4 @@
-//! Pages that somebody asked for: one in a file, or several in a directory, each by its name.
+//! HTML pages in files: one in a file, or several in a directory, each by its name.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::exit::{Exit, Failure};
 use super::file;
 
 /// Where pages go.
-pub(super) enum Pages<'a> {
+pub(super) enum HtmlPages<'a> {
     /// The one page.
     File(&'a Path),
     /// Each by its name.
     Directory(&'a Path),
 }
 
-impl<'a> Pages<'a> {
+impl<'a> HtmlPages<'a> {
     /// What was typed: a directory is there already, or ends with a slash and is made.
     pub(super) fn at(path: &'a Path) -> Result<Self, Failure> {
         let names_a_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");

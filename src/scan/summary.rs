@@ -1,13 +1,13 @@
-//! What a walk has found: the gravest few, and how many there are of each kind.
+//! What a scan has found: the gravest few findings, and how many there are of each kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::inspect::{Finding, Gravity};
 use crate::wire::Key;
 
-/// What a walk has found so far, in constant memory.
+/// What a scan has found so far, in constant memory.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct ScanSummary {
     most: usize,
     kept: BTreeMap<Rank, Finding>,
     /// The keys that were looked at.
@@ -24,7 +24,7 @@ pub struct Tally {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank(std::cmp::Reverse<Option<Gravity>>, Key);
 
-impl Tally {
+impl ScanSummary {
     /// Nothing yet; of what comes, this many findings at the most are kept.
     pub fn keeping(most: usize) -> Self {
         Self { most, kept: BTreeMap::new(), keys: 0, moving: 0, locks: 0, hazards: BTreeMap::new() }

@@ -1,4 +1,4 @@
-//! Words that several subcommands read in the same way: keys, lengths of time, leases.
+//! Argument values that several subcommands parse in the same way: keys, lengths of time, leases.
 
 use std::ffi::OsString;
 use std::time::Duration;

@@ -31,7 +31,7 @@ fn ended(outcome: Outcome, until_ms: Option<u64>, detail: Option<&str>) -> Strin
     }
 }
 
-/// How an operation ended, without times and figures.
+/// How an operation ended, without times and numbers.
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Acquired => "holds",

@@ -1,4 +1,4 @@
-//! A line on standard error that says how many states were seen, where that is a terminal.
+//! A progress line on standard error, if that is a terminal: how many states were seen.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -6,9 +6,9 @@ use super::progress::rate;
 use crate::explore::Progress;
 
 /// How far a search is.
-pub(super) struct States(ProgressBar);
+pub(super) struct StateProgress(ProgressBar);
 
-impl States {
+impl StateProgress {
     /// Nothing is shown unless standard error is a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
@@ -35,7 +35,7 @@ impl States {
     }
 }
 
-impl Drop for States {
+impl Drop for StateProgress {
     /// Removes the line.
     fn drop(&mut self) {
         self.0.finish_and_clear();

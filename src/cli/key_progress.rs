@@ -1,13 +1,13 @@
-//! A line on standard error that says how many keys were looked at, where somebody sits in front of it.
+//! A progress line on standard error, if that is a terminal: how many keys were looked at.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress::rate;
 
 /// How far a walk over keys is.
-pub(super) struct Keys(ProgressBar);
+pub(super) struct KeyProgress(ProgressBar);
 
-impl Keys {
+impl KeyProgress {
     /// Nothing is shown unless standard error is a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new(0);
@@ -28,8 +28,8 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
-    /// Takes the line away: what follows stands alone.
+impl Drop for KeyProgress {
+    /// Removes the line.
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
