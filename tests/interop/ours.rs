@@ -19,8 +19,8 @@ impl Ours {
 
     /// The same, with its own release listener.
     pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        let bells = ReleaseListener::new(stand.server().client()).expect("random bytes can be read");
-        Self(Self::new(stand, spoken, key, lease).0.hearing(&bells))
+        let releases = ReleaseListener::new(stand.server().client()).expect("random bytes can be read");
+        Self(Self::new(stand, spoken, key, lease).0.hearing(&releases))
     }
 
     /// One attempt.

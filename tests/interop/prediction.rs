@@ -12,7 +12,7 @@ use crate::content::Contents;
 use crate::wire::At;
 
 /// The owner of attempts whose owner does not matter.
-const SOMEBODY: Owner = Owner::new(Token::new([0xee; 16]), 2, 2);
+const STRANGER: Owner = Owner::new(Token::new([0xee; 16]), 2, 2);
 
 /// More commands than any protocol sends in one attempt.
 const MOST_QUESTIONS: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) fn ends(locker: &dyn Locker, contents: &Contents, after: UnixTime) ->
         let now = UnixTime::from_millis(millis).expect("within the century");
         let mut at = At { server: Server::new(Flavour::Redis70), now };
         contents.put(&mut at);
-        matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_)))
+        matches!(try_acquire(&mut at, locker, &STRANGER), Some(Acquired::Won(_)))
     };
     let (mut refused, mut won) = (after.as_millis(), after.as_millis() + 3_600_000);
     if !wins(won) {
@@ -61,7 +61,7 @@ pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> 
     contents.put(&mut at);
     let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
     let before = Contents::of(&mut at, &key).in_key(&key);
-    let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &SOMEBODY), Some(Acquired::Won(_))));
+    let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &STRANGER), Some(Acquired::Won(_))));
     Outcome::of(wins, Contents::of(&mut at, &key).in_key(&key) != before)
 }
 
@@ -96,7 +96,7 @@ fn try_acquire(at: &mut At, locker: &dyn Locker, owner: &Owner) -> Option<Acquir
 /// The owner that wrote this value, if it names one: a token in hexadecimal or a UUID, followed by a thread number.
 fn owner_in(contents: &Contents) -> Owner {
     let texts = contents.0.values().flat_map(|content| content.texts());
-    texts.filter_map(owner_of).next().unwrap_or(SOMEBODY)
+    texts.filter_map(owner_of).next().unwrap_or(STRANGER)
 }
 
 fn owner_of(text: &str) -> Option<Owner> {
@@ -106,8 +106,8 @@ fn owner_of(text: &str) -> Option<Owner> {
     }
     let bytes = (0..32).step_by(2).map(|at| u8::from_str_radix(&token[at..at + 2], 16).ok());
     let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
-    let thread = text.split(':').nth(1).and_then(|thread| thread.parse().ok()).unwrap_or(SOMEBODY.thread);
-    Some(Owner::new(Token::new(bytes.try_into().ok()?), SOMEBODY.pid, thread))
+    let thread = text.split(':').nth(1).and_then(|thread| thread.parse().ok()).unwrap_or(STRANGER.thread);
+    Some(Owner::new(Token::new(bytes.try_into().ok()?), STRANGER.pid, thread))
 }
 
 /// The moments at which it may have been written: every millisecond, or those that a stamp of finer grain tells.

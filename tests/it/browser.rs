@@ -166,7 +166,7 @@ fn every_page_fits_a_desk_and_a_hand_and_fetches_nothing() {
     let frames: Vec<Value> = pages.iter().map(|(id, html)| json!({"id": id, "html": html})).collect();
     let script = format!(
         "const pages = {};
-        const troubles = [];
+        const problems = [];
         for (const width of [1200, 400]) for (const page of pages) {{
             const frame = document.createElement('iframe');
             frame.style.cssText = `width: ${{width}}px; height: 900px; border: 0`;
@@ -175,21 +175,21 @@ fn every_page_fits_a_desk_and_a_hand_and_fetches_nothing() {
             document.body.append(frame);
             await loaded;
             const inside = frame.contentDocument;
-            const trouble = (what) => troubles.push(`${{page.id}} at ${{width}}: ${{what}}`);
+            const problem = (what) => problems.push(`${{page.id}} at ${{width}}: ${{what}}`);
             const over = (all) => [...inside.querySelectorAll(all)].filter((one) => one.scrollWidth > one.clientWidth + 1);
-            if (over('html').length) trouble(`${{inside.documentElement.scrollWidth}} wide`);
-            for (const cell of over('#found td:not(.lane), #prevented td:not(.lane), .words')) trouble(`cut: ${{cell.innerText}}`);
+            if (over('html').length) problem(`${{inside.documentElement.scrollWidth}} wide`);
+            for (const cell of over('#found td:not(.lane), #prevented td:not(.lane), .words')) problem(`cut: ${{cell.innerText}}`);
             const isIndex = page.id === 'index';
-            if (!isIndex && !inside.querySelector('#found tr.violation')?.getClientRects().length) trouble('no violation');
-            if (!isIndex && !inside.querySelector('#found tr.blamed')) trouble('no blame');
+            if (!isIndex && !inside.querySelector('#found tr.violation')?.getClientRects().length) problem('no violation');
+            if (!isIndex && !inside.querySelector('#found tr.blamed')) problem('no blame');
             const links = [...inside.querySelectorAll('[src], [href]')].filter((one) => !(isIndex && one.matches('a')));
-            if (links.length) trouble('fetches something');
-            if (frame.contentWindow.performance.getEntriesByType('resource').length) trouble('has fetched something');
+            if (links.length) problem('fetches something');
+            if (frame.contentWindow.performance.getEntriesByType('resource').length) problem('has fetched something');
             frame.remove();
         }}
-        return {{ troubles }};",
+        return {{ problems }};",
         serde_json::to_string(&frames).unwrap().replace("</", "<\\/")
     );
     let seen = Chromium::start().visit("<!doctype html><title>frames</title><body></body>", &script);
-    assert_eq!(seen["troubles"], json!([]), "{seen:#}");
+    assert_eq!(seen["problems"], json!([]), "{seen:#}");
 }

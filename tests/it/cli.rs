@@ -17,9 +17,9 @@ mod redlock;
 mod rotation;
 mod run;
 mod scan;
+mod server_errors;
 mod server_hazards;
 mod traces;
-mod troubles;
 mod usage;
 
 pub(crate) use command::{done, done_within, lockshift};

@@ -1,4 +1,4 @@
-//! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is told once and played in
+//! The drivers, on a real server: what holds for threads must hold for tasks, so most of it is written once and run in
 //! both worlds ([`world`]).
 
 mod abandoning;
@@ -7,17 +7,17 @@ mod bridging;
 mod connections;
 mod counting;
 mod dropping;
+mod error_kinds;
 mod gate;
-mod hearing;
 mod holding;
 mod lockers;
 mod logbook;
 mod losing_replies;
 mod queueing;
+mod release_notifications;
 mod releasing_late;
 mod renewing;
 mod shadowing;
-mod troubles;
 mod waiting;
 mod world;
 

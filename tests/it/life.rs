@@ -11,7 +11,7 @@ use lockshift::wire::Key;
 use crate::protocols;
 
 /// Old dialects whose release deletes nothing: another key, or none at all. See `contract`.
-const NEVER_GIVEN_BACK: [&str; 2] = ["spring-redis-callback", "l2met"];
+const NEVER_RELEASED: [&str; 2] = ["spring-redis-callback", "l2met"];
 
 /// A way to make locks: over which driver and connections.
 pub(crate) trait Locks {
@@ -33,8 +33,8 @@ pub(crate) fn lives<L: Locks + Sync>(locks: &L, prefix: &str, refused: impl Fn(&
         // In braces: old dialects have further keys that know nothing of slots.
         let key = Key::new(format!("{{{prefix} {place}}}"));
         let locker = Arc::clone(&protocols::every(&key, lease)[place].1);
-        let is_given_back = !NEVER_GIVEN_BACK.contains(&name.as_str());
-        let result = if refused(&*locker) { meet_refusal(locks, &locker) } else { meet(locks, &locker, is_given_back) };
+        let is_released = !NEVER_RELEASED.contains(&name.as_str());
+        let result = if refused(&*locker) { meet_refusal(locks, &locker) } else { meet(locks, &locker, is_released) };
         stories.extend(result.err().map(|story| format!("{name}: {story}")));
     }
     stories
@@ -51,7 +51,7 @@ fn meet_refusal<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), Str
     }
 }
 
-fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: bool) -> Result<(), String> {
+fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_released: bool) -> Result<(), String> {
     let guard = won(locks.try_acquire(&locks.lock(Arc::clone(locker))))?;
     // On the thread of the first one, a re-entrant lock would let it in.
     std::thread::scope(|scope| scope.spawn(|| meets_a_holder(locks, locker)).join().expect("the thread returns"))?;
@@ -62,7 +62,7 @@ fn meet<L: Locks + Sync>(locks: &L, locker: &Arc<dyn Locker>, is_given_back: boo
         Err(error) => return Err(format!("extending fails: {}", describe(&error))),
     }
     match locks.release(guard) {
-        Ok(_) if !is_given_back => return Ok(()),
+        Ok(_) if !is_released => return Ok(()),
         Ok(Answer::Known(Released::Freed)) => {}
         Ok(Answer::Known(other)) if locker.mode() == Mode::Exclusive => {
             return Err(format!("not released: {other:?}"));

@@ -66,10 +66,10 @@ fn a_lost_lock_is_an_error_an_event_and_a_flag() {
     let server = Server::start();
     let lock = Locks::connect(&server.url()).unwrap().token("k", Duration::from_secs(3)).unwrap();
     let lost = lock.with(LONG, |held| {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, shown) = std::sync::mpsc::channel();
         held.on_lost(move |loss| tell.send(loss).unwrap()).unwrap();
         delete(&server, "k");
-        told.recv_timeout(LONG).unwrap()
+        shown.recv_timeout(LONG).unwrap()
     });
     assert!(matches!(lost, Err(WithError::Lost { loss: Loss::Taken, .. })), "{lost:?}");
 
@@ -81,7 +81,7 @@ fn a_lost_lock_is_an_error_an_event_and_a_flag() {
 }
 
 #[test]
-fn a_held_lock_is_renewed_unless_told_otherwise() {
+fn a_held_lock_is_renewed_by_default() {
     let server = Server::start();
     let locks = Locks::connect(&server.url()).unwrap();
     let lease = Duration::from_millis(1500);

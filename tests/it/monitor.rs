@@ -32,7 +32,7 @@ impl Monitor {
 
     /// Everything that was answered before this call and not taken yet, in the order of execution.
     ///
-    /// A command nobody else sends is sent last, and the lines are read up to it: no line is still under way.
+    /// A command no other client sends is sent last, and the lines are read up to it: no line is still under way.
     pub(crate) fn take(&mut self) -> Vec<Line> {
         self.fences += 1;
         let fence = format!("fence {}", self.fences);
@@ -63,17 +63,17 @@ impl Monitor {
 /// The lines of one client among `lines`, as one would type them, and those of the scripts that it ran.
 pub(crate) fn commands_of(client: SocketAddr, lines: &[Line]) -> Vec<String> {
     let mut ours = false;
-    let mut said = Vec::new();
+    let mut sent = Vec::new();
     for line in lines {
         match line.source {
             Source::Client(address) => ours = address == client,
             Source::Script => {}
         }
         if ours {
-            said.push(line.to_string());
+            sent.push(line.to_string());
         }
     }
-    said
+    sent
 }
 
 /// Under which address the server knows this connection.
@@ -111,7 +111,7 @@ fn a_recording_lists_bytes_scripts_and_databases_up_to_the_fence() {
 }
 
 #[test]
-fn one_client_is_told_from_another() {
+fn clients_are_distinguished() {
     let server = Server::start();
     let (mut alice, mut bob) = (server.connect(), server.connect());
     let (alice_at, bob_at) = (address_of(&mut alice), address_of(&mut bob));

@@ -51,12 +51,12 @@ fn detected(connection: &mut Connection) -> Native {
 /// What the server does not refuse, tried on a key that is not there.
 fn spoken(connection: &mut Connection) -> Native {
     let mut takes = |words: &str| ask::<redis::Value>(connection, words).is_ok();
-    let delete = match (takes("DELIFEQ nobody x"), takes("DELEX nobody IFEQ x")) {
+    let delete = match (takes("DELIFEQ absent x"), takes("DELEX absent IFEQ x")) {
         (true, _) => Some(CompareDelete::DelIfEq),
         (false, true) => Some(CompareDelete::DelEx),
         (false, false) => None,
     };
-    Native { delete, set_ifeq: takes("SET nobody x IFEQ y") }
+    Native { delete, set_ifeq: takes("SET absent x IFEQ y") }
 }
 
 fn name(delete: CompareDelete) -> &'static str {

@@ -86,7 +86,7 @@ fn agree_with<S: Strategy<Value = Vec<Step>>>(server: &Server, sequences: impl F
         steps
             .iter()
             .try_for_each(|step| duel.step(step))
-            .map_err(|disagreement| TestCaseError::fail(disagreement.told()))
+            .map_err(|disagreement| TestCaseError::fail(disagreement.shown()))
     };
     let default = ProptestConfig::default();
     // The same sequences every time, unless PROPTEST_RNG_SEED asks for others: what fails here fails for everybody.

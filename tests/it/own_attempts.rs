@@ -39,7 +39,7 @@ fn an_attempt_that_runs_twice_wins_once() {
     for (name, locker) in lockers() {
         let [owner, other] = [1, 2].map(|thread| host::owner(thread).unwrap());
         let mut attempt = |owner| run(&mut connection, &|redis: &mut Transcript| locker.acquire(owner, redis));
-        let Ok(Acquired::Won(first)) = attempt(&owner) else { panic!("{name}: nobody has it") };
+        let Ok(Acquired::Won(first)) = attempt(&owner) else { panic!("{name}: the lock is free") };
         let second = match attempt(&owner) {
             Ok(Acquired::Won(second)) => second,
             again => panic!("{name}: its own attempt, but: {again:?}"),

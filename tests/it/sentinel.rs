@@ -69,7 +69,7 @@ impl Watched {
             (named == port).then_some(())
         });
         until("the old master follows the new one", || {
-            // Whoever is demoted hangs up on everybody.
+            // A demoted master closes all connections.
             let mut master = self.master.client().get_connection().ok()?;
             let (role, ..): (String, Value, Value, Value, Value) = cmd("ROLE").query(&mut master).ok()?;
             (role == "slave").then_some(())
@@ -105,7 +105,7 @@ fn every_lock_lives_through_sentinel_with_both_drivers() {
 }
 
 #[test]
-fn whoever_was_replicated_still_holds_after_a_failover() {
+fn a_replicated_holder_still_holds_after_a_failover() {
     let watched = Watched::start();
     let guard = won(&watched.lock());
     watched.replicate();
@@ -119,7 +119,7 @@ fn whoever_was_replicated_still_holds_after_a_failover() {
 }
 
 #[test]
-fn whoever_was_not_replicated_learns_that_the_lock_is_lost() {
+fn an_unreplicated_holder_learns_that_the_lock_is_lost() {
     let watched = Watched::start();
     let guard = won(&watched.lock());
     watched.replicate();

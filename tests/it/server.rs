@@ -62,11 +62,11 @@ impl Server {
             |command| options.spawn(command).expect("the server runs: its version was just asked"),
         );
         let mut server = Self { process, port, password: options.password.clone(), _directory: directory };
-        until(format_args!("redis-server on port {port} answers"), || server.is_up_or_gone()).then_some(server)
+        until(format_args!("redis-server on port {port} answers"), || server.is_up_or_has_exited()).then_some(server)
     }
 
     /// `true` once it answers, `false` if the port turned out to be taken, `None` while that is open.
-    fn is_up_or_gone(&mut self) -> Option<bool> {
+    fn is_up_or_has_exited(&mut self) -> Option<bool> {
         if let Some(status) = self.process.process.try_wait().expect("the child is ours") {
             let log = self.process.log_file_contents().unwrap_or_default();
             assert!(log.contains("Address already in use"), "redis-server did not start ({status}):\n{log}");
@@ -74,7 +74,7 @@ impl Server {
         }
         let mut connection = self.client().get_connection().ok()?;
         let info: redis::InfoDict = redis::cmd("INFO").arg("server").query(&mut connection).ok()?;
-        // Whoever answers on this port may be another server that was faster: then ours is about to exit.
+        // The server that answers on this port may be another server that was faster: then ours is about to exit.
         (info.get("process_id") == Some(self.process.process.id())).then_some(true)
     }
 

@@ -22,9 +22,9 @@ pub(crate) fn path(name: &str) -> PathBuf {
 pub(crate) fn audited(name: &str) -> String {
     let mut command = lockshift();
     command.arg("audit").arg(path(name));
-    let told = done(command, [""; 0]);
-    assert_eq!(told.stderr, "", "{name}");
-    let (text, _rate) = told.stdout.rsplit_once(" (").expect("it says how fast it was");
+    let shown = done(command, [""; 0]);
+    assert_eq!(shown.stderr, "", "{name}");
+    let (text, _rate) = shown.stdout.rsplit_once(" (").expect("it says how fast it was");
     format!("{text}\n")
 }
 
@@ -33,11 +33,11 @@ fn each_shows_the_races_that_it_was_recorded_for_and_no_other() {
     for (name, races) in TRACES {
         let mut command = lockshift();
         command.arg("audit").arg(path(name));
-        let told = done(command, ["--json"]);
-        let findings = told.json()["findings"].as_array().expect("they are listed").clone();
+        let shown = done(command, ["--json"]);
+        let findings = shown.json()["findings"].as_array().expect("they are listed").clone();
         let mut found: Vec<_> = findings.iter().map(|found| found["race"].as_str().unwrap_or_default()).collect();
         found.dedup();
-        assert_eq!((told.code, found.as_slice()), (Some(i32::from(!races.is_empty())), races), "{name}");
+        assert_eq!((shown.code, found.as_slice()), (Some(i32::from(!races.is_empty())), races), "{name}");
         golden(&format!("tests/traces/{name}.audit"), &audited(name));
     }
 }

@@ -153,7 +153,7 @@ fn every_waiter_of_zcr_prolongs_the_ttl() {
         10_000,
         ("1700000010001", "1700000000"),
         r#"
-        GET k -> "somebody's"
+        GET k -> "another's"
         DEL k -> 1
         Freed
     "#,

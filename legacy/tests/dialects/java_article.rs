@@ -38,7 +38,7 @@ fn setnx_and_expire_with_a_constant() {
 
 #[test]
 fn java_getset_compares_bytes() {
-    // 1700000011000, ten seconds and one ahead; and 1699999999999, which is over.
+    // 1700000011000, ten seconds and one ahead; and 1699999999999, which has expired.
     acquire(
         "java-getset",
         10_000,

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const SETNX_EXPIRE: Script = Script::new(include_str!("../../src/lua/setnx_expire.lua"));
 
-/// A server with one key, which nobody but the one client touches; what it writes is forgotten.
+/// A server with one key, which only the one client touches; what it writes is forgotten.
 struct Server {
     wall: UnixTime,
     key: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ fn lookers() -> impl Iterator<Item = &'static Dialect> {
     catalogue().filter(|row| row.look.is_some() && row.form.is_stamped() && row.keys == Keys::One)
 }
 
-/// Whether a client of this row ever takes a lock that is over.
+/// Whether a client of this row ever takes over an expired lock.
 fn takes_over(row: &Dialect) -> bool {
     row.takeover != Takeover::Raises && row.reader() != Some(Reader::Python2Uncast)
 }

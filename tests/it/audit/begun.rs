@@ -1,4 +1,4 @@
-//! Traces that begin in the middle of things: somebody holds a lock, and nothing is known of it.
+//! Traces that begin in the middle of things: a client holds a lock, and nothing is known of it.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::written::audit;
 use crate::monitor::{Line, Monitor};
 use crate::server::Server;
 
-/// A round of each client of a lock that `acquires`, and is given back by a script that lists these calls. Before the trace
+/// A round of each client of a lock that `acquires`, and is released by a script that lists these calls. Before the trace
 /// began one of them had acquired it.
 fn rounds(acquires: &str, release: (&str, &[&str])) -> Audit {
     let (mut text, mut at) = (String::new(), 0);
@@ -26,24 +26,24 @@ fn rounds(acquires: &str, release: (&str, &[&str])) -> Audit {
     };
     let client = |who: u32| format!("10.0.0.{who}:1");
     let token = |who: u32| format!("a{who:031x}");
-    let gives_back = |says: &mut dyn FnMut(&str, &str), who: u32| {
+    let releases = |says: &mut dyn FnMut(&str, &str), who: u32| {
         says(&client(who), &release.0.replace("TOKEN", &token(who)));
         release.1.iter().for_each(|call| says("lua", call));
     };
     let acquire = |who: u32| acquires.replace("TOKEN", &token(who));
     says(&client(2), &acquire(2));
-    gives_back(&mut says, 1);
+    releases(&mut says, 1);
     for who in [3, 2, 1, 3, 2, 1] {
         says(&client(who), &acquire(who));
         says(&client(who % 3 + 1), &acquire(who % 3 + 1));
-        gives_back(&mut says, who);
+        releases(&mut says, who);
     }
     audit(&text)
 }
 
-/// What a script is listed to delete is gone, whoever was taken to hold it.
+/// What a script is listed to delete is deleted, whichever client was taken to hold it.
 #[test]
-fn whoever_was_refused_first_is_not_taken_for_the_holder_for_a_whole_lease() {
+fn a_refused_client_is_not_taken_for_the_holder_for_a_whole_lease() {
     const ACQUIRE: &str = r#""SET" "lock" "TOKEN" "NX" "PX" "30000""#;
     let text = include_str!("../../../modern/src/lua/announced/release.lua").replace('\n', "\\n").replace('"', "\\\"");
     let release = format!(r#""EVAL" "{text}" "2" "lock" "{{lock}}:released" "TOKEN" "publish""#);
@@ -51,7 +51,7 @@ fn whoever_was_refused_first_is_not_taken_for_the_holder_for_a_whole_lease() {
     let audit = rounds(ACQUIRE, (&release, &calls));
     assert!(audit.findings.is_empty(), "{:#?}", audit.findings);
     let [lock] = audit.locks.as_slice() else { panic!("one lock: {:#?}", audit.locks) };
-    // The first one was none: that is found out, and it was no more than likely.
+    // The first one was not an acquisition: that is found out, and it was no more than likely.
     assert_eq!((lock.statistics.acquisitions, lock.statistics.releases), (7, 6), "{lock:#?}");
 }
 
@@ -77,7 +77,7 @@ fn lock(server: &Server, written: &str) -> Lock<Connection> {
     Lock::new(server.connect(), choice.locker(Key::from(format!("{{{written}}}").as_str()), lease))
 }
 
-/// Tries as somebody else does, and gives back at once.
+/// Tries as another client does, and releases at once.
 fn comes_by(lock: &Lock<Connection>) -> bool {
     let tries = || match lock.try_acquire().unwrap() {
         Attempt::Won(guard) => guard.release().is_ok(),
@@ -89,14 +89,14 @@ fn comes_by(lock: &Lock<Connection>) -> bool {
 
 /// On a real server, for an hour: two come by in vain, the holder goes, and both come by again and again.
 #[test]
-fn who_held_before_the_trace_began_is_no_race_and_hides_nobody() {
+fn a_holder_from_before_the_trace_is_no_race_and_hides_no_client() {
     let server = Server::start();
     let locks: Vec<_> = HELD.iter().map(|written| [(); 3].map(|()| lock(&server, written))).collect();
     let guards: Vec<_> = locks.iter().map(|[alice, ..]| alice.try_acquire().unwrap()).collect();
     let mut monitor = Monitor::on(&server);
     for ([_, bob, carol], guard) in locks.iter().zip(guards) {
         assert!(!comes_by(bob) && !comes_by(carol));
-        let Attempt::Won(guard) = guard else { panic!("nobody else is about") };
+        let Attempt::Won(guard) = guard else { panic!("no other client is about") };
         let _ = guard.release().unwrap();
         assert!(comes_by(bob) && comes_by(carol) && comes_by(bob));
     }
@@ -120,7 +120,7 @@ fn listed(lines: &[(u64, u32, &str)]) -> Audit {
     audit(&text)
 }
 
-/// The dialect of redis-mutex 2.1.1 sends GET before SETNX, so the GET of its release is none of another attempt.
+/// The dialect of redis-mutex 2.1.1 sends GET before SETNX, so the GET of its release is not part of another attempt.
 #[test]
 fn a_look_before_the_first_claim_of_a_key_belongs_to_the_attempt() {
     let audit = listed(&[

@@ -63,7 +63,7 @@ fn play(scene: &Scene, wishes: &[Action]) -> (Vec<Action>, Truth) {
     (happened, truth)
 }
 
-/// Whether somebody has deleted what another one believed to hold.
+/// Whether a client has deleted what another one believed to hold.
 fn robbed(trace: &Trace) -> bool {
     trace.steps.iter().any(|step| {
         let keys = step.before.keys.iter().zip(&step.after.keys);
@@ -108,7 +108,7 @@ pub(super) fn check_fleet(fleet: [&str; 3], prompt: bool, agrees: fn(&Audit, &Tr
     outcome.unwrap_or_else(|failure| panic!("{fleet:?}: {failure}"));
 }
 
-/// As often as somebody won, the audit says so, or that it cannot tell.
+/// As often as a client won, the audit says so, or that it cannot tell.
 pub(super) fn wins_agree(audit: &Audit, truth: &Truth) -> Result<(), String> {
     let counted: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
     let undecided: u64 = audit.locks.iter().map(|lock| lock.statistics.undecided).sum();

@@ -86,7 +86,7 @@ fn an_old_client_in_the_lock_of_a_bridge_is_named_with_the_lines() {
 
 #[test]
 fn a_bridge_beside_a_new_client_is_named_with_the_lines() {
-    // Somebody has cut the time to live of the token.
+    // A client has cut the time to live of the token.
     let audit = audit(&trace(&[
         (0, "1", command(&["SET", "{lock}:token", ALICE, "NX", "PX", "30000"])),
         (1, "9", command(&["PEXPIRE", "{lock}:token", "10"])),
@@ -94,7 +94,7 @@ fn a_bridge_beside_a_new_client_is_named_with_the_lines() {
     ]));
     let [found] = audit.findings.as_slice() else { panic!("one race: {:#?}", audit.findings) };
     assert_eq!((found.verdict.race, found.verdict.lines.as_slice()), (None, &[1, 3][..]));
-    assert_eq!(found.verdict.certainty, Certainty::Possible, "nobody knows what stood in the keys before");
+    assert_eq!(found.verdict.certainty, Certainty::Possible, "it is unknown what stood in the keys before");
     let acquired: Vec<_> =
         audit.locks.iter().map(|lock| (lock.key.to_string(), lock.statistics.acquisitions)).collect();
     assert_eq!(acquired.len(), 2, "{acquired:?}");

@@ -20,21 +20,21 @@ pub(super) struct Truth {
     pub(super) holds: Vec<Held>,
     /// How many were in the middle of a try at the end, or died there: they may have won and not know it.
     pub(super) open: u64,
-    /// Somebody won while the lease of another one was running; the dead still hold.
+    /// A client won while the lease of another one was running; the dead still hold.
     pub(super) double: bool,
-    /// Somebody deleted, or shortened, what another one held.
+    /// A client deleted, or shortened, what another one held.
     pub(super) robbed: bool,
-    /// Somebody wrote over the key and did not win by it.
+    /// A client wrote over the key and did not win by it.
     pub(super) overwrote: bool,
-    /// Somebody changed what another one had written that was still in the middle of its try, or whose lease was over and
+    /// A client changed what another one had written that was still in the middle of its try, or whose lease had expired and
     /// whose stamp was not.
     pub(super) hurried: bool,
-    /// Somebody said something of its lock when its lease was over.
+    /// A client used its lock when its lease had expired.
     pub(super) late: bool,
     /// How many replies were lost.
     pub(super) unheard: u64,
     /// Whether there are clients that take a lock without a command that could be seen, by one that could be anything, or
-    /// for nobody knows how long.
+    /// for it is unknown how long.
     pub(super) is_hidden: bool,
     /// The races that a client of this fleet runs into by itself.
     pub(super) inherent: Vec<RaceId>,
@@ -46,14 +46,14 @@ pub(super) struct Held {
     pub(super) who: usize,
     pub(super) asked: u16,
     pub(super) won: u16,
-    /// The first tick at which the lease is over.
+    /// The first tick at which the lease has expired.
     pub(super) ends: u16,
-    pub(super) given_back: GivenBack,
+    pub(super) released: ReleasedBy,
 }
 
 /// How a hold ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GivenBack {
+pub(super) enum ReleasedBy {
     /// Not at all: its owner works, or is dead, or in the middle of it.
     No,
     /// Without a word.
@@ -142,7 +142,7 @@ struct Watch {
     begun: Vec<u16>,
     /// Whether each has said anything since.
     has_said: Vec<bool>,
-    /// The hold of each client, dead or alive: its place among all, as long as it was not given back.
+    /// The hold of each client, dead or alive: its place among all, as long as it was not released.
     held: Vec<Option<usize>>,
     /// Whether each has deleted its own lock in the release that it is at. Nobody holds that lock any more, though a command
     /// may follow, as UNWATCH follows the DEL of redis-py 2.10, or never come.
@@ -197,16 +197,16 @@ impl Watch {
             self.truth.double |= is_second && ends > tick;
             self.held[who] = Some(self.truth.holds.len());
             self.has_deleted[who] = false;
-            let given_back = GivenBack::No;
-            self.truth.holds.push(Held { who, asked: self.begun[who], won: tick, ends, given_back });
+            let released = ReleasedBy::No;
+            self.truth.holds.push(Held { who, asked: self.begun[who], won: tick, ends, released });
         } else if let (Some(hold), Some(held)) = (is.hold(), self.held[who]) {
             self.truth.holds[held].ends = ends(scene, who, hold);
         }
         let had = was.hold().or(was.releasing()).is_some();
         if let (true, None, Some(held)) = (had, is.hold().or(is.releasing()), self.held[who]) {
             self.held[who] = None;
-            let said = GivenBack::Between(self.begun[who], tick);
-            self.truth.holds[held].given_back = if self.has_said[who] { said } else { GivenBack::Silently };
+            let sent = ReleasedBy::Between(self.begun[who], tick);
+            self.truth.holds[held].released = if self.has_said[who] { sent } else { ReleasedBy::Silently };
         }
     }
 
@@ -259,7 +259,7 @@ fn began(actor: &Actor) -> bool {
     actor.operation().is_none()
 }
 
-/// The first tick at which a lease is over; a lock without any is never over.
+/// The first tick at which a lease has expired; a lock without any is never over.
 fn ends(scene: &Scene, who: usize, hold: &Hold) -> u16 {
     let protocol = protocols::find(&scene.clients[who].protocol).ok();
     if protocol.and_then(protocols::Protocol::dialect).is_some_and(is_endless) {
@@ -280,7 +280,7 @@ fn gives_life(dialect: &Dialect) -> bool {
     !matches!(dialect.claim, Claim::Setnx | Claim::ExistsThenSet | Claim::None) || dialect.ttl.is_set()
 }
 
-/// The races that a client runs into with nobody else about.
+/// The races that a client runs into with no other client about.
 fn inherent(protocol: &str) -> Vec<RaceId> {
     let Some(dialect) = protocols::find(protocol).ok().and_then(protocols::Protocol::dialect) else {
         return Vec::new();

@@ -8,7 +8,7 @@ use lockshift::race_id::RaceId;
 use super::written::audit;
 
 /// So many findings of one race on one key are told: the first ones and the last.
-const TOLD: u64 = 9;
+const EXPECTED_FINDINGS: u64 = 9;
 
 /// A PHP client takes a token client's lock for expired.
 fn race(text: &mut String, secs: u64, key: &str) {
@@ -26,19 +26,19 @@ fn race(text: &mut String, secs: u64, key: &str) {
 }
 
 #[test]
-fn a_race_that_happens_all_the_time_is_told_a_few_times_and_counted() {
+fn a_frequent_race_is_reported_a_few_times_and_counted() {
     let mut text = String::new();
     (0..6_000).for_each(|round| race(&mut text, 100 * round, "lock"));
     let audit = audit(&text);
     let more: Vec<u64> = audit.findings.iter().map(|finding| finding.more).collect();
     assert!(audit.findings.iter().all(|finding| finding.verdict.race == Some(RaceId::TokenReadAsStamp)));
-    assert_eq!(more, [vec![0; 8], vec![6_000 - TOLD]].concat());
+    assert_eq!(more, [vec![0; 8], vec![6_000 - EXPECTED_FINDINGS]].concat());
     let last = audit.findings.last().unwrap();
     assert_eq!(*last.verdict.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is told");
 }
 
 #[test]
-fn races_on_more_keys_than_can_be_told_are_counted() {
+fn races_on_more_keys_than_are_reported_are_counted() {
     let mut text = String::new();
     (0..9_000).for_each(|round| race(&mut text, round / 10, &format!("order:{round}")));
     let audit = audit(&text);
@@ -48,7 +48,7 @@ fn races_on_more_keys_than_can_be_told_are_counted() {
 }
 
 #[test]
-fn of_more_keys_than_can_be_told_the_busiest_are() {
+fn of_too_many_keys_the_busiest_are_reported() {
     let mut text = String::new();
     for round in 0..40_000_u64 {
         let (at, key) = (1_700_000_000 + round / 10, format!("order:{round}"));
@@ -59,14 +59,14 @@ fn of_more_keys_than_can_be_told_the_busiest_are() {
     }
     let audit = audit(&text);
     assert_eq!((audit.locks[0].key.as_bytes(), audit.locks[0].statistics.acquisitions), (b"busy".as_slice(), 40_000));
-    let told: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
+    let shown: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
     let (others, tally) = &audit.others;
-    assert_eq!((told + tally.acquisitions, audit.locks.len() as u64 + others), (80_000, 40_001));
+    assert_eq!((shown + tally.acquisitions, audit.locks.len() as u64 + others), (80_000, 40_001));
     assert!(audit.locks.len() < 20_000, "{} are told", audit.locks.len());
 }
 
 #[test]
-fn a_clock_that_is_set_back_is_told_once() {
+fn a_clock_that_is_set_back_is_reported_once() {
     let lines = ["05.5", "04.0", "06.0", "03.0", "03.0"];
     let text: String = lines.iter().map(|at| format!("17000000{at}00000 [0 10.0.0.1:1] \"PING\"\n")).collect();
     let step = SteppedBack { line: 2, by: std::time::Duration::from_millis(1500), times: 2 };

@@ -11,7 +11,7 @@ use super::written::{audit, continued, monitored, rounds};
 
 /// For each race: what its clients have done before, how the schedule goes on, and what is found. What happens to one
 /// client in its own memory, or between two servers, is in no trace of one server.
-const TOLD: &[(&str, Before, Then, &[&str])] = &[
+const EXPECTED_FINDINGS: &[(&str, Before, Then, &[&str])] = &[
     ("check-then-set", Nothing, Ends, &["check-then-set"]),
     ("no-lease-crash", Nothing, Later(100), &["no-lease-crash"]),
     ("lost-reply-locks-for-ever", Nothing, Later(100), &["lost-reply-locks-for-ever"]),
@@ -72,19 +72,19 @@ fn every_id_of_a_race_is_in_the_catalogue() {
 #[test]
 fn each_race_is_found_in_its_trace_and_no_other() {
     let ids: Vec<_> = races::catalogue().map(|race| race.id.name()).collect();
-    let told: Vec<_> = TOLD.iter().map(|(id, ..)| *id).collect();
-    assert_eq!(told, ids, "each race of the catalogue has a row here");
+    let shown: Vec<_> = EXPECTED_FINDINGS.iter().map(|(id, ..)| *id).collect();
+    assert_eq!(shown, ids, "each race of the catalogue has a row here");
     let mut wrong = Vec::new();
-    for (id, before, then, expected) in TOLD {
+    for (id, before, then, expected) in EXPECTED_FINDINGS {
         let race = races::find(id).unwrap();
         let found = race.reproduce(NonZeroUsize::MIN, &mut |_| ()).unwrap();
         let (scene, actions) = continued(&race.scenario.scene(), &found.actions, *then);
         let text = rounds(&scene, *before) + &monitored(&scene.narrate(race.violates, &actions));
         let audit = audit(&text);
-        let told: Vec<_> =
+        let shown: Vec<_> =
             audit.findings.iter().map(|finding| finding.verdict.race.map_or("none", RaceId::name)).collect();
-        if told != *expected {
-            wrong.push(format!("{id}: {told:?} for {expected:?}\n{:#?}\n{text}", audit.findings));
+        if shown != *expected {
+            wrong.push(format!("{id}: {shown:?} for {expected:?}\n{:#?}\n{text}", audit.findings));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

@@ -67,7 +67,7 @@ fn played(server: &Server, spoken: &Spoken, lease: Duration) -> Truth {
     let client = || Lock::new(server.connect(), choice.locker(key.clone(), Lease::new(lease).unwrap()));
     let (alice, bob) = (client(), client());
     let mut truth = Truth { spoken: spoken.clone(), keys: [key.clone(), alice.key().clone()], acquired: 0, left: 0 };
-    let won = truth.tries(&alice).unwrap_or_else(|| panic!("{}: nobody has it", spoken.written));
+    let won = truth.tries(&alice).unwrap_or_else(|| panic!("{}: the lock is free", spoken.written));
     let shared = elsewhere(|| truth.tries(&bob));
     shared.into_iter().for_each(|guard| truth.releases(guard));
     let _ = won.extend().unwrap();
@@ -103,7 +103,7 @@ impl Truth {
 /// Those who say what others say, word by word, and go by their names here.
 const ALSO: &[(&str, &str)] = &[("redlock", "token")];
 
-/// What is wrong with a protocol whoever speaks it, and is found as often as it is acquired.
+/// What is wrong with a protocol whichever client uses it, and is found as often as it is acquired.
 const FLAWED: &[(&str, RaceId)] = &[
     ("php-getset-absolute-expire", RaceId::AbsoluteExpire),
     ("php7-getset-absolute-expire", RaceId::AbsoluteExpire),
@@ -111,7 +111,7 @@ const FLAWED: &[(&str, RaceId)] = &[
     ("spring-redis-callback", RaceId::ReleaseMissesKey),
 ];
 
-/// Those who give back by saying nothing: the key's time to live ends.
+/// Those who release by saying nothing: the key's time to live ends.
 const SILENT: &[&str] = &["l2met"];
 
 /// What is wrong with the audit of what these have said.

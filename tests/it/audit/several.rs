@@ -32,7 +32,7 @@ fn is_of(finding: &Finding, place: usize) -> bool {
 }
 
 /// What an audit says of the lock at this place.
-fn told(audit: &Audit, place: usize) -> String {
+fn shown(audit: &Audit, place: usize) -> String {
     let (database, key, _) = PLACES[place];
     let found = audit.findings.iter().filter(|finding| is_of(finding, place));
     let found: Vec<_> =
@@ -53,7 +53,7 @@ fn each_is_judged_as_if_it_were_alone() {
         together.sort();
         let together = audit(&together.concat());
         for (place, lines) in alone.iter().enumerate() {
-            prop_assert_eq!(told(&audit(&lines.concat()), place), told(&together, place));
+            prop_assert_eq!(shown(&audit(&lines.concat()), place), shown(&together, place));
         }
         Ok(())
     });

@@ -7,7 +7,7 @@ use lockshift::race_id::RaceId;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::fleet::{Fleet, GivenBack, Held, Truth, wishes};
+use super::fleet::{Fleet, Held, ReleasedBy, Truth, wishes};
 use super::written::audit;
 
 type Checked = Result<(), String>;
@@ -34,7 +34,7 @@ fn failure(cases: u32, fleet: &Fleet, agrees: fn(&str, &Truth) -> Checked) -> Op
     Some(format!("{:?}: {}", fleet.protocols, outcome.err()?))
 }
 
-/// As often as somebody won, the audit says so, or that it cannot tell.
+/// As often as a client won, the audit says so, or that it cannot tell.
 fn wins_agree(audit: &Audit, truth: &Truth) -> Checked {
     let counted: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
     let undecided: u64 = audit.locks.iter().map(|lock| lock.statistics.undecided).sum();
@@ -46,7 +46,7 @@ fn wins_agree(audit: &Audit, truth: &Truth) -> Checked {
     }
 }
 
-/// Who held from when to when: the same holds, each won while its client tried, given back while its client gave back.
+/// Who held from when to when: the same holds, each won while its client tried, released while its client released.
 fn holds_agree(audit: &Audit, truth: &Truth) -> Checked {
     if audit.locks.iter().any(|lock| lock.statistics.undecided > 0) || truth.unheard > 0 {
         return Ok(());
@@ -65,11 +65,11 @@ fn is_of(episode: &Episode, held: &Held) -> bool {
     let tick = |at: lockshift::wire::UnixTime| u16::try_from(at.as_secs() - 1_700_000_000).unwrap();
     let won_then = (held.asked..=held.won).contains(&tick(episode.since));
     won_then
-        && match (held.given_back, episode.until.map(tick)) {
-            (GivenBack::Between(first, last), Some(until)) => (first..=last).contains(&until),
-            (GivenBack::Between(..), None) => false,
-            (GivenBack::Silently, Some(until)) => until >= held.won,
-            (GivenBack::No | GivenBack::Silently, _) => true,
+        && match (held.released, episode.until.map(tick)) {
+            (ReleasedBy::Between(first, last), Some(until)) => (first..=last).contains(&until),
+            (ReleasedBy::Between(..), None) => false,
+            (ReleasedBy::Silently, Some(until)) => until >= held.won,
+            (ReleasedBy::No | ReleasedBy::Silently, _) => true,
         }
 }
 
@@ -78,7 +78,7 @@ fn no_false_alarm(audit: &Audit, truth: &Truth) -> Checked {
     let false_ones =
         audit.findings.iter().filter(|finding| finding.verdict.certainty > Certainty::Possible).filter(|finding| {
             !match finding.verdict.race {
-                // Whoever takes back a try of which it heard nothing may be too late with that, too.
+                // A client that takes back a try without a reply may be too late with that, too.
                 Some(RaceId::Overrun) => truth.late || truth.unheard > 0,
                 Some(race @ (RaceId::AbsoluteExpire | RaceId::ReleaseMissesKey | RaceId::StampWrittenBack)) => {
                     truth.inherent.contains(&race)
@@ -96,7 +96,7 @@ fn no_false_alarm(audit: &Audit, truth: &Truth) -> Checked {
 /// Two at once are seen, and so is a lock that was taken away.
 fn no_miss(audit: &Audit, truth: &Truth) -> Checked {
     match (truth.double || truth.robbed) && audit.findings.is_empty() {
-        true => Err("somebody was not alone, and nothing was found".to_owned()),
+        true => Err("a holder was not alone, and nothing was found".to_owned()),
         false => Ok(()),
     }
 }
@@ -112,8 +112,8 @@ fn everything_agrees(text: &str, truth: &Truth) -> Checked {
     no_miss(audit, truth)
 }
 
-/// The same for fleets that read each other's values: what they make of those is nobody's intention.
-fn nobody_is_missed(text: &str, truth: &Truth) -> Checked {
+/// The same for fleets that read each other's values: what they make of those is not intended.
+fn no_holder_is_missed(text: &str, truth: &Truth) -> Checked {
     if truth.is_hidden {
         return Ok(());
     }
@@ -187,7 +187,7 @@ fn mixed_fleets() {
         (0..names.len()).map(move |place| [names[place], names[(place + apart) % names.len()]])
     });
     let fleets = pairs.map(|[one, other]| Fleet { protocols: vec![one, other, one], ..Fleet::of(one) });
-    check(1, fleets, nobody_is_missed);
+    check(1, fleets, no_holder_is_missed);
 }
 
 #[test]

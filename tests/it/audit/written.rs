@@ -35,7 +35,7 @@ pub(super) enum Then {
 pub(super) enum Before {
     /// Nothing.
     Nothing,
-    /// Each has acquired once and given back, with nobody else about.
+    /// Each has acquired once and released, with no other client about.
     ARound,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn rounds(scene: &Scene, before: Before) -> String {
             let owner = Owner::new(Token::new([u8::try_from(place).unwrap() + 1; 16]), 7, 7);
             let mut run = Run { text: &mut text, server: &mut server, at_ns: long_ago, client: address(place) };
             let won = run.operation(&|redis: &mut Transcript| client.locker.acquire(&owner, redis));
-            let Acquired::Won(hold) = won else { panic!("nobody else is about") };
+            let Acquired::Won(hold) = won else { panic!("no other client is about") };
             run.operation(&|redis: &mut Transcript| client.locker.release(&hold, redis));
         }
     }
@@ -70,20 +70,20 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn operation<T>(&mut self, operation: &dyn Fn(&mut Transcript) -> Turn<T>) -> T {
-        let mut said = Transcript::new();
+        let mut sent = Transcript::new();
         let wall = UnixTime::from_nanos(self.at_ns);
         loop {
-            match operation(said.rewind()) {
+            match operation(sent.rewind()) {
                 Ok(outcome) => return outcome,
                 Err(Pending::Fault(fault)) => panic!("{fault}"),
                 Err(Pending::Round(_)) => panic!("MONITOR lists one server"),
                 Err(Pending::Clock) => {
-                    said.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
+                    sent.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
                 }
                 Err(Pending::Send(command)) => {
                     let reply = self.server.call(Session(1), &command, wall);
                     self.text.list(self.at_ns, &self.client, &command, &reply);
-                    said.record_reply(reply);
+                    sent.record_reply(reply);
                 }
             }
         }
@@ -136,7 +136,7 @@ pub(super) fn monitored(trace: &Trace) -> String {
         let client = address(step.actor.unwrap_or(97));
         text.list(at, &client, &exchange.command, &exchange.reply);
     }
-    // The server goes on. Nobody else says anything for as long as nobody else did.
+    // The server goes on. Nobody else says anything for as long as no other client did.
     let end = trace.steps.last().map_or(0, |step| i64::try_from(step.at_ms).unwrap());
     let at = begin.as_nanos() + (end + SILENCE_MS) * 1_000_000;
     text.list(at, "10.0.0.97:1", &Command::new("PING"), &Reply::Status("PONG".to_owned()));

@@ -118,7 +118,7 @@ fn bridges_and_new_clients_break_no_rule() {
     }
 }
 
-/// The old clients here never release, so a release that deletes another client's lock is the bridge's. There is none, not
+/// The old clients here never release, so a release that deletes another client's lock is the bridge's. It must not happen, not
 /// even where a late loser's stamp ended the bridge's lock early and another old client holds it by now.
 ///
 /// The lease of the bridge is twice theirs, so that they write stamps of the moment in which its own ends.
@@ -136,7 +136,7 @@ fn the_release_of_a_bridge_deletes_no_lock_of_an_old_client() {
         let found = search.symmetry(true).threads(TWO).run(&mut |_| {});
         assert_eq!(found.end, End::Exhausted);
         let broken: Vec<_> = found.violations.iter().map(|it| it.property).collect();
-        let told: Vec<_> = found.violations.iter().map(|it| explanation(&it.trace)).collect();
-        assert_eq!(broken, [Property::LeaseHonoured], "{names}: old clients still move each other's leases: {told:?}");
+        let shown: Vec<_> = found.violations.iter().map(|it| explanation(&it.trace)).collect();
+        assert_eq!(broken, [Property::LeaseHonoured], "{names}: old clients still move each other's leases: {shown:?}");
     }
 }

@@ -37,7 +37,7 @@ fn certify(directory: &Path) {
 }
 
 #[test]
-fn an_encrypted_connection_trusts_whom_it_is_told_to() {
+fn an_encrypted_connection_trusts_the_authority_that_is_named() {
     let directory = TempDir::new().unwrap();
     certify(directory.path());
     let (home, port) = (directory.path().display(), get_random_available_port());

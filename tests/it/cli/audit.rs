@@ -33,8 +33,8 @@ fn a_race_is_named_with_the_lines_that_show_it_and_a_bad_line_is_passed_over() {
 fn each_client_is_named_with_what_it_speaks() {
     let (_, json, _) = audited(BESIDE);
     let speakers = json["locks"][0]["speakers"].as_array().unwrap();
-    let told: Vec<_> = speakers.iter().map(|it| (it["client"].as_str(), it["acquisitions"].as_u64())).collect();
-    assert_eq!(told, [(Some("10.0.0.1:50000"), Some(1)), (Some("10.0.0.2:50000"), Some(1))]);
+    let shown: Vec<_> = speakers.iter().map(|it| (it["client"].as_str(), it["acquisitions"].as_u64())).collect();
+    assert_eq!(shown, [(Some("10.0.0.1:50000"), Some(1)), (Some("10.0.0.2:50000"), Some(1))]);
     let speaks = |place: usize, name| speakers[place]["dialects"].as_array().unwrap().contains(&Value::from(name));
     assert!(speaks(0, "token") && !speaks(0, "php7-getset"), "{json}");
     assert!(speaks(1, "php7-getset") && !speaks(1, "token"), "{json}");
@@ -47,7 +47,7 @@ fn each_client_is_named_with_what_it_speaks() {
 }
 
 #[test]
-fn keys_of_one_name_are_told_apart_by_their_databases() {
+fn keys_of_one_name_are_distinguished_by_their_databases() {
     let file = file(&(BESIDE.to_owned() + &BESIDE.replace("[0 ", "[7 ")));
     let mut command = lockshift();
     command.arg("audit").arg(file.path());
@@ -71,7 +71,7 @@ fn without_a_race_all_is_well_and_without_a_file_it_says_where() {
 }
 
 #[test]
-fn what_is_not_told_is_counted_and_a_clock_that_was_set_back_is_named() {
+fn what_is_not_shown_is_counted_and_a_clock_that_was_set_back_is_named() {
     let mut trace = String::new();
     for round in 0..1_300 {
         let at = 1_700_000_000 + 100 * round;

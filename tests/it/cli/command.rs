@@ -140,7 +140,7 @@ impl Drop for Running {
     }
 }
 
-/// Waits until somebody has made this file.
+/// Waits until a client has made this file.
 pub(super) fn appears(file: &Path) {
     until(format_args!("{} appears", file.display()), || file.exists().then_some(()));
 }

@@ -98,13 +98,13 @@ fn a_takeover_by_del_lets_two_in() {
 }
 
 #[test]
-fn who_deletes_whatever_is_there_deletes_what_others_rely_on() {
+fn an_unconditional_delete_deletes_locks_of_other_clients() {
     let server = Server::start();
     let workload = ["--clients", "4", "--seconds", "4", "--hold-ms", "40", "--lease", "1s", "--overrun", "50"];
     let args = [&["compare", "naive-set-ex-nx", "token", "--json"][..], &workload].concat();
     let json = done(lockshift_at(&server), args).json();
     let wrong_releases = [0, 1].map(|index| json[index]["wrong_releases"].as_u64().unwrap());
-    assert!(wrong_releases[0] > 0, "DEL, whoever's it is: {json}");
+    assert!(wrong_releases[0] > 0, "DEL, whichever owner it names: {json}");
     assert_eq!(wrong_releases[1], 0, "a token is compared first: {json}");
 }
 
@@ -128,7 +128,7 @@ fn keys_of_whatever_name_are_cleaned_up() {
 }
 
 #[test]
-fn whoever_is_asked_to_end_cleans_up_first() {
+fn an_interrupted_comparison_cleans_up_first() {
     let server = Server::start();
     let running = Running::start(lockshift_at(&server), ["compare", "token", "--seconds", "60", "--hold-ms", "60000"]);
     until("lock and witness are there", || (keys(&server) == 2).then_some(()));
@@ -207,11 +207,11 @@ fn figures(server: &Server, clients: usize, crash: &str) -> Statistics {
     };
     let course = Settings { workload: &workload, stop: &Stop::new(), listener: None, progress: &|_, _| {} };
     let protocol = |key, lease| Arc::new(NoExclusion { key, lease }) as Arc<dyn Locker>;
-    run(&course, protocol, || server.client().get_connection()).unwrap().expect("nobody stopped it")
+    run(&course, protocol, || server.client().get_connection()).unwrap().expect("it was not stopped")
 }
 
 #[test]
-fn a_lock_that_excludes_nobody_is_caught() {
+fn a_lock_without_exclusion_is_caught() {
     let server = Server::start();
     let caught = figures(&server, 4, "0");
     assert!(caught.double_holds > 0 && caught.wrong_releases > 0, "{caught:?}");
@@ -220,8 +220,8 @@ fn a_lock_that_excludes_nobody_is_caught() {
 }
 
 #[test]
-fn a_client_that_is_alone_races_with_nobody() {
-    // It wins each time, crash or not: what it does after a crash it does as somebody new.
+fn a_client_that_is_alone_has_no_race() {
+    // It wins each time, crash or not: what it does after a crash it does as a new client.
     for crash in ["0", "50"] {
         let alone = figures(&Server::start(), 1, crash);
         assert!(alone.acquisitions > 0, "{alone:?}");

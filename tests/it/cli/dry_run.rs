@@ -62,7 +62,7 @@ fn with_the_lease_of_old_the_token_lock_is_overrun_as_well() {
     assert_eq!(done.code, Some(1), "and that is no yes");
     let lock = lock(&done);
     assert_eq!(counted(&lock["after"]), [Some(3), Some(0), Some(1), Some(1)]);
-    assert_eq!(lock["after"]["refusals"], 0, "A's lease is over when B comes, and B has ended when C does");
+    assert_eq!(lock["after"]["refusals"], 0, "A's lease has expired when B comes, and B has ended when C does");
     assert_eq!(lock["after"]["wait_p99_ms"], json!(0.2), "a round trip");
 }
 
@@ -90,13 +90,13 @@ fn the_lease_that_the_work_asks_for_and_what_the_trace_cuts_off() {
 }
 
 #[test]
-fn the_token_lock_refuses_whom_the_old_one_let_in() {
+fn the_token_lock_refuses_clients_that_the_old_one_let_in() {
     let done = played(BESIDE, &["--to", "token", "--lease", "10s", "--json"]);
     assert_eq!(done.code, Some(0));
     let lock = lock(&done);
     assert_eq!(counted(&lock["before"]), [Some(2), Some(0), Some(1), Some(0)]);
     assert_eq!(counted(&lock["after"]), [Some(2), Some(0), Some(0), Some(0)]);
-    // The first never gives back: the second waits for the end of its lease, less the 0.1 s that it came later.
+    // The first never releases: the second waits for the end of its lease, less the 0.1 s that it came later.
     let waited = lock["after"]["wait_p99_ms"].as_f64().unwrap();
     assert!((9_899.0..=10_500.0).contains(&waited), "{waited}");
     assert!(lock["after"]["refusals"].as_u64() > Some(19), "it asks at least every half second: {lock}");
@@ -120,19 +120,19 @@ fn what_cannot_be_used_is_named() {
     let missing = done(lockshift(), ["dry-run", "/no/such/trace", "--to", "token", "--lease", "10s"]);
     assert_eq!(missing.code, Some(3));
     assert!(missing.stderr.contains("/no/such/trace: "), "{missing:?}");
-    for (args, said) in [
+    for (args, sent) in [
         (["--to", "tokn", "--lease", "10s", "--wait", "1m"], "did you mean `token`"),
         (["--to", "token", "--lease", "0s", "--wait", "1m"], "too short"),
         (["--to", "token", "--lease", "10s", "--wait", "2d"], "at most a day"),
     ] {
         let refused = played(OVERRUN, &args);
         assert_eq!(refused.code, Some(2));
-        assert!(refused.stderr.contains(said), "{refused:?}");
+        assert!(refused.stderr.contains(sent), "{refused:?}");
     }
     let cut = played(&OVERRUN[..OVERRUN.len() - 40], &["--to", "token", "--lease", "10s"]);
     assert_eq!(cut.code, Some(0));
     assert!(cut.stderr.contains(":14: passed over: "), "{cut:?}");
-    // Whoever only begins says nothing of how long it takes, and one who ends says it once.
+    // An acquisition that only begins says nothing of how long it takes, and one that ends says it once.
     let one: String = OVERRUN.lines().take(3).map(|line| line.to_owned() + "\n").collect();
     let begun = played(&one, &["--to", "token", "--lease", "10s"]);
     assert!(begun.stdout.contains("\nlock says nothing of a lease: no work was seen to its end\n"), "{begun:?}");
@@ -146,7 +146,7 @@ fn what_cannot_be_used_is_named() {
 }
 
 #[test]
-fn a_trace_comes_through_a_pipe_and_nobody_need_read_the_answer() {
+fn a_trace_comes_through_a_pipe_and_the_output_may_be_closed() {
     for hears in [true, false] {
         let mut command = lockshift();
         command.args(["dry-run", "-", "--to", "token", "--lease", "10s"]);

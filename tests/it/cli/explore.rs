@@ -1,4 +1,4 @@
-//! `lockshift explore`: a shortest schedule that breaks a rule, or that there is none.
+//! `lockshift explore`: a shortest schedule that breaks a rule, or that no schedule does.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn mixed_company_breaks_the_rules_on_a_shortest_schedule() {
     ] {
         assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
     }
-    assert!(!ended.stdout.contains('\x1b'), "no colours where nobody sees them");
+    assert!(!ended.stdout.contains('\x1b'), "no colours without a terminal");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn three_tokens_break_nothing() {
 }
 
 #[test]
-fn redlock_has_as_many_servers_as_it_is_told() {
+fn redlock_has_as_many_servers_as_its_option_says() {
     let client = ["--client", "redlock,servers=3"];
     let args = [&["explore"], &client[..], &client[..], &["--grain=coarse", "--ticks=0"]].concat();
     let ended = done(lockshift(), args);
@@ -139,9 +139,9 @@ fn the_fields_of_its_json() {
     let alone = [&MIXED[..], &["--ticks", "0", "--rule", "mutual-exclusion", "--json"]].concat();
     let all = done(lockshift(), alone).json();
     assert_eq!((&all["exhausted"], &all["violations"]), (&true.into(), &json!([])), "every state was seen");
-    let told = |event: &Value| [&event["client"], &event["command"], &event["reply"]].map(|word| word.to_string());
-    assert_eq!(told(&trace[0]), [r#""A""#, r#""SETNX k 1700000002""#, r#""1""#]);
-    assert_eq!(told(&trace[3]), [r#""clock""#, "null", "null"]);
+    let shown = |event: &Value| [&event["client"], &event["command"], &event["reply"]].map(|word| word.to_string());
+    assert_eq!(shown(&trace[0]), [r#""A""#, r#""SETNX k 1700000002""#, r#""1""#]);
+    assert_eq!(shown(&trace[3]), [r#""clock""#, "null", "null"]);
 }
 
 fn fields(object: &Value) -> Vec<&str> {

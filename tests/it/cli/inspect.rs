@@ -117,7 +117,7 @@ fn a_token() {
 }
 
 #[test]
-fn a_lock_that_is_a_hash_says_who_holds_it() {
+fn a_lock_that_is_a_hash_shows_its_holders() {
     let server = Server::start();
     let (one, other) = ("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7", "a5a5a5a5-a5a5-4a5a-8a5a-a5a5a5a5a5a5:31");
     let hash = |fields: &[(&str, &str)]| {
@@ -140,7 +140,7 @@ fn a_lock_that_is_a_hash_says_who_holds_it() {
     let shared = |owner, entries: u8| json!({"owner": owner, "shared": true, "entries": entries});
     assert_eq!(json["holders"], json!([shared(one, 1), shared(other, 3)]));
     let text = done(lockshift_at(&server), ["inspect", "stock"]).stdout;
-    assert!(text.contains(&format!("{one}, who shares it; {other}, who shares it, 3 times")), "{text}");
+    assert!(text.contains(&format!("{one}, shared; {other}, shared, 3 times")), "{text}");
 
     cmd("PERSIST").arg("stock").exec(&mut server.connect()).unwrap();
     assert!(has_hazard(&inspect(&server).json(), "it has no TTL"));
@@ -206,7 +206,7 @@ fn a_fleet_is_asked_instead_of_everybody() {
     let server = Server::start();
     set(&server, (now() + 60).to_string());
     let fleet = done(lockshift_at(&server), ["inspect", "stock", "--fleet", "java-getset,jedis-lock", "--all"]).stdout;
-    assert!(fleet.contains("jedis-lock, who would take it"), "{fleet}");
+    assert!(fleet.contains("jedis-lock, which would take it"), "{fleet}");
     assert!(!fleet.contains("redis-objects-1.4.2"), "who neither wrote it nor shares it: {fleet}");
 }
 

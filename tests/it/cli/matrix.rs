@@ -73,7 +73,7 @@ fn a_token_client_starves_behind_a_dead_stamp() {
 }
 
 #[test]
-fn those_who_speak_alike_may_share_a_key() {
+fn protocols_with_the_same_values_may_share_a_key() {
     let (code, json) = matrix_of(&["token", "token"]);
     assert_eq!(code, Some(0), "{json}");
     let fields: Vec<_> = json[0].as_object().unwrap().keys().map(String::as_str).collect();
@@ -93,7 +93,7 @@ fn as_a_table_at_one_moment() {
 }
 
 #[test]
-fn a_name_that_is_none_is_refused_with_a_hint() {
+fn an_unknown_name_is_refused_with_a_hint() {
     let refused = done(lockshift(), ["matrix", "tokn"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(refused.stderr.contains("did you mean `token`?"), "{refused:?}");

@@ -32,7 +32,7 @@ fn every_phase_has_its_outlook_and_its_advice() {
 }
 
 #[test]
-fn a_fleet_without_a_bridge_is_told_why() {
+fn a_fleet_without_a_bridge_gets_the_reason() {
     let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock-2015,php-getset"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
     assert!(

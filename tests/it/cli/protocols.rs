@@ -31,7 +31,7 @@ fn every_protocol_is_listed_and_can_be_chosen() {
 }
 
 #[test]
-fn what_is_named_is_told_in_full() {
+fn a_named_protocol_is_shown_in_full() {
     let card = done(lockshift(), ["protocols", "php-getset", "token,expiry=exat"]).stdout;
     assert!(card.starts_with("php-getset\n  world     legacy\n"), "{card}");
     assert!(card.contains("\n  takeover  GETSET") && card.contains("\ntoken\n  world   modern\n"), "{card}");
@@ -48,17 +48,17 @@ fn a_protocol_says_which_key_its_program_makes_of_a_name() {
 #[test]
 fn an_option_says_how_to_lock() {
     let server = Server::start();
-    for (protocol, said) in [("token", "PX"), ("token,expiry=ex", "EX"), ("token,expiry=pxat", "PXAT")] {
+    for (protocol, sent) in [("token", "PX"), ("token,expiry=ex", "EX"), ("token,expiry=pxat", "PXAT")] {
         let mut monitor = Monitor::on(&server);
         let ran = done(lockshift_at(&server), ["run", "k", "--lease", "1500ms", "--protocol", protocol, "--", "true"]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let set = monitor.take().into_iter().find(|line| line.words[0] == b"SET").expect("it acquires by SET");
-        assert_eq!(set.words[4], said.as_bytes(), "{protocol}");
+        assert_eq!(set.words[4], sent.as_bytes(), "{protocol}");
     }
 }
 
 #[test]
-fn whoever_has_read_enough_may_close_the_pipe() {
+fn a_reader_may_close_the_pipe_early() {
     for args in [&["protocols"][..], &["protocols", "--json"], &["completions", "bash"], &["man"]] {
         let mut child = lockshift().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

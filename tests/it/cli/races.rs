@@ -72,7 +72,7 @@ states in all.
 }
 
 #[test]
-fn one_race_is_told() {
+fn one_race_is_shown_in_detail() {
     let ended = done(lockshift(), ["races", "--show", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     for expected in [
@@ -163,7 +163,7 @@ fn a_schedule_on_three_servers_needs_three() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said_so() {
+fn an_absent_server_is_reported() {
     let ended = done(lockshift(), ["races", "late-unlock", "--replay", "--redis", "redis://127.0.0.1:1"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), ""));
     assert!(ended.stderr.contains("redis://127.0.0.1:1"), "{ended:?}");

@@ -19,10 +19,10 @@ fn file() -> (TempDir, PathBuf) {
     (folder, file)
 }
 
-/// Waits until somebody watches this server.
+/// Waits until a client watches this server.
 fn until_watched(server: &Server) {
     let mut operator = server.connect();
-    until("somebody watches", || {
+    until("a client watches", || {
         let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
         clients.contains("cmd=monitor").then_some(())
     });
@@ -56,7 +56,7 @@ fn names(folder: &TempDir) -> Vec<String> {
 }
 
 #[test]
-fn who_is_asked_to_end_leaves_the_whole_file_in_place_of_the_one_before() {
+fn an_interrupted_recording_replaces_the_file_atomically() {
     let server = Server::start();
     let (folder, file) = file();
     fs::write(&file, "of yesterday").unwrap();
@@ -112,7 +112,7 @@ fn a_disk_that_is_full_leaves_the_lines_that_are_whole() {
 }
 
 #[test]
-fn who_may_not_watch_is_told_so_and_begins_no_file() {
+fn a_client_without_permission_for_monitor_begins_no_file() {
     let server = Server::start();
     let (folder, file) = file();
     let user = ["on", ">sesame", "~*", "+@all", "-monitor"];
@@ -139,7 +139,7 @@ fn a_cluster_has_to_be_recorded_server_by_server() {
 }
 
 #[test]
-fn who_has_read_enough_ends_it_without_a_word() {
+fn a_closed_pipe_ends_it_silently() {
     let server = Server::start();
     let mut command = lockshift_at(&server);
     let mut child = command.arg("record").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -21,7 +21,7 @@ fn a_command_runs_while_most_servers_are_there() {
     fleet.kill(&[1]);
     let reached = run(&fleet, &[], &["echo", "reached"]);
     assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
-    assert_eq!(fleet.holders(&[0, 2]), [0, 0], "given back");
+    assert_eq!(fleet.holders(&[0, 2]), [0, 0], "released");
 
     fleet.kill(&[2]);
     let refused = run(&fleet, &["--wait", "500ms"], &["echo", "reached"]);
@@ -32,7 +32,7 @@ fn a_command_runs_while_most_servers_are_there() {
 }
 
 #[test]
-fn whoever_is_late_is_told_by_each_server() {
+fn a_refusal_names_the_vote_of_each_server() {
     let fleet = Fleet::of(3);
     let inner = format!(
         "{} run k --protocol redlock --nonblock {} -- echo reached",
@@ -41,7 +41,7 @@ fn whoever_is_late_is_told_by_each_server() {
     );
     let refused = run(&fleet, &[], &["sh", "-c", &inner]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
-    assert!(refused.stderr.contains("is held by somebody else: 0 of 3 servers granted it, 2 needed"), "{refused:?}");
+    assert!(refused.stderr.contains("is held by another client: 0 of 3 servers granted it, 2 needed"), "{refused:?}");
 }
 
 #[test]

@@ -77,13 +77,13 @@ fn the_command_has_the_lock_while_it_runs_and_gives_it_back() {
 }
 
 #[test]
-fn who_comes_second_is_told_so() {
+fn the_second_client_is_refused_with_a_message() {
     let scene = Scene::new();
     let first = scene.hold(&[], UNTIL_GO);
     for (flags, code) in [(&["--nonblock"][..], 1), (&["-n", "-E", "75"], 75), (&["--wait", "30ms"], 1)] {
         let second = scene.start(flags, "touch never").done();
         assert_eq!(second.code, Some(code), "{flags:?}: {second:?}");
-        assert_eq!(second.stderr, "lockshift: lock key `stock` is held by somebody else\n", "{flags:?}");
+        assert_eq!(second.stderr, "lockshift: lock key `stock` is held by another client\n", "{flags:?}");
     }
     scene.leave("go");
     assert_eq!(first.done().code, Some(0));
@@ -130,7 +130,7 @@ fn each_way_to_wait_comes_to_its_turn() {
 }
 
 #[test]
-fn who_waits_comes_next() {
+fn a_waiter_runs_next() {
     let scene = Scene::new();
     let first = scene.hold(&[], UNTIL_GO);
     let second = scene.start(&["--wait", "1m", "--json"], "[ -e go ]");

@@ -23,7 +23,7 @@ fn set(server: &Server, key: &str, value: impl ToString, ttl_secs: Option<u32>) 
     }
 }
 
-/// A server with a lock of each kind and much that is none.
+/// A server with a lock of each kind and many other keys.
 fn furnished() -> Server {
     let server = Server::start();
     set(&server, "lock:fine", now_secs() + 60, Some(60));
@@ -78,13 +78,13 @@ fn a_fleet_makes_its_own_hazards() {
     assert_eq!(alone.code, Some(0), "{alone:?}");
     let mixed = done(lockshift_at(&server), ["scan", "--fleet", "token,php-getset"]);
     assert_eq!(mixed.code, Some(1), "{mixed:?}");
-    assert!(mixed.stdout.contains("reads as expired to php-getset, who would take it"), "{}", mixed.stdout);
+    assert!(mixed.stdout.contains("reads as expired to php-getset, which would take it"), "{}", mixed.stdout);
     assert!(!mixed.stdout.contains("see --fleet"), "{}", mixed.stdout);
 
     set(&server, "lock:stamp", now_secs() + 60, None);
     let stuck = done(lockshift_at(&server), ["scan", "--fleet", "token,php-getset", "--match", "*stamp"]);
     assert!(stuck.stdout.contains("if its holder dies, token will never get past it"), "{}", stuck.stdout);
-    assert!(!stuck.stdout.contains("who would take it"), "{}", stuck.stdout);
+    assert!(!stuck.stdout.contains("which would take it"), "{}", stuck.stdout);
     let unknown = done(lockshift_at(&server), ["scan", "--fleet", "phpgetset"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
 }

@@ -16,18 +16,18 @@ fn configure(server: &Server, name: &str, value: &str) {
     cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut server.connect()).unwrap();
 }
 
-fn told(server: &Server, args: &[&str]) -> Value {
+fn shown(server: &Server, args: &[&str]) -> Value {
     done(lockshift_at(server), args).json()["server_hazards"].clone()
 }
 
 #[test]
-fn eviction_replicas_and_forgetful_masters_are_told() {
+fn eviction_replicas_and_forgetful_masters_are_reported() {
     let server = Server::start();
     let commands = [["inspect", "stock", "--json"].as_slice(), &["scan", "--json"]];
     for args in commands {
-        assert_eq!(told(&server, args), json!([]));
+        assert_eq!(shown(&server, args), json!([]));
         let of_redlock = [args, &["--fleet", "redlock"]].concat();
-        assert_eq!(told(&server, &of_redlock), json!([FORGETS]));
+        assert_eq!(shown(&server, &of_redlock), json!([FORGETS]));
     }
     let replica = Server::with(&Options::new());
     let address = server.address();
@@ -40,7 +40,7 @@ fn eviction_replicas_and_forgetful_masters_are_told() {
     configure(&server, "maxmemory", "100mb");
     configure(&server, "maxmemory-policy", "allkeys-lru");
     for args in commands {
-        assert_eq!(told(&server, args), json!([EVICTS, WRITES_ALONE]));
+        assert_eq!(shown(&server, args), json!([EVICTS, WRITES_ALONE]));
         let text = done(lockshift_at(&server), &args[..args.len() - 1]).stdout;
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(args[0] == "inspect" || words(&text).contains(&words(EVICTS)), "{text}");
@@ -48,6 +48,6 @@ fn eviction_replicas_and_forgetful_masters_are_told() {
     configure(&server, "min-replicas-to-write", "1");
     configure(&server, "maxmemory-policy", "noeviction");
     for args in commands {
-        assert_eq!(told(&server, args), json!([]));
+        assert_eq!(shown(&server, args), json!([]));
     }
 }

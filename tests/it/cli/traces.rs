@@ -4,7 +4,7 @@ use std::io::Write;
 
 use tempfile::NamedTempFile;
 
-/// A PHP client takes the lock of a token client. Neither gives back.
+/// A PHP client takes the lock of a token client. Neither releases.
 pub(super) const BESIDE: &str = r#"OK
 1700000000.000001 [0 10.0.0.1:50000] "SET" "lock" "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e" "NX" "PX" "30000"
 1700000000.100000 [0 10.0.0.2:50000] "SETNX" "lock" "1700000010"

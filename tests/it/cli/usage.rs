@@ -58,7 +58,7 @@ fn invalid_addresses_are_refused_without_leaking_passwords() {
 }
 
 #[test]
-fn who_needs_no_server_asks_for_none() {
+fn offline_commands_need_no_server() {
     let mut command = lockshift();
     command.env("REDIS_URL", "http://not.redis.example");
     assert_eq!(done(command, ["protocols"]).code, Some(0));
@@ -72,7 +72,7 @@ fn every_command_explains_itself() {
         for expected in ["Usage: lockshift", "Examples:", "--redis", "--json"] {
             assert!(help.stdout.contains(expected), "{args:?}: no {expected} in\n{}", help.stdout);
         }
-        assert!(!help.stdout.contains('\x1b'), "no colours where nobody sees them");
+        assert!(!help.stdout.contains('\x1b'), "no colours without a terminal");
     }
 }
 

@@ -37,7 +37,7 @@ fn is_renewed(server: &Server, key: &str) {
 fn won(lock: &Lock<blocking::Connection>) -> Guard<blocking::Connection> {
     match lock.try_acquire() {
         Ok(Attempt::Won(guard)) => guard,
-        other => panic!("nobody holds the lock, but: {other:?}"),
+        other => panic!("the lock is free, but: {other:?}"),
     }
 }
 
@@ -72,7 +72,7 @@ fn renewal_and_later_locks_outlive_a_reset_with_tasks() {
     let target: Target = server.url().parse().unwrap();
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let lock = Lock::new(target.connect_async().await.unwrap(), token("k", Duration::from_secs(6)));
-        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody holds the lock") };
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("the lock is free") };
         guard.renew(Renewal::every(Duration::from_millis(1200))).await;
         for _ in 0..2 {
             hang_up(&server);

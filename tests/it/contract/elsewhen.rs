@@ -1,7 +1,7 @@
 //! A lock at a time and for an owner that the test chooses.
 //!
 //! A protocol is a function over a transcript, so it can be run inside another one: its questions for the time are
-//! answered here, all else is passed on to whoever drives. A driver cannot tell, and what crosses the wire becomes a
+//! answered here, all else is passed on to the driver. A driver cannot tell, and what crosses the wire becomes a
 //! literal. The driver's own clock only shows in the holds, where it goes by it.
 
 use std::sync::Arc;

@@ -75,9 +75,9 @@ fn a_fence_grows_with_every_entry() {
     assert_eq!(bob.holds[0].fence, Some(3));
 }
 
-/// Only the last release is announced, and that of a spinning lock is not: whoever listens for another kind sleeps on.
+/// Only the last release is announced, and that of a spinning lock is not: a client that listens for another kind sleeps on.
 #[test]
-fn who_is_woken() {
+fn each_release_wakes_its_kind_of_waiter() {
     let channel = "redisson_lock__channel:{k} 0";
     let table: [(&dyn Fn() -> Client, &[&str]); 6] = [
         (&|| Client::of(mutex(Kind::Reentrant), ALICE), &[channel]),
@@ -104,9 +104,9 @@ fn two_ways_to_announce_do_not_meet() {
     let mut town = Town::open();
     let mut alice = Client::of(mutex(Kind::Reentrant).publish(Publish::InSlot), ALICE);
     assert!(town.enters(&mut alice));
-    let bell = alice.lock.release_channel(&ALICE).expect("it is announced");
-    assert!(bell.sharded);
-    let subscribe = cmd("SSUBSCRIBE").arg(&bell.channel).get_packed_command();
+    let channel = alice.lock.release_channel(&ALICE).expect("it is announced");
+    assert!(channel.sharded);
+    let subscribe = cmd("SSUBSCRIBE").arg(&channel.channel).get_packed_command();
     town.messages.send_packed_command(&subscribe).expect("the server listens");
     town.messages.recv_response().expect("it confirms");
     assert_eq!(town.leaves(&mut alice), Released::Freed);
@@ -140,7 +140,7 @@ fn a_release_whose_reply_was_lost_can_be_sent_again() {
 
 /// A release of a read/write lock that is gone fails, and succeeds when it is sent again.
 #[test]
-fn a_latch_of_a_lock_that_is_gone_says_yes() {
+fn a_latch_of_a_deleted_lock_answers_yes() {
     for mode in [Mode::Shared, Mode::Exclusive] {
         let mut town = Town::open();
         let mut alice = Client::of(side(mode), ALICE);
@@ -154,9 +154,9 @@ fn a_latch_of_a_lock_that_is_gone_says_yes() {
     }
 }
 
-/// Who becomes a reader before it stops to write tells nobody: readers who wait sleep until the lease is over.
+/// Who becomes a reader before it stops to write tells nobody: readers who wait sleep until the lease has expired.
 #[test]
-fn a_writer_that_stays_as_a_reader_wakes_nobody() {
+fn a_writer_that_stays_as_a_reader_wakes_no_waiter() {
     let mut town = Town::open();
     let mut writing = Client::of(side(Mode::Exclusive), ALICE);
     let mut reading = Client::of(side(Mode::Shared), ALICE);
@@ -165,8 +165,8 @@ fn a_writer_that_stays_as_a_reader_wakes_nobody() {
     assert_eq!(town.leaves(&mut writing), Released::Freed);
     assert_eq!(town.hears(), [""; 0]);
     assert_eq!(town.keys()["k"], "hash mode read <alice> 1 for a time");
-    assert!(town.enters(&mut bob), "though he could");
-    assert_eq!(town.leaves(&mut reading), Released::StillHeld, "he reads on");
+    assert!(town.enters(&mut bob), "though it could");
+    assert_eq!(town.leaves(&mut reading), Released::StillHeld, "it reads on");
     assert_eq!(town.leaves(&mut bob), Released::Freed);
     assert_eq!(town.hears(), ["redisson_rwlock:{k} 0"]);
 }
@@ -180,12 +180,12 @@ fn a_reader_cannot_become_a_writer() {
 }
 
 #[test]
-fn who_comes_first_is_served_first() {
+fn the_first_waiter_is_served_first() {
     let mut town = Town::open();
     let [mut alice, mut bob, mut carol] = [ALICE, BOB, CAROL].map(|owner| Client::of(fair(), owner));
     assert!(town.enters(&mut alice) && !town.enters(&mut bob) && !town.enters(&mut carol) && !town.enters(&mut bob));
     assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <bob> <carol> for ever");
-    assert!(town.is_told(&carol) <= Some(lease().length()), "who stands in the queue is told the lease");
+    assert!(town.was_notified(&carol) <= Some(lease().length()), "a queued client receives the lease");
 
     assert_eq!(town.leaves(&mut alice), Released::Freed);
     assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<bob> 0"]);
@@ -198,12 +198,12 @@ fn who_comes_first_is_served_first() {
 }
 
 #[test]
-fn who_gives_up_leaves_the_queue() {
+fn a_waiter_that_gives_up_leaves_the_queue() {
     let mut town = Town::open();
     let [mut alice, bob, carol] = [ALICE, BOB, CAROL].map(|owner| Client::of(fair(), owner));
     assert!(town.enters(&mut alice));
-    assert!(town.is_told(&bob) <= Some(lease().length()));
-    let behind_bob = town.is_told(&carol).expect("a time");
+    assert!(town.was_notified(&bob) <= Some(lease().length()));
+    let behind_bob = town.was_notified(&carol).expect("a time");
     assert!(behind_bob > Duration::from_secs(300), "all the time that Bob is waited for: {behind_bob:?}");
     let score = |town: &mut Town| {
         let command = cmd("ZSCORE").arg("redisson_lock_timeout:{k}").arg(CAROL.thread_name()).take();
@@ -226,6 +226,6 @@ fn a_clock_that_is_ahead_jumps_the_queue() {
     assert!(town.enters(&mut alice) && !town.enters(&mut bob) && !town.enters(&mut carol));
     assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <carol> for ever", "Bob has been thrown out");
     assert_eq!(town.leaves(&mut alice), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not told");
+    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not notified");
     assert!(town.enters(&mut carol) && !town.enters(&mut bob));
 }

@@ -43,7 +43,7 @@ fn a_release_wakes_a_waiter_of_every_lock_that_announces<W: World>() {
     let mut operator = server.connect();
     for announce in [Publish::Everywhere, Publish::InSlot] {
         for (name, [held, wanted]) in pairs(announce) {
-            let listener = W::bells(&server);
+            let listener = W::releases(&server);
             let holder = W::open(&server, held);
             let guard = holder.win();
             scope(|scope| {

@@ -18,7 +18,7 @@ use crate::server::{Cluster, Server};
 const OLD: &str = "invoices";
 const NEW: &str = "{invoices}:token";
 /// A stamp in the year 2100.
-const SOMEBODYS: &str = "4102444800";
+const ANOTHERS: &str = "4102444800";
 
 fn lease(length: Duration) -> Lease {
     Lease::new(length).expect("a lease")
@@ -59,17 +59,17 @@ fn a_holder_learns_of_an_intrusion_and_leaves_the_intruders_lock_to_its_end<W: W
     let mut operator = server.connect();
     let world = W::open(&server, bridge());
     let guard = world.win();
-    cmd("GETSET").arg(OLD).arg(SOMEBODYS).exec(&mut operator).unwrap();
+    cmd("GETSET").arg(OLD).arg(ANOTHERS).exec(&mut operator).unwrap();
 
     assert!(matches!(world.ownership(&guard), Ok(Ownership::Intruded { left: Some(_) })));
     assert!(matches!(world.extend(&guard), Ok(Answer::Known(Extended::Intruded(_)))));
 
     assert_eq!(W::lost(&guard), Some(Loss::Intruded));
-    assert_eq!(world.wait_until_lost(&guard), Some(Loss::Intruded), "whoever waits is told at once");
+    assert_eq!(world.wait_until_lost(&guard), Some(Loss::Intruded), "waiters are notified at once");
     assert_eq!(W::left(&guard), Duration::ZERO);
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Intruded))));
     let [old, new] = stands(&mut operator);
-    assert!(old.is_some_and(|stamp| stamp != SOMEBODYS), "whoever intruded is still kept apart from others");
+    assert!(old.is_some_and(|stamp| stamp != ANOTHERS), "the intruder is still kept apart from others");
     assert!(pttl(&mut operator, OLD) > 0, "and not for ever");
     assert_eq!(new, None);
 }
@@ -80,7 +80,7 @@ fn a_renewal_tells_of_an_intrusion_at_once<W: World>() {
     let world = W::open(&server, bridge());
     let mut guard = world.win();
     world.renew(&mut guard, Renewal::every(ms(5)));
-    cmd("GETSET").arg(OLD).arg(SOMEBODYS).exec(&mut operator).unwrap();
+    cmd("GETSET").arg(OLD).arg(ANOTHERS).exec(&mut operator).unwrap();
     assert_eq!(until("the renewal has met it", || W::lost(&guard)), Loss::Intruded);
 }
 
@@ -94,7 +94,7 @@ fn a_lock_that_a_late_del_has_freed_is_closed_again<W: World>() {
     assert!(matches!(world.extend(&guard), Ok(Answer::Known(Extended::Intruded(_)))));
 
     assert!(stands(&mut operator)[0].is_some());
-    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))), "nobody else's was overwritten");
+    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))), "no other client's was overwritten");
     assert_eq!(stands(&mut operator), [None, None]);
 }
 
@@ -103,9 +103,9 @@ fn an_intrusion_that_nobody_noticed_is_told_by_the_release<W: World>() {
     let mut operator = server.connect();
     let world = W::open(&server, bridge());
     let guard = world.win();
-    cmd("SET").arg(OLD).arg(SOMEBODYS).exec(&mut operator).unwrap();
+    cmd("SET").arg(OLD).arg(ANOTHERS).exec(&mut operator).unwrap();
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Intruded))));
-    assert_eq!(stands(&mut operator), [Some(SOMEBODYS.to_owned()), None], "somebody else's lock stays");
+    assert_eq!(stands(&mut operator), [Some(ANOTHERS.to_owned()), None], "the lock of another owner stays");
 }
 
 fn a_try_whose_reply_is_lost_leaves_neither_key_behind<W: World>() {
@@ -176,7 +176,7 @@ fn on_a_cluster() {
     for key in ["invoices", "user:{7}", "a}b", "{}x", "{", ""] {
         let connection = cluster.client().get_connection().unwrap();
         let lock = blocking::Lock::new(connection, bridge_on(key).fenced());
-        let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("`{key}`: nobody has it") };
+        let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("`{key}`: the lock is free") };
         assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))), "`{key}`");
         assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))), "`{key}`");
         assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))), "`{key}`");
@@ -190,7 +190,7 @@ fn fences_grow_across_bridges_and_new_clients() {
     let token = FencedTokenLock::new(new_key(&Key::from(OLD)), lease(AN_HOUR));
     let token = blocking::Lock::new(server.connect(), token);
     let fences = [&bridge, &token, &bridge].map(|lock| {
-        let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("the lock is free") };
         let fence = guard.hold().fence;
         drop(guard.release());
         fence

@@ -33,12 +33,12 @@ fn until_free(server: &Server) {
 }
 
 /// The names of all commands, without those for the gate, up to the first one named `last`.
-fn until_said(monitor: &mut Monitor, last: &str) -> Vec<String> {
-    let mut said = Vec::new();
-    until(format_args!("somebody says {last}"), || {
+fn until_sent(monitor: &mut Monitor, last: &str) -> Vec<String> {
+    let mut sent = Vec::new();
+    until(format_args!("a client sends {last}"), || {
         let names = monitor.take().into_iter().map(|line| String::from_utf8_lossy(&line.words[0]).into_owned());
-        said.extend(names.filter(|name| name != "CLIENT"));
-        said.iter().any(|name| name == last).then(|| said.clone())
+        sent.extend(names.filter(|name| name != "CLIENT"));
+        sent.iter().any(|name| name == last).then(|| sent.clone())
     })
 }
 
@@ -55,7 +55,7 @@ async fn a_try_dropped_while_its_command_is_under_way_gives_back_what_it_wins() 
     let mut monitor = Monitor::on(&server);
     gate.open();
 
-    assert_eq!(until_said(&mut monitor, "del"), ["SET", "EVALSHA", "EVAL", "get", "del"]);
+    assert_eq!(until_sent(&mut monitor, "del"), ["SET", "EVALSHA", "EVAL", "get", "del"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,9 +73,9 @@ async fn a_try_dropped_with_a_shadow_beside_it_gives_back_both() {
     let mut monitor = Monitor::on(&server);
     gate.open();
 
-    // The shadow after the lock, and given back before it.
+    // The shadow after the lock, and released before it.
     let mut dels = Vec::new();
-    until("both are given back", || {
+    until("both are released", || {
         let lines = monitor.take();
         dels.extend(lines.into_iter().filter(|line| line.words[0] == b"del").map(|line| line.words[1].clone()));
         (dels.len() == 2).then_some(())
@@ -97,7 +97,7 @@ async fn a_try_of_several_steps_dropped_between_them_is_carried_on_and_given_bac
     let mut monitor = Monitor::on(&server);
     gate.open();
 
-    assert_eq!(until_said(&mut monitor, "DEL"), ["SETNX", "EXPIRE", "DEL"]);
+    assert_eq!(until_sent(&mut monitor, "DEL"), ["SETNX", "EXPIRE", "DEL"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +120,7 @@ async fn a_try_may_be_dropped_at_any_moment() {
                 won += 1;
                 drop(guard);
             }
-            Ok(other) => panic!("nobody has it, but: {other:?}"),
+            Ok(other) => panic!("the lock is free, but: {other:?}"),
         }
         until_free_for_good(&server, &lock).await;
     }
@@ -130,7 +130,7 @@ async fn a_try_may_be_dropped_at_any_moment() {
 async fn until_free_for_good(server: &Server, lock: &Lock<MultiplexedConnection>) {
     match lock.acquire(&Wait::every(ms(1)).tries(10_000)).await {
         Ok(Attempt::Won(guard)) => drop(guard.release().await),
-        other => panic!("the key was not given back: {other:?}"),
+        other => panic!("the key was not released: {other:?}"),
     }
     until_free(server);
 }
@@ -139,7 +139,7 @@ async fn until_free_for_good(server: &Server, lock: &Lock<MultiplexedConnection>
 async fn a_release_dropped_while_it_is_under_way_is_carried_on() {
     let server = Server::start();
     let lock = lock(&server, token(AN_HOUR)).await;
-    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     let mut gate = Gate::shut(&server);
 
     let releasing = tokio::spawn(guard.release());
@@ -152,10 +152,10 @@ async fn a_release_dropped_while_it_is_under_way_is_carried_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_knows_of_an_extension_that_nobody_waits_for_any_more() {
+async fn a_release_knows_of_an_extension_whose_caller_has_left() {
     let server = Server::start();
     let lock = lock(&server, Restamped(Key::from("k"))).await;
-    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     let mut gate = Gate::shut(&server);
 
     assert!(timeout(ms(20), guard.extend()).await.is_err());
@@ -171,7 +171,7 @@ async fn a_release_knows_of_an_extension_that_nobody_waits_for_any_more() {
 async fn a_release_that_is_never_waited_for_happens_all_the_same() {
     let server = Server::start();
     let lock = lock(&server, token(AN_HOUR)).await;
-    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     drop(guard.release());
     let mut operator = server.connect();
     while cmd("EXISTS").arg("k").query(&mut operator) == Ok(true) {
@@ -180,10 +180,10 @@ async fn a_release_that_is_never_waited_for_happens_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stops_waiting_does_not_get_the_lock_behind_its_back() {
+async fn a_waiter_that_stops_does_not_acquire_the_lock_later() {
     let server = Server::start();
     let lock = lock(&server, token(AN_HOUR)).await;
-    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
 
     assert!(timeout(ms(50), lock.acquire(&Wait::every(AN_HOUR))).await.is_err());
     assert!(matches!(guard.release().await, Ok(Answer::Known(Released::Freed))));
@@ -198,7 +198,7 @@ async fn who_stops_waiting_does_not_get_the_lock_behind_its_back() {
 async fn a_change_of_renewal_that_is_dropped_half_way_leaves_the_new_renewal() {
     let server = Server::start();
     let lock = lock(&server, token(ms(1500))).await;
-    let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     guard.renew(Renewal::every(ms(1))).await;
     let mut gate = Gate::shut(&server);
     // An extension is under way, for which the change has to wait.
@@ -225,10 +225,10 @@ fn until_places(server: &Server, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_dropped_while_it_waits_leaves_no_place_in_the_queue() {
+async fn a_waiter_that_is_dropped_leaves_no_queue_entry() {
     let server = Server::start();
     let lock = queue(&server).await;
-    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     for wait in [Wait::every(AN_HOUR), Wait::notified()] {
         let waiting = tokio::spawn({
             let lock = lock.clone().hearing(&ReleaseListener::new(server.client()));
@@ -242,10 +242,10 @@ async fn who_is_dropped_while_it_waits_leaves_no_place_in_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_dropped_amid_a_try_leaves_the_place_that_the_try_takes_after_that() {
+async fn an_attempt_that_is_dropped_removes_the_queue_entry_that_it_adds_later() {
     let server = Server::start();
     let lock = queue(&server).await;
-    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+    let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     let mut gate = Gate::shut(&server);
 
     let waiting = tokio::spawn({
@@ -258,7 +258,7 @@ async fn who_is_dropped_amid_a_try_leaves_the_place_that_the_try_takes_after_tha
     let mut monitor = Monitor::on(&server);
     gate.open();
 
-    let said = until_said(&mut monitor, "zrem");
-    assert_eq!(said.iter().filter(|name| *name == "zadd").count(), 2, "queue and deadline: {said:?}");
+    let sent = until_sent(&mut monitor, "zrem");
+    assert_eq!(sent.iter().filter(|name| *name == "zadd").count(), 2, "queue and deadline: {sent:?}");
     until_places(&server, 0);
 }

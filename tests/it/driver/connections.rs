@@ -21,7 +21,7 @@ use crate::server::{Cluster, Server};
 fn carries_a_lock<C: ConnectionLike + Send + 'static>(connection: C) {
     let lock = Lock::new(connection, token(AN_HOUR));
     let round = move || {
-        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("the lock is free") };
         assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))));
         assert!(matches!(guard.ownership(), Ok(Ownership::Ours { left: Some(_) })));
         assert!(matches!(guard.extend(), Ok(Answer::Known(Extended::Until(_)))));
@@ -73,7 +73,7 @@ fn a_pool_has_its_connection_back_after_the_release_whatever_the_renewal_did() {
     let pool = r2d2::Pool::builder().max_size(1).build(server.client()).unwrap();
     for round in 0..50 {
         let lock = Lock::new(pool.get().unwrap(), token(AN_HOUR));
-        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("nobody has it") };
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("the lock is free") };
         guard.renew(Renewal::every(ms(1))).unwrap();
         pause(ms(round % 3));
         drop(lock);
@@ -109,12 +109,12 @@ fn a_cluster_whose_nodes_all_hold_locks() {
 #[test]
 fn a_cluster_spoken_to_as_one_server() {
     let cluster = Cluster::start();
-    let troubles =
+    let problems =
         cluster.masters().each_ref().map(|node| match Lock::new(node.connect(), token(AN_HOUR)).try_acquire() {
             Ok(Attempt::Won(_)) => None,
-            Ok(other) => panic!("nobody has it, but: {other:?}"),
+            Ok(other) => panic!("the lock is free, but: {other:?}"),
             Err(error) => Some(error.kind()),
         });
     // `k` is in slot 7629, which the second of the three serves.
-    assert_eq!(troubles, [Some(ErrorKind::OtherNode), None, Some(ErrorKind::OtherNode)]);
+    assert_eq!(problems, [Some(ErrorKind::OtherNode), None, Some(ErrorKind::OtherNode)]);
 }

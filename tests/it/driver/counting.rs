@@ -41,7 +41,7 @@ fn a_lost_lock_is_counted_once<W: World>() {
     let world = W::open(&server, token(ms(400))).counting(&counters);
     let mut guard = world.win();
     world.renew(&mut guard, Renewal::every(ms(5)));
-    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
     world.wait_until_lost(&guard);
     drop(world.release(guard));
     assert_eq!(counters.counted().lost, 1);
@@ -74,7 +74,7 @@ fn every_event_has_its_target<W: World>() {
     let mut guard = alice.win();
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
     world_renews_once(&alice, &mut guard);
-    cmd("SET").arg(&key).arg("somebody else").exec(&mut server.connect()).unwrap();
+    cmd("SET").arg(&key).arg("another owner").exec(&mut server.connect()).unwrap();
     alice.wait_until_lost(&guard);
     drop(guard);
 

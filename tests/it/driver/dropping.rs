@@ -1,4 +1,4 @@
-//! Guards that are dropped instead of being given back.
+//! Guards that are dropped instead of being released.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ in_both_worlds! {
     a_dropped_guard_gives_its_lock_back,
     a_guard_may_be_dropped_by_any_thread,
     an_abandoned_lock_stays_until_its_lease_is_over,
-    a_guard_that_cannot_be_given_back_says_so_in_the_log,
+    a_guard_that_cannot_be_released_is_logged,
     a_guard_whose_lock_was_taken_says_so_in_the_log,
 }
 
@@ -59,11 +59,11 @@ fn an_abandoned_lock_stays_until_its_lease_is_over<W: World>() {
 
     let attempt = world.acquire(&Wait::every(ms(20)));
     assert!(matches!(attempt, Ok(Attempt::Won(_))));
-    let said: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
-    assert!(said.len() > 2 && said.iter().all(|name| name == b"SET"), "nothing but tries until then: {said:?}");
+    let sent: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
+    assert!(sent.len() > 2 && sent.iter().all(|name| name == b"SET"), "nothing but tries until then: {sent:?}");
 }
 
-fn a_guard_that_cannot_be_given_back_says_so_in_the_log<W: World>() {
+fn a_guard_that_cannot_be_released_is_logged<W: World>() {
     logbook::open();
     let mut server = Server::start();
     let key = format!("gone {}", std::any::type_name::<W>());
@@ -114,7 +114,7 @@ mod without_a_runtime {
                         guard.renew(Renewal::every(ms(1))).await;
                         guard
                     }
-                    other => panic!("nobody has it, but: {other:?}"),
+                    other => panic!("the lock is free, but: {other:?}"),
                 }
             });
             drop(runtime);
@@ -134,7 +134,7 @@ mod without_a_runtime {
             let connection = server.client().get_multiplexed_async_connection().await.unwrap();
             match Lock::new(connection, token(AN_HOUR)).try_acquire().await {
                 Ok(Attempt::Won(guard)) => guard,
-                other => panic!("nobody has it, but: {other:?}"),
+                other => panic!("the lock is free, but: {other:?}"),
             }
         });
         drop(runtime);

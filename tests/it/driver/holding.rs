@@ -1,4 +1,4 @@
-//! Winning, holding, looking, extending and giving back.
+//! Winning, holding, looking, extending and releasing.
 
 use lockshift::driver::{Answer, Attempt, ErrorKind, Loss};
 use lockshift::lock::{Extended, Held, Ownership, Refusal, Released};
@@ -20,7 +20,7 @@ in_both_worlds! {
     an_extension_counts_from_its_sending,
     a_lock_that_was_taken_is_lost_once_it_is_extended,
     a_lock_that_is_over_by_our_own_clock_is_not_asked_for_again,
-    a_lock_won_after_its_lease_is_over_is_given_back,
+    a_lock_won_after_its_lease_has_expired_is_released,
     a_protocol_with_watch_runs_on_a_connection_of_its_own,
     a_transaction_that_was_refused_leaves_the_connection_usable,
 }
@@ -75,11 +75,11 @@ fn a_late_release_leaves_the_next_holder_alone<W: World>() {
     let world = W::open(&server, token(AN_HOUR));
     let mut operator = server.connect();
     let guard = world.win();
-    cmd("SET").arg("k").arg("somebody else").exec(&mut operator).unwrap();
+    cmd("SET").arg("k").arg("another owner").exec(&mut operator).unwrap();
 
     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Lost))));
 
-    assert_eq!(cmd("GET").arg("k").query(&mut operator), Ok("somebody else".to_owned()));
+    assert_eq!(cmd("GET").arg("k").query(&mut operator), Ok("another owner".to_owned()));
 }
 
 fn an_extension_counts_from_its_sending<W: World>() {
@@ -105,7 +105,7 @@ fn a_lock_that_was_taken_is_lost_once_it_is_extended<W: World>() {
     let world = W::open(&server, token(AN_HOUR));
     let guard = world.win();
     cmd("SET").arg("k").arg("stolen").exec(&mut server.connect()).unwrap();
-    assert_eq!(W::lost(&guard), None, "nobody has told us");
+    assert_eq!(W::lost(&guard), None, "no one has notified us");
 
     assert!(matches!(world.extend(&guard), Ok(Answer::Known(Extended::Lost))));
 
@@ -127,7 +127,7 @@ fn a_lock_that_is_over_by_our_own_clock_is_not_asked_for_again<W: World>() {
     assert_eq!(W::lost(&guard), Some(Loss::Overrun));
 }
 
-fn a_lock_won_after_its_lease_is_over_is_given_back<W: World>() {
+fn a_lock_won_after_its_lease_has_expired_is_released<W: World>() {
     let server = Server::start();
     let world = W::open(&server, token(ms(100)));
     let mut gate = Gate::shut(&server);
@@ -142,8 +142,8 @@ fn a_lock_won_after_its_lease_is_over_is_given_back<W: World>() {
     });
 
     assert!(matches!(attempt, Ok(Attempt::TooLate)), "{attempt:?}");
-    let said: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
-    assert!(said.iter().any(|name| name == b"EVAL"), "released at once");
+    let sent: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
+    assert!(sent.iter().any(|name| name == b"EVAL"), "released at once");
 }
 
 fn a_protocol_with_watch_runs_on_a_connection_of_its_own<W: World>() {

@@ -23,11 +23,11 @@ impl Log for Logbook {
     fn flush(&self) {}
 }
 
-/// Begins to keep records. All tests share the book: a key that nobody else uses tells whose they are.
+/// Begins to keep records. All tests share the book: a key that no other client uses tells whose they are.
 pub(super) fn open() {
     static OPENED: Once = Once::new();
     OPENED.call_once(|| {
-        log::set_logger(&Logbook).expect("nobody else logs in this binary");
+        log::set_logger(&Logbook).expect("no other client logs in this binary");
         log::set_max_level(LevelFilter::Debug);
     });
 }

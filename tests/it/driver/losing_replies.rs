@@ -38,7 +38,7 @@ impl Plan {
 
     /// Whether every connection that this was given to is gone.
     #[cfg(feature = "tokio")]
-    pub(super) fn is_nobodys_but_mine(&self) -> bool {
+    pub(super) fn is_mine_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 
@@ -144,7 +144,7 @@ fn a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind<W: World>() {
     let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
 
     plan.set(Break::Reply("SET"));
-    let Ok(Attempt::Unknown(unknown)) = world.try_acquire() else { panic!("nobody knows whether SET ran") };
+    let Ok(Attempt::Unknown(unknown)) = world.try_acquire() else { panic!("it is unknown whether SET ran") };
 
     assert_eq!(
         unknown.to_string(),
@@ -162,7 +162,7 @@ fn a_disclaim_that_frees_the_lock_is_announced<W: World>() {
     plan.set(Break::Reply("SET"));
     assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))));
     let published = monitor.take().into_iter().filter(|line| line.words[0].eq_ignore_ascii_case(b"PUBLISH")).count();
-    assert_eq!(published, 1, "it may have been seen by those who wait");
+    assert_eq!(published, 1, "waiters may have seen it");
 }
 
 fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {

@@ -1,4 +1,4 @@
-//! Ownership in a queue: first come, first served, and whoever goes leaves no place behind.
+//! Ownership in a queue: first come, first served, and a client that leaves removes its entry.
 
 use std::sync::mpsc::channel;
 use std::thread::scope;
@@ -15,9 +15,9 @@ use crate::patience::until;
 use crate::server::Server;
 
 in_both_worlds! {
-    who_came_first_is_served_first,
+    the_first_waiter_is_served_first,
     somebody_who_comes_later_does_not_get_in_before,
-    who_dies_in_the_queue_does_not_block_it,
+    a_dead_waiter_does_not_block_the_queue,
     who_is_called_and_does_not_come_is_passed_over,
     who_gives_up_leaves_no_place,
     who_tries_once_leaves_no_place,
@@ -38,17 +38,17 @@ fn places(operator: &mut Connection) -> usize {
     cmd("ZCARD").arg("{k}:queue").query(operator).unwrap()
 }
 
-/// A place in the queue of somebody who is never heard of again.
+/// A queue entry of a client that never returns.
 fn die_in_the_queue(server: &Server, locker: &FairLock) {
     let owner = host::owner(0).unwrap();
     let tried = run(&mut server.connect(), &|redis: &mut Transcript| locker.acquire(&owner, redis));
     assert!(matches!(tried, Ok(Acquired::Held(_))), "{tried:?}");
 }
 
-fn who_came_first_is_served_first<W: World>() {
+fn the_first_waiter_is_served_first<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    let open = || W::open(&server, fair()).hearing(&bells);
+    let releases = W::releases(&server);
+    let open = || W::open(&server, fair()).hearing(&releases);
     let mut operator = server.connect();
     let alice = open();
     let guard = alice.win();
@@ -82,11 +82,11 @@ fn somebody_who_comes_later_does_not_get_in_before<W: World>() {
     assert_eq!(cmd("EXISTS").arg("k").query(&mut server.connect()), Ok(false));
 }
 
-fn who_dies_in_the_queue_does_not_block_it<W: World>() {
+fn a_dead_waiter_does_not_block_the_queue<W: World>() {
     let server = Server::start();
     let short = || fair().keeping_places_for(lease(300));
-    let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, short()).hearing(&bells));
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, short()).hearing(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     die_in_the_queue(&server, &short());
@@ -111,8 +111,8 @@ fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
 
 fn who_gives_up_leaves_no_place<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).hearing(&bells));
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).hearing(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     for wait in [Wait::notified().for_at_most(ms(30)), Wait::backoff().tries(3)] {
@@ -143,12 +143,12 @@ fn all_attempts_of_a_waiter_are_made_from_one_place<W: World>() {
     assert_eq!(taken, 1);
 }
 
-/// Taking a place, coming when called, releasing: whoever waits, and however many do.
+/// Taking a place, coming when called, releasing: whichever client waits, and however many do.
 fn whoever_waits_costs_three_commands<W: World>() {
     const MANY: usize = 10;
     let server = Server::start();
-    let bells = W::bells(&server);
-    let open = || W::open(&server, fair()).hearing(&bells);
+    let releases = W::releases(&server);
+    let open = || W::open(&server, fair()).hearing(&releases);
     let alice = open();
     let guard = alice.win();
     let mut operator = server.connect();

@@ -17,7 +17,7 @@ in_both_worlds! {
     nothing_is_sent_after_a_drop,
     the_holder_is_told_when_somebody_takes_the_key,
     the_holder_is_warned_before_the_lock_is_lost,
-    the_holder_is_told_in_time_though_the_server_hangs,
+    the_holder_is_notified_in_time_though_the_server_hangs,
     one_lost_reply_does_not_end_a_renewal,
     a_renewal_has_an_end_if_it_is_given_one,
     so_many_renewals_and_no_more,
@@ -112,7 +112,7 @@ fn the_holder_is_warned_before_the_lock_is_lost<W: World>() {
     assert!(remaining.is_some_and(|remaining| !remaining.is_zero() && remaining <= ms(9500)), "{remaining:?}");
 }
 
-fn the_holder_is_told_in_time_though_the_server_hangs<W: World>() {
+fn the_holder_is_notified_in_time_though_the_server_hangs<W: World>() {
     let server = Server::start();
     let world = W::open(&server, token(ms(500)));
     let mut guard = world.win();

@@ -25,7 +25,7 @@ in_both_worlds!(
     a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
     a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
     who_wins_does_not_wait_until_the_shadow_is_taken,
-    the_lock_is_given_back_once_its_shadow_is,
+    a_lock_is_released_after_its_shadow,
     clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
     a_shadow_whose_server_refuses_or_is_gone_troubles_nobody,
     a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
@@ -105,7 +105,7 @@ fn a_double_hold_is_counted_and_changes_nothing_for_the_caller<W: World>() {
     until_counted::<W>(&bobs, Tally { doubled: 1, ..Tally::default() });
     assert!(matches!(bob.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     release(&bob, guard);
-    assert_eq!(keys(&server), [SHADOW], "the shadow that is somebody else's stays");
+    assert_eq!(keys(&server), [SHADOW], "the shadow of another owner stays");
     drop(alices);
     until_there_are(&server, &[]);
     assert_eq!(W::tally(&bobs), Tally { doubled: 1, ..Tally::default() });
@@ -118,7 +118,7 @@ fn a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out<W: World>() {
     let _guard = holder.win();
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
     until_counted::<W>(&bobs, Tally { unmatched: 1, ..Tally::default() });
-    assert_eq!(keys(&server), ["k"], "who is refused looks, and takes nothing");
+    assert_eq!(keys(&server), ["k"], "a refused client looks, and takes nothing");
 }
 
 fn a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended<W: World>() {
@@ -126,7 +126,7 @@ fn a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended<W: World>() {
     let (alice, alices) = client::<W>(&server, &server);
     let mut guard = alice.win();
     until_there_are(&server, &["k", SHADOW]);
-    cmd("SET").arg(SHADOW).arg("somebody").exec(&mut server.connect()).unwrap();
+    cmd("SET").arg(SHADOW).arg("another owner").exec(&mut server.connect()).unwrap();
     alice.renew(&mut guard, Renewal::every(ms(5)));
     until_counted::<W>(&alices, Tally { agreed: 1, doubled: 1, ..Tally::default() });
     for _ in 0..3 {
@@ -156,12 +156,12 @@ fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
     let (won, winner) = channel();
     thread::spawn(move || {
         let guard = alice.win();
-        won.send((alice, guard)).expect("somebody waits for it");
+        won.send((alice, guard)).expect("a waiter receives it");
     });
     let (alice, guard) = winner.recv_timeout(PATIENCE).expect("it is won, though its shadow is not");
     gate.until_waiting(1);
 
-    // Who gives back early waits for both, in their order.
+    // Who releases early waits for both, in their order.
     let releasing = thread::spawn(move || release(&alice, guard));
     pause(ms(20));
     assert_eq!((keys(&server), keys(&shadows)), (vec!["k".to_owned()], vec![]));
@@ -171,7 +171,7 @@ fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
     assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
 }
 
-fn the_lock_is_given_back_once_its_shadow_is<W: World + 'static>() {
+fn a_lock_is_released_after_its_shadow<W: World + 'static>() {
     let (server, shadows) = (Server::start(), Server::start());
     let (alice, alices) = client::<W>(&server, &shadows);
     let guard = alice.win();
@@ -181,7 +181,7 @@ fn the_lock_is_given_back_once_its_shadow_is<W: World + 'static>() {
 
     gate.until_waiting(1);
     pause(ms(20));
-    assert_eq!(keys(&server), ["k"], "if it were given back, it would be by now");
+    assert_eq!(keys(&server), ["k"], "if it were released, it would be by now");
     gate.open();
 
     releasing.join().expect("it says what went wrong");
@@ -189,14 +189,14 @@ fn the_lock_is_given_back_once_its_shadow_is<W: World + 'static>() {
     assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
 }
 
-/// Whoever has the lock next finds the shadow given back, however quickly it comes.
+/// The next holder of the lock finds the shadow released, however quickly it comes.
 fn clients_that_hand_the_lock_to_each_other_find_the_shadow_free<W: World>() {
     const ROUNDS: usize = 40;
     let server = Server::start();
     let work = || {
         let (client, shadow) = client::<W>(&server, &server);
         for _ in 0..ROUNDS {
-            let Ok(Attempt::Won(guard)) = client.acquire(&Wait::every(ms(1))) else { panic!("who waits gets it") };
+            let Ok(Attempt::Won(guard)) = client.acquire(&Wait::every(ms(1))) else { panic!("a waiter gets it") };
             release(&client, guard);
         }
         let Tally { agreed, doubled, failed, .. } = W::tally(&shadow);
@@ -257,7 +257,7 @@ fn a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards<W: World>() {
     let (alice, alices) = impatient::<W>(&server, &shadows, ms(1));
     shadows.pause();
 
-    // Whoever waited for the first would wait for ever: nothing resumes that server.
+    // A wait for the first would never end: nothing resumes that server.
     let rounds = 5;
     for _ in 0..rounds {
         let guard = alice.win();
@@ -281,5 +281,5 @@ fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
     assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(_))));
     until_counted::<W>(&alices, Tally { agreed: 2, ..Tally::default() });
     pause(ms(20));
-    assert_eq!(keys(&server), ["k", SHADOW], "if it were given back, it would be by now");
+    assert_eq!(keys(&server), ["k", SHADOW], "if it were released, it would be by now");
 }

@@ -1,4 +1,4 @@
-//! Waiting for a lock that somebody else has.
+//! Waiting for a lock that another client holds.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::patience::{now, until};
 use crate::server::Server;
 
 in_both_worlds! {
-    who_waits_wins_when_the_holder_gives_back,
+    a_waiter_wins_when_the_holder_releases,
     who_waits_wins_when_the_lease_is_over,
     who_gives_up_does_so_at_the_deadline_after_a_last_try,
     no_patience_is_one_try,
@@ -27,12 +27,12 @@ fn tries(lines: &[Line]) -> usize {
     lines.iter().filter(|line| line.words[0] == b"SET").count()
 }
 
-fn take_as_somebody_else(server: &Server, lease: Duration) {
+fn acquire_as_another_owner(server: &Server, lease: Duration) {
     let millis = u64::try_from(lease.as_millis()).unwrap();
-    cmd("SET").arg("k").arg("somebody else").arg("PX").arg(millis).exec(&mut server.connect()).unwrap();
+    cmd("SET").arg("k").arg("another owner").arg("PX").arg(millis).exec(&mut server.connect()).unwrap();
 }
 
-fn who_waits_wins_when_the_holder_gives_back<W: World>() {
+fn a_waiter_wins_when_the_holder_releases<W: World>() {
     let server = Server::start();
     let (alice, bob) = (W::open(&server, token(AN_HOUR)), W::open(&server, token(AN_HOUR)));
     let guard = alice.win();
@@ -54,14 +54,14 @@ fn who_waits_wins_when_the_holder_gives_back<W: World>() {
 
 fn who_waits_wins_when_the_lease_is_over<W: World>() {
     let server = Server::start();
-    take_as_somebody_else(&server, ms(50));
+    acquire_as_another_owner(&server, ms(50));
     let world = W::open(&server, token(AN_HOUR));
     assert!(matches!(world.acquire(&Wait::every(ms(10))), Ok(Attempt::Won(_))));
 }
 
 fn who_gives_up_does_so_at_the_deadline_after_a_last_try<W: World>() {
     let server = Server::start();
-    take_as_somebody_else(&server, AN_HOUR);
+    acquire_as_another_owner(&server, AN_HOUR);
     let world = W::open(&server, token(AN_HOUR));
     let mut monitor = Monitor::on(&server);
     let began = now();
@@ -76,7 +76,7 @@ fn who_gives_up_does_so_at_the_deadline_after_a_last_try<W: World>() {
 
 fn no_patience_is_one_try<W: World>() {
     let server = Server::start();
-    take_as_somebody_else(&server, AN_HOUR);
+    acquire_as_another_owner(&server, AN_HOUR);
     let world = W::open(&server, token(AN_HOUR));
     let mut monitor = Monitor::on(&server);
     assert!(matches!(world.acquire(&Wait::backoff().for_at_most(Duration::ZERO)), Ok(Attempt::Held(_))));
@@ -85,7 +85,7 @@ fn no_patience_is_one_try<W: World>() {
 
 fn so_many_tries_and_no_more<W: World>() {
     let server = Server::start();
-    take_as_somebody_else(&server, AN_HOUR);
+    acquire_as_another_owner(&server, AN_HOUR);
     let world = W::open(&server, token(AN_HOUR));
     let mut monitor = Monitor::on(&server);
     assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(7)), Ok(Attempt::Held(_))));

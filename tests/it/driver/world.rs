@@ -1,4 +1,4 @@
-//! The two worlds behind one face, that of threads: what is told once is played with both drivers.
+//! The two worlds behind one face, that of threads: what is written once runs with both drivers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(super) trait World: Send + Sized {
 
     /// A listener over a connection of this client.
     fn listener(client: Client) -> Self::ReleaseListener;
-    /// The same lock, with these ears.
-    fn hearing(self, bells: &Self::ReleaseListener) -> Self;
+    /// The same lock, with this release listener.
+    fn hearing(self, releases: &Self::ReleaseListener) -> Self;
     /// The same lock, with these counters.
     fn counting(self, counters: &Arc<Counters>) -> Self;
 
@@ -54,7 +54,7 @@ pub(super) trait World: Send + Sized {
     fn about_to_be_lost(&self, guard: &Self::Guard, margin: Duration) -> Option<Duration>;
 
     /// A listener on `server`.
-    fn bells(server: &Server) -> Self::ReleaseListener {
+    fn releases(server: &Server) -> Self::ReleaseListener {
         Self::listener(server.client())
     }
 
@@ -67,7 +67,7 @@ pub(super) trait World: Send + Sized {
     fn win(&self) -> Self::Guard {
         match self.try_acquire() {
             Ok(Attempt::Won(guard)) => guard,
-            other => panic!("nobody has the lock, but: {other:?}"),
+            other => panic!("the lock is free, but: {other:?}"),
         }
     }
 }
@@ -106,8 +106,8 @@ impl World for Threads {
         blocking::ReleaseListener::new(client).unwrap()
     }
 
-    fn hearing(self, bells: &Self::ReleaseListener) -> Self {
-        Self(self.0.hearing(bells))
+    fn hearing(self, releases: &Self::ReleaseListener) -> Self {
+        Self(self.0.hearing(releases))
     }
 
     fn counting(self, counters: &Arc<Counters>) -> Self {
@@ -200,7 +200,7 @@ mod tasks {
     }
 
     impl Tasks {
-        /// Waits for the lock, which somebody holds, and drops the future after that long.
+        /// Waits for the lock, which another client holds, and drops the future after that long.
         pub(in super::super) fn acquire_for(&self, wait: &Wait, patience: Duration) -> Result<(), String> {
             let waiting = async { ::tokio::time::timeout(patience, self.lock.acquire(wait)).await };
             match self.runtime.block_on(waiting) {
@@ -227,8 +227,8 @@ mod tasks {
             aio::ReleaseListener::new(client)
         }
 
-        fn hearing(self, bells: &Self::ReleaseListener) -> Self {
-            Self { lock: self.lock.hearing(bells), ..self }
+        fn hearing(self, releases: &Self::ReleaseListener) -> Self {
+            Self { lock: self.lock.hearing(releases), ..self }
         }
 
         fn counting(self, counters: &Arc<Counters>) -> Self {

@@ -51,7 +51,7 @@ fn the_shortest_of_all_ways_is_the_one_that_is_found_without() {
 }
 
 #[test]
-fn ways_do_not_depend_on_threads_or_on_who_is_who() {
+fn ways_do_not_depend_on_threads_or_on_the_order_of_clients() {
     let scene = scene("setnx-page-del", "jedis-lock");
     let search = Search::new(&scene).apart(true);
     let plain = ways(&found(search));

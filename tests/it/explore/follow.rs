@@ -8,7 +8,7 @@ use super::locks::{getset, token};
 
 const TICKS: Bounds = Bounds::ticks(3).crashes(1).lost_replies(1);
 
-/// A waits with its release until B has taken over the lock that is over; then it comes too late.
+/// A waits with its release until B has taken over the expired lock; then it comes too late.
 const LATE_RELEASE: [Action; 8] = [
     Action::Step(0), // SETNX: A holds.
     Action::Tick,
@@ -25,7 +25,7 @@ fn scenes() -> (Scene, Scene) {
 }
 
 /// What each step of the follower is: who, what, the answer, what that means; and during which step of the leader.
-fn told(leader: &Scene, follower: &Scene, actions: &[Action]) -> Vec<String> {
+fn shown(leader: &Scene, follower: &Scene, actions: &[Action]) -> Vec<String> {
     let followed = follower.follow(leader, actions, Property::MutualExclusion);
     assert_eq!(
         (followed.trace.blame, explanation(&followed.trace).as_str()),
@@ -50,7 +50,7 @@ fn told(leader: &Scene, follower: &Scene, actions: &[Action]) -> Vec<String> {
 fn a_late_release_changes_nothing_under_the_token_lock() {
     let (getset, token) = scenes();
     assert_eq!(
-        told(&getset, &token, &LATE_RELEASE),
+        shown(&getset, &token, &LATE_RELEASE),
         [
             "0 A: SET -> OK, Acquired until 2000",
             "1 clock: TimePassed",
@@ -78,15 +78,15 @@ fn fine_steps_are_followed_in_round_trips() {
     let leader = getset.grain(Grain::Fine);
     // A reads its clock, sends SETNX, waits, and receives the answer.
     let actions = [Action::Step(0), Action::Step(0), Action::Tick, Action::Step(0)];
-    assert_eq!(told(&leader, &token, &actions), ["1 A: SET -> OK, Acquired until 2000", "2 clock: TimePassed"]);
+    assert_eq!(shown(&leader, &token, &actions), ["1 A: SET -> OK, Acquired until 2000", "2 clock: TimePassed"]);
 }
 
 #[test]
 fn crashes_and_lost_replies_are_shared() {
     let (getset, token) = scenes();
     assert_eq!(
-        told(&getset, &token, &[Action::Step(0), Action::Crash(0), Action::Tick]),
+        shown(&getset, &token, &[Action::Step(0), Action::Crash(0), Action::Tick]),
         ["0 A: SET -> OK, Acquired until 2000", "1 A: Crashed", "2 clock: TimePassed"]
     );
-    assert_eq!(told(&getset, &token, &[Action::LoseReply(0)]), ["0 A: SET -> OK, ReplyLost"]);
+    assert_eq!(shown(&getset, &token, &[Action::LoseReply(0)]), ["0 A: SET -> OK, ReplyLost"]);
 }

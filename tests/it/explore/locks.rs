@@ -33,7 +33,7 @@ pub(crate) struct GetSet {
 }
 
 impl GetSet {
-    fn is_over(stamp: Option<&[u8]>, now: UnixTime) -> bool {
+    fn has_expired(stamp: Option<&[u8]>, now: UnixTime) -> bool {
         let secs = stamp.and_then(|stamp| std::str::from_utf8(stamp).ok()?.parse::<i64>().ok());
         secs.is_none_or(|secs| secs < now.as_secs())
     }
@@ -57,11 +57,11 @@ impl Locker for GetSet {
         }
         let seen = redis.get(&self.key)?;
         let now = redis.now()?;
-        if !Self::is_over(seen.as_deref(), now) {
+        if !Self::has_expired(seen.as_deref(), now) {
             return Ok(Acquired::Held(Held::because(Refusal::Live)));
         }
         let old = redis.getset(&self.key, &stamp)?;
-        let lost = self.judges && !Self::is_over(old.as_deref(), now);
+        let lost = self.judges && !Self::has_expired(old.as_deref(), now);
         Ok(if lost { Acquired::Held(Held::because(Refusal::LostTakeover)) } else { won })
     }
 

@@ -32,7 +32,7 @@ fn a_lock_with_a_lease_is_not() {
 }
 
 #[test]
-fn without_a_future_nothing_is_said_about_it() {
+fn without_a_future_it_is_not_judged() {
     let found = search(&crowd(&token(2), 2, Bounds::ticks(1)), &FUTURE);
     assert_eq!((violated(&found), found.unjudged), (vec![], FUTURE.to_vec()));
 }

@@ -25,7 +25,7 @@ fn is_caught(mistake: Mistake, property: Property, change: impl Fn(&mut Scene)) 
 }
 
 #[test]
-fn getset_whose_answer_nobody_judges() {
+fn getset_whose_answer_is_ignored() {
     let careless: Arc<dyn Locker> = Arc::new(GetSet { key: Key::from("k"), lease: lease(2), judges: false });
     let died = |locker: &Arc<dyn Locker>| {
         let scene = crowd(locker, 2, Bounds::ticks(0));

@@ -56,7 +56,7 @@ fn two_clients_tell_the_truth_when_replies_are_lost() {
 }
 
 #[test]
-fn whoever_extends_excludes_others_for_another_lease() {
+fn an_extension_excludes_others_for_another_lease() {
     let mut scene = scene(2, Bounds::ticks(3));
     scene.clients[0].locker = Arc::new(Redlock::new(Key::from("k"), lease(2), THREE));
     (scene.clients[0].work, scene.clients[0].renew_after) = (3, Some(1));

@@ -30,8 +30,8 @@ impl Model for Told {
     }
 
     fn properties(&self) -> Vec<stateright::Property<Self>> {
-        let mutual_exclusion = stateright::Property::always("mutual exclusion", |told: &Self, world| {
-            told.scene.violated(world, Properties::of(&[Property::MutualExclusion])).is_empty()
+        let mutual_exclusion = stateright::Property::always("mutual exclusion", |shown: &Self, world| {
+            shown.scene.violated(world, Properties::of(&[Property::MutualExclusion])).is_empty()
         });
         // Looked for until there is nowhere left to look.
         let never_found = stateright::Property::sometimes("never found", |_, _| false);

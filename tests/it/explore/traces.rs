@@ -47,7 +47,7 @@ fn a_trace_is_replayed_without_the_protocol() {
 }
 
 #[test]
-fn a_schedule_is_told_again_in_the_same_words() {
+fn a_schedule_is_described_again_in_the_same_words() {
     for (scene, trace) in traces() {
         let actions: Vec<_> = trace.steps.iter().map(|step| step.action).collect();
         assert_eq!(&scene.narrate(trace.property, &actions), trace);

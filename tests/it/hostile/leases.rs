@@ -15,11 +15,11 @@ use crate::server::Server;
 
 through_every_driver! {
     the_longest_lease_overflows_nothing,
-    the_shortest_lease_is_over_or_given_back,
+    the_shortest_lease_expires_or_is_released,
 }
 
 #[test]
-fn a_lease_of_nothing_or_of_ages_is_none() {
+fn a_lease_of_nothing_or_of_ages_is_rejected() {
     let too_short = [Duration::ZERO, Duration::from_nanos(999_999)];
     let too_long = [
         Lease::MAX + Duration::from_nanos(1),
@@ -52,7 +52,7 @@ fn the_longest_lease_overflows_nothing<D: Driver>() {
 }
 
 /// A millisecond less the drift is nothing: no holder may count on it, but no driver may fail on it either.
-fn the_shortest_lease_is_over_or_given_back<D: Driver>() {
+fn the_shortest_lease_expires_or_is_released<D: Driver>() {
     let server = Server::start();
     let mut operator = server.connect();
     let driver = D::default();

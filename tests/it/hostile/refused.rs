@@ -36,8 +36,8 @@ const BLIND: [&str; 10] = [
 ];
 
 /// The error kind of this protocol when a server refuses for that reason: a protocol on several servers names each.
-fn said_of(name: &str, trouble: ErrorKind) -> ErrorKind {
-    if name == "redlock" { ErrorKind::TooFewServers } else { trouble }
+fn kind_for(name: &str, kind: ErrorKind) -> ErrorKind {
+    if name == "redlock" { ErrorKind::TooFewServers } else { kind }
 }
 
 fn a_key_of_another_type<D: Driver>() {
@@ -76,18 +76,18 @@ fn a_replica<D: Driver>() {
         let info: redis::InfoDict = cmd("INFO").arg("replication").query(&mut operator).unwrap();
         info.get::<String>("master_link_status").filter(|status| status == "up")
     });
-    nobody_wins::<D>(&mut operator, &replica.client(), ErrorKind::ReadOnly);
+    no_protocol_wins::<D>(&mut operator, &replica.client(), ErrorKind::ReadOnly);
 }
 
 fn a_server_out_of_memory<D: Driver>() {
     let server = Server::with(&Options::new().max_memory(1));
-    nobody_wins::<D>(&mut server.connect(), &server.client(), ErrorKind::OutOfMemory);
+    no_protocol_wins::<D>(&mut server.connect(), &server.client(), ErrorKind::OutOfMemory);
 }
 
 fn a_server_that_wants_a_password<D: Driver>() {
     let server = Server::with(&Options::new().password("sesame"));
     let without = Client::open(format!("redis://{}/", server.address())).unwrap();
-    nobody_wins::<D>(&mut server.connect(), &without, ErrorKind::NotAuthenticated);
+    no_protocol_wins::<D>(&mut server.connect(), &without, ErrorKind::NotAuthenticated);
 
     let wrong = Client::open(format!("redis://:parsley@{}/", server.address())).unwrap();
     let refusal = wrong.get_connection().err().expect("the password is wrong");
@@ -117,7 +117,7 @@ fn a_user_who_may_not_run_scripts<D: Driver>() {
             }
         };
         if let Some(error) = error {
-            assert_eq!(error.kind(), said_of(name, ErrorKind::NoPermission), "{name}: {error}");
+            assert_eq!(error.kind(), kind_for(name, ErrorKind::NoPermission), "{name}: {error}");
             assert_helps(&protocol, &error);
             failed += 1;
         }
@@ -141,22 +141,22 @@ fn a_server_that_died<D: Driver>() {
     }
 }
 
-/// Every protocol tries; none wins, and each failure is `trouble` and leaves everything as it was. Some find the lock
+/// Every protocol tries; none wins, and each failure is `kind` and leaves everything as it was. Some find the lock
 /// held instead, because their command does not look at what is there.
-fn nobody_wins<D: Driver>(operator: &mut Connection, client: &Client, trouble: ErrorKind) {
+fn no_protocol_wins<D: Driver>(operator: &mut Connection, client: &Client, kind: ErrorKind) {
     let driver = D::default();
     let before = contents(operator);
     for protocol in every(&key(), lease()) {
         let (name, locker) = &protocol;
         match driver.try_acquire(&driver.lock(client, Arc::clone(locker))) {
             // A script that has begun to write may go on, so these two win in the last bytes; their lock is real.
-            Ok(Attempt::Won(guard)) if trouble == ErrorKind::OutOfMemory && name.starts_with("read-write") => {
+            Ok(Attempt::Won(guard)) if kind == ErrorKind::OutOfMemory && name.starts_with("read-write") => {
                 assert_ne!(contents(operator), before, "{name} has written its lock");
                 driver.release(guard).map(drop).expect("a release needs no memory");
             }
-            Ok(other) => panic!("{name}: {trouble:?}, but: {other:?}"),
+            Ok(other) => panic!("{name}: {kind:?}, but: {other:?}"),
             Err(error) => {
-                assert_eq!(error.kind(), said_of(name, trouble), "{name}: {error}");
+                assert_eq!(error.kind(), kind_for(name, kind), "{name}: {error}");
                 assert_helps(&protocol, &error);
             }
         }

@@ -37,7 +37,7 @@ pub(super) struct Disagreement {
 
 impl Disagreement {
     /// The whole story.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         self.log.join("\n")
     }
 }

@@ -86,14 +86,14 @@ pub(super) fn watching() -> impl Strategy<Value = Phrase> {
 /// The native compare commands, as far as this server has them or is known to refuse them.
 pub(super) fn comparing(terms: Terms) -> impl Strategy<Value = Phrase> {
     let has = |flavour| terms.compares && terms.flavour == flavour || terms.flavour == Flavour::Redis70;
-    let told = [
+    let shown = [
         (terms.compares || terms.flavour == Flavour::Redis70, SET_IF_EQUAL),
         (has(Flavour::Valkey9), DELIFEQ),
         (has(Flavour::Redis84), DELEX),
         (true, EXPIRY),
     ];
-    let told: Vec<_> = told.into_iter().filter_map(|(is_told, templates)| is_told.then_some(templates)).collect();
-    Union::new(told.into_iter().map(|templates| mostly_right(templates).boxed()))
+    let shown: Vec<_> = shown.into_iter().filter_map(|(is_told, templates)| is_told.then_some(templates)).collect();
+    Union::new(shown.into_iter().map(|templates| mostly_right(templates).boxed()))
 }
 
 /// Commands of all families.

@@ -27,8 +27,8 @@ fn every_race_is_found_and_every_remedy_is_clean_to_the_end() {
         actual += &lines(&result);
     }
     let expected: String = EXPECTED.lines().filter(|line| !line.starts_with('#')).fold(String::new(), add_line);
-    for (number, (found, told)) in (1..).zip(actual.lines().zip(expected.lines())) {
-        assert_eq!(found, told, "line {number} of found.txt, comments not counted; all that was found:\n{actual}");
+    for (number, (found, shown)) in (1..).zip(actual.lines().zip(expected.lines())) {
+        assert_eq!(found, shown, "line {number} of found.txt, comments not counted; all that was found:\n{actual}");
     }
     assert_eq!(actual.lines().count(), expected.lines().count(), "all that was found:\n{actual}");
 }
@@ -44,13 +44,13 @@ fn the_number_of_threads_changes_nothing() {
 fn lines(result: &RaceResult) -> String {
     let mut lines = String::new();
     let mut tell = |indent: &str, name: &str, found: &Option<Reproduction>| {
-        let told = found.as_ref().map_or("not found".to_owned(), |found| {
+        let shown = found.as_ref().map_or("not found".to_owned(), |found| {
             let (steps, states) = (found.actions.len(), found.states);
             let blame = found.trace.blame.map_or(0, |blame| blame + 1);
             let other = if found.fits_sketch { "" } else { ", ANOTHER RACE" };
             format!("{steps} steps, blame {blame}, {states} states{other}")
         });
-        writeln!(lines, "{indent}{name}: {told}").unwrap();
+        writeln!(lines, "{indent}{name}: {shown}").unwrap();
     };
     tell("", result.race.id.name(), &result.found);
     for (variation, found) in &result.variations {

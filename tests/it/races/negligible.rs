@@ -36,7 +36,7 @@ fn free_at_once_after(pause: i64) -> bool {
     again.actors[usize::from(LOSER)].hold().is_some()
 }
 
-/// A lock that is over; the loser has read it and made its stamp, and `pause` seconds later the winner takes it.
+/// A expired lock; the loser has read it and made its stamp, and `pause` seconds later the winner takes it.
 fn late_loser(pause: i64) -> (Scene, World) {
     let mut scene = races::find("stale-stamp-shortens-lease").unwrap().scenario.scene();
     scene.bounds.ticks = 20;

@@ -43,7 +43,7 @@ fn no_schedule_breaks_the_token_lock() {
 }
 
 #[test]
-fn getset_whose_answer_nobody_judges_is_met() {
+fn getset_whose_answer_is_ignored_is_met() {
     let rule = Property::MutualExclusion;
     let scene = |judges: bool| {
         let locker: Arc<dyn Locker> = Arc::new(GetSet { key: Key::from("k"), lease: lease(2), judges });
@@ -61,7 +61,7 @@ fn compare_and_delete_replaced_by_del_is_met() {
     let rule = Property::ReleasesOnlyOwn;
     let scene = |mistake| crowd(&Mistaken::shared(mistake, 1), 3, Bounds::ticks(3));
     assert_eq!(meet(&scene(Mistake::None), rule, ENOUGH, 0), None, "the lock as it should be");
-    // A sets; its lease is over, and a tick later its key is gone; B sets; A deletes.
+    // A sets; its lease has expired, and a tick later its key is gone; B sets; A deletes.
     assert_eq!(meet(&scene(Mistake::PlainDel), rule, MANY, 0).map(|met| met.len()), Some(5));
 }
 

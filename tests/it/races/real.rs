@@ -71,7 +71,7 @@ fn a_key_in_use_is_left_alone() {
 }
 
 #[test]
-fn a_schedule_that_is_not_so_is_told_apart() {
+fn a_wrong_schedule_diverges_in_a_replay() {
     let server = Server::start();
     let race = races::find("late-unlock").unwrap();
     let found = race.reproduce(ONE_THREAD, &mut |_| ()).unwrap();

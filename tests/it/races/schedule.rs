@@ -38,7 +38,7 @@ pub(super) fn broken_by(scene: &Scene, property: Property, wishes: &[Action]) ->
     for &wish in wishes {
         let possible = scene.actions(&world);
         let is_wished = |action: &&Action| match (wish, **action) {
-            // Whoever has asked several servers wishes for the next of them to hear of it.
+            // A client that has sent to several servers prefers the next of them.
             (Action::Step(who), Action::StepOn(stepper, _)) => who == stepper,
             (Action::LoseReply(who), Action::LoseReplyOn(loser, _)) => who == loser,
             (wish, action) => wish == action,
@@ -54,7 +54,7 @@ pub(super) fn broken_by(scene: &Scene, property: Property, wishes: &[Action]) ->
     (property.is_about_the_future() && is_lost(scene, &world)).then_some(happened)
 }
 
-/// Whether somebody waits, and nobody who does can ever win.
+/// Whether some client waits and no waiting client can ever win.
 fn is_lost(scene: &Scene, world: &World) -> bool {
     let waits = |world: &World, who: usize| {
         let actor = &world.actors[who];

@@ -52,7 +52,7 @@ impl Cluster {
 
 fn agrees(master: &Server) -> Option<()> {
     let info: String = cmd("CLUSTER").arg("INFO").query(&mut master.connect()).ok()?;
-    let says = |line| info.lines().any(|said| said == line);
+    let says = |line| info.lines().any(|sent| sent == line);
     (says("cluster_state:ok") && says("cluster_known_nodes:3") && says("cluster_slots_ok:16384")).then_some(())
 }
 

@@ -20,10 +20,10 @@ impl Dialogue {
     }
 
     /// Holds the dialogue, and panics at the first line that goes otherwise.
-    pub(super) fn goes(mut self, told: &str) {
-        for line in told.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let (said, expected) = line.split_once(" -> ").expect("a line says what is answered");
-            let [millis, speaker, words] = parts(said.trim());
+    pub(super) fn goes(mut self, shown: &str) {
+        for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (sent, expected) = line.split_once(" -> ").expect("a line says what is answered");
+            let [millis, speaker, words] = parts(sent.trim());
             let now = UnixTime::from_millis(millis.parse().expect("a line begins with the time")).expect("before 2262");
             let session = Session(speaker.bytes().map(u32::from).sum());
             let reply = self.server.call(session, &command(words), now);
@@ -32,8 +32,8 @@ impl Dialogue {
     }
 }
 
-fn parts(said: &str) -> [&str; 3] {
-    let (millis, rest) = said.split_once(' ').expect("a line begins with the time");
+fn parts(sent: &str) -> [&str; 3] {
+    let (millis, rest) = sent.split_once(' ').expect("a line begins with the time");
     let (speaker, words) = rest.trim().split_once(' ').expect("then comes who speaks");
     [millis, speaker, words.trim()]
 }

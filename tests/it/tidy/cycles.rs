@@ -32,7 +32,7 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_caught_and_a_re_export_is_none() {
+fn a_circle_is_caught_and_a_re_export_is_not_a_circle() {
     let tree = [
         (vec![], "mod shop; pub use shop::Till;"),
         (vec!["shop".to_owned()], "mod till; mod coin; pub use till::Till; pub use coin::Coin;"),

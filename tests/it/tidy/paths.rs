@@ -1,6 +1,6 @@
 //! The paths that a file mentions: `crate::driver::Guard`, in `use` lines, in expressions and inside macros.
 //!
-//! The file is taken apart into tokens, so that comments and strings are none of it; what is only there for tests
+//! The file is taken apart into tokens, so that comments and strings are left out; what is only there for tests
 //! (`#[cfg(test)]`) is left out.
 
 use std::iter::Peekable;

@@ -34,7 +34,7 @@ pub(super) fn all_sources() -> Vec<Source> {
     all_files().into_iter().filter(is_rust).map(Source::read).collect()
 }
 
-/// Every file that somebody wrote: all but what git, cargo and editors keep for themselves.
+/// Every file of the project: all but what git, cargo and editors keep for themselves.
 pub(super) fn all_files() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().to_owned()];

@@ -1,4 +1,4 @@
-//! What is written here is for everybody: no path of one machine, no word of one workshop.
+//! Words that must not be in the repository: paths of one machine, and the old private vocabulary.
 
 use std::fs;
 
@@ -18,5 +18,5 @@ fn nothing_here_names_the_machine_it_was_written_on() {
             }
         }
     }
-    assert!(broken.is_empty(), "these lines name a place that nobody else has:\n{}", broken.join("\n"));
+    assert!(broken.is_empty(), "these lines name a place that no other client has:\n{}", broken.join("\n"));
 }

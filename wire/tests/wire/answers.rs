@@ -116,12 +116,12 @@ fn a_transaction_is_all_or_nothing() {
     let commands = [Command::new("SET").arg("k").arg("v"), Command::new("DEL").arg("j")];
     let play = |replies: &[Reply]| {
         let mut redis = Transcript::new();
-        let mut said = Vec::new();
+        let mut sent = Vec::new();
         let mut replies = replies.iter().cloned();
         loop {
             match redis.rewind().transaction(&commands) {
-                Err(Pending::Send(command)) => said.push(command.to_string()),
-                ended => return (said.join("; "), ended),
+                Err(Pending::Send(command)) => sent.push(command.to_string()),
+                ended => return (sent.join("; "), ended),
             }
             redis.record_reply(replies.next().unwrap());
         }
@@ -137,7 +137,7 @@ fn a_transaction_is_all_or_nothing() {
         "a watched key was touched"
     );
 
-    let (said, ended) = play(&[Reply::ok(), Reply::Error("OOM command not allowed".into())]);
-    assert_eq!(said, "MULTI; SET k v");
+    let (sent, ended) = play(&[Reply::ok(), Reply::Error("OOM command not allowed".into())]);
+    assert_eq!(sent, "MULTI; SET k v");
     assert!(matches!(ended, Err(Pending::Fault(fault)) if fault.code() == Some("OOM")));
 }

@@ -30,14 +30,14 @@ const BY_TEXT: &str = "EVAL \"return 1\" 2 a b x \"\"";
 /// What `ask` says against these replies, and how it ends.
 fn play<T>(ask: impl Fn(&mut Transcript) -> Turn<T>, replies: &[Reply]) -> (Vec<String>, Turn<T>) {
     let mut redis = Transcript::new();
-    let mut said = Vec::new();
+    let mut sent = Vec::new();
     let mut replies = replies.iter().cloned();
     loop {
         match ask(redis.rewind()) {
-            Err(Pending::Send(command)) => said.push(command.to_string()),
-            ended => return (said, ended),
+            Err(Pending::Send(command)) => sent.push(command.to_string()),
+            ended => return (sent, ended),
         }
-        redis.record_reply(replies.next().expect("it has said enough"));
+        redis.record_reply(replies.next().expect("a reply for each command"));
     }
 }
 

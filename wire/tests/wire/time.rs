@@ -1,4 +1,4 @@
-//! Arithmetic of moments: exact in the middle, saturating at the ends, rounded towards where nobody is robbed of time.
+//! Arithmetic of moments: exact in the middle, saturating at the ends, rounded so that no holder loses time.
 
 use core::time::Duration;
 
@@ -15,7 +15,7 @@ fn moments_before_1970_round_down_too() {
 }
 
 #[test]
-fn moments_beyond_2262_are_none() {
+fn moments_beyond_2262_are_rejected() {
     assert_eq!(UnixTime::from_secs(i64::MAX / 1_000_000_000).map(UnixTime::as_secs), Some(9_223_372_036));
     assert_eq!(UnixTime::from_secs(i64::MAX / 1_000_000_000 + 1), None);
     assert_eq!(UnixTime::from_millis(i64::MAX / 1_000_000 + 1), None);

@@ -12,7 +12,7 @@ fn reading(millis: i64) -> Reading {
     Reading { wall: UnixTime::from_millis(millis).unwrap(), mono }
 }
 
-/// Writes the time if there is none, and tells the value that is there then.
+/// Writes the time if the key is free, and returns the value that is there then.
 fn first_to_stamp(redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
     let key = Key::from("k");
     let stamp = redis.now()?.as_millis().to_string();
@@ -36,10 +36,14 @@ fn questions_and_answers_are_kept_side_by_side_oldest_first() {
     redis.record_reply(Reply::bulk("4"));
     assert_eq!(first_to_stamp.turn(redis.rewind()), Ok(Some(b"4".to_vec())));
 
-    let told =
+    let recorded =
         [Entry::Clock(reading(5)), Entry::Exchange(setnx, Reply::Int(0)), Entry::Exchange(get, Reply::bulk("4"))];
-    assert_eq!(redis.entries(), told);
-    assert_eq!(first_to_stamp(&mut told.into_iter().collect()), Ok(Some(b"4".to_vec())), "it is all there is to know");
+    assert_eq!(redis.entries(), recorded);
+    assert_eq!(
+        first_to_stamp(&mut recorded.into_iter().collect()),
+        Ok(Some(b"4".to_vec())),
+        "it is all there is to know"
+    );
 }
 
 #[test]
@@ -84,8 +88,8 @@ fn an_answer_without_a_question_is_a_bug() {
     assert!(catch_unwind(AssertUnwindSafe(|| redis.record_reply(Reply::Int(1)))).is_err(), "one question, one answer");
 }
 
-fn panic_of(told: Entry, protocol: impl Fn(&mut Transcript) -> Turn<()>) -> String {
-    let mut redis = Transcript::from_iter([told]);
+fn panic_of(recorded: Entry, protocol: impl Fn(&mut Transcript) -> Turn<()>) -> String {
+    let mut redis = Transcript::from_iter([recorded]);
     let panic = catch_unwind(AssertUnwindSafe(|| protocol(&mut redis))).expect_err("it asked something else");
     *panic.downcast::<String>().expect("the panic has a text")
 }
@@ -116,7 +120,7 @@ fn a_round_is_answered_in_any_order_and_silence_is_an_answer() {
 }
 
 #[test]
-fn a_round_to_nobody_is_over() {
+fn a_round_without_commands_has_ended() {
     let mut redis = Transcript::new();
     assert_eq!(redis.round(&[]), Ok(vec![]));
     assert_eq!(redis.entries(), []);

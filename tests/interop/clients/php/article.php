@@ -48,7 +48,7 @@ final class Article implements Locks
         return $won;
     }
 
-    /** Section 4: whoever sets the key has the lock. */
+    /** Section 4: the client that sets the key has the lock. */
     private function bySetnx(string $key, int $lease): bool
     {
         return !empty($this->redis->setnx($key, time() + $lease));

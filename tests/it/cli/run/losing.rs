@@ -27,14 +27,14 @@ fn the_lock_is_renewed_for_as_long_as_the_command_runs() {
 fn a_lost_lock_ends_the_command() {
     let scene = Scene::new();
     let running = scene.hold(&["--lease", "3s", "--json"], "exec sleep 60");
-    cmd("SET").arg("stock").arg("somebody else").exec(&mut scene.connect()).unwrap();
+    cmd("SET").arg("stock").arg("another owner").exec(&mut scene.connect()).unwrap();
     let ended = running.done();
     assert_eq!(ended.code, Some(5), "{ended:?}");
     assert!(ended.stderr.contains("`stock` is lost, it is not ours any more: ending the command"), "{ended:?}");
     let note = ended.note();
     assert_eq!((note["lost"].as_bool(), note["released"].as_str()), (Some(true), Some("lost")));
     assert_eq!(note["status"].as_u64(), Some(128 + 15), "{ended:?}");
-    assert_eq!(value(&mut scene.connect()).as_deref(), Some("somebody else"));
+    assert_eq!(value(&mut scene.connect()).as_deref(), Some("another owner"));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_lost_lock_may_be_no_more_than_a_warning() {
     let running = scene.hold(&["--lease", "3s", "--on-lost", "warn", "--json"], &format!("{UNTIL_GO}; exit 7"));
     let mut connection = scene.connect();
     cmd("DEL").arg("stock").exec(&mut connection).unwrap();
-    // When the next renewal has found it gone is nobody's to see; that it has not come back is.
+    // When the next renewal has found it gone cannot be seen; that it has not come back is.
     let began = now();
     until("a lease has passed", || (began.elapsed().as_millis() > 3200).then_some(()));
     assert_eq!(value(&mut connection), None);
@@ -88,7 +88,7 @@ fn a_lost_reply_is_neither_yes_nor_no() {
     assert!(ended.stderr.contains("`stock`") && ended.stderr.contains("SET"), "{ended:?}");
     assert!(ended.note()["acquired"].is_null(), "{ended:?}");
     assert!(!scene.note("never").exists());
-    assert_eq!(value(&mut scene.connect()), None, "what it may have won it has given back");
+    assert_eq!(value(&mut scene.connect()), None, "what it may have won it has released");
 }
 
 #[test]

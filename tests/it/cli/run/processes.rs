@@ -61,7 +61,7 @@ fn a_process_in_the_background_keeps_the_lock_until_it_ends() {
 }
 
 #[test]
-fn a_signal_reaches_every_process_and_the_lock_is_released_when_all_are_gone() {
+fn a_signal_reaches_every_process_and_the_lock_is_released_when_all_have_ended() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT] {
         let scene = Scene::new();
         // A shell without job control has its background jobs ignore SIGINT and SIGQUIT: this one starts none.

@@ -30,7 +30,7 @@ fn a_command_ended_by_a_signal_has_the_status_that_a_shell_gives_it() {
 }
 
 #[test]
-fn whoever_is_asked_to_end_while_waiting_leaves_nothing_behind() {
+fn an_interrupted_waiter_leaves_nothing_behind() {
     let scene = Scene::new();
     let first = scene.hold(&[], UNTIL_GO);
     let held = value(&mut scene.connect());

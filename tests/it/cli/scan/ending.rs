@@ -40,7 +40,7 @@ fn under_way(server: &Server, args: &[&str]) -> Running {
 }
 
 #[test]
-fn who_stops_a_scan_sees_what_it_has_found() {
+fn a_stopped_scan_shows_what_it_has_found() {
     let server = crowded();
     let running = under_way(&server, &[]);
     running.signal(Signal::HUP);
@@ -70,7 +70,7 @@ fn a_server_that_is_lost_amid_a_scan_leaves_what_was_found() {
 }
 
 #[test]
-fn who_has_read_enough_ends_it_without_a_word() {
+fn a_closed_pipe_ends_it_silently() {
     let server = crowded();
     for args in [["scan", "--json"], ["scan", "--limit=9999"]] {
         let mut command = lockshift_at(&server);

@@ -1,4 +1,4 @@
-//! A server on which several clients use one lock, with somebody who hears every message.
+//! A server on which several clients use one lock, with a client that receives every message.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::server::Server;
 /// What stands on a server: every key, and what is in it.
 pub(super) type Keys = BTreeMap<String, String>;
 
-/// A server, a connection to it, and somebody who hears every message.
+/// A server, a connection to it, and a client that receives every message.
 pub(super) struct Town {
     pub(super) connection: Connection,
     pub(super) messages: Connection,
@@ -67,7 +67,7 @@ impl Town {
     }
 
     /// For how long it is told that the lock is held.
-    pub(super) fn is_told(&mut self, client: &Client) -> Option<Duration> {
+    pub(super) fn was_notified(&mut self, client: &Client) -> Option<Duration> {
         match self.ask(|redis| client.lock.acquire(&client.owner, redis)) {
             Acquired::Won(_) => panic!("the lock is held"),
             Acquired::Held(held) => held.retry_in,
@@ -106,7 +106,7 @@ impl Town {
             if message.2 == "fence" {
                 return heard;
             }
-            heard.push(told(format!("{} {}", message.2, message.3)));
+            heard.push(shown(format!("{} {}", message.2, message.3)));
         }
     }
 
@@ -125,14 +125,14 @@ impl Town {
             let words: Vec<String> = read.query(&mut self.connection).expect("the server answers");
             let ttl_ms: i64 = cmd("PTTL").arg(&name).query(&mut self.connection).expect("the server answers");
             let lives = if ttl_ms < 0 { "for ever" } else { "for a time" };
-            keys.insert(told(Printable(&name).to_string()), told(format!("{kind} {} {lives}", words.join(" "))));
+            keys.insert(shown(Printable(&name).to_string()), shown(format!("{kind} {} {lives}", words.join(" "))));
         }
         keys
     }
 }
 
 /// With the names of the threads and of their releases in words.
-fn told(text: String) -> String {
+fn shown(text: String) -> String {
     [(ALICE, "alice"), (BOB, "bob"), (CAROL, "carol")].into_iter().fold(text, |text, (owner, name)| {
         text.replace(&owner.thread_name(), &format!("<{name}>")).replace(&owner.token.hex(), &format!("<{name}'s>"))
     })

@@ -15,7 +15,7 @@ use crate::server::{Cluster, Server};
 async fn carries_a_lock<C: ConnectionLike + Clone + Send + Sync + 'static>(connection: C) {
     let lock = Lock::new(connection, token(AN_HOUR));
     for _ in 0..2 {
-        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("the lock is free") };
         assert!(matches!(lock.try_acquire().await, Ok(Attempt::Held(_))));
         assert!(matches!(guard.ownership().await, Ok(Ownership::Ours { left: Some(_) })));
         assert!(matches!(guard.extend().await, Ok(Answer::Known(Extended::Until(_)))));
@@ -61,18 +61,18 @@ async fn a_connection_from_a_bb8_pool() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_has_the_connection_after_the_release_whatever_the_renewal_did() {
+async fn the_connection_is_free_after_the_release_whatever_the_renewal_did() {
     let server = Server::start();
     let connection = server.client().get_multiplexed_async_connection().await.unwrap();
     for round in 0..50 {
         let plan = Plan::default();
         let lock = Lock::on_own_connection(Lossy::new(connection.clone(), plan.clone()), token(AN_HOUR));
-        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("nobody has it") };
+        let Ok(Attempt::Won(mut guard)) = lock.try_acquire().await else { panic!("the lock is free") };
         guard.renew(Renewal::every(ms(1))).await;
         tokio::time::sleep(ms(round % 3)).await;
         drop(lock);
         assert!(matches!(guard.release().await, Ok(Answer::Known(Released::Freed))));
-        assert!(plan.is_nobodys_but_mine(), "the renewal still has it, in round {round}");
+        assert!(plan.is_mine_alone(), "the renewal still has it, in round {round}");
     }
 }
 

@@ -15,7 +15,7 @@ in_both_worlds! {
     a_server_killed_while_it_is_asked_leaves_the_outcome_unknown,
     a_server_that_is_gone_is_an_error_by_the_second_try,
     a_key_of_another_type_is_an_error_where_it_matters,
-    every_refusal_has_its_trouble,
+    every_refusal_has_its_kind,
 }
 
 fn trouble_of<W: World>(server: &Server) -> ErrorKind {
@@ -73,7 +73,7 @@ fn a_key_of_another_type_is_an_error_where_it_matters<W: World>() {
     assert_eq!(cmd("TYPE").arg("k").query(&mut server.connect()), Ok("hash".to_owned()));
 }
 
-fn every_refusal_has_its_trouble<W: World>() {
+fn every_refusal_has_its_kind<W: World>() {
     let master = Server::start();
     let no_right = Server::start();
     cmd("ACL").arg(&["SETUSER", "default", "-set"]).exec(&mut no_right.connect()).unwrap();
@@ -118,7 +118,7 @@ fn no_login_or_a_wrong_one() {
 }
 
 #[test]
-fn nobody_at_the_address() {
+fn no_server_at_the_address() {
     let mut server = Server::start();
     let client = server.client();
     server.kill();
@@ -133,7 +133,7 @@ fn a_server_that_hangs_is_not_waited_for_longer_than_the_connection_says() {
     let connection = server.connect();
     connection.set_read_timeout(Some(ms(50))).unwrap();
     let lock = blocking::Lock::new(connection, token(AN_HOUR));
-    let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("nobody has it") };
+    let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("the lock is free") };
 
     server.pause();
     let standing = guard.ownership().unwrap_err();

@@ -7,7 +7,7 @@ use super::command::{Done, done, lockshift, lockshift_at};
 use crate::server::{Options, Server};
 
 /// One short sentence on standard error, with these words in it, and nothing else.
-fn assert_told(done: &Done, code: i32, expected: &[&str]) {
+fn assert_reported(done: &Done, code: i32, expected: &[&str]) {
     assert_eq!((done.code, done.stdout.as_str()), (Some(code), ""), "{done:?}");
     assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
     for words in [&["lockshift: "], expected].concat() {
@@ -26,7 +26,7 @@ fn a_server_that_is_down() {
     server.kill();
     let url = server.url();
     for args in [&["run", "stock", "--", "true"][..], &["inspect", "stock"], &["compare", "token"]] {
-        assert_told(&done(lockshift_at(&server), args), 3, &[&url, "no server answers", "start the server"]);
+        assert_reported(&done(lockshift_at(&server), args), 3, &[&url, "no server answers", "start the server"]);
     }
 }
 
@@ -37,9 +37,9 @@ fn a_password_that_is_wrong_or_missing() {
     for login in ["", ":poppy@"] {
         let mut command = lockshift();
         command.env("REDIS_URL", format!("redis://{login}{address}/"));
-        let told = run(command);
-        assert_told(&told, 3, &[&address.to_string(), "wants another login"]);
-        assert!(!told.stderr.contains("poppy"), "{told:?}");
+        let shown = run(command);
+        assert_reported(&shown, 3, &[&address.to_string(), "wants another login"]);
+        assert!(!shown.stderr.contains("poppy"), "{shown:?}");
     }
     assert_eq!(run(lockshift_at(&server)).stdout, "not reached\n");
 }
@@ -48,24 +48,24 @@ fn a_password_that_is_wrong_or_missing() {
 fn a_key_of_another_type() {
     let server = Server::start();
     redis::cmd("LPUSH").arg("stock").arg("apples").exec(&mut server.connect()).unwrap();
-    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
-    assert_told(&told, 3, &["`stock`", &server.url(), "it holds another type", "choose another key"]);
-    let told = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
-    assert_eq!(told.code, Some(0), "its keys have other names: {told:?}");
+    let shown = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
+    assert_reported(&shown, 3, &["`stock`", &server.url(), "it holds another type", "choose another key"]);
+    let shown = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
+    assert_eq!(shown.code, Some(0), "its keys have other names: {shown:?}");
 }
 
 #[test]
 fn a_replica_that_only_reads() {
     let master = Server::start();
     let replica = Server::with(&Options::new().replica_of(&master));
-    let told = run(lockshift_at(&replica));
-    assert_told(&told, 3, &["`stock`", &replica.url(), "replica", "connect to its master"]);
+    let shown = run(lockshift_at(&replica));
+    assert_reported(&shown, 3, &["`stock`", &replica.url(), "replica", "connect to its master"]);
 }
 
 #[test]
 fn a_server_out_of_memory() {
     let server = Server::with(&Options::new().max_memory(1));
-    assert_told(&run(lockshift_at(&server)), 3, &["`stock`", "out of memory", "maxmemory"]);
+    assert_reported(&run(lockshift_at(&server)), 3, &["`stock`", "out of memory", "maxmemory"]);
 }
 
 #[test]
@@ -79,5 +79,5 @@ fn a_user_that_may_not() {
         .unwrap();
     let mut command = lockshift();
     command.env("REDIS_URL", format!("redis://guest:any@{}/", server.address()));
-    assert_told(&run(command), 3, &["`stock`", "may not", "ACL SETUSER"]);
+    assert_reported(&run(command), 3, &["`stock`", "may not", "ACL SETUSER"]);
 }

@@ -17,7 +17,7 @@ use crate::proxy::Proxy;
 use crate::server::Server;
 
 in_both_worlds! {
-    a_release_wakes_who_waits,
+    a_release_wakes_the_waiter,
     a_release_is_heard_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
@@ -28,7 +28,7 @@ in_both_worlds! {
     who_may_not_listen_polls,
     who_has_no_ears_polls,
     a_lock_that_announces_nothing_is_polled,
-    one_connection_serves_all_who_wait_and_is_left_when_they_are_gone,
+    one_connection_serves_all_waiters_and_closes_after_the_last,
 }
 
 fn announced() -> TokenLock {
@@ -42,7 +42,7 @@ fn names(lines: &[Line]) -> Vec<String> {
 }
 
 fn count(lines: &[Line], name: &str) -> usize {
-    names(lines).iter().filter(|said| *said == name).count()
+    names(lines).iter().filter(|spoken_words| *spoken_words == name).count()
 }
 
 /// How many listen on the channel of `k`.
@@ -52,21 +52,21 @@ fn listeners(operator: &mut Connection, sharded: bool) -> usize {
     listeners
 }
 
-/// Waits until somebody listens, and nobody has anything to say any more.
+/// Waits until a client listens, and nobody has anything to say any more.
 fn until_quiet(server: &Server, monitor: &mut Monitor) {
     let mut operator = server.connect();
-    until("somebody listens", || (listeners(&mut operator, false) == 1).then_some(()));
-    until("all who wait have tried once more", || {
+    until("a client listens", || (listeners(&mut operator, false) == 1).then_some(()));
+    until("all waiters have tried once more", || {
         monitor.skip();
         pause(ms(60));
         monitor.take().is_empty().then_some(())
     });
 }
 
-fn a_release_wakes_who_waits<W: World>() {
+fn a_release_wakes_the_waiter<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     scope(|scope| {
@@ -80,13 +80,13 @@ fn a_release_wakes_who_waits<W: World>() {
 
 fn a_release_is_heard_on_the_channel_of_a_shard<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).hearing(&bells));
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).hearing(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     scope(|scope| {
         let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
-        until("somebody listens", || (listeners(&mut operator, true) == 1).then_some(()));
+        until("a client listens", || (listeners(&mut operator, true) == 1).then_some(()));
         assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
         assert!(waiting.join().unwrap());
     });
@@ -95,8 +95,8 @@ fn a_release_is_heard_on_the_channel_of_a_shard<W: World>() {
 fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
     const MANY: usize = 5;
     let server = Server::start();
-    let bells = W::bells(&server);
-    let open = || W::open(&server, announced()).hearing(&bells);
+    let releases = W::releases(&server);
+    let open = || W::open(&server, announced()).hearing(&releases);
     let alice = open();
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
@@ -137,10 +137,10 @@ fn wait_for_it<W: World + 'static>(world: W) -> Receiver<Ended<W>> {
 
 fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>() {
     let server = Server::start();
-    let bells = W::bells(&server);
+    let releases = W::releases(&server);
     let plan = Plan::default();
-    let [alice, carol] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
-    let bob = W::open_lossy(&server, announced(), plan.clone()).hearing(&bells);
+    let [alice, carol] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
+    let bob = W::open_lossy(&server, announced(), plan.clone()).hearing(&releases);
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let bob = wait_for_it(bob);
@@ -154,15 +154,15 @@ fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>
 
     let (_bob, unknown) = bob.recv_timeout(PATIENCE).unwrap();
     assert!(matches!(unknown, Ok(Attempt::Unknown(_))), "{unknown:?}");
-    let (_carol, won) = carol.recv_timeout(PATIENCE).expect("the key is free, and somebody has to tell Carol");
+    let (_carol, won) = carol.recv_timeout(PATIENCE).expect("the key is free, and Carol must be notified");
     assert!(matches!(won, Ok(Attempt::Won(_))), "{won:?}");
 }
 
 fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static>() {
     let server = Server::start();
     let proxy = Proxy::before(&server);
-    let bells = W::listener(proxy.client());
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let releases = W::listener(proxy.client());
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let bob = wait_for_it(bob);
@@ -170,8 +170,8 @@ fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static
 
     proxy.hold_back();
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
-    let (bob, won) = bob.recv_timeout(PATIENCE).expect("who hears nothing polls");
-    let Ok(Attempt::Won(guard)) = won else { panic!("nobody else wants it: {won:?}") };
+    let (bob, won) = bob.recv_timeout(PATIENCE).expect("a waiter without messages polls");
+    let Ok(Attempt::Won(guard)) = won else { panic!("no other client wants it: {won:?}") };
 
     proxy.let_through();
     let alice = wait_for_it(alice);
@@ -188,7 +188,7 @@ fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static
 /// A command of one attempt that arrives late must not delete what the next one has won.
 fn each_attempt_of_a_wait_has_a_token_of_its_own<W: World>() {
     let server = Server::start();
-    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
     let world = W::open(&server, token(AN_HOUR));
     let mut monitor = Monitor::on(&server);
     assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(5)), Ok(Attempt::Held(_))));
@@ -198,16 +198,16 @@ fn each_attempt_of_a_wait_has_a_token_of_its_own<W: World>() {
 
 fn who_hears_wins_when_the_lease_of_a_dead_holder_is_over<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    cmd("SET").arg("k").arg("somebody dead").arg("PX").arg(300).exec(&mut server.connect()).unwrap();
-    let world = W::open(&server, announced()).hearing(&bells);
+    let releases = W::releases(&server);
+    cmd("SET").arg("k").arg("a dead owner").arg("PX").arg(300).exec(&mut server.connect()).unwrap();
+    let world = W::open(&server, announced()).hearing(&releases);
     assert!(matches!(world.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
 }
 
 fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&bells));
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let mut operator = server.connect();
@@ -227,11 +227,11 @@ fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
     });
 }
 
-fn wins_by_polling<W: World>(server: &Server, bells: Option<&W::ReleaseListener>, locker: TokenLock) {
-    cmd("SET").arg("k").arg("somebody else").exec(&mut server.connect()).unwrap();
+fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListener>, locker: TokenLock) {
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
     let world = W::open(server, locker);
-    let world = match bells {
-        Some(bells) => world.hearing(bells),
+    let world = match releases {
+        Some(releases) => world.hearing(releases),
         None => world,
     };
     let mut monitor = Monitor::on(server);
@@ -249,9 +249,9 @@ fn wins_by_polling<W: World>(server: &Server, bells: Option<&W::ReleaseListener>
 
 fn who_may_not_listen_polls<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
+    let releases = W::releases(&server);
     cmd("ACL").arg(&["SETUSER", "default", "resetchannels"]).exec(&mut server.connect()).unwrap();
-    wins_by_polling::<W>(&server, Some(&bells), announced());
+    wins_by_polling::<W>(&server, Some(&releases), announced());
 }
 
 fn who_has_no_ears_polls<W: World>() {
@@ -260,19 +260,19 @@ fn who_has_no_ears_polls<W: World>() {
 
 fn a_lock_that_announces_nothing_is_polled<W: World>() {
     let server = Server::start();
-    let bells = W::bells(&server);
-    wins_by_polling::<W>(&server, Some(&bells), token(AN_HOUR));
+    let releases = W::releases(&server);
+    wins_by_polling::<W>(&server, Some(&releases), token(AN_HOUR));
 }
 
-fn one_connection_serves_all_who_wait_and_is_left_when_they_are_gone<W: World>() {
+fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
     let server = Server::start();
     let mut operator = server.connect();
     let connections = |operator: &mut Connection| -> usize {
         let clients: String = cmd("CLIENT").arg("LIST").query(operator).unwrap();
         clients.lines().count()
     };
-    let bells = W::bells(&server);
-    let mut worlds: Vec<_> = (0..6).map(|_| W::open(&server, announced()).hearing(&bells)).collect();
+    let releases = W::releases(&server);
+    let mut worlds: Vec<_> = (0..6).map(|_| W::open(&server, announced()).hearing(&releases)).collect();
     let alice = worlds.pop().unwrap();
     let guard = alice.win();
     let before = connections(&mut operator);
@@ -288,7 +288,7 @@ fn one_connection_serves_all_who_wait_and_is_left_when_they_are_gone<W: World>()
         });
         drop(alice.release(guard));
         let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap().unwrap()).collect();
-        drop((worlds, alice, bells));
+        drop((worlds, alice, releases));
     });
     until("nobody listens any more", || (listeners(&mut operator, false) == 0).then_some(()));
 }
