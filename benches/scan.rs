@@ -70,7 +70,7 @@ fn fill(connection: &mut Connection, numbers: std::ops::Range<u32>) {
             let value = match number % 1000 {
                 0 => soon.to_string(),
                 500 => format!("{number:032x}"),
-                rest if rest < 450 => format!("{{\"user\":{number},\"name\":\"somebody\",\"cart\":[1,2,3]}}"),
+                rest if rest < 450 => format!("{{\"user\":{number},\"name\":\"customer\",\"cart\":[1,2,3]}}"),
                 rest if rest < 750 => (number % 4096).to_string(),
                 rest if rest < 850 => "x".repeat(200),
                 _ => format!("session-{number}"),

@@ -48,7 +48,7 @@ fn set_with_expiry(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn compare_and_delete_in_lua(bencher: Bencher<'_, '_>) {
     let mut server = busy();
-    let command = Command::new("EVAL").arg(RELEASE).arg("1").arg("lock").arg("somebody else");
+    let command = Command::new("EVAL").arg(RELEASE).arg("1").arg("lock").arg("another owner");
     bencher.bench_local(|| call(&mut server, &command));
 }
 

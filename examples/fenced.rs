@@ -1,4 +1,4 @@
-//! A resource that refuses whoever held the lock before somebody who has written since.
+//! A resource that refuses a holder once a later holder has written.
 //!
 //! A holder that is paused past its lease does not know that it has lost the lock: it goes on, and writes. No lock can
 //! prevent that; the resource can. Each acquisition comes with a higher number, each write brings the number along, and
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tell(&url.parse()?, &mut std::io::stdout())
 }
 
-/// Two holders, of whom the first does not know that it is none any more.
+/// Two holders, of whom the first does not know that it has lost the lock.
 pub(crate) fn tell(server: &Server, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     redis::cmd("DEL").arg("example:report").exec(&mut server.connect()?)?;
     let first = acquire(server)?;

@@ -18,13 +18,13 @@ use lockshift::modern::FairLock;
 fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1/".into());
     let server: Server = url.parse()?;
-    let bells = ReleaseListener::new(server.client()?)?;
+    let releases = ReleaseListener::new(server.client()?)?;
     let counters = Arc::new(Counters::default());
 
     let lease = Lease::new(Duration::from_secs(10))?;
     let workers = (0..4).map(|_| {
         let locker = FairLock::new("example:metrics".into(), lease);
-        let lock = Lock::new(server.connect()?, locker).hearing(&bells).counting(&counters);
+        let lock = Lock::new(server.connect()?, locker).hearing(&releases).counting(&counters);
         Ok(thread::spawn(move || work(&lock)))
     });
     for worker in workers.collect::<Result<Vec<_>, redis::RedisError>>()? {

@@ -1,6 +1,6 @@
 //! What is in a key: which protocols could have written it, what each would do about it now, and what is wrong with it.
 //!
-//! [`look`] is a procedure that only reads; [`Finding::of`] thinks about what it saw, and asks nobody. Nothing here
+//! [`look`] is a procedure that only reads; [`Finding::of`] judges what it saw, and sends nothing. Nothing here
 //! prints.
 //!
 //! ```

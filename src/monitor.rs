@@ -1,6 +1,6 @@
 //! MONITOR text: what `redis-cli monitor` prints, understood byte for byte and written back.
 //!
-//! A line says when the server ran a command, in which database, who sent it, and its words; it does not say what was
+//! A line says when the server ran a command, in which database, from which address, and its words; it does not say what was
 //! answered. [`Parser`] understands one line and copies nothing; [`Lines`] cuts a file or a pipe into lines. What cannot be
 //! understood is a value with a reason, never the end of the reading.
 //!

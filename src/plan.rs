@@ -1,7 +1,7 @@
 //! The way of a fleet from its old locks to a new one, phase by phase, and what can still go wrong in each: every
 //! interleaving of a few clients of every kind that a phase has, explored to the end.
 //!
-//! A *phase* is defined by who takes part. In the first there are the old clients alone. Then bridges come among them, until
+//! A *phase* is defined by the protocols that take part. In the first there are the old clients alone. Then bridges come among them, until
 //! there are bridges only. From then on no client needs the old key: clients that speak the new protocol alone come among the
 //! bridges, on the [`new_key`](crate::bridge::new_key), until they are alone. Old clients and clients that only speak the
 //! new protocol are never in one phase.

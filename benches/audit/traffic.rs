@@ -50,7 +50,7 @@ impl Traffic {
             0..7 => ("GET", vec![format!("user:{id}:profile")]),
             7..9 => ("HGETALL", vec![format!("cart:{id}")]),
             9..11 => {
-                let document = format!(r#"{{"id":{id},"name":"somebody","roles":["reader","writer"],"since":2019}}"#);
+                let document = format!(r#"{{"id":{id},"name":"customer","roles":["reader","writer"],"since":2019}}"#);
                 ("SET", vec![format!("user:{id}:profile"), document])
             }
             11 => ("SET", vec![format!("session:{id}"), "x".repeat(120), "EX".into(), "1800".into()]),

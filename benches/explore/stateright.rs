@@ -3,9 +3,9 @@
 use lockshift::explore::{Action, Properties, Property, Scene, World};
 use stateright::{Checker, Model};
 
-struct Told(Scene);
+struct Checked(Scene);
 
-impl Model for Told {
+impl Model for Checked {
     type State = World;
     type Action = Action;
 
@@ -34,6 +34,6 @@ impl Model for Told {
 
 /// How many states there are, and whether mutual exclusion is violated in one.
 pub(crate) fn count(scene: Scene, threads: usize) -> (usize, bool) {
-    let checker = Told(scene).checker().threads(threads).spawn_bfs().join();
+    let checker = Checked(scene).checker().threads(threads).spawn_bfs().join();
     (checker.unique_state_count(), checker.discovery("mutual exclusion").is_some())
 }

@@ -9,7 +9,7 @@
  *
  * Read it beside acquire in legacy/src/lock/. What there is a command, a reply or a clock reading is here one step:
  * between two of them everybody else may act, time may pass, and the client may die. A step is atomic, and no state has a
- * name of its own unless somebody else could see it.
+ * name of its own unless another client could see it.
  *
  * Lockshift's clients remember every question and answer of the operation they are in, and so do these, needed or not:
  * when a clock was read, what each reply was (-o2 keeps SPIN from forgetting what nobody will ask for again). So it
@@ -42,7 +42,7 @@ byte until[CLIENTS];
 /* A step that leads on in one way only. */
 #define step(what) if :: atomic { what } :: atomic { dies } fi
 
-/* It holds from now on: nobody else may believe so. A lease is over at its end. */
+/* It holds from now on: no other client may believe so. A lease has expired at its end. */
 inline wins() {
     until[me] = since + LEASE;
     do

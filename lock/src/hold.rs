@@ -6,7 +6,7 @@ use lockshift_wire::{MonoTime, Reading, UnixTime};
 
 use crate::Lease;
 
-/// What a winner knows about the lock it holds: enough to extend it, to release it and to know when it is over.
+/// What a winner knows about the lock it holds: enough to extend it, to release it and to know when it expires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hold {
     /// What stands in Redis for this holder: the value it wrote, or its field in a hash. Only its own protocol reads it.

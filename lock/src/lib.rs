@@ -1,4 +1,4 @@
-//! The words that every Redis lock shares, old or new: who asks ([`Owner`]), for how long ([`Lease`]), what one holds
+//! The words that every Redis lock shares, old or new: the owner ([`Owner`]), for how long ([`Lease`]), what it holds
 //! ([`Hold`]), how a try, a release and an extension can end, and the trait that every protocol implements
 //! ([`Locker`]).
 //!

@@ -39,7 +39,7 @@ pub trait Locker: Send + Sync {
     /// For how long a winner holds.
     fn lease(&self) -> Lease;
 
-    /// Whether a winner keeps everybody out, or only those who want to be alone.
+    /// Whether a winner excludes all others, or only those that want to be alone.
     fn mode(&self) -> Mode {
         Mode::Exclusive
     }

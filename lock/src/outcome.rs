@@ -23,7 +23,7 @@ pub struct Held {
     pub seen: Option<Vec<u8>>,
     /// How long the present holder's lease still runs, where the protocol can tell.
     pub retry_in: Option<Duration>,
-    /// What each server said, where the protocol needs most of several.
+    /// The vote of each server, where the protocol needs most of several.
     pub votes: Votes,
 }
 
@@ -43,9 +43,9 @@ pub enum Refusal {
     LostTakeover,
     /// The key was there and then was not; this dialect's client goes back to sleep.
     Vanished,
-    /// The value, or the type of the key, is none that this dialect can read; its client gives up with an error.
+    /// The value, or the type of the key, cannot be read by this dialect; its client gives up with an error.
     Unreadable,
-    /// Too few of several servers granted it: [`Held::votes`] has what each of them said.
+    /// Too few of several servers granted it: [`Held::votes`] has the vote of each.
     NoMajority,
 }
 
@@ -56,10 +56,10 @@ pub enum Released {
     Freed,
     /// Nothing of ours was there any more: the lock had been lost.
     Lost,
-    /// The protocol's own check said to leave the key alone.
+    /// The protocol's own check left the key alone.
     LeftAlone,
-    /// This hold is released, and the lock is still held: by the same owner, who had entered more than once, or by others
-    /// who share it.
+    /// This hold is released, and the lock is still held: by the same owner, which had entered more than once, or by others
+    /// that share it.
     StillHeld,
     /// Released; but of several keys that were held at once one had been changed, and was left alone: another client may
     /// have worked beside this holder.

@@ -1,10 +1,10 @@
-//! What each of several servers said to a try that needs most of them.
+//! The votes of several servers in a try that needs a majority of them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What each of several servers said to one try, in the order of the servers; nothing where a lock is on one server.
+/// The vote of each of several servers in one try, in the order of the servers; empty where a lock is on one server.
 ///
 /// ```
 /// use lockshift_lock::{Vote, Votes};
@@ -15,7 +15,7 @@ use core::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Votes(Vec<Vote>);
 
-/// What one of several servers said to one try.
+/// The vote of one of several servers in one try.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Vote {
     /// The lock was free there, and is ours.

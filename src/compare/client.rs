@@ -55,15 +55,15 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         Self { clock, lock, locker, late, deletions, witness, is_exclusive, totals: ClientTotals::default() }
     }
 
-    /// Competes until the run is over.
+    /// Competes until the run has ended.
     pub(super) fn compete(mut self) -> Result<ClientTotals, RunError> {
-        while !self.clock.is_over() {
+        while !self.clock.has_ended() {
             let wanted = host::mono();
             let wait = self.clock.workload.wait.clone().for_at_most(self.clock.left());
             match self.lock.acquire_while(&wait, |attempt, pause| {
                 attempt.as_ref().is_ok_and(|attempt| !is_unreadable(attempt)) && self.clock.pause(pause)
             })? {
-                Attempt::Won(guard) if self.clock.is_over() => drop(guard),
+                Attempt::Won(guard) if self.clock.has_ended() => drop(guard),
                 Attempt::Won(guard) => {
                     self.hold(guard, wanted)?;
                     self.rest();
@@ -87,7 +87,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         let entered = host::mono();
         let ending = self.clock.endings.next(self.clock.workload);
         self.work(ending, &guard, entered)?;
-        let is_overtaken = self.witness.leave(entered)?;
+        let has_endedtaken = self.witness.leave(entered)?;
         self.totals.held += self.clock.within(won, host::mono());
         self.deletions.iter().for_each(Deletion::forget);
         match ending {
@@ -95,7 +95,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
             Ending::Overrun => self.release_late(guard)?,
             Ending::Crash => guard.abandon(),
         }
-        let is_wrong = is_overtaken && self.deletions.iter().any(Deletion::has_happened);
+        let is_wrong = has_endedtaken && self.deletions.iter().any(Deletion::has_happened);
         self.totals.wrong_releases += u64::from(is_wrong && self.is_exclusive);
         Ok(())
     }
@@ -135,7 +135,7 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     fn overrun(&mut self, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
         let until = guard.hold().valid_until().saturating_add(OVERRUN_AT_MOST);
         self.clock.pause(guard.remaining());
-        while !self.clock.is_over() && host::mono() < until {
+        while !self.clock.has_ended() && host::mono() < until {
             if self.witness.overtaken(entered)? {
                 break;
             }

@@ -59,14 +59,14 @@ impl<'a> RunClock<'a> {
     }
 
     /// Whether the run has ended, by time or because it was stopped.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.stop.is_given() || self.left().is_zero()
     }
 
     /// Sleeps for `length` or until the end of the run; returns whether the run goes on.
     pub(super) fn pause(&self, length: Duration) -> bool {
         self.stop.pause(length.min(self.left()));
-        !self.is_over()
+        !self.has_ended()
     }
 
     /// The part of the time from `from` to `to` that lies within the run.

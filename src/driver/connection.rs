@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_pipe_is_told_from_other_io_errors() {
+    fn a_broken_pipe_is_distinguished_from_other_io_errors() {
         let error = |kind| RedisError::from(io::Error::from(kind));
         assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&error(io::ErrorKind::ConnectionReset)));

@@ -54,7 +54,7 @@ impl HoldMetrics {
         }
     }
 
-    /// It is over.
+    /// It has ended.
     pub(super) fn end(&self, now: MonoTime) {
         if !self.is_over.swap(true, Ordering::Relaxed) {
             self.counters.note_held(now.saturating_since(self.since));

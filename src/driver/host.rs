@@ -29,7 +29,7 @@ pub fn mono() -> MonoTime {
 }
 
 /// How long a wait that is to take `left` may sleep at once. The system's timers stand still while the machine is
-/// suspended, so that a long sleep would overlook for its whole rest that a lease has ended: whoever waits for a moment
+/// suspended, so that a long sleep would overlook for its whole rest that a lease has ended: a thread that waits for a moment
 /// of [`mono`] sleeps no longer than this at a time, and looks again.
 pub(super) fn nap(left: Duration) -> Duration {
     const LONGEST: Duration = Duration::from_millis(500);

@@ -78,7 +78,7 @@ impl LeaseState {
         }
     }
 
-    /// For whoever waits until the lock is lost: how, or `None` once it was released in time.
+    /// For a caller that waits until the lock is lost: how, or `None` once it was released in time.
     pub(super) fn watch_for_loss(&self, now: MonoTime) -> Watched<Option<Loss>> {
         match self.ending(now) {
             Some(_) => Watched::Known(self.lost(now)),
@@ -86,7 +86,7 @@ impl LeaseState {
         }
     }
 
-    /// For whoever waits until at most `margin` remains: how much does, zero if the lock is lost, or `None` once it was
+    /// For a caller that waits until at most `margin` remains: how much does, zero if the lock is lost, or `None` once it was
     /// released in time.
     pub(super) fn watch_for_end(&self, margin: Duration, now: MonoTime) -> Watched<Option<Duration>> {
         let remaining = self.remaining(now);

@@ -47,7 +47,7 @@ impl Renewal {
     }
 
     /// At this interval; after a failure sooner. An interval as long as the lease, which some old clients use, renews
-    /// nothing: the lease is over first.
+    /// nothing: the lease has expired by then.
     pub const fn every(interval: Duration) -> Self {
         Self::at(Pace::Interval(interval))
     }

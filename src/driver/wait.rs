@@ -67,7 +67,7 @@ impl Wait {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
     }
 
-    /// Until the release is announced, or the present lease is over. The lock must have been given the `ReleaseListener` of its
+    /// Until the release is announced, or the present lease has expired. The lock must have been given the `ReleaseListener` of its
     /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     pub const fn notified() -> Self {
@@ -146,7 +146,7 @@ impl Patience<'_> {
         }
     }
 
-    /// How long to pause after one more try in vain; `None` once patience is over.
+    /// How long to pause after one more try in vain; `None` once the waiting time has passed.
     ///
     /// `lease_left` is for how long the present holder's lease still runs, if that is known; `jitter` draws a duration
     /// up to the one it is given.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_waits_for_the_release_and_no_longer_than_the_lease() {
+    fn a_listening_waiter_waits_for_the_release_and_no_longer_than_the_lease() {
         let wait = Wait::notified();
         let mut patience = wait.begin(at(0));
         assert_eq!(patience.pause(Some(ms(9000)), Some(1), at(0), longest), Some(ms(9010)), "not all at once");

@@ -20,9 +20,9 @@ pub struct Finding {
     pub holders: Vec<Holder>,
     /// What each protocol that was asked would do about it; of a hash that is not known.
     pub readers: Vec<Reader>,
-    /// When it is over: by its stamp, else by its TTL; `None` if nothing says so.
+    /// When it expires: by its stamp, else by its TTL; `None` if neither says so.
     pub expires_at: Option<UnixTime>,
-    /// Whether it is over for those who could have written it; `None` if nobody could.
+    /// Whether it has expired for the protocols that could have written it; `None` if none could.
     pub is_expired: Option<bool>,
     /// What is wrong with it, or may become wrong: the gravest first.
     pub hazards: Vec<Hazard>,
@@ -34,7 +34,7 @@ impl Finding {
         Self::among(sight, catalogue())
     }
 
-    /// Thinks about what was seen, and what these would do about it, beside those who could have written it.
+    /// Judges what was seen, and what these would do about it, beside the protocols that could have written it.
     pub fn among(sight: Sight, fleet: impl IntoIterator<Item = Protocol>) -> Self {
         let value = sight.value.as_deref();
         let holders = catalogue().find_map(|protocol| protocol.holders(&sight.fields)).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Finding {
     }
 }
 
-/// Whether the lock is over for its own kind. Those who read no stamps have it until Redis removes the key.
+/// Whether the lock has expired for its own protocol. One that reads no stamps has it until Redis removes the key.
 fn is_expired(writer: &Writer, readers: &[Reader]) -> bool {
     let own = readers.iter().find(|reader| reader.protocol == writer.protocol);
     own.is_some_and(|reader| reader.now == Would::Take)

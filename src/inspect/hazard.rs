@@ -16,7 +16,7 @@ pub enum Hazard {
         /// Its type.
         kind: String,
     },
-    /// It is over, and still there: its holder has died, or works on without it.
+    /// It has expired, and is still there: its holder has died, or works on without it.
     Abandoned {
         /// For how long it has been over.
         since: Duration,
@@ -27,7 +27,7 @@ pub enum Hazard {
         /// Who waits for ever.
         stuck: Vec<&'static str>,
     },
-    /// The TTL ends long after the stamp: whoever does not read stamps waits until then.
+    /// The TTL ends long after the stamp: clients that do not read stamps wait for the TTL.
     OutlivesStamp {
         /// By how much.
         by: Duration,
@@ -56,9 +56,9 @@ pub enum Hazard {
 pub enum Gravity {
     /// It is so by design, or will pass.
     Notable,
-    /// Somebody will wait longer than he should.
+    /// Some client will wait longer than it should.
     Delays,
-    /// Somebody may wait for ever.
+    /// Some client may wait for ever.
     Blocks,
     /// Two may hold the lock at once.
     Breaks,
@@ -77,7 +77,7 @@ impl Hazard {
     pub(super) fn of_other_type(sight: &Sight, writers: &[Writer], keeps_string: bool) -> Vec<Self> {
         let is_lock = !writers.is_empty();
         let strange = (keeps_string || !is_lock).then(|| Self::OtherType { kind: sight.kind.clone() });
-        // Such a lock can stay for ever too: nobody reads when it is over.
+        // Such a lock can stay for ever too: no protocol reads when it expires.
         let own = || writers.iter().map(|writer| writer.protocol.name()).collect();
         let no_ttl = (is_lock && sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: own() });
         strange.into_iter().chain(no_ttl).collect()
@@ -92,7 +92,7 @@ impl Hazard {
         is_expired: Option<bool>,
     ) -> Vec<Self> {
         let of_lock = match is_expired {
-            // It is nobody's lock: nothing about it can go wrong.
+            // It is not a lock: nothing about it can go wrong.
             None => return Vec::new(),
             Some(true) => Some(Self::Abandoned {
                 since: ends_at.map_or(Duration::ZERO, |ended| sight.at.saturating_since(ended)),
@@ -141,8 +141,8 @@ impl Hazard {
 
     /// Whether stamp and TTL disagree.
     fn of_ttl(sight: &Sight, ends_at: Option<UnixTime>) -> Option<Self> {
-        let (stamp, gone) = (ends_at?, sight.at.saturating_add(sight.ttl.left_of_millis()?));
-        let (late, early) = (gone.saturating_since(stamp), stamp.saturating_since(gone));
+        let (stamp, deleted) = (ends_at?, sight.at.saturating_add(sight.ttl.left_of_millis()?));
+        let (late, early) = (deleted.saturating_since(stamp), stamp.saturating_since(deleted));
         match () {
             () if late > TIDYING => Some(Self::OutlivesStamp { by: late }),
             () if early > ROUNDING => Some(Self::EndsBeforeStamp { by: early }),
@@ -171,13 +171,13 @@ impl fmt::Display for Hazard {
                 write!(f, "it has no TTL: if its holder dies, {} will never get past it", list(stuck))
             }
             Self::OutlivesStamp { by } => {
-                write!(f, "its TTL ends {} after its stamp: whoever reads no stamps waits until then", rough(*by))
+                write!(f, "its TTL ends {} after its stamp: clients that read no stamps wait that long", rough(*by))
             }
             Self::EndsBeforeStamp { by } => {
                 write!(f, "its TTL ends {} before its stamp: it goes while its holder may still work", rough(*by))
             }
             Self::TakenWhileHeld { by } => {
-                write!(f, "it is held, but reads as expired to {}, who would take it", list(by))
+                write!(f, "it is held, but reads as expired to {}, which would take it", list(by))
             }
             Self::ClocksApart { by, ahead } => {
                 let direction = if *ahead { "ahead of" } else { "behind" };
@@ -187,7 +187,7 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// Who does that; the modern ones first, because that is where everybody is going.
+/// Which protocols do that; the modern ones first, because fleets move towards them.
 fn names(readers: &[Reader], does: impl Fn(&Reader) -> bool) -> Vec<&'static str> {
     let (modern, legacy): (Vec<&Reader>, Vec<&Reader>) =
         readers.iter().filter(|reader| does(reader)).partition(|reader| reader.protocol.dialect().is_none());

@@ -33,7 +33,7 @@ pub enum Would {
 
 /// What each of these protocols would do about this value.
 pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = Protocol>) -> Vec<Reader> {
-    // Nobody knows the uptime of the hosts that reckon with it: now they may have just been started.
+    // The uptime of hosts that count by it is unknown: they may have just been started.
     let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
     let reader = |protocol: Protocol| {

@@ -46,7 +46,7 @@ impl ServerHazard {
         let number = |name: &str| field(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
         let policy = field("maxmemory_policy").filter(|policy| policy != "noeviction" && number("maxmemory") > 0);
         let evicts = policy.map(|policy| Self::Evicts { policy });
-        // The count of replicas that are in time is told only where `min-replicas-to-write` is set.
+        // The count of replicas that are in time is reported only where `min-replicas-to-write` is set.
         let replicas = number("connected_slaves");
         let writes_alone = replicas > 0 && field("min_slaves_good_slaves").is_none();
         let forgets = votes && field("aof_enabled").is_some_and(|enabled| enabled == "0");

@@ -6,9 +6,9 @@ use crate::legacy::{Clock, Form};
 use crate::protocols::{Protocol, catalogue};
 use crate::wire::UnixTime;
 
-/// The shapes by which a lock is known among millions of keys that are none: a stamp at a believable time, or a token.
+/// The shapes by which a lock is known among millions of other keys: a stamp at a believable time, or a token.
 ///
-/// A counter at `1`, an empty string or `true` may be a lock as well; nobody can tell, and so they do not count.
+/// A counter at `1`, an empty string or `true` may be a lock as well; that cannot be recognised, so they do not count.
 #[derive(Clone, Debug)]
 pub struct Shapes {
     stamped: Vec<Form>,

@@ -40,7 +40,7 @@ pub fn look(key: &Key, redis: &mut Transcript) -> Turn<Sight> {
         Err(Pending::Fault(_)) => None,
         Err(pending) => return Err(pending),
     };
-    // It may have gone since it was asked for its type.
+    // It may have been deleted since it was asked for its type.
     let kind = if ttl == Ttl::NO_KEY { "none".to_owned() } else { kind };
     Ok(Sight { key: key.clone(), at, server_at, kind, value, fields, ttl })
 }
@@ -81,7 +81,7 @@ pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u
         Reply::Int(_) => {}
         other => return Transcript::fault(command, other),
     }
-    // Where nobody may ask for that, the number of fields has to do.
+    // Where MEMORY USAGE is not permitted, the number of fields has to do.
     let room = redis.send(Command::new("MEMORY").arg("USAGE").arg(key).arg("SAMPLES").arg_int(0))?;
     if matches!(room, Reply::Int(bytes) if bytes > MOST_BYTES) { Ok(Vec::new()) } else { redis.hgetall(key) }
 }

@@ -1,8 +1,8 @@
-//! Why a line is none of MONITOR's.
+//! Why a line is not one of MONITOR's.
 
 use thiserror::Error;
 
-/// Why a line is none of MONITOR's.
+/// Why a line is not one of MONITOR's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum IllFormed {
     /// It does not begin with seconds, a point and six digits.
@@ -11,8 +11,8 @@ pub enum IllFormed {
     /// No `[database address]` follows the time.
     #[error("no [database address] follows the time")]
     Client,
-    /// The database is no number.
-    #[error("the database is no number")]
+    /// The database index is not a number.
+    #[error("the database index is not a number")]
     Database,
     /// There is no command.
     #[error("there is no command")]

@@ -18,7 +18,7 @@ pub struct Lines<R> {
     begin: usize,
     end: usize,
     number: u64,
-    is_over: bool,
+    ended: bool,
 }
 
 /// One line of a text.
@@ -26,7 +26,7 @@ pub struct Lines<R> {
 pub enum Text<'a> {
     /// The line, without its line feed, and its number, counted from 1.
     Line(u64, &'a [u8]),
-    /// The last line, where it has no line feed: whoever wrote it may not have come to its end.
+    /// The last line, where it has no line feed: its writer may not have finished it.
     Cut(u64, &'a [u8]),
     /// A line of which so much has been seen that it was passed over.
     TooLong(u64),
@@ -35,7 +35,7 @@ pub enum Text<'a> {
 impl<R: Read> Lines<R> {
     /// The lines of `input`.
     pub fn new(input: R) -> Self {
-        Self { input, buffer: vec![0; CHUNK], begin: 0, end: 0, number: 0, is_over: false }
+        Self { input, buffer: vec![0; CHUNK], begin: 0, end: 0, number: 0, ended: false }
     }
 
     /// The next line; `None` at the end.
@@ -52,8 +52,8 @@ impl<R: Read> Lines<R> {
             if searched > LONGEST {
                 return self.pass_over().map(Some);
             }
-            if self.is_over || !self.fill()? {
-                self.is_over = true;
+            if self.ended || !self.fill()? {
+                self.ended = true;
                 return Ok((searched > 0).then(|| self.hand_out(searched, false)));
             }
         }
@@ -77,7 +77,7 @@ impl<R: Read> Lines<R> {
         loop {
             (self.begin, self.end) = (0, 0);
             if !self.fill()? {
-                self.is_over = true;
+                self.ended = true;
                 return Ok(Text::TooLong(self.number));
             }
             if let Some(length) = memchr(b'\n', &self.buffer[..self.end]) {
@@ -126,11 +126,11 @@ mod tests {
     }
 
     fn all(text: &[u8], drop: usize) -> Vec<(u64, Option<Vec<u8>>)> {
-        told(text, drop).into_iter().map(|(number, line, _)| (number, line)).collect()
+        lines_of(text, drop).into_iter().map(|(number, line, _)| (number, line)).collect()
     }
 
     /// Each line, and whether it has an end.
-    fn told(text: &[u8], drop: usize) -> Vec<(u64, Option<Vec<u8>>, bool)> {
+    fn lines_of(text: &[u8], drop: usize) -> Vec<(u64, Option<Vec<u8>>, bool)> {
         let mut lines = Lines::new(Dripping(text, drop));
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(all(b"one\r\n\na longer third", 7), expected);
         assert_eq!(all(b"one\n\na longer third\n", 7), expected);
         assert_eq!(all(b"", 7), []);
-        let has_end = |text: &[u8]| told(text, 7).last().map(|(_, _, has_end)| *has_end);
+        let has_end = |text: &[u8]| lines_of(text, 7).last().map(|(_, _, has_end)| *has_end);
         assert_eq!((has_end(b"one\ntwo"), has_end(b"one\ntwo\n")), (Some(false), Some(true)));
     }
 

@@ -23,7 +23,7 @@ impl Parser {
     /// Understands one line, without its line feed.
     ///
     /// # Errors
-    /// [`IllFormed`]: it is none of MONITOR's.
+    /// [`IllFormed`]: it is not one of MONITOR's.
     pub fn parse<'a>(&'a mut self, text: &'a [u8]) -> Result<Line<'a>, IllFormed> {
         let text = text.strip_prefix(b"+").unwrap_or(text);
         let (at, rest) = time(text).ok_or(IllFormed::Time)?;

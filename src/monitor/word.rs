@@ -10,7 +10,7 @@ pub struct Word<'a> {
 }
 
 impl<'a> Word<'a> {
-    /// The word between these quotes, its escapes checked; plain if there are none.
+    /// The word between these quotes, its escapes checked; plain without escapes.
     pub(super) fn new(quoted: &'a [u8], is_plain: bool) -> Self {
         Self { quoted, is_plain }
     }

@@ -33,7 +33,7 @@ impl Plan {
             ),
             Phase::BridgeAndModern => (
                 format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the bridges, one after the other"),
-                "deploy bridges again, in any order; old clients only once every client that knows the new key alone is gone"
+                "deploy bridges again, in any order; old clients only once every client that knows the new key alone has ended"
                     .to_owned(),
             ),
             Phase::Modern => (

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A phase of a migration: who takes part.
+/// A phase of a migration: which protocols take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The old clients alone.

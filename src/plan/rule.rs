@@ -2,7 +2,7 @@
 
 use crate::explore::Property;
 
-/// The rules that concern those who share a lock, in the order in which a plan names them.
+/// The rules that concern clients that share a lock, in the order in which a plan names them.
 pub const RULES: [Property; 6] = [
     Property::MutualExclusion,
     Property::ReaderExcludesWriter,

@@ -35,13 +35,13 @@ pub(super) fn names_one(name: &str) -> bool {
 /// `unknown`, [`Unsuitable::Unbridgeable`].
 pub(super) fn maker(
     name: &str,
-    said: &[(String, String)],
+    options: &[(String, String)],
     unknown: impl Fn(&str) -> Unsuitable,
 ) -> Result<Maker, Unsuitable> {
     let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+');
     let fleet: Vec<_> = dialects.map(|name| find(name).ok_or_else(|| unknown(name))).collect::<Result<_, _>>()?;
-    let is_fenced = said.iter().any(|(name, word)| name == "fence" && word == "yes");
-    let accepts_any = said.iter().any(|(name, word)| name == "fleet" && word == "any");
+    let is_fenced = options.iter().any(|(name, word)| name == "fence" && word == "yes");
+    let accepts_any = options.iter().any(|(name, word)| name == "fleet" && word == "any");
     let bridge = if accepts_any { Bridge::accepting_double_holds } else { Bridge::new };
     let make = move |key: Key, lease: Lease| {
         bridge(&fleet, key, lease).map(|bridge| if is_fenced { bridge.fenced() } else { bridge })

@@ -9,7 +9,7 @@ use crate::legacy::Dialect;
 use crate::lock::{Lease, Locker, Owner, Token};
 use crate::wire::Key;
 
-/// One client of a race. What is not said is as in [`Client::new`].
+/// One client of a race. What is not given is as in [`Client::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Participant {
     /// Which protocol it speaks.

@@ -17,7 +17,7 @@ pub struct RaceResult {
     pub found: Option<Reproduction>,
     /// The same in other circumstances.
     pub variations: Vec<(&'static Variation, Option<Reproduction>)>,
-    /// What is said to prevent it, and whether it does.
+    /// Its remedies, and whether each prevents it.
     pub prevented_by: Vec<(&'static Remedy, Checked)>,
 }
 

@@ -52,7 +52,7 @@ impl Mirror {
         self.call(session(place), command)
     }
 
-    /// The client at this place is gone.
+    /// The client at this place has crashed.
     pub(super) fn forget(&mut self, place: usize) {
         self.servers.iter_mut().for_each(|server| server.disconnect(session(place)));
     }

@@ -15,7 +15,7 @@ const SLACK_MS: i64 = 400;
 const DELAY_MS: i64 = 900;
 
 /// Sends the commands of a trace to a real Redis, in its order, and demands the same replies: or to several, where it
-/// speaks to several and there are so many. The keys that it makes must not be there before, and are gone afterwards.
+/// speaks to several and there are so many. The keys that it makes must not be there before, and are deleted afterwards.
 ///
 /// # Errors
 /// [`Divergence`]: a server did something else, cannot be used, or is not asked because the schedule needs a fault of its

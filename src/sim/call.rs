@@ -116,7 +116,7 @@ impl<'a> Call<'a> {
         existed
     }
 
-    /// Sets when an existing key is gone: at once, if that moment is not in the future; never, with `None`.
+    /// Sets when an existing key expires: at once, if that moment is not in the future; never, with `None`.
     pub(super) fn expire(&mut self, key: &Key, deadline_ms: Option<i64>) {
         if deadline_ms.is_some_and(|deadline_ms| deadline_ms <= self.now.as_millis()) {
             self.remove(key);

@@ -1,4 +1,4 @@
-//! One database: keys, what they hold, and when they are gone.
+//! One database: keys, what they hold, and when they expire.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Redis keeps a key through the millisecond of its deadline: it is gone when that has passed.
-    pub(super) fn is_over(&self, now_ms: i64) -> bool {
+    /// Redis keeps a key through the millisecond of its deadline: it has expired when that has passed.
+    pub(super) fn has_expired(&self, now_ms: i64) -> bool {
         self.deadline_ms.is_some_and(|deadline_ms| now_ms > deadline_ms)
     }
 }
@@ -32,7 +32,7 @@ impl Database {
         if self.entries.is_empty() {
             return Vec::new();
         }
-        let over = self.entries.iter().filter(|(_, entry)| entry.is_over(now_ms));
+        let over = self.entries.iter().filter(|(_, entry)| entry.has_expired(now_ms));
         let names: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
         for name in &names {
             self.entries.remove(name);

@@ -1,4 +1,4 @@
-//! When a key is gone: EXPIRE and its kin, PERSIST, TTL and its kin.
+//! When a key expires: EXPIRE and its kin, PERSIST, TTL and its kin.
 
 use super::call::{Answer, Call, Row, flag};
 use super::refusal::Refusal;

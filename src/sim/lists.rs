@@ -71,9 +71,9 @@ fn lrem(call: &mut Call<'_>) -> Answer {
         }
         // Now the ones to go are at the end, and those at the list's own end come first.
         let kept = found.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
-        let mut gone = found.split_off(kept);
-        gone.sort_unstable_by(|left, right| right.cmp(left));
-        gone.iter().filter(|index| list.remove(**index).is_some()).count()
+        let mut removed = found.split_off(kept);
+        removed.sort_unstable_by(|left, right| right.cmp(left));
+        removed.iter().filter(|index| list.remove(**index).is_some()).count()
     })?;
     if removed > 0 {
         call.touch(&key);

@@ -95,8 +95,8 @@ fn zremrangebyscore(call: &mut Call<'_>) -> Answer {
     let within = Interval::parse(&call.args()[1], &call.args()[2])?;
     let key = call.key(0);
     let removed = call.edit(&key, |ranking: &mut Ranking| {
-        let gone: Ranked = ranked(Some(ranking)).into_iter().filter(|(_, score)| within.contains(*score)).collect();
-        gone.iter().filter(|(member, _)| ranking.remove(member)).count()
+        let removed: Ranked = ranked(Some(ranking)).into_iter().filter(|(_, score)| within.contains(*score)).collect();
+        removed.iter().filter(|(member, _)| ranking.remove(member)).count()
     })?;
     if removed > 0 {
         call.touch(&key);

@@ -1,4 +1,4 @@
-//! A command as a row of a table: its name, how many words it takes, where it may be sent, and who runs it.
+//! A command as a row of a table: its name, how many words it takes, where it may be sent, and the function that runs it.
 //!
 //! What running means is not known here.
 

@@ -142,7 +142,7 @@ impl Server {
     }
 
     fn entry(&self, key: &Key, now: UnixTime) -> Option<&Entry> {
-        self.state.databases[0].entries.get(key).filter(|entry| !entry.is_over(now.as_millis()))
+        self.state.databases[0].entries.get(key).filter(|entry| !entry.has_expired(now.as_millis()))
     }
 
     fn dispatch(&mut self, session: Session, words: &[Vec<u8>], now: UnixTime) -> Answer {

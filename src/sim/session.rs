@@ -15,7 +15,7 @@ pub struct Message {
     pub via: Via,
     /// Where it was published.
     pub channel: Vec<u8>,
-    /// What was said.
+    /// The replies and messages so far.
     pub payload: Vec<u8>,
 }
 

@@ -71,7 +71,7 @@ fn unwatch(call: &mut Call<'_>) -> Answer {
 
 impl State {
     /// A command was not even accepted: the transaction that it should have joined cannot be executed any more. If that
-    /// command was EXEC itself, the transaction is over, and what was watched is forgotten even without one.
+    /// command was EXEC itself, the transaction has ended, and what was watched is forgotten even without one.
     pub(super) fn spoil_transaction(&mut self, session: Session, was_exec: bool, refusal: Refusal) -> Refusal {
         let connection = self.connections.entry(session).or_default();
         if was_exec {

@@ -1,4 +1,4 @@
-//! What a command can have done to the server: told from itself, and from its reply.
+//! What a command can have done to the server, judged by the command itself and by its reply.
 
 use crate::{Command, Reply};
 

@@ -17,7 +17,7 @@ pub enum Heard {
 /// Why nothing came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Silence {
-    /// The connection to it is broken, or there is none.
+    /// The connection to it is broken, or was never open.
     Unreachable,
     /// It did not answer in time.
     TooSlow,
@@ -32,7 +32,7 @@ impl Heard {
         }
     }
 
-    /// Whether the server is surely as it was before `command`, of which this was heard.
+    /// Whether the server is surely as it was before `command`, to which this is the answer.
     pub fn changed_nothing(&self, command: &Command) -> bool {
         match self {
             Self::Reply(reply) => command.changed_nothing(reply),

@@ -97,8 +97,8 @@ impl MonoTime {
 /// Both clocks, read at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// What the wall clock said: for stamps that other machines will read.
+    /// What the wall clock read: for stamps that other machines will read.
     pub wall: UnixTime,
-    /// What the monotonic clock said: for the holder's own lease.
+    /// What the monotonic clock read: for the holder's own lease.
     pub mono: MonoTime,
 }

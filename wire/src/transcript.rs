@@ -10,7 +10,7 @@ use crate::{Command, Fault, Heard, Node, Pending, Reading, Reply, Turn, UnixTime
 pub enum Entry {
     /// A command and Redis' reply.
     Exchange(Command, Reply),
-    /// A command to each of several servers, and what was heard of it so far.
+    /// A command to each of several servers, and the answers so far.
     Round(Vec<(Command, Option<Heard>)>),
     /// The clocks, when asked.
     Clock(Reading),
@@ -89,7 +89,7 @@ impl Transcript {
         }
     }
 
-    /// What was heard of these commands, each for another server: in their order, once all has come that will come.
+    /// The answers to these commands, each for another server: in their order, once all have come that will come.
     ///
     /// # Errors
     /// [`Pending::Round`], with the commands of which nothing is known yet.

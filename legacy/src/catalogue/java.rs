@@ -69,7 +69,7 @@ pub const SPRING_REDIS_CALLBACK_STRING: Dialect = Dialect {
     ..SPRING_REDIS_CALLBACK
 };
 
-/// The value is its caller's, who is told to pass now plus the lease; GET equal to it before DEL.
+/// The value is its caller's, which should pass now plus the lease; GET equal to it before DEL.
 pub const SELL_REDIS_LOCK: Dialect = Dialect {
     name: "sell-redis-lock",
     source: "RedisLock of the imooc \"sell\" course and its copies, with StringRedisTemplate",

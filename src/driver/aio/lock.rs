@@ -94,7 +94,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         attempt
     }
 
-    /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
+    /// Tries until the lock is won or the waiting time has passed. An unknown outcome ends it at once: what may have been won is
     /// in the way of any further try. This future may be dropped at any time, as `try_acquire`'s may.
     ///
     /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try

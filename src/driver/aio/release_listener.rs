@@ -13,7 +13,7 @@ use super::wake_up::WakeUp;
 /// One connection on which the waiters of a program, on one server, are notified of releases.
 ///
 /// Make it once and hand it to every lock that is to wait with [`Wait::notified`](crate::driver::Wait::notified).
-/// Clones are the same. It connects when the first waiter begins, from a task of its own on the runtime of whoever
+/// Clones are the same. It connects when the first waiter begins, from a task of its own on the runtime of the waiter that
 /// that is, and again whenever the connection breaks; it hangs up a second after the last has gone. It speaks RESP3, so
 /// that a server has to be Redis 6 or later.
 ///

@@ -57,7 +57,7 @@ impl<C: Carrier + Clone + Sync + 'static> Beside for Lock<C> {
     }
 }
 
-/// Keeps what was taken, as it is told. If nobody is left to tell it anything, it is given back.
+/// Keeps what was acquired, as ordered. When no handle is left to send orders, it is released.
 async fn keep<C: Carrier + 'static>(guard: Guard<C>, mut orders: UnboundedReceiver<Order>) {
     let mut is_lost = false;
     while let Some(order) = orders.recv().await {

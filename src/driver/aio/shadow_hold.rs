@@ -16,7 +16,7 @@ use crate::driver::shadow::{Book, Question, Tally};
 ///
 /// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. Tasks of its own do what follows from
 /// what becomes of the lock: the shadow is taken once the lock was won and extended once the lock was, and looked at where
-/// the lock was refused. Nobody waits for that. Only a release first waits until the shadow is given back, so that whoever
+/// the lock was refused. No caller waits for that. Only a release first waits until the shadow is released, so that whichever client
 /// has the lock next finds the shadow free; but no longer than [a tenth of a second](Self::patient_for). A server that
 /// hangs costs that once, and is asked nothing more until it has answered. So the tally is complete a moment after a try
 /// has ended, not at once.
@@ -57,7 +57,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A shadow's lock, over whatever connection.
 pub(super) trait Beside: Send + Sync {
-    /// Takes it beside a lock that was won, and keeps it as it is told.
+    /// Acquires it beside a lock that was won, and keeps it as ordered.
     fn keep(&self, taking: Question, orders: UnboundedReceiver<Order>) -> Work;
     /// Sees whether anybody has it, beside a lock that was refused.
     fn look(&self, question: Question) -> Work;
@@ -67,7 +67,7 @@ pub(super) trait Beside: Send + Sync {
 pub(super) enum Order {
     /// Hold on, as the lock does.
     Extend(Question),
-    /// Give back, before the lock is; whoever waits for that hears it by the sender's end.
+    /// Release, before the lock is released; the waiter for that notices that the sender is dropped.
     Release(Option<Question>, oneshot::Sender<()>),
     /// Let go without telling the server.
     Abandon,
@@ -112,7 +112,7 @@ impl Shadow {
     }
 }
 
-// Where nobody takes the orders, nothing was taken, and that has been counted.
+// Where no task receives the orders, nothing was acquired, and that has been counted.
 impl ShadowHold {
     /// The lock was extended.
     pub(super) fn extend(&self) {

@@ -95,7 +95,7 @@ impl<C: Carrier + 'static> Lock<C> {
         self.session.locker.lease()
     }
 
-    /// Tries until the lock is won or patience is over. An unknown outcome ends it at once: what may have been won is
+    /// Tries until the lock is won or the waiting time has passed. An unknown outcome ends it at once: what may have been won is
     /// in the way of any further try.
     ///
     /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try

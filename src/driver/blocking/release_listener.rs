@@ -16,7 +16,7 @@ use super::wake_up::WakeUp;
 /// Clones are the same. It connects when the first waiter begins, from a thread of its own, and again whenever the
 /// connection breaks; the last clone that is dropped ends both.
 ///
-/// To wake its own thread it publishes on a channel that nobody else listens to, `lockshift:door:` and a random token:
+/// To wake its own thread it publishes on a channel that no other client listens to, `lockshift:door:` and a random token:
 /// a user restricted by ACL needs that channel too, and PUBLISH.
 ///
 /// ```no_run

@@ -43,7 +43,7 @@ struct Taken<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + Send + 'static> Keeper<C> {
-    /// Does what it is told until nobody is left to tell it anything.
+    /// Executes orders until no handle is left to send any.
     fn obey(mut self, orders: &Receiver<Order>) {
         for order in orders {
             match order {

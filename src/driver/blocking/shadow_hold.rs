@@ -13,7 +13,7 @@ use crate::driver::shadow::{Book, Comparison, Question, Tally};
 /// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. A thread of its own does, one after the
 /// other, what follows from what becomes of the lock: the shadow is taken once the lock was won and extended once the lock
 /// was, and looked at where the lock was refused. Nobody waits for that. Only a release first waits until the shadow is
-/// given back, so that whoever has the lock next finds the shadow free; but no longer than
+/// released, so that the next holder of the lock finds the shadow free; but no longer than
 /// [a tenth of a second](Self::patient_for). A server that hangs costs that once, and is asked nothing more until it has
 /// answered. So the tally is complete a moment after a try has ended, not at once.
 ///
@@ -56,7 +56,7 @@ pub(super) enum Order {
     Look(Question),
     /// Hold on to what was taken, as the lock does.
     Extend(u64, Question),
-    /// Give back what was taken, before the lock is; whoever waits for that hears it by the sender's end.
+    /// Release what was acquired, before the lock is released; the waiter for that notices that the sender is dropped.
     Release(u64, Option<Question>, Sender<()>),
     /// Let go of what was taken without telling the server.
     Abandon(u64),

@@ -79,10 +79,10 @@ impl Book {
         drop(entries);
         match comparison {
             Comparison::Doubled => {
-                log::warn!(target: SHADOW, "shadow key `{key}`: somebody has it, and yet the lock was given");
+                log::warn!(target: SHADOW, "shadow key `{key}`: another client holds it, and yet the lock was acquired");
             }
             Comparison::Unmatched => {
-                log::info!(target: SHADOW, "shadow key `{key}`: nobody has it, and yet the lock was refused");
+                log::info!(target: SHADOW, "shadow key `{key}`: it is free, and yet the lock was refused");
             }
             Comparison::Agreed | Comparison::Failed => {}
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn who_owes_an_answer_for_too_long_is_asked_nothing_more_until_it_has_come() {
+    fn a_late_shadow_gets_no_order_until_its_answer_has_come() {
         let book = book();
         let first = book.begin(PATIENCE, at(0)).unwrap();
         let second = book.begin(PATIENCE, at(100)).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_too_late_is_none() {
+    fn a_late_answer_is_ignored() {
         let book = book();
         for comparison in [None, Some(Comparison::Doubled), Some(Comparison::Failed)] {
             book.begin(PATIENCE, at(0)).unwrap().answer(comparison, at(101));

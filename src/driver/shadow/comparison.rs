@@ -48,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// The lock is about to be given back: what giving back its shadow says.
+    /// The lock is about to be released: what releasing its shadow says.
     pub(in crate::driver) fn of_release(released: &Result<Answer<Released>, Error>) -> Option<Self> {
         match released {
             Ok(Answer::Known(_)) => None,

@@ -1,4 +1,4 @@
-//! The registry, told as a log.
+//! The registry, as a log.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -96,11 +96,11 @@ fn a_message_wakes_as_many_as_it_means() {
     assert_eq!(shared.awake(), [1]);
     shared.all_try();
     shared.hear(&Token::new([9; 16]).hex());
-    assert_eq!(shared.awake(), [0_usize; 0], "somebody who is gone");
+    assert_eq!(shared.awake(), [0_usize; 0], "a waiter that has left");
 }
 
 #[test]
-fn who_was_woken_and_goes_without_a_try_passes_it_on() {
+fn a_woken_waiter_that_leaves_without_a_try_wakes_the_next() {
     let mut shared = Fixture::of(3);
     shared.hear("0");
     shared.leave(0, at(0));
@@ -120,7 +120,7 @@ fn who_was_woken_and_goes_without_a_try_passes_it_on() {
 }
 
 #[test]
-fn nobody_relies_on_a_subscription_before_it_is_confirmed() {
+fn no_waiter_relies_on_a_subscription_before_it_is_confirmed() {
     let mut shared = Fixture::unconfirmed(1);
     assert!(shared.registry.is_wanted(&shared.channel) && !shared.registry.is_confirmed(&shared.channel));
     shared.registry.due(at(0));
@@ -134,14 +134,14 @@ fn nobody_relies_on_a_subscription_before_it_is_confirmed() {
 }
 
 #[test]
-fn a_channel_is_left_a_while_after_the_last_has_gone() {
+fn a_channel_is_left_a_while_after_the_last_waiter() {
     let mut shared = Fixture::of(2);
     shared.leave(0, at(100));
     shared.leave(1, at(200));
     assert!(shared.registry.is_empty());
     assert_eq!(shared.registry.due(at(1199)), []);
     shared.enter(2);
-    assert_eq!(shared.registry.due(at(9000)), [], "somebody came in time");
+    assert_eq!(shared.registry.due(at(9000)), [], "a waiter was added in time");
     shared.leave(2, at(9000));
     assert_eq!(shared.registry.due(at(10_000)), [Change::Leave(shared.channel.clone())]);
     shared.enter(3);
@@ -161,7 +161,7 @@ fn a_broken_connection_wakes_all_and_is_to_be_subscribed_anew() {
 }
 
 #[test]
-fn who_is_refused_is_not_woken_and_the_next_crowd_asks_again() {
+fn a_refused_waiter_is_not_woken_and_the_next_waiters_subscribe_again() {
     let mut shared = Fixture::unconfirmed(1);
     shared.registry.due(at(0));
     shared.registry.refused(&shared.channel);
