@@ -130,7 +130,7 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
 fn verdict(findings: &Findings, asked: Asked) -> String {
     let states = grouped(findings.states);
     let bounds = if asked.for_all_time { "for all time" } else { "within these bounds" };
-    let tick = words::time(u64::try_from(asked.tick.as_millis()).unwrap_or(u64::MAX));
+    let tick = step_text::time(u64::try_from(asked.tick.as_millis()).unwrap_or(u64::MAX));
     let rule = match asked.rules_named {
         0 => "a rule",
         1 => "that rule",
