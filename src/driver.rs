@@ -67,12 +67,12 @@
 pub mod aio;
 pub mod blocking;
 
+mod acquisition;
 mod connection;
 mod counters;
 mod error;
 mod error_kind;
 mod events;
-mod hold_metrics;
 pub mod host;
 mod interrupted;
 mod late_replies;
@@ -81,9 +81,13 @@ mod outcome;
 mod pubsub;
 mod refusal;
 mod renewal;
+mod run;
 mod shadow;
 mod wait;
 mod waiters;
+mod waiting;
+mod wake_up;
+mod watched_lease;
 
 pub(crate) use connection::unsent;
 pub use counters::{Counted, Counters};

@@ -2,9 +2,11 @@
 
 use std::io;
 
-use lockshift_wire::{Command, Entry, Fault, Heard, Reply, Silence, Transcript};
+use lockshift_wire::{Command, Entry, Fault, Heard, Key, Reply, Silence, Transcript};
 use redis::RedisError;
 use thiserror::Error;
+
+use super::events::ACQUIRE;
 
 /// A procedure that did not come to its end.
 #[derive(Debug, Error)]
@@ -46,16 +48,7 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    /// The same, where a server that says nothing is one of several.
-    pub(super) fn as_heard(answer: Result<Reply, Self>) -> Heard {
-        match answer {
-            Ok(reply) => Heard::Reply(reply),
-            Err(unanswered) if unanswered.source.is_timeout() => Heard::Silence(Silence::TooSlow),
-            Err(_) => Heard::Silence(Silence::Unreachable),
-        }
-    }
-
-    /// The same, where one of several servers is asked alone.
+    /// What was heard, where one of several servers is asked alone.
     pub(super) fn of_heard(heard: Heard) -> Result<Reply, Self> {
         let kind = match heard {
             Heard::Reply(reply) => return Ok(reply),
@@ -63,6 +56,15 @@ impl Unanswered {
             Heard::Silence(Silence::TooSlow) => io::ErrorKind::TimedOut,
         };
         Err(Self { source: io::Error::from(kind).into(), may_have_run: true })
+    }
+}
+
+/// The answer of one of several servers, where silence is an answer too.
+pub(super) fn heard(answer: Result<Reply, RedisError>) -> Heard {
+    match answer {
+        Ok(reply) => Heard::Reply(reply),
+        Err(error) if error.is_timeout() => Heard::Silence(Silence::TooSlow),
+        Err(_) => Heard::Silence(Silence::Unreachable),
     }
 }
 
@@ -80,6 +82,13 @@ impl Interrupted {
     pub(super) fn at(command: Command, unanswered: Unanswered, redis: &Transcript) -> Self {
         let may_have_acted = has_acted(redis) || unanswered.may_have_run && !command.only_reads();
         Self { cause: Cause::NoReply { command, source: unanswered.source }, may_have_acted }
+    }
+}
+
+/// Logs that what was to be `done` after an attempt was not.
+pub(super) fn log_undone(key: &Key, done: &str, ended: &Result<(), Interrupted>) {
+    if let Err(interrupted) = ended {
+        log::warn!(target: ACQUIRE, "lock key `{key}`: could not {done}: {}", interrupted.cause);
     }
 }
 

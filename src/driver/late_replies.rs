@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lockshift_wire::MonoTime;
+use lockshift_wire::{Heard, MonoTime, Silence};
 
 /// Since when a connection has had a reply outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,14 +15,14 @@ impl LateReplies {
     /// After this long no reply will come: the network path is cut, and neither side was told.
     const HOPELESS_AFTER: Duration = Duration::from_secs(30);
 
-    /// One more reply has not come in time.
-    pub(super) fn note_late(&mut self, now: MonoTime) {
-        self.since.get_or_insert(now);
-    }
-
-    /// A reply came in time, and so all before it have come.
-    pub(super) fn note_in_time(&mut self) {
-        self.since = None;
+    /// What was heard of a command.
+    pub(super) fn note(&mut self, heard: &Heard, now: MonoTime) {
+        match heard {
+            // All replies before it have come too.
+            Heard::Reply(_) => self.since = None,
+            Heard::Silence(Silence::TooSlow) => drop(self.since.get_or_insert(now)),
+            Heard::Silence(Silence::Unreachable) => {}
+        }
     }
 
     /// Whether no reply will come any more.
@@ -33,13 +33,15 @@ impl LateReplies {
 
 #[test]
 fn a_connection_is_hopeless_so_long_after_the_first_late_reply() {
+    use lockshift_wire::Reply;
+
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
     let mut late = LateReplies::default();
     assert!(!late.is_hopeless(at(1000)));
-    late.note_late(at(10));
-    late.note_late(at(30));
+    late.note(&Heard::Silence(Silence::TooSlow), at(10));
+    late.note(&Heard::Silence(Silence::TooSlow), at(30));
     assert!(!late.is_hopeless(at(40)));
     assert!(late.is_hopeless(at(41)));
-    late.note_in_time();
+    late.note(&Heard::Reply(Reply::Nil), at(41));
     assert!(!late.is_hopeless(at(41)));
 }

@@ -1,11 +1,13 @@
 //! What a holder knows about its lease: until when it may work, and whether it has ended. Once ended it stays ended. A
 //! value: the time is an argument.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, LateRelease, Locker, Released};
 use lockshift_wire::{Entry, MonoTime, Pending, Transcript, Turn};
 
+use super::counters::Counters;
 use super::interrupted::has_acted;
 
 /// How a lock was lost while its holder still wanted it.
@@ -38,17 +40,21 @@ pub(super) enum Ending {
     Lost(Loss),
 }
 
-/// One holder's lease.
-#[derive(Clone, Debug)]
+/// One holder's lease. How long it was held and whether it was lost is counted once each.
+#[derive(Debug)]
 pub(super) struct LeaseState {
     hold: Hold,
     ending: Option<Ending>,
+    counters: Arc<Counters>,
+    began: MonoTime,
+    is_counted_as_lost: bool,
+    is_counted_as_held: bool,
 }
 
 impl LeaseState {
-    /// The lease that begins with this hold.
-    pub(super) fn new(hold: Hold) -> Self {
-        Self { hold, ending: None }
+    /// The lease that begins with this hold, which was won now.
+    pub(super) fn new(hold: Hold, counters: Arc<Counters>, now: MonoTime) -> Self {
+        Self { hold, ending: None, counters, began: now, is_counted_as_lost: false, is_counted_as_held: false }
     }
 
     /// What is held, as of the last confirmation.
@@ -102,13 +108,28 @@ impl LeaseState {
     pub(super) fn end(&mut self, now: MonoTime) -> EndedLease {
         let loss = self.lost(now);
         self.ending = self.ending(now).or(Some(Ending::Released));
+        if loss.is_some() {
+            self.count_loss();
+        }
+        if !std::mem::replace(&mut self.is_counted_as_held, true) {
+            self.counters.note_held(now.saturating_since(self.began));
+        }
         EndedLease { hold: self.hold.clone(), loss }
+    }
+
+    /// What to extend; `None` if the lock is lost or released.
+    pub(super) fn begin_extension(&mut self, now: MonoTime) -> Option<Hold> {
+        if self.remaining(now).is_zero() {
+            self.count_loss();
+            return None;
+        }
+        Some(self.hold.clone())
     }
 
     /// Takes note of how an extension ended. One that is confirmed after the lease had ended comes too late: the
     /// holder may have noticed the end already, and another client may have had the lock in between.
     pub(super) fn note(&mut self, extended: Extended, now: MonoTime) -> Extended {
-        match (self.ending(now), extended) {
+        let extended = match (self.ending(now), extended) {
             (None, Extended::Until(hold)) => {
                 self.hold = hold.clone();
                 Extended::Until(hold)
@@ -116,6 +137,7 @@ impl LeaseState {
             (None, Extended::Intruded(hold)) => {
                 self.hold = hold.clone();
                 self.ending = Some(Ending::Lost(Loss::Intruded));
+                self.counters.note_intrusion();
                 Extended::Intruded(hold)
             }
             (None, Extended::Lost) => {
@@ -127,6 +149,28 @@ impl LeaseState {
                 self.ending = ending;
                 Extended::Lost
             }
+        };
+        if matches!(extended, Extended::Lost | Extended::Intruded(_)) {
+            self.count_loss();
+        }
+        extended
+    }
+
+    /// Takes note of how the release ended.
+    pub(super) fn note_released(&mut self, released: Released) {
+        match released {
+            Released::Lost => self.count_loss(),
+            Released::Intruded => {
+                self.counters.note_intrusion();
+                self.count_loss();
+            }
+            Released::Freed | Released::LeftAlone | Released::StillHeld => {}
+        }
+    }
+
+    fn count_loss(&mut self) {
+        if !std::mem::replace(&mut self.is_counted_as_lost, true) {
+            self.counters.note_lost();
         }
     }
 }
@@ -139,11 +183,6 @@ pub(super) struct EndedLease {
 }
 
 impl EndedLease {
-    /// Whether the lock had been lost before.
-    pub(super) fn was_lost(&self) -> bool {
-        self.loss.is_some()
-    }
-
     /// The release, as far as it may be sent at this moment. One that could free another acquisition's lock is not begun
     /// once the lock is lost, and not carried on if the lease ends before it has written anything; except under a WATCH,
     /// which would stay on the connection.
@@ -152,7 +191,7 @@ impl EndedLease {
     pub(super) fn release(&self, locker: &dyn Locker, redis: &mut Transcript, now: MonoTime) -> Turn<Released> {
         let turn = locker.release(&self.hold, redis);
         let sends = matches!(turn, Err(Pending::Send(_) | Pending::Round(_)));
-        let is_lost = self.was_lost() || now >= self.hold.valid_until();
+        let is_lost = self.loss.is_some() || now >= self.hold.valid_until();
         let has_begun = redis.entries().iter().any(|entry| !matches!(entry, Entry::Clock(_)));
         let can_stop = if locker.needs_own_connection() { !has_begun } else { !has_acted(redis) };
         match locker.late_release() {
@@ -179,9 +218,25 @@ mod tests {
         Hold { value: vec![], since, lease: Lease::new(Duration::from_secs(1)).unwrap(), fence: None }
     }
 
+    fn lease_since(millis: u64) -> LeaseState {
+        LeaseState::new(hold_since(millis), Arc::default(), at(millis))
+    }
+
+    #[test]
+    fn what_became_of_it_is_counted_once() {
+        let counters = Arc::new(Counters::default());
+        let mut state = LeaseState::new(hold_since(0), Arc::clone(&counters), at(5));
+        assert_eq!(state.begin_extension(at(2000)), None, "overrun");
+        state.end(at(2005));
+        state.note_released(Released::Lost);
+        state.end(at(9000));
+        let counted = counters.counted();
+        assert_eq!((counted.held, counted.lost), (Duration::from_secs(2), 1));
+    }
+
     #[test]
     fn a_term_is_overrun_at_the_end_of_its_validity() {
-        let state = LeaseState::new(hold_since(100));
+        let state = lease_since(100);
         assert_eq!(state.remaining(at(1087)), Duration::from_millis(1));
         assert_eq!(state.ending(at(1087)), None);
         assert_eq!(state.ending(at(1088)), Some(Ending::Lost(Loss::Overrun)));
@@ -190,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_confirmed_extension_moves_the_end() {
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         assert_eq!(state.note(Extended::Until(hold_since(300)), at(310)), Extended::Until(hold_since(300)));
         assert_eq!(state.ending(at(1287)), None);
         assert_eq!(state.ending(at(1288)), Some(Ending::Lost(Loss::Overrun)));
@@ -198,7 +253,7 @@ mod tests {
 
     #[test]
     fn an_extension_confirmed_after_the_end_brings_nothing_back() {
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         assert_eq!(state.note(Extended::Until(hold_since(900)), at(988)), Extended::Lost);
         assert_eq!(state.ending(at(988)), Some(Ending::Lost(Loss::Overrun)));
         assert_eq!(*state.hold(), hold_since(0));
@@ -206,7 +261,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_stays_lost() {
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         assert_eq!(state.note(Extended::Lost, at(5)), Extended::Lost);
         assert_eq!(state.note(Extended::Until(hold_since(6)), at(7)), Extended::Lost);
         state.end(at(8));
@@ -216,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_intrusion_is_a_loss_that_leaves_something_to_give_back() {
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         assert_eq!(state.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
         assert_eq!(state.ending(at(311)), Some(Ending::Lost(Loss::Intruded)));
         assert_eq!(state.remaining(at(311)), Duration::ZERO);
@@ -226,7 +281,7 @@ mod tests {
     #[test]
     fn a_watcher_is_warned_when_no_more_than_the_margin_remains() {
         let margin = Duration::from_millis(200);
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         assert_eq!(state.watch_for_end(margin, at(700)), Watched::In(Duration::from_millis(88)));
         assert_eq!(state.watch_for_end(margin, at(788)), Watched::Known(Some(margin)));
         assert_eq!(state.watch_for_end(margin, at(2000)), Watched::Known(Some(Duration::ZERO)));
@@ -238,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_was_given_back_in_time_is_never_lost() {
-        let mut state = LeaseState::new(hold_since(0));
+        let mut state = lease_since(0);
         state.end(at(5));
         assert_eq!(state.ending(at(5000)), Some(Ending::Released));
     }

@@ -10,37 +10,31 @@ use std::time::Duration;
 use lockshift_lock::{ReleaseChannel, Token};
 use lockshift_wire::MonoTime;
 
+use super::wake_up::WakeUp;
+
 /// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What wakes a waiter. It stays woken until cleared, so that a waiter that does not sleep just then does not miss it.
-pub(super) trait WakeUp {
-    /// Wakes.
-    fn wake(&self);
-    /// Whether it has been woken.
-    fn is_woken(&self) -> bool;
-}
-
 /// The waiters for releases, by channel.
 #[derive(Debug)]
-pub(super) struct WaiterRegistry<A> {
-    channels: BTreeMap<ReleaseChannel, Channel<A>>,
+pub(super) struct WaiterRegistry {
+    channels: BTreeMap<ReleaseChannel, Channel>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Channel<A> {
+struct Channel {
     subscription: Subscription,
     /// In the order in which they came.
-    waiting: VecDeque<Waiter<A>>,
+    waiting: VecDeque<Waiter>,
     idle_since: Option<MonoTime>,
 }
 
 #[derive(Debug)]
-struct Waiter<A> {
+struct Waiter {
     number: u64,
     name: String,
-    wake_up: A,
+    wake_up: WakeUp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +54,7 @@ pub(super) enum Change {
     Leave(ReleaseChannel),
 }
 
-impl<A> WaiterRegistry<A> {
+impl WaiterRegistry {
     /// No waiters.
     pub(super) const fn new() -> Self {
         Self { channels: BTreeMap::new(), next: 0 }
@@ -118,12 +112,10 @@ impl<A> WaiterRegistry<A> {
     fn subscription(&self, channel: &ReleaseChannel) -> Option<Subscription> {
         self.channels.get(channel).map(|queue| queue.subscription)
     }
-}
 
-impl<A: WakeUp> WaiterRegistry<A> {
     /// A waiter begins, the last in line. Where the subscription is confirmed already it is woken at once: the lock may
     /// have been released since its last attempt.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, name: Token, wake_up: A) -> u64 {
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, name: Token, wake_up: WakeUp) -> u64 {
         let number = self.next;
         self.next += 1;
         let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::wanted);
@@ -180,13 +172,11 @@ impl<A: WakeUp> WaiterRegistry<A> {
     }
 }
 
-impl<A> Channel<A> {
+impl Channel {
     fn wanted() -> Self {
         Self { subscription: Subscription::Wanted, waiting: VecDeque::new(), idle_since: None }
     }
-}
 
-impl<A: WakeUp> Channel<A> {
     /// Wakes the first that is not awake already. If all are, each will try later than now.
     fn wake_one(&self) {
         if let Some(waiter) = self.waiting.iter().find(|waiter| !waiter.wake_up.is_woken()) {

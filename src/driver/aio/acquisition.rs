@@ -1,7 +1,6 @@
-//! One acquisition under way: the attempts of one wait.
+//! One acquisition under way, on its connection.
 
-use lockshift_lock::{Acquired, Locker, Owner, ReleaseChannel};
-use lockshift_wire::{MonoTime, Transcript};
+use lockshift_lock::{Acquired, Locker, Owner};
 use tokio::runtime::Handle;
 
 use super::carrier::Carrier;
@@ -9,142 +8,94 @@ use super::guard::Guard;
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::unattended::{alone, to_the_end};
+use crate::driver::acquisition::Acquisition;
 use crate::driver::error::Error;
 use crate::driver::events::ACQUIRE;
 use crate::driver::host;
-use crate::driver::outcome::{Attempt, Unknown, log_unasked};
+use crate::driver::interrupted::log_undone;
+use crate::driver::outcome::{Attempt, log_unasked};
 
-/// One acquisition under way. Dropped without a lock, it takes back whatever its tries have left on the server.
+/// One acquisition under way. Dropped without a lock, it takes back whatever its attempts have left on the server.
 ///
-/// A try takes it along into the task that carries the try to its end, and hands it back: so nothing is taken back
-/// before the try that may have left it has ended, whether its caller still waits or not.
-pub(super) struct Acquisition<C: Carrier + 'static> {
+/// An attempt takes it along into the task that carries the attempt to its end, and hands it back: so nothing is taken
+/// back before the attempt that may have left it has ended, whether its caller still waits or not.
+pub(super) struct Acquiring<C: Carrier + 'static> {
     session: Session<C>,
     shadow: Option<Shadow>,
-    owner: Owner,
     runtime: Handle,
-    began: MonoTime,
-    /// The last try was refused, and may have left a place in a queue.
-    is_refused: bool,
+    pub(super) acquisition: Acquisition,
 }
 
-impl<C: Carrier + 'static> Acquisition<C> {
-    pub(super) fn new(session: Session<C>, shadow: Option<Shadow>) -> Result<Self, Error> {
-        let key = session.locker.key();
-        let runtime = Handle::try_current().map_err(|error| Error::no_runtime(key, error))?;
-        let owner = host::owner(host::task_number()).map_err(|error| Error::no_randomness(key, error))?;
-        Ok(Self { session, shadow, owner, runtime, began: host::mono(), is_refused: false })
-    }
-
-    /// The owner of the next attempt.
-    pub(super) fn owner(&self) -> &Owner {
-        &self.owner
-    }
-
-    /// Where a release would be announced.
-    pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
-        self.session.locker.release_channel(&self.owner)
+impl<C: Carrier + 'static> Acquiring<C> {
+    pub(super) fn begin(session: Session<C>, shadow: Option<&Shadow>) -> Result<Self, Error> {
+        let runtime = Handle::try_current().map_err(|error| Error::no_runtime(session.locker.key(), error))?;
+        let acquisition = Acquisition::begin(&session.locker, &session.counters, host::task_number())?;
+        Ok(Self { session, shadow: shadow.cloned(), runtime, acquisition })
     }
 
     /// Tries once, in a task of its own. If this future is dropped the attempt goes on to its end, and what it wins or
     /// leaves is released.
     ///
-    /// Each attempt has a token of its own, so that a command of one attempt that arrives late cannot delete what the next
-    /// one has won. Only a place in a queue keeps its token from one attempt to the next, as long as each of them was
-    /// answered.
-    ///
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
-    pub(super) async fn attempt(self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
+    pub(super) async fn attempt(mut self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
         let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
-        to_the_end(&runtime, &key, async { Ok(self.carry_out().await) }).await
+        let attempt = async {
+            let attempt = self.carry_out().await;
+            Ok((self, attempt))
+        };
+        to_the_end(&runtime, &key, attempt).await
     }
 
-    async fn carry_out(mut self) -> (Self, Result<Attempt<Guard<C>>, Error>) {
-        let session = self.session.clone();
-        let mut connection = session.for_attempt().await;
-        let owner = self.owner;
-        let interrupted = match session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
+    async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
+        let mut connection = self.session.for_attempt().await;
+        let owner = self.acquisition.owner();
+        match self.session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
                 drop(connection);
-                let beside = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-                let guard = Guard::new(session, hold, beside, self.runtime.clone());
-                let attempt = self.won(guard).await;
-                return (self, attempt);
+                let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
+                let guard = Guard::new(self.session.clone(), hold, shadow, self.runtime.clone());
+                if guard.lost().is_none() {
+                    return Ok(self.acquisition.won(guard));
+                }
+                let key = guard.key().clone();
+                log_unasked(&key, &guard.release().await);
+                self.acquisition.too_late()
             }
             Ok(Acquired::Held(held)) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
-                let attempt = Attempt::refused(session.locker.key(), held);
-                self.is_refused = attempt.is_ok();
-                let attempt = if self.has_a_place() { attempt } else { self.renew_token().and(attempt) };
-                return (self, attempt);
+                self.acquisition.refused(held)
             }
-            Err(interrupted) => interrupted,
-        };
-        if interrupted.may_have_acted {
-            self.is_refused = false;
-            session.disclaim(&mut connection, &owner).await;
+            Err(interrupted) => {
+                if interrupted.may_have_acted {
+                    let disclaim = |locker: &dyn Locker, redis: &mut _| locker.disclaim(&owner, redis);
+                    let disclaimed = self.session.ask(&mut connection, disclaim).await;
+                    log_undone(self.session.locker.key(), "disclaim an interrupted attempt", &disclaimed);
+                }
+                self.acquisition.interrupted(interrupted)
+            }
         }
-        drop(connection);
-        let may_have_acted = interrupted.may_have_acted;
-        let attempt = Unknown::or_error(session.locker.key(), interrupted).map(Attempt::Unknown);
-        let attempt = if may_have_acted { self.renew_token().and(attempt) } else { attempt };
-        (self, attempt)
-    }
-
-    async fn won(&mut self, guard: Guard<C>) -> Result<Attempt<Guard<C>>, Error> {
-        if guard.lost().is_some() {
-            self.is_refused = true;
-            let key = guard.key().clone();
-            log_unasked(&key, &guard.release().await);
-            self.renew_token()?;
-            return Ok(Attempt::TooLate);
-        }
-        self.is_refused = false;
-        self.session.counters.note_acquired(host::mono().saturating_since(self.began));
-        log::debug!(target: ACQUIRE, "lock key `{}`: acquired", guard.key());
-        Ok(Attempt::Won(guard))
-    }
-
-    fn renew_token(&mut self) -> Result<(), Error> {
-        let owner = host::owner(self.owner.thread);
-        self.owner = owner.map_err(|error| Error::no_randomness(self.session.locker.key(), error))?;
-        Ok(())
-    }
-
-    /// Whether an attempt that was refused leaves a place in a queue: then the protocol has something to withdraw.
-    fn has_a_place(&self) -> bool {
-        self.session.locker.withdraw(&self.owner, &mut Transcript::new()).is_err()
     }
 
     /// Gives up, and returns when nothing is left on the server.
     pub(super) async fn give_up(mut self) {
-        let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
-        if let Some(withdrawal) = self.withdrawal() {
-            let carrying_out = async {
+        if self.acquisition.give_up() {
+            let withdrawal = withdraw(self.session.clone(), self.acquisition.owner());
+            let withdrawing = async {
                 withdrawal.await;
                 Ok(())
             };
-            let carried_out = to_the_end(&runtime, &key, carrying_out).await;
-            carried_out.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));
+            let withdrawn = to_the_end(&self.runtime, self.session.locker.key(), withdrawing).await;
+            withdrawn.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));
         }
-    }
-
-    /// What has to be done on the server after giving up.
-    fn withdrawal(&mut self) -> Option<impl Future<Output = ()> + Send + use<C>> {
-        if !std::mem::take(&mut self.is_refused) {
-            return None;
-        }
-        self.session.counters.note_refused(host::mono().saturating_since(self.began));
-        log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.session.locker.key());
-        self.has_a_place().then(|| withdraw(self.session.clone(), self.owner))
     }
 }
 
-impl<C: Carrier + 'static> Drop for Acquisition<C> {
+impl<C: Carrier + 'static> Drop for Acquiring<C> {
     fn drop(&mut self) {
-        if let Some(withdrawal) = self.withdrawal() {
-            alone(&self.runtime, self.session.locker.key().clone(), withdrawal);
+        if self.acquisition.give_up() {
+            let key = self.session.locker.key().clone();
+            alone(&self.runtime, key, withdraw(self.session.clone(), self.acquisition.owner()));
         }
     }
 }
@@ -152,8 +103,5 @@ impl<C: Carrier + 'static> Drop for Acquisition<C> {
 async fn withdraw<C: Carrier + 'static>(session: Session<C>, owner: Owner) {
     let mut connection = session.for_holder().await;
     let withdrawn = session.ask(&mut connection, |locker: &dyn Locker, redis| locker.withdraw(&owner, redis)).await;
-    if let Err(error) = withdrawn {
-        let key = session.locker.key();
-        log::warn!(target: ACQUIRE, "lock key `{key}`: could not leave the queue: {}", error.cause);
-    }
+    log_undone(session.locker.key(), "leave the queue", &withdrawn);
 }

@@ -1,13 +1,40 @@
-//! What carries the commands of a procedure: a connection of the `redis` crate, or several servers.
+//! What carries the commands of a procedure, a connection of the `redis` crate or several servers, and the loop that runs
+//! a procedure over it.
 
 use std::future::Future;
 
-use lockshift_wire::{Command, Heard, Reply};
+use lockshift_wire::{Command, Heard, Procedure, Reply};
 use redis::Cmd;
 use redis::aio::ConnectionLike;
 
 use crate::driver::connection::{never_left, reply};
-use crate::driver::interrupted::Unanswered;
+use crate::driver::interrupted::{Interrupted, Unanswered, heard};
+use crate::driver::run::{Run, Step};
+
+/// Runs `procedure` to its end over `connection`. Dropping this future leaves the procedure where it is.
+///
+/// # Errors
+/// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
+pub async fn run<C, P>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted>
+where
+    C: Carrier,
+    P: Procedure,
+{
+    let mut run = Run::new(procedure, connection.servers());
+    loop {
+        match run.next()? {
+            Step::Ended(outcome) => return Ok(outcome),
+            Step::Send(command) => {
+                let answer = connection.send(&command).await;
+                run.answered(command, answer)?;
+            }
+            Step::Round(commands) => {
+                let heard = connection.round(&commands).await;
+                run.heard(&commands, heard);
+            }
+        }
+    }
+}
 
 /// What carries the commands of a procedure: any async connection of the `redis` crate, to one server; or
 /// [`Masters`](super::Masters), which are several.
@@ -37,11 +64,11 @@ impl<C: ConnectionLike + Send> Carrier for C {
     }
 
     async fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
-        let mut heard = Vec::with_capacity(commands.len());
+        let mut all = Vec::with_capacity(commands.len());
         for command in commands {
-            heard.push(Unanswered::as_heard(self.send(command).await));
+            all.push(heard(self.send(command).await.map_err(|unanswered| unanswered.source)));
         }
-        heard
+        all
     }
 }
 

@@ -1,22 +1,21 @@
 //! The listener's task, and what it shares with the waiters.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{ReleaseChannel, Token};
+use lockshift_lock::ReleaseChannel;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, RedisResult, cmd};
 use tokio::select;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::wake_up::WakeUp;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
-use crate::driver::waiters::{Change, WaiterRegistry};
+use crate::driver::waiters::Change;
+use crate::driver::waiting::{ListenerState, Waiters};
 
 /// The longest pause before connecting anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -27,54 +26,28 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What the listener's task shares with the waiters.
 pub(super) struct ListenerShared {
     client: Client,
-    state: Mutex<ListenerState>,
+    pub(super) waiters: Arc<Waiters>,
     /// A waiter waits on a channel that is not subscribed to.
     wanted: Notify,
-    commands: AtomicU64,
-}
-
-struct ListenerState {
-    registry: WaiterRegistry<Arc<WakeUp>>,
-    is_listening: bool,
 }
 
 impl ListenerShared {
     pub(super) fn new(client: Client) -> Self {
-        let state = Mutex::new(ListenerState { registry: WaiterRegistry::new(), is_listening: false });
-        Self { client, state, wanted: Notify::new(), commands: AtomicU64::new(0) }
+        Self { client, waiters: Arc::new(Waiters::new()), wanted: Notify::new() }
     }
 
-    pub(super) fn commands(&self) -> u64 {
-        self.commands.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
-        self.state().registry.is_confirmed(channel)
-    }
-
-    pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
-        self.state().registry.waiters(channel)
-    }
-
-    /// A waiter begins; the listener is started if it does not run yet.
-    pub(super) fn enter(self: &Arc<Self>, channel: &ReleaseChannel, name: Token, wake_up: Arc<WakeUp>) -> u64 {
-        let number = self.state().registry.enter(channel, name, wake_up);
+    /// A waiter has begun; the listener is started if it does not run yet.
+    pub(super) fn listen_on(self: &Arc<Self>, _: &ReleaseChannel) {
         self.listen();
         self.wanted.notify_one();
-        number
     }
 
     /// Starts the listener's task if none runs. The last one may have ended with its runtime.
     pub(super) fn listen(self: &Arc<Self>) {
-        let mut state = self.state();
-        if !state.is_listening {
-            state.is_listening = true;
+        let state = std::mem::replace(&mut self.waiters.state().listener, ListenerState::Reading);
+        if state == ListenerState::Gone {
             tokio::spawn(ListenerTask { shared: Arc::clone(self), is_done: false }.listen());
         }
-    }
-
-    pub(super) fn leave(&self, channel: &ReleaseChannel, number: u64, passes_on: bool) {
-        self.state().registry.leave(channel, number, passes_on, host::mono());
     }
 
     async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>)> {
@@ -97,13 +70,13 @@ impl ListenerShared {
     ) -> RedisResult<()> {
         let mut heard_at = host::mono();
         loop {
-            let due = self.state().registry.due(host::mono());
+            let due = self.waiters.state().registry.due(host::mono());
             for change in due {
                 self.ask(&change, &mut connection).await?;
                 heard_at = host::mono();
             }
             if host::mono().saturating_since(heard_at) >= QUIET {
-                self.commands.fetch_add(1, Ordering::Relaxed);
+                self.waiters.count_command();
                 connection.send_packed_command(&cmd("PING")).await?;
                 heard_at = host::mono();
             }
@@ -111,16 +84,16 @@ impl ListenerShared {
                 push = pushes.recv() => match push.map(|push| Heard::in_push(&push.kind, push.data)) {
                     Some(Heard::Message(channel, text)) => {
                         heard_at = host::mono();
-                        self.state().registry.heard(&channel, &text);
+                        self.waiters.state().registry.heard(&channel, &text);
                     }
                     Some(Heard::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
                     Some(Heard::Done | Heard::Refused(_) | Heard::Pong(_) | Heard::Nothing) => {}
                 },
                 () = self.wanted.notified() => {}
                 () = host::sleep_async(LOOK) => {
-                    let mut state = self.state();
+                    let mut state = self.waiters.state();
                     if state.registry.is_empty() {
-                        state.is_listening = false;
+                        state.listener = ListenerState::Gone;
                         state.registry.broke();
                         return Ok(());
                     }
@@ -131,23 +104,18 @@ impl ListenerShared {
 
     /// A refusal is noted, a broken connection is an error.
     async fn ask(&self, change: &Change, connection: &mut MultiplexedConnection) -> RedisResult<()> {
-        self.commands.fetch_add(1, Ordering::Relaxed);
+        self.waiters.count_command();
         let answer = connection.send_packed_command(&command(change)).await.and_then(|value| value.extract_error());
         match (change, answer) {
-            (Change::Listen(channel), Ok(_)) => self.state().registry.confirmed(channel),
+            (Change::Listen(channel), Ok(_)) => self.waiters.state().registry.confirmed(channel),
             (Change::Listen(channel), Err(error)) if error.code().is_some() => {
                 log::warn!(target: LISTEN, "a subscription is refused, so waiting means polling: {error}");
-                self.state().registry.refused(channel);
+                self.waiters.state().registry.refused(channel);
             }
             (Change::Leave(_), Ok(_)) => {}
             (Change::Listen(_) | Change::Leave(_), Err(error)) => return Err(error),
         }
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, ListenerState> {
-        // Also after a panic: at worst a waiter is woken for nothing.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,10 +149,12 @@ impl ListenerTask {
 
     /// Whether no waiter is left, so that there is no need to connect anew.
     fn ends(&mut self) -> bool {
-        let mut state = self.shared.state();
+        let mut state = self.shared.waiters.state();
         state.registry.broke();
-        state.is_listening = !state.registry.is_empty();
-        self.is_done = !state.is_listening;
+        self.is_done = state.registry.is_empty();
+        if self.is_done {
+            state.listener = ListenerState::Gone;
+        }
         self.is_done
     }
 }
@@ -192,8 +162,8 @@ impl ListenerTask {
 impl Drop for ListenerTask {
     fn drop(&mut self) {
         if !self.is_done {
-            let mut state = self.shared.state();
-            state.is_listening = false;
+            let mut state = self.shared.waiters.state();
+            state.listener = ListenerState::Gone;
             state.registry.broke();
         }
     }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lockshift_lock::{Hold, Lease, Locker, Ownership, ReleaseChannel};
+use lockshift_lock::{Hold, Lease, Locker, Ownership};
 use lockshift_wire::Key;
 
-use super::acquisition::Acquisition;
+use super::acquisition::Acquiring;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::release_listener::{ReleaseListener, Waiter};
+use super::release_listener::ReleaseListener;
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
@@ -18,6 +18,7 @@ use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::wait::Wait;
+use crate::driver::waiting::Waiting;
 
 /// A lock: one protocol on one connection.
 #[derive(Clone)]
@@ -89,8 +90,8 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (acquisition, attempt) = Acquisition::new(self.session()?, self.shadow.clone())?.attempt().await?;
-        acquisition.give_up().await;
+        let (acquiring, attempt) = Acquiring::begin(self.session()?, self.shadow.as_ref())?.attempt().await?;
+        acquiring.give_up().await;
         attempt
     }
 
@@ -103,39 +104,21 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        let mut acquisition = Acquisition::new(self.session()?, self.shadow.clone())?;
-        let listener_and_channel =
-            if wait.listens() { self.listener.as_ref().zip(acquisition.release_channel()) } else { None };
-        let enter =
-            |(listener, channel): &(&ReleaseListener, ReleaseChannel), token| listener.enter(channel.clone(), token);
-        // Where others listen already a place is taken before the first try, which then misses nothing.
-        let mut waiter = listener_and_channel
-            .as_ref()
-            .filter(|(listener, channel)| listener.hears(channel))
-            .map(|listener_and_channel| enter(listener_and_channel, acquisition.owner().token));
-        let mut patience = wait.begin(host::mono());
+        let mut acquiring = Acquiring::begin(self.session()?, self.shadow.as_ref())?;
+        let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
-            waiter.iter_mut().for_each(Waiter::begin_attempt);
-            let (tried, attempt) = acquisition.attempt().await?;
-            acquisition = tried;
-            let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
-            waiter.iter_mut().for_each(|waiter| waiter.end_attempt(used));
-            let waiters = waiter.as_ref().and_then(Waiter::waiters);
-            let Some(pause) = patience.after(&attempt, waiters, host::mono(), host::jitter) else {
-                acquisition.give_up().await;
+            waiting.begin_attempt();
+            let (tried, attempt) = acquiring.attempt().await?;
+            acquiring = tried;
+            let Some(pause) = waiting.after(&attempt, &acquiring.acquisition) else {
+                acquiring.give_up().await;
                 return attempt;
             };
-            if !matches!(attempt, Ok(Attempt::Held(_))) {
-                // The next attempt has another name.
-                waiter = None;
-            }
-            if waiter.is_none() {
-                waiter = listener_and_channel
-                    .as_ref()
-                    .map(|listener_and_channel| enter(listener_and_channel, acquisition.owner().token));
-            }
-            match &waiter {
-                Some(waiter) => waiter.wait(pause).await,
+            match waiting.wake_up() {
+                Some(wake_up) => {
+                    self.listener.iter().for_each(ReleaseListener::keep_listening);
+                    wake_up.wait_async(pause).await;
+                }
                 None => host::sleep_async(pause).await,
             }
         }
@@ -143,10 +126,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
 
     /// Asks the server about a hold that may be of no client.
     pub(super) async fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
-        let session = self.session()?;
-        let mut connection = session.for_holder().await;
-        let standing = session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis)).await;
-        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+        self.session()?.ownership(hold).await
     }
 
     /// For how long a winner holds.

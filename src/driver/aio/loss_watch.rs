@@ -1,15 +1,12 @@
 //! How a holder learns that its lock is lost, whatever the server and the connection do meanwhile.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::Hold;
 use lockshift_wire::MonoTime;
-use tokio::select;
-use tokio::sync::watch::Sender;
 
-use crate::driver::host;
-use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
+use crate::driver::lease_state::{LeaseState, Loss, Watched};
+use crate::driver::wake_up::WakeUp;
+use crate::driver::watched_lease::WatchedLease;
 
 /// Tells when a lock is lost, or about to be. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other tasks and outlive
 /// the guard.
@@ -25,21 +22,17 @@ use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct LossWatch(Arc<Sender<LeaseState>>);
+pub struct LossWatch(pub(super) WatchedLease);
 
 impl LossWatch {
-    pub(super) fn new(hold: Hold) -> Self {
-        Self(Arc::new(Sender::new(LeaseState::new(hold))))
-    }
-
     /// How the lock was lost, if it was. What is lost stays lost; what was released in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        self.0.borrow().lost(host::mono())
+        self.0.read(LeaseState::lost)
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost or released.
     pub fn remaining(&self) -> Duration {
-        self.0.borrow().remaining(host::mono())
+        self.0.read(LeaseState::remaining)
     }
 
     /// Waits until the lock is lost, and says how, or until it is released: `None`.
@@ -68,43 +61,26 @@ impl LossWatch {
     }
 
     async fn wait_for<T>(&self, look: impl Fn(&LeaseState, MonoTime) -> Watched<T>) -> T {
-        let mut changes = self.0.subscribe();
+        let watcher = WakeUp::default();
         loop {
-            let left = match look(&changes.borrow_and_update(), host::mono()) {
+            let left = match self.0.look(&watcher, &look) {
                 Watched::Known(known) => return known,
                 Watched::In(left) => left,
             };
-            select! {
-                _ = changes.changed() => {}
-                () = host::sleep_async(left) => {}
-            }
+            watcher.wait_async(left).await;
         }
-    }
-
-    /// What is held, as of the last confirmation.
-    pub(super) fn hold(&self) -> Hold {
-        self.0.borrow().hold().clone()
-    }
-
-    /// Ends the lease, and says what remains to be released.
-    pub(super) fn end(&self) -> EndedLease {
-        self.change(|state| state.end(host::mono()))
-    }
-
-    /// Changes the term, and wakes those who wait.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
-        let mut outcome = None;
-        self.0.send_modify(|state| outcome = Some(change(state)));
-        outcome.expect("send_modify calls what it is given")
     }
 }
 
 #[tokio::test]
 async fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resumes() {
-    use lockshift_lock::Lease;
+    use lockshift_lock::{Hold, Lease};
+
+    use crate::driver::host;
 
     let lease = Lease::new(Duration::from_secs(3600)).unwrap();
-    let watch = LossWatch::new(Hold { value: Vec::new(), since: host::reading(), lease, fence: None });
+    let hold = Hold { value: Vec::new(), since: host::reading(), lease, fence: None };
+    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, std::sync::Arc::default(), host::mono())));
     let suspend = async {
         // Polled after the other one, which sleeps by now.
         host::pretend_suspended_for_ms(7_200_000);

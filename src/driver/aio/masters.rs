@@ -1,19 +1,20 @@
 //! Several servers that know nothing of each other, asked at the same time.
 
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_wire::{Command, Heard, Reply, Silence};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, RedisResult};
+use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult};
 use tokio::task::JoinSet;
 
 use super::carrier::{Carrier, cmd};
 use crate::driver::connection::reply;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
-use crate::driver::interrupted::Unanswered;
+use crate::driver::interrupted::{Unanswered, heard};
 use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
@@ -90,23 +91,21 @@ impl Master {
     async fn ask(&self, cmd: Cmd, patience: Duration) -> Heard {
         let mut number = None;
         let answer = host::within(patience, self.exchange(&cmd, &mut number)).await;
-        match answer {
-            None => {
-                self.note(number, |state| state.late.note_late(host::mono()));
-                Heard::Silence(Silence::TooSlow)
+        let answer = reply(answer.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into())));
+        let noted = |error: &RedisError| {
+            log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
+        };
+        let heard = heard(answer.inspect_err(noted));
+        let mut state = self.state();
+        // Unless a newer connection is in use by now.
+        if number == Some(state.number) {
+            state.late.note(&heard, host::mono());
+            if heard == Heard::Silence(Silence::Unreachable) {
+                state.open = None;
             }
-            Some(answer) => match reply(answer) {
-                Ok(reply) => {
-                    self.note(number, |state| state.late.note_in_time());
-                    Heard::Reply(reply)
-                }
-                Err(error) => {
-                    log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
-                    self.note(number, |state| state.open = None);
-                    Heard::Silence(Silence::Unreachable)
-                }
-            },
         }
+        drop(state);
+        heard
     }
 
     /// Sends on the connection that is open, or on a new one, whose number it leaves in `number`. A caller that stops
@@ -142,14 +141,6 @@ impl Master {
             state.late = LateReplies::default();
         }
         state.open.clone().map(|open| (open, state.number))
-    }
-
-    /// Notes what became of a command on the connection of this number, if that is still the one in use.
-    fn note(&self, number: Option<u64>, note: impl FnOnce(&mut State)) {
-        let mut state = self.state();
-        if number == Some(state.number) {
-            note(&mut state);
-        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use lockshift_lock::{ReleaseChannel, Token};
+use lockshift_lock::ReleaseChannel;
 use redis::Client;
 
 use super::listener_task::ListenerShared;
-use super::wake_up::WakeUp;
+use crate::driver::waiting::{Listener, Waiters};
 
 /// One connection on which the waiters of a program, on one server, are notified of releases.
 ///
@@ -43,19 +42,14 @@ impl ReleaseListener {
 
     /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE and PING.
     pub fn commands(&self) -> u64 {
-        self.0.commands()
+        self.0.waiters.commands()
     }
+}
 
-    /// Whether a waiter that begins now misses no release.
-    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
-        self.0.hears(channel)
-    }
-
-    /// Begins to wait, state of a runtime.
-    pub(super) fn enter(&self, channel: ReleaseChannel, name: Token) -> Waiter {
-        let wake_up = Arc::new(WakeUp::default());
-        let number = self.0.enter(&channel, name, Arc::clone(&wake_up));
-        Waiter { shared: Arc::clone(&self.0), channel, number, wake_up, owes_wake_up: false }
+impl ReleaseListener {
+    /// Starts the listener anew if its runtime has ended.
+    pub(super) fn keep_listening(&self) {
+        self.0.listen();
     }
 }
 
@@ -65,42 +59,12 @@ impl fmt::Debug for ReleaseListener {
     }
 }
 
-/// One waiter. Dropped while it owes a wake-up, it passes the wake-up on to the next.
-pub(super) struct Waiter {
-    shared: Arc<ListenerShared>,
-    channel: ReleaseChannel,
-    number: u64,
-    wake_up: Arc<WakeUp>,
-    owes_wake_up: bool,
-}
-
-impl Waiter {
-    /// How many wait in the same place, this one included, if a release would wake them.
-    pub(super) fn waiters(&self) -> Option<usize> {
-        self.shared.waiters(&self.channel)
+impl Listener for ReleaseListener {
+    fn waiters(&self) -> &Arc<Waiters> {
+        &self.0.waiters
     }
 
-    /// An attempt begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self) {
-        self.owes_wake_up = true;
-        self.wake_up.clear();
-    }
-
-    /// The attempt has ended, and whether it has used its wake-up. If not, the wake-up is passed on when this waiter
-    /// leaves.
-    pub(super) fn end_attempt(&mut self, used: bool) {
-        self.owes_wake_up = !used;
-    }
-
-    /// Waits to be woken, but not longer than that.
-    pub(super) async fn wait(&self, at_most: Duration) {
-        self.shared.listen();
-        self.wake_up.wait(at_most).await;
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        self.shared.leave(&self.channel, self.number, self.owes_wake_up);
+    fn listen(&self, channel: &ReleaseChannel) {
+        self.0.listen_on(channel);
     }
 }

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::carrier::Carrier;
 use super::held_lock::HeldLock;
 use crate::driver::host;
+use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
 
 /// A task that renews one lock. It sleeps between two extensions and wakes when told to stop.
@@ -55,7 +56,7 @@ where
     C: Carrier + 'static,
 {
     let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(held.watch().remaining(), host::mono()) {
+    while let Some(pause) = course.pause(held.lease.read(LeaseState::remaining), host::mono()) {
         select! {
             _ = &mut stopped => return,
             () = host::sleep_async(pause) => {}

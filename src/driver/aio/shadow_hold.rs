@@ -124,7 +124,7 @@ impl ShadowHold {
     }
 
     /// The lock is about to be released.
-    pub(super) async fn release(self) {
+    pub(super) async fn release(&self) {
         if self.orders.is_closed() {
             return;
         }
@@ -138,7 +138,7 @@ impl ShadowHold {
     }
 
     /// The lock is let go without a word.
-    pub(super) fn abandon(self) {
+    pub(super) fn abandon(&self) {
         let _ = self.orders.send(Order::Abandon);
     }
 }

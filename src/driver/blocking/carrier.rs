@@ -1,10 +1,33 @@
-//! What carries the commands of a procedure: a connection of the `redis` crate, or several servers.
+//! What carries the commands of a procedure, a connection of the `redis` crate or several servers, and the loop that runs
+//! a procedure over it.
 
-use lockshift_wire::{Command, Heard, Reply};
+use lockshift_wire::{Command, Heard, Procedure, Reply};
 use redis::ConnectionLike;
 
 use crate::driver::connection::{is_broken_pipe, never_left, reply};
-use crate::driver::interrupted::Unanswered;
+use crate::driver::interrupted::{Interrupted, Unanswered, heard};
+use crate::driver::run::{Run, Step};
+
+/// Runs `procedure` to its end over `connection`.
+///
+/// # Errors
+/// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
+pub fn run<C: Carrier, P: Procedure>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted> {
+    let mut run = Run::new(procedure, connection.servers());
+    loop {
+        match run.next()? {
+            Step::Ended(outcome) => return Ok(outcome),
+            Step::Send(command) => {
+                let answer = connection.send(&command);
+                run.answered(command, answer)?;
+            }
+            Step::Round(commands) => {
+                let heard = connection.round(&commands);
+                run.heard(&commands, heard);
+            }
+        }
+    }
+}
 
 /// What carries the commands of a procedure: any connection of the `redis` crate, to one server; or
 /// [`Masters`](super::Masters), which are several.
@@ -43,7 +66,7 @@ impl<C: ConnectionLike> Carrier for C {
     }
 
     fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
-        commands.iter().map(|command| Unanswered::as_heard(self.send(command))).collect()
+        commands.iter().map(|command| heard(self.send(command).map_err(|unanswered| unanswered.source))).collect()
     }
 
     fn keeps_its_connection(&self) -> bool {

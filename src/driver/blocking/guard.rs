@@ -14,9 +14,11 @@ use super::renewing::Renewing;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
 use crate::driver::error::Error;
-use crate::driver::lease_state::Loss;
+use crate::driver::host;
+use crate::driver::lease_state::{LeaseState, Loss};
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
+use crate::driver::watched_lease::WatchedLease;
 
 /// A lock that is held. [`release`](Self::release) releases it and says how that went; a guard that is dropped releases
 /// its lock too, and logs how that went.
@@ -29,7 +31,9 @@ pub struct Guard<C: Carrier + 'static> {
 
 impl<C: Carrier + 'static> Guard<C> {
     pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>) -> Self {
-        Self { held: Arc::new(HeldLock::new(session, hold, shadow)), renewing: None, is_released: false }
+        let lease = WatchedLease::new(LeaseState::new(hold, Arc::clone(&session.counters), host::mono()));
+        let held = Arc::new(HeldLock { session, lease, shadow });
+        Self { held, renewing: None, is_released: false }
     }
 
     /// The key that contenders share.
@@ -39,23 +43,23 @@ impl<C: Carrier + 'static> Guard<C> {
 
     /// What is held, as of the last confirmed extension.
     pub fn hold(&self) -> Hold {
-        self.held.watch().hold()
+        self.held.lease.read(|state, _| state.hold().clone())
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost. Sends nothing.
     pub fn remaining(&self) -> Duration {
-        self.held.watch().remaining()
+        self.held.lease.read(LeaseState::remaining)
     }
 
     /// How the lock was lost, if it was: the server said so to an extension, or the lease expired on the holder's own
     /// clock before one was confirmed. Sends nothing, never blocks; what is lost stays lost.
     pub fn lost(&self) -> Option<Loss> {
-        self.held.watch().lost()
+        self.held.lease.read(LeaseState::lost)
     }
 
     /// The means to learn elsewhere that the lock is lost: for another thread, or to wait for it.
     pub fn watch(&self) -> LossWatch {
-        self.held.watch().clone()
+        LossWatch(self.held.lease.clone())
     }
 
     /// Asks the server whose the lock is, and for how long.

@@ -1,62 +1,44 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use lockshift_lock::{Extended, Hold, Locker, Ownership, Released};
-use lockshift_wire::{Key, Transcript};
+use lockshift_lock::{Extended, Ownership, Released};
+use lockshift_wire::Key;
 
 use super::carrier::Carrier;
-use super::loss_watch::LossWatch;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
 use crate::driver::error::Error;
-use crate::driver::hold_metrics::HoldMetrics;
 use crate::driver::host;
-use crate::driver::lease_state::EndedLease;
+use crate::driver::lease_state::LeaseState;
 use crate::driver::outcome::Answer;
+use crate::driver::watched_lease::WatchedLease;
 
 /// One lock that was won.
 pub(super) struct HeldLock<C> {
-    session: Session<C>,
-    watch: LossWatch,
-    metrics: HoldMetrics,
-    shadow: Mutex<Option<ShadowHold>>,
+    pub(super) session: Session<C>,
+    pub(super) lease: WatchedLease,
+    pub(super) shadow: Option<ShadowHold>,
 }
 
 impl<C: Carrier + 'static> HeldLock<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>) -> Self {
-        let metrics = HoldMetrics::new(Arc::clone(&session.counters), host::mono());
-        Self { session, watch: LossWatch::new(hold), metrics, shadow: Mutex::new(shadow) }
-    }
-
     pub(super) fn key(&self) -> &Key {
         self.session.locker.key()
     }
 
-    pub(super) fn watch(&self) -> &LossWatch {
-        &self.watch
-    }
-
     pub(super) fn ownership(&self) -> Result<Ownership, Error> {
-        let mut connection = self.session.for_holder();
-        let hold = self.watch.hold();
-        let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(&hold, redis));
-        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+        let hold = self.lease.read(|state, _| state.hold().clone());
+        self.session.ownership(&hold)
     }
 
-    /// Extends, and notes the outcome before anybody else may use the connection.
+    /// Extends, and notes the outcome before any other procedure may use the connection.
     pub(super) fn extend(&self) -> Result<Answer<Extended>, Error> {
         let mut connection = self.session.for_holder();
-        if self.watch.remaining().is_zero() {
-            self.metrics.note_lost();
+        let Some(hold) = self.lease.change(LeaseState::begin_extension) else {
             return Ok(Answer::Known(Extended::Lost));
-        }
-        let hold = self.watch.hold();
+        };
         let extended = self.session.ask(&mut connection, |locker, redis| locker.extend(&hold, redis));
-        let noted = extended.map(|extended| self.watch.change(|state| state.note(extended, host::mono())));
+        let noted = extended.map(|extended| self.lease.change(|state, now| state.note(extended, now)));
         drop(connection);
-        self.metrics.note_extended(&noted);
-        if let (Ok(Extended::Until(_)), Some(shadow)) = (&noted, &*self.shadow()) {
+        if let (Ok(Extended::Until(_)), Some(shadow)) = (&noted, &self.shadow) {
             shadow.extend();
         }
         Answer::of(self.key(), noted)
@@ -64,36 +46,19 @@ impl<C: Carrier + 'static> HeldLock<C> {
 
     /// Releases what is held, once an extension under way has been noted, also one whose caller has gone.
     pub(super) fn release(&self) -> Result<Answer<Released>, Error> {
-        // Out of its mutex first: a renewal may be using it.
-        let shadow = self.shadow().take();
-        shadow.into_iter().for_each(ShadowHold::release);
-        let mut connection = self.session.for_holder();
-        let ended = self.end();
-        let release = |locker: &dyn Locker, redis: &mut Transcript| ended.release(locker, redis, host::mono());
-        let released = self.session.ask(&mut connection, release);
-        self.metrics.note_released(&released);
-        Answer::of(self.key(), released)
-    }
-
-    /// Ends the lease, as far as anybody here is concerned, and says what remains to be released.
-    fn end(&self) -> EndedLease {
-        let ended = self.watch.end();
-        if ended.was_lost() {
-            self.metrics.note_lost();
+        if let Some(shadow) = &self.shadow {
+            shadow.release();
         }
-        self.metrics.end(host::mono());
-        ended
+        let mut connection = self.session.for_holder();
+        let ended = self.lease.change(LeaseState::end);
+        let released = self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono()));
+        released.iter().for_each(|released| self.lease.change(|state, _| state.note_released(*released)));
+        Answer::of(self.key(), released)
     }
 
     /// Lets go without a word; what is held beside is left to its lease too.
     pub(super) fn abandon(&self) {
-        self.end();
-        let shadow = self.shadow().take();
-        shadow.into_iter().for_each(ShadowHold::abandon);
-    }
-
-    fn shadow(&self) -> MutexGuard<'_, Option<ShadowHold>> {
-        // What is in it is changed in one step.
-        self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lease.change(LeaseState::end);
+        self.shadow.iter().for_each(ShadowHold::abandon);
     }
 }

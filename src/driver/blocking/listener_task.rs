@@ -2,19 +2,18 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use lockshift_lock::{ReleaseChannel, Token};
+use lockshift_lock::ReleaseChannel;
 use redis::{Client, Connection, ConnectionLike, RedisResult, cmd};
 
-use super::wake_up::WakeUp;
 use crate::driver::events::LISTEN;
 use crate::driver::host;
 use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
-use crate::driver::waiters::{Change, WaiterRegistry};
+use crate::driver::waiters::Change;
+use crate::driver::waiting::{ListenerState, Waiters};
 
 /// The arguments of the two PINGs.
 const FIRST_PING: &[u8] = b"1";
@@ -28,26 +27,8 @@ pub(super) struct ListenerShared {
     client: Client,
     /// The thread blocks in a read, for as long as it takes; what is published here wakes it.
     door: ReleaseChannel,
-    state: Mutex<ListenerState>,
+    pub(super) waiters: Arc<Waiters>,
     knocker: Mutex<Option<Connection>>,
-    commands: AtomicU64,
-}
-
-struct ListenerState {
-    registry: WaiterRegistry<Arc<WakeUp>>,
-    thread: Thread,
-    is_closed: bool,
-}
-
-/// How far the thread is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Thread {
-    /// There is none.
-    Gone,
-    /// It will look into the registry before it begins to read.
-    Connecting,
-    /// It reads, and has to be woken.
-    Reading,
 }
 
 impl ListenerShared {
@@ -56,57 +37,32 @@ impl ListenerShared {
         Ok(Self {
             client,
             door: ReleaseChannel { channel, sharded: false },
-            state: Mutex::new(ListenerState {
-                registry: WaiterRegistry::new(),
-                thread: Thread::Gone,
-                is_closed: false,
-            }),
+            waiters: Arc::new(Waiters::new()),
             knocker: Mutex::new(None),
-            commands: AtomicU64::new(0),
         })
     }
 
-    pub(super) fn commands(&self) -> u64 {
-        self.commands.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn hears(&self, channel: &ReleaseChannel) -> bool {
-        self.state().registry.is_confirmed(channel)
-    }
-
-    pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
-        self.state().registry.waiters(channel)
-    }
-
-    /// A waiter begins; the listener is started if it does not run yet.
-    pub(super) fn enter(self: &Arc<Self>, channel: &ReleaseChannel, name: Token, wake_up: Arc<WakeUp>) -> u64 {
-        let mut state = self.state();
-        let number = state.registry.enter(channel, name, wake_up);
-        match state.thread {
-            Thread::Gone => {
-                state.thread = Thread::Connecting;
+    /// A waiter has begun; the listener is started if it does not run yet.
+    pub(super) fn listen_on(self: &Arc<Self>, channel: &ReleaseChannel) {
+        let mut state = self.waiters.state();
+        match state.listener {
+            ListenerState::Gone => {
+                state.listener = ListenerState::Connecting;
                 drop(state);
                 self.start();
             }
-            Thread::Reading if state.registry.is_wanted(channel) => {
+            ListenerState::Reading if state.registry.is_wanted(channel) => {
                 drop(state);
                 self.knock();
             }
-            Thread::Connecting | Thread::Reading => {}
+            ListenerState::Connecting | ListenerState::Reading | ListenerState::Closed => {}
         }
-        number
-    }
-
-    pub(super) fn leave(&self, channel: &ReleaseChannel, number: u64, passes_on: bool) {
-        self.state().registry.leave(channel, number, passes_on, host::mono());
     }
 
     /// Ends the thread.
     pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.is_closed = true;
-        if state.thread == Thread::Reading {
-            drop(state);
+        let state = std::mem::replace(&mut self.waiters.state().listener, ListenerState::Closed);
+        if state == ListenerState::Reading {
             self.knock();
         }
     }
@@ -115,7 +71,7 @@ impl ListenerShared {
         let shared = Arc::clone(self);
         if let Err(error) = Builder::new().name("lockshift-listener".into()).spawn(move || shared.listen()) {
             log::warn!(target: LISTEN, "cannot start the listener's thread, so waiting means polling: {error}");
-            self.state().thread = Thread::Gone;
+            self.waiters.state().listener = ListenerState::Gone;
         }
     }
 
@@ -128,7 +84,7 @@ impl ListenerShared {
                 Ok(mut connection) => connection.req_command(&knock).map(|_| *knocker = Some(connection)),
                 Err(error) => Err(error),
             };
-            self.commands.fetch_add(1, Ordering::Relaxed);
+            self.waiters.count_command();
             match sent {
                 Ok(()) => return,
                 Err(error) => log::debug!(target: LISTEN, "could not wake the listener: {error}"),
@@ -169,10 +125,12 @@ impl ListenerShared {
 
     /// Whether to connect anew. No waiter stays in a registry that no thread reads.
     fn goes_on(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.waiters.state();
         state.registry.broke();
-        let goes_on = !state.is_closed && !state.registry.is_empty();
-        state.thread = if goes_on { Thread::Connecting } else { Thread::Gone };
+        let goes_on = state.listener != ListenerState::Closed && !state.registry.is_empty();
+        if state.listener != ListenerState::Closed {
+            state.listener = if goes_on { ListenerState::Connecting } else { ListenerState::Gone };
+        }
         goes_on
     }
 
@@ -212,7 +170,7 @@ impl ListenerShared {
         }
         for argument in [FIRST_PING, SECOND_PING] {
             connection.send_packed_command(&cmd("PING").arg(argument).get_packed_command())?;
-            self.commands.fetch_add(1, Ordering::Relaxed);
+            self.waiters.count_command();
         }
         connection.set_read_timeout(Some(PATIENCE))?;
         match Heard::in_value(connection.recv_response()?) {
@@ -224,11 +182,15 @@ impl ListenerShared {
 
     /// Takes note of what came in: what is to be asked now, or `None` if no waiter can come any more.
     fn note(&self, heard: Heard, asked: &mut VecDeque<Change>) -> Option<Vec<Change>> {
-        let mut state = self.state();
+        let mut state = self.waiters.state();
         match heard {
             Heard::Message(channel, text) => state.registry.heard(&channel, &text),
             Heard::Done => match asked.pop_front() {
-                Some(Change::Listen(channel)) if channel == self.door => state.thread = Thread::Reading,
+                Some(Change::Listen(channel)) if channel == self.door => {
+                    if state.listener == ListenerState::Connecting {
+                        state.listener = ListenerState::Reading;
+                    }
+                }
                 Some(Change::Listen(channel)) => state.registry.confirmed(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
@@ -239,22 +201,13 @@ impl ListenerShared {
             },
             Heard::Pong(_) | Heard::Broken | Heard::Nothing => {}
         }
-        if state.is_closed {
-            state.thread = Thread::Gone;
-            return None;
-        }
-        Some(state.registry.due(host::mono()))
+        (state.listener != ListenerState::Closed).then(|| state.registry.due(host::mono()))
     }
 
     fn ask(&self, change: Change, connection: &mut Connection, asked: &mut VecDeque<Change>) -> RedisResult<()> {
         connection.send_packed_command(&command(&change).get_packed_command())?;
-        self.commands.fetch_add(1, Ordering::Relaxed);
+        self.waiters.count_command();
         asked.push_back(change);
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, ListenerState> {
-        // Also after a panic: at worst a waiter is woken for nothing.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Hold, Lease, Locker, Ownership, ReleaseChannel};
+use lockshift_lock::{Hold, Lease, Locker, Ownership};
 use lockshift_wire::Key;
 
-use super::acquisition::Acquisition;
+use super::acquisition::Acquiring;
 use super::carrier::Carrier;
 use super::guard::Guard;
-use super::release_listener::{ReleaseListener, Waiter};
+use super::release_listener::ReleaseListener;
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use crate::driver::counters::Counters;
@@ -18,6 +18,8 @@ use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::wait::Wait;
+use crate::driver::waiting::Waiting;
+use crate::driver::wake_up::WakeUp;
 
 /// How soon, at the latest, a notified waiter asks its caller whether to go on.
 const SLICE: Duration = Duration::from_millis(50);
@@ -80,14 +82,12 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell.
     pub fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        Acquisition::new(self.session.clone(), self.shadow.clone())?.attempt()
+        Acquiring::begin(&self.session, self.shadow.as_ref())?.attempt()
     }
 
     /// Asks the server about a hold that may be of no client.
     pub(super) fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
-        let mut connection = self.session.for_holder();
-        let standing = self.session.ask(&mut connection, |locker, redis| locker.ownership(hold, redis));
-        standing.map_err(|interrupted| Error::because(self.key(), interrupted.cause))
+        self.session.ownership(hold)
     }
 
     /// For how long a winner holds.
@@ -104,9 +104,9 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |_, pause, waiter| {
-            match waiter {
-                Some(waiter) => drop(waiter.wait(pause)),
+        self.acquire_passing(wait, |_, pause, wake_up| {
+            match wake_up {
+                Some(wake_up) => drop(wake_up.wait(pause)),
                 None => host::sleep(pause),
             }
             true
@@ -127,12 +127,12 @@ impl<C: Carrier + 'static> Lock<C> {
         wait: &Wait,
         mut pause: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |attempt, length, waiter| {
-            let Some(waiter) = waiter else { return pause(attempt, length) };
+        self.acquire_passing(wait, |attempt, length, wake_up| {
+            let Some(wake_up) = wake_up else { return pause(attempt, length) };
             let until = host::mono().saturating_add(length);
             loop {
                 let left = until.saturating_since(host::mono());
-                let is_over = waiter.wait(left.min(SLICE)) || left <= SLICE;
+                let is_over = wake_up.wait(left.min(SLICE)) || left <= SLICE;
                 if !pause(attempt, Duration::ZERO) {
                     return false;
                 }
@@ -143,40 +143,20 @@ impl<C: Carrier + 'static> Lock<C> {
         })
     }
 
-    /// Tries, and lets `pass` pass the time between: with the waiter, if it waits for notifications.
+    /// Tries, and lets `pass` pass the time between: with what wakes it, if it waits for notifications.
     fn acquire_passing(
         &self,
         wait: &Wait,
-        mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&Waiter>) -> bool,
+        mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&WakeUp>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        let mut acquisition = Acquisition::new(self.session.clone(), self.shadow.clone())?;
-        let listener_and_channel =
-            if wait.listens() { self.listener.as_ref().zip(acquisition.release_channel()) } else { None };
-        let enter = |(listener, channel): &(&ReleaseListener, ReleaseChannel)| {
-            listener.enter(channel.clone(), acquisition.owner().token)
-        };
-        // Where others listen already a place is taken before the first try, which then misses nothing.
-        let mut waiter = listener_and_channel.as_ref().filter(|(listener, channel)| listener.hears(channel)).map(enter);
-        let mut patience = wait.begin(host::mono());
+        let mut acquiring = Acquiring::begin(&self.session, self.shadow.as_ref())?;
+        let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
-            waiter.iter_mut().for_each(Waiter::begin_attempt);
-            let attempt = acquisition.attempt();
-            let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
-            waiter.iter_mut().for_each(|waiter| waiter.end_attempt(used));
-            let waiters = waiter.as_ref().and_then(Waiter::waiters);
-            let Some(length) = patience.after(&attempt, waiters, host::mono(), host::jitter) else { return attempt };
-            if !matches!(attempt, Ok(Attempt::Held(_))) {
-                // The next attempt has another name.
-                waiter = None;
-            }
-            if waiter.is_none() {
-                let enter = |(listener, channel): &(&ReleaseListener, ReleaseChannel)| {
-                    listener.enter(channel.clone(), acquisition.owner().token)
-                };
-                waiter = listener_and_channel.as_ref().map(enter);
-            }
-            if !pass(&attempt, length, waiter.as_ref()) {
-                return attempt;
+            waiting.begin_attempt();
+            let attempt = acquiring.attempt();
+            match waiting.after(&attempt, &acquiring.acquisition) {
+                Some(pause) if pass(&attempt, pause, waiting.wake_up()) => {}
+                Some(_) | None => return attempt,
             }
         }
     }

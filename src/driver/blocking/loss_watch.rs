@@ -1,13 +1,12 @@
 //! How a holder learns that its lock is lost, whatever the server and the connection do meanwhile.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_lock::Hold;
 use lockshift_wire::MonoTime;
 
-use crate::driver::host;
-use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
+use crate::driver::lease_state::{LeaseState, Loss, Watched};
+use crate::driver::wake_up::WakeUp;
+use crate::driver::watched_lease::WatchedLease;
 
 /// Tells when a lock is lost, or about to be. Made by [`Guard::watch`](super::Guard::watch); it may be sent to other threads and
 /// outlive the guard.
@@ -23,35 +22,17 @@ use crate::driver::lease_state::{EndedLease, LeaseState, Loss, Watched};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct LossWatch(Arc<Shared>);
-
-#[derive(Debug)]
-struct Shared {
-    watched: Mutex<WatchedLease>,
-    changed: Condvar,
-}
-
-#[derive(Debug)]
-struct WatchedLease {
-    state: LeaseState,
-    /// How many threads wait. Most locks are released without any, and waking no thread would still be a system call.
-    waiting: usize,
-}
+pub struct LossWatch(pub(super) WatchedLease);
 
 impl LossWatch {
-    pub(super) fn new(hold: Hold) -> Self {
-        let watched = Mutex::new(WatchedLease { state: LeaseState::new(hold), waiting: 0 });
-        Self(Arc::new(Shared { watched, changed: Condvar::new() }))
-    }
-
     /// How the lock was lost, if it was. What is lost stays lost; what was released in time never is.
     pub fn lost(&self) -> Option<Loss> {
-        self.watched().state.lost(host::mono())
+        self.0.read(LeaseState::lost)
     }
 
     /// For how long the holder may still work, by its own clock: zero once the lock is lost or released.
     pub fn remaining(&self) -> Duration {
-        self.watched().state.remaining(host::mono())
+        self.0.read(LeaseState::remaining)
     }
 
     /// Waits until the lock is lost, and says how, or until it is released: `None`.
@@ -78,42 +59,14 @@ impl LossWatch {
     }
 
     fn wait_for<T>(&self, look: impl Fn(&LeaseState, MonoTime) -> Watched<T>) -> T {
-        let mut watched = self.watched();
+        let watcher = WakeUp::default();
         loop {
-            let left = match look(&watched.state, host::mono()) {
+            let left = match self.0.look(&watcher, &look) {
                 Watched::Known(known) => return known,
                 Watched::In(left) => left,
             };
-            watched.waiting += 1;
-            let nap = host::nap(left);
-            watched = self.0.changed.wait_timeout(watched, nap).unwrap_or_else(PoisonError::into_inner).0;
-            watched.waiting -= 1;
+            watcher.wait(left);
         }
-    }
-
-    /// What is held, as of the last confirmation.
-    pub(super) fn hold(&self) -> Hold {
-        self.watched().state.hold().clone()
-    }
-
-    /// Ends the lease, and says what remains to be released.
-    pub(super) fn end(&self) -> EndedLease {
-        self.change(|state| state.end(host::mono()))
-    }
-
-    /// Changes the term, and wakes those who wait.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
-        let mut watched = self.watched();
-        let outcome = change(&mut watched.state);
-        if watched.waiting > 0 {
-            self.0.changed.notify_all();
-        }
-        outcome
-    }
-
-    fn watched(&self) -> MutexGuard<'_, WatchedLease> {
-        // It is changed in one step and so is sound even after a panic.
-        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,15 +74,18 @@ impl LossWatch {
 fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resumes() {
     use std::sync::mpsc::channel;
 
-    use lockshift_lock::Lease;
+    use lockshift_lock::{Hold, Lease};
+
+    use crate::driver::host;
 
     let lease = Lease::new(Duration::from_secs(3600)).unwrap();
-    let watch = LossWatch::new(Hold { value: Vec::new(), since: host::reading(), lease, fence: None });
+    let hold = Hold { value: Vec::new(), since: host::reading(), lease, fence: None };
+    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, std::sync::Arc::default(), host::mono())));
     let (told, tells) = channel();
     let (waiting, warned) = ((watch.clone(), told.clone()), (watch.clone(), told));
     std::thread::spawn(move || waiting.1.send(waiting.0.wait().is_some()));
     std::thread::spawn(move || warned.1.send(warned.0.about_to_be_lost(Duration::ZERO).is_some()));
-    while watch.watched().waiting < 2 {
+    while watch.0.watchers() < 2 {
         std::thread::yield_now();
     }
     host::pretend_suspended_for_ms(7_200_000);

@@ -4,13 +4,13 @@ use std::thread;
 use std::time::Duration;
 
 use lockshift_wire::{Command, Heard, MonoTime, Reply, Silence};
-use redis::{Client, Connection, RedisResult};
+use redis::{Client, Connection, RedisError, RedisResult};
 
 use super::carrier::Carrier;
 use crate::driver::connection::reply;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
-use crate::driver::interrupted::Unanswered;
+use crate::driver::interrupted::{Unanswered, heard};
 use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
@@ -157,20 +157,14 @@ impl Master {
         let left = until.saturating_since(host::mono()).max(SHORTEST);
         // The `redis` crate knows how many replies came too late, and passes over them.
         let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
-        match reply(answer) {
-            Ok(reply) => {
-                open.late.note_in_time();
-                Heard::Reply(reply)
-            }
-            Err(error) if error.is_timeout() => {
-                open.late.note_late(host::mono());
-                Heard::Silence(Silence::TooSlow)
-            }
-            Err(error) => {
-                log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
-                self.open = None;
-                Heard::Silence(Silence::Unreachable)
-            }
+        let noted = |error: &RedisError| {
+            log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
+        };
+        let heard = heard(reply(answer).inspect_err(noted));
+        open.late.note(&heard, host::mono());
+        if heard == Heard::Silence(Silence::Unreachable) {
+            self.open = None;
         }
+        heard
     }
 }

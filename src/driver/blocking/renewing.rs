@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::carrier::Carrier;
 use super::held_lock::HeldLock;
 use crate::driver::host;
+use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
 
 /// A thread that renews one lock. It sleeps between two extensions and wakes when told to stop.
@@ -37,7 +38,7 @@ impl Renewing {
 
 fn renew<C: Carrier + 'static>(held: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(held.watch().remaining(), host::mono()) {
+    while let Some(pause) = course.pause(held.lease.read(LeaseState::remaining), host::mono()) {
         if is_stopped_within(pause, stopped) {
             return;
         }

@@ -3,15 +3,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use lockshift_lock::{Locker, Owner};
+use lockshift_lock::{Hold, Locker, Ownership};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 use redis::Client;
 
-use super::carrier::Carrier;
-use super::run::run;
+use super::carrier::{Carrier, run};
 use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
-use crate::driver::events::ACQUIRE;
+use crate::driver::error::Error;
 use crate::driver::interrupted::Interrupted;
 
 /// A protocol on a connection, which one procedure at a time may use.
@@ -70,11 +69,11 @@ impl<C: Carrier + 'static> Session<C> {
         answer
     }
 
-    /// After an interrupted attempt: releases what it may have acquired, if the protocol can and the server answers.
-    pub(super) fn disclaim(&self, connection: &mut C, owner: &Owner) {
-        if let Err(error) = self.ask(connection, |locker, redis| locker.disclaim(owner, redis)) {
-            log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim an interrupted attempt: {}", self.locker.key(), error.cause);
-        }
+    /// Asks whose the lock is, from the point of view of this hold.
+    pub(super) fn ownership(&self, hold: &Hold) -> Result<Ownership, Error> {
+        let mut connection = self.for_holder();
+        let ownership = self.ask(&mut connection, |locker, redis| locker.ownership(hold, redis));
+        ownership.map_err(|interrupted| Error::because(self.locker.key(), interrupted.cause))
     }
 }
 

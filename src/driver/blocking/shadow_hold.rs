@@ -118,7 +118,7 @@ impl ShadowHold {
     }
 
     /// The lock is about to be released.
-    pub(super) fn release(self) {
+    pub(super) fn release(&self) {
         let question = self.shadow.begin();
         let is_waited_for = question.is_some();
         let (doing, done) = channel();
@@ -129,7 +129,7 @@ impl ShadowHold {
     }
 
     /// The lock is let go without a word.
-    pub(super) fn abandon(self) {
+    pub(super) fn abandon(&self) {
         self.shadow.send(Order::Abandon(self.number));
     }
 }

@@ -1,28 +1,12 @@
 //! The registry, as a log.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use super::*;
-
-#[derive(Clone, Default)]
-struct Flag(Rc<Cell<bool>>);
-
-impl WakeUp for Flag {
-    fn wake(&self) {
-        self.0.set(true);
-    }
-
-    fn is_woken(&self) -> bool {
-        self.0.get()
-    }
-}
 
 /// A registry with one channel, and those who wait there.
 struct Fixture {
-    registry: WaiterRegistry<Flag>,
+    registry: WaiterRegistry,
     channel: ReleaseChannel,
-    waiting: Vec<(u64, Flag)>,
+    waiting: Vec<(u64, WakeUp)>,
 }
 
 const fn at(millis: u64) -> MonoTime {
@@ -48,7 +32,7 @@ impl Fixture {
     }
 
     fn enter(&mut self, number: u8) {
-        let flag = Flag::default();
+        let flag = WakeUp::default();
         let ticket = self.registry.enter(&self.channel, Token::new([number; 16]), flag.clone());
         self.waiting.push((ticket, flag));
     }
@@ -62,7 +46,7 @@ impl Fixture {
     }
 
     fn all_try(&self) {
-        self.waiting.iter().for_each(|(_, flag)| flag.0.set(false));
+        self.waiting.iter().for_each(|(_, flag)| flag.clear());
     }
 
     /// Who is awake, by place.

@@ -1,0 +1,76 @@
+//! A procedure under way: what it needs next, and what came of that. It sends nothing.
+
+use lockshift_wire::{Command, Heard, Pending, Procedure, Reply, Transcript};
+
+use super::host;
+use super::interrupted::{Interrupted, Unanswered};
+
+/// A procedure under way, on so many servers.
+pub(super) struct Run<'a, P: Procedure> {
+    procedure: &'a P,
+    servers: usize,
+    redis: Transcript,
+}
+
+/// What a procedure needs next.
+pub(super) enum Step<T> {
+    /// Nothing more: this is its outcome.
+    Ended(T),
+    /// The reply to this command.
+    Send(Command),
+    /// What is heard of these, each for another server.
+    Round(Vec<Command>),
+}
+
+impl<'a, P: Procedure> Run<'a, P> {
+    pub(super) fn new(procedure: &'a P, servers: usize) -> Self {
+        Self { procedure, servers, redis: Transcript::new() }
+    }
+
+    /// What it needs next; the clock is read here.
+    ///
+    /// # Errors
+    /// Redis refused, or the procedure asks for a server that is not there.
+    pub(super) fn next(&mut self) -> Result<Step<P::Outcome>, Interrupted> {
+        let step = loop {
+            match self.procedure.turn(self.redis.rewind()) {
+                Ok(outcome) => return Ok(Step::Ended(outcome)),
+                Err(Pending::Clock) => self.redis.record_clock(host::reading()),
+                Err(Pending::Send(command)) => break Step::Send(command),
+                Err(Pending::Round(commands)) => break Step::Round(commands),
+                Err(Pending::Fault(fault)) => return Err(Interrupted::by(fault, &self.redis)),
+            }
+        };
+        let commands = match &step {
+            Step::Ended(_) => &[],
+            Step::Send(command) => std::slice::from_ref(command),
+            Step::Round(commands) => commands,
+        };
+        match commands.iter().find(|command| usize::from(command.node().0) >= self.servers) {
+            Some(command) => Err(self.elsewhere(command.clone())),
+            None => Ok(step),
+        }
+    }
+
+    /// This command is for a server that is not there.
+    pub(super) fn elsewhere(&self, command: Command) -> Interrupted {
+        Interrupted::elsewhere(command, self.servers, &self.redis)
+    }
+
+    /// Notes what came of a command.
+    ///
+    /// # Errors
+    /// No reply came.
+    pub(super) fn answered(&mut self, command: Command, answer: Result<Reply, Unanswered>) -> Result<(), Interrupted> {
+        match answer {
+            Ok(reply) => self.redis.record_reply(reply),
+            Err(unanswered) => return Err(Interrupted::at(command, unanswered, &self.redis)),
+        }
+        Ok(())
+    }
+
+    /// Notes what was heard of each command of a round.
+    pub(super) fn heard(&mut self, commands: &[Command], heard: Vec<Heard>) {
+        commands.iter().zip(heard).for_each(|(command, heard)| self.redis.record_heard(command.node(), heard));
+    }
+}

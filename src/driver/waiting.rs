@@ -1,0 +1,149 @@
+//! One wait for a lock: when the next attempt follows, and what wakes the waiter before. It sends nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lockshift_lock::ReleaseChannel;
+
+use super::acquisition::Acquisition;
+use super::error::Error;
+use super::host;
+use super::outcome::Attempt;
+use super::wait::{Patience, Wait};
+use super::waiters::WaiterRegistry;
+use super::wake_up::WakeUp;
+
+/// What a release listener and its waiters share.
+#[derive(Debug)]
+pub(super) struct Waiters {
+    state: Mutex<Listening>,
+    commands: AtomicU64,
+}
+
+/// The waiters, and the state of their listener.
+#[derive(Debug)]
+pub(super) struct Listening {
+    pub(super) registry: WaiterRegistry,
+    pub(super) listener: ListenerState,
+}
+
+/// How far the listener's thread or task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListenerState {
+    /// There is none.
+    Gone,
+    /// It will look into the registry before it begins to read.
+    Connecting,
+    /// It reads, and has to be woken.
+    Reading,
+    /// There will be none any more.
+    Closed,
+}
+
+impl Waiters {
+    pub(super) fn new() -> Self {
+        let state = Mutex::new(Listening { registry: WaiterRegistry::new(), listener: ListenerState::Gone });
+        Self { state, commands: AtomicU64::new(0) }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, Listening> {
+        // Also after a panic: at worst a waiter is woken for nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many commands have been sent for listening.
+    pub(super) fn commands(&self) -> u64 {
+        self.commands.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_command(&self) {
+        self.commands.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A release listener.
+pub(super) trait Listener {
+    /// What it shares with its waiters.
+    fn waiters(&self) -> &Arc<Waiters>;
+
+    /// A waiter has begun on this channel: starts the listener, or has it subscribe.
+    fn listen(&self, channel: &ReleaseChannel);
+}
+
+/// One waiter on a channel. Dropped while it owes a wake-up, it passes the wake-up on to the next.
+struct Waiter {
+    waiters: Arc<Waiters>,
+    channel: ReleaseChannel,
+    number: u64,
+    wake_up: WakeUp,
+    owes_wake_up: bool,
+}
+
+impl Waiter {
+    fn enter((listener, channel): &(&impl Listener, ReleaseChannel), acquisition: &Acquisition) -> Self {
+        let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
+        let number = waiters.state().registry.enter(channel, acquisition.owner().token, wake_up.clone());
+        listener.listen(channel);
+        Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.waiters.state().registry.leave(&self.channel, self.number, self.owes_wake_up, host::mono());
+    }
+}
+
+/// One wait for a lock, which begins now.
+pub(super) struct Waiting<'a, L: Listener> {
+    patience: Patience<'a>,
+    /// Where it is to wait for notifications.
+    listener: Option<(&'a L, ReleaseChannel)>,
+    waiter: Option<Waiter>,
+}
+
+impl<'a, L: Listener> Waiting<'a, L> {
+    pub(super) fn begin(wait: &'a Wait, listener: Option<&'a L>, acquisition: &Acquisition) -> Self {
+        let listener = if wait.listens() { listener.zip(acquisition.release_channel()) } else { None };
+        // Where others listen already a place is taken before the first attempt, which then misses nothing.
+        let listens =
+            |(listener, channel): &&(&'a L, ReleaseChannel)| listener.waiters().state().registry.is_confirmed(channel);
+        let waiter = listener.as_ref().filter(listens).map(|place| Waiter::enter(place, acquisition));
+        Self { patience: wait.begin(host::mono()), listener, waiter }
+    }
+
+    /// An attempt begins: it uses every wake-up until now.
+    pub(super) fn begin_attempt(&mut self) {
+        if let Some(waiter) = &mut self.waiter {
+            waiter.owes_wake_up = true;
+            waiter.wake_up.clear();
+        }
+    }
+
+    /// How long to pause after this attempt; `None` if there is to be no other.
+    pub(super) fn after<G>(
+        &mut self,
+        attempt: &Result<Attempt<G>, Error>,
+        acquisition: &Acquisition,
+    ) -> Option<Duration> {
+        // If it has not used its wake-up, that is passed on when this waiter leaves.
+        let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
+        self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);
+        let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
+        let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
+        if !matches!(attempt, Ok(Attempt::Held(_))) {
+            // The next attempt has another name.
+            self.waiter = None;
+        }
+        if self.waiter.is_none() {
+            self.waiter = self.listener.as_ref().map(|place| Waiter::enter(place, acquisition));
+        }
+        Some(pause)
+    }
+
+    /// What wakes it before the pause has passed, if it waits for notifications.
+    pub(super) fn wake_up(&self) -> Option<&WakeUp> {
+        self.waiter.as_ref().map(|waiter| &waiter.wake_up)
+    }
+}

@@ -1,0 +1,68 @@
+//! A lease that a guard, its renewal and any number of watchers share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lockshift_wire::MonoTime;
+
+use super::host;
+use super::lease_state::{LeaseState, Watched};
+use super::wake_up::WakeUp;
+
+/// A lease that is watched. Clones are the same.
+#[derive(Clone, Debug)]
+pub(super) struct WatchedLease(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    state: LeaseState,
+    /// Those who look again when it changes.
+    watchers: Vec<WakeUp>,
+}
+
+impl WatchedLease {
+    pub(super) fn new(state: LeaseState) -> Self {
+        Self(Arc::new(Mutex::new(Inner { state, watchers: Vec::new() })))
+    }
+
+    /// What is asked of it, now.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&LeaseState, MonoTime) -> T) -> T {
+        read(&self.inner().state, host::mono())
+    }
+
+    /// Changes it, now, and wakes its watchers.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState, MonoTime) -> T) -> T {
+        let mut inner = self.inner();
+        let outcome = change(&mut inner.state, host::mono());
+        let watchers = std::mem::take(&mut inner.watchers);
+        drop(inner);
+        watchers.iter().for_each(WakeUp::wake);
+        outcome
+    }
+
+    /// What a watcher does next. If it is to look again, it is woken by the next change.
+    pub(super) fn look<T>(
+        &self,
+        watcher: &WakeUp,
+        look: impl FnOnce(&LeaseState, MonoTime) -> Watched<T>,
+    ) -> Watched<T> {
+        let mut inner = self.inner();
+        watcher.clear();
+        let watched = look(&inner.state, host::mono());
+        if matches!(watched, Watched::In(_)) {
+            inner.watchers.retain(|other| !other.is_abandoned() && !other.is(watcher));
+            inner.watchers.push(watcher.clone());
+        }
+        watched
+    }
+
+    /// How many watch it.
+    #[cfg(test)]
+    pub(super) fn watchers(&self) -> usize {
+        self.inner().watchers.len()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // It is changed in one step and so is sound even after a panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
