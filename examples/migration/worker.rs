@@ -25,15 +25,15 @@ pub(crate) fn work(role: Role, job: &Job, number: &str, url: &str) -> Result<(),
     let server = url.parse::<Server>()?.answering_within(Duration::from_secs(10));
     let number = number.parse()?;
     let stop = stop_at_end_of_input();
-    let is_over = || stop.load(Ordering::Relaxed);
+    let has_ended = || stop.load(Ordering::Relaxed);
     let lock = Lock::new(server.connect()?, role.locker(job)?);
     let mut witness = Witness::of(job, &Client::open(url)?)?;
     let wait = Wait::backoff_between(Duration::from_millis(5), Duration::from_millis(40), 2);
-    while !is_over() {
+    while !has_ended() {
         let wanted = host::mono();
         let attempt = lock.acquire_while(&wait, |_, pause| {
             host::sleep(pause);
-            !is_over()
+            !has_ended()
         })?;
         match attempt {
             Attempt::Won(guard) => {

@@ -9,8 +9,10 @@ use sha1_smol::Sha1;
 use super::compare_and_delete;
 use super::script_args::script_keys;
 use super::variants::Variant;
-use crate::lock::{Acquired, Hold, Lease, Owner, Token};
-use crate::wire::{Command, MonoTime, Procedure, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::lock::{Hold, Lease, Owner, Token};
+use crate::rehearsal::Rehearsal;
+use crate::sim::Session;
+use crate::wire::{Command, MonoTime, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// A script of a protocol.
 #[derive(Clone, Debug)]
@@ -67,12 +69,17 @@ fn scripts_of(variants: &[Variant]) -> HashMap<Vec<u8>, Script> {
     for variant in variants {
         let Ok(lease) = Lease::new(Duration::from_secs(10)) else { continue };
         let locker = variant.locker(NAME.into(), lease, None);
-        let hold = Hold { value: STRANGER.token.hex().into_bytes(), since: NOON, lease, fence: None };
-        let claimed = commands(&|redis: &mut Transcript| locker.acquire(&STRANGER, redis).map(|_: Acquired| ()));
+        let hold = Hold {
+            value: STRANGER.token.hex().into_bytes(),
+            since: Reading { wall: NOON, mono: MonoTime::since_origin(Duration::ZERO) },
+            lease,
+            fence: None,
+        };
+        let claimed = commands(|redis| locker.acquire(&STRANGER, redis));
         let others = [
-            commands(&|redis: &mut Transcript| locker.release(&hold, redis).map(drop)),
-            commands(&|redis: &mut Transcript| locker.extend(&hold, redis).map(drop)),
-            commands(&|redis: &mut Transcript| locker.withdraw(&STRANGER, redis)),
+            commands(|redis| locker.release(&hold, redis)),
+            commands(|redis| locker.extend(&hold, redis)),
+            commands(|redis| locker.withdraw(&STRANGER, redis)),
         ]
         .concat();
         let alone =
@@ -95,26 +102,13 @@ pub(super) fn sha1(text: &[u8]) -> Vec<u8> {
 }
 
 const STRANGER: Owner = Owner::new(Token::new([0xde; 16]), 4_099_996, 1);
-const NOON: Reading =
-    Reading { wall: UnixTime::from_nanos(43_200_000_000_000), mono: MonoTime::since_origin(Duration::ZERO) };
+const NOON: UnixTime = UnixTime::from_nanos(43_200_000_000_000);
 
-/// The commands of an operation on a server that knows no script and refuses everything.
-fn commands(operation: &dyn Fn(&mut Transcript) -> Turn<()>) -> Vec<Command> {
-    let (mut sent, mut questions) = (Vec::new(), 0..32);
-    let answer = |command: &Command| {
-        questions.next()?;
-        sent.push(command.clone());
-        Some(refusal(command))
-    };
-    let _outcome = (&operation).run_at(NOON, answer);
-    sent
-}
-
-fn refusal(command: &Command) -> Reply {
-    match command.is("EVALSHA") {
-        true => Reply::Error("NOSCRIPT No matching script.".to_owned()),
-        false => Reply::Int(0),
-    }
+/// The commands of an operation on an empty server that knows no script.
+fn commands<T>(operation: impl Fn(&mut Transcript) -> Turn<T>) -> Vec<Command> {
+    let mut rehearsal = Rehearsal::at(NOON);
+    let _outcome = rehearsal.run(Session(0), operation);
+    rehearsal.sent().to_vec()
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
     thread::spawn(move || {
         loop {
-            let told = match connection.recv_response() {
+            let sent = match connection.recv_response() {
                 Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
                 Ok(_) => Ok(()),
                 Err(error) => {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
                     return;
                 }
             };
-            if told.is_err() {
+            if sent.is_err() {
                 return;
             }
         }
@@ -111,16 +111,16 @@ fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> 
     let mut to = BufWriter::new(to);
     loop {
         let left = length.map(|length| length.saturating_sub(host::mono().saturating_since(begin)));
-        let told = match (news.try_recv(), left) {
+        let next = match (news.try_recv(), left) {
             (_, Some(Duration::ZERO)) => break,
-            (Ok(told), _) => Ok(told),
+            (Ok(line), _) => Ok(line),
             (Err(_), left) => {
                 // Nothing is under way: a program that reads along shall see what there is.
                 to.flush()?;
                 news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
             }
         };
-        match told {
+        match next {
             Ok(News::Line(line)) => writeln!(to, "{line}")?,
             Ok(News::Broken(error)) => {
                 writeln!(to, "{ENDED_EARLY}{error}")?;

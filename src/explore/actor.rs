@@ -112,7 +112,7 @@ impl Actor {
     }
 
     /// Whether it will ever act again.
-    pub fn is_over(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self.doing, Doing::Done | Doing::Crashed)
     }
 

@@ -29,7 +29,7 @@ pub(super) trait Parts {
     fn ask(&self, node: &Self::Node, request: Request<Self::Command>) -> Result<(Self::Node, Self::Reply), Self::Miss>;
     /// The server's side after a client that holds has written to the guarded resource.
     fn write(&self, who: usize, actor: &Self::Actor, node: &Self::Node) -> Result<Self::Node, Self::Miss>;
-    /// Whether the server says that what a client has, or is giving back, is the client's.
+    /// Whether the server says that what a client has, or is releasing, is the client's.
     fn stands(&self, who: usize, actor: &Self::Actor, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a client's key is not the same on both.
     fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
@@ -184,8 +184,8 @@ impl<R> Input<R> {
     pub(super) fn map<S>(self, reply: impl FnOnce(R) -> S) -> Input<S> {
         match self {
             Self::Clock(tick) => Input::Clock(tick),
-            Self::Reply(said) => Input::Reply(reply(said)),
-            Self::ReplyOn(node, said) => Input::ReplyOn(node, reply(said)),
+            Self::Reply(reply_json) => Input::Reply(reply(reply_json)),
+            Self::ReplyOn(node, reply_json) => Input::ReplyOn(node, reply(reply_json)),
             Self::SilenceOn(node) => Input::SilenceOn(node),
             Self::Proceed(tick) => Input::Proceed(tick),
             Self::ReplyLost(tick) => Input::ReplyLost(tick),

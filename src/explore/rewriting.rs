@@ -62,7 +62,9 @@ impl Rewriting<'_> {
             Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
             Entry::Round(asked) => {
                 let heard = |heard: &Option<Heard>| heard.as_ref().map(|heard| self.heard(heard));
-                Entry::Round(asked.iter().map(|(command, said)| (self.command(command), heard(said))).collect())
+                Entry::Round(
+                    asked.iter().map(|(command, reply_json)| (self.command(command), heard(reply_json))).collect(),
+                )
             }
         };
         Operation {

@@ -60,7 +60,7 @@ pub(crate) struct Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Won,
-    /// Somebody else has it, or the answer came too late.
+    /// Another client holds it, or the answer came too late.
     Refused,
     /// An error: nothing of it is left on the server, as far as the driver can tell.
     Failed,

@@ -76,7 +76,7 @@ fn plays(server: &Server, native: Native) {
     every_timing_is_won_extended_and_released(server, native);
     what_is_not_ours_is_left_alone(server, native);
     a_refused_command_is_replaced_by_its_script(server, native);
-    a_moment_that_is_over_is_no_lock(server, native);
+    a_moment_of_the_past_is_not_a_lock(server, native);
 }
 
 /// A token lock, at a time of our choice.
@@ -215,7 +215,7 @@ fn a_refused_command_is_replaced_by_its_script(server: &Server, native: Native) 
 }
 
 /// The server's clock is 50 years ahead of the client's.
-fn a_moment_that_is_over_is_no_lock(server: &Server, native: Native) {
+fn a_moment_of_the_past_is_not_a_lock(server: &Server, native: Native) {
     let long_ago = at(UnixTime::from_secs(200_000_000).unwrap());
     for timing in [Timing::PxAt, Timing::ExAt] {
         let mut scene = Scene::new(server.connect(), native, timing);

@@ -50,7 +50,7 @@ fn the_page_wins_as_long_as_what_it_overwrites_is_expired() {
 }
 
 #[test]
-fn a_stamp_that_equals_now_is_over_to_the_wiki_and_not_to_the_page() {
+fn a_stamp_that_equals_now_has_expired_for_the_wiki_and_not_for_the_page() {
     acquire(
         "setnx-wiki",
         10_000,

@@ -95,18 +95,18 @@ pub(super) mod reply {
     use super::*;
 
     pub(in super::super) fn serialize<S: Serializer>(reply: &Reply, serializer: S) -> Result<S::Ok, S::Error> {
-        Said::from(reply).serialize(serializer)
+        ReplyJson::from(reply).serialize(serializer)
     }
 
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reply, D::Error> {
-        Ok(Said::deserialize(deserializer)?.into())
+        Ok(ReplyJson::deserialize(deserializer)?.into())
     }
 }
 
 /// [`Reply`] in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum ReplyJson {
     Nil(()),
     Int(i64),
     Other(Shape),
@@ -117,11 +117,11 @@ enum Said {
 enum Shape {
     Status(String),
     Bulk(Text),
-    Array(Vec<Said>),
+    Array(Vec<ReplyJson>),
     Error(String),
 }
 
-impl From<&Reply> for Said {
+impl From<&Reply> for ReplyJson {
     fn from(reply: &Reply) -> Self {
         match reply {
             Reply::Nil => Self::Nil(()),
@@ -134,15 +134,15 @@ impl From<&Reply> for Said {
     }
 }
 
-impl From<Said> for Reply {
-    fn from(said: Said) -> Self {
-        match said {
-            Said::Nil(()) => Self::Nil,
-            Said::Int(number) => Self::Int(number),
-            Said::Other(Shape::Status(text)) => Self::Status(text),
-            Said::Other(Shape::Bulk(Text(bytes))) => Self::Bulk(bytes),
-            Said::Other(Shape::Array(items)) => Self::Array(items.into_iter().map(Self::from).collect()),
-            Said::Other(Shape::Error(text)) => Self::Error(text),
+impl From<ReplyJson> for Reply {
+    fn from(reply_json: ReplyJson) -> Self {
+        match reply_json {
+            ReplyJson::Nil(()) => Self::Nil,
+            ReplyJson::Int(number) => Self::Int(number),
+            ReplyJson::Other(Shape::Status(text)) => Self::Status(text),
+            ReplyJson::Other(Shape::Bulk(Text(bytes))) => Self::Bulk(bytes),
+            ReplyJson::Other(Shape::Array(items)) => Self::Array(items.into_iter().map(Self::from).collect()),
+            ReplyJson::Other(Shape::Error(text)) => Self::Error(text),
         }
     }
 }

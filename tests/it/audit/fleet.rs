@@ -141,7 +141,7 @@ struct Watch {
     /// When each client began what it is at.
     begun: Vec<u16>,
     /// Whether each has said anything since.
-    has_said: Vec<bool>,
+    has_sent: Vec<bool>,
     /// The hold of each client, dead or alive: its place among all, as long as it was not released.
     held: Vec<Option<usize>>,
     /// Whether each has deleted its own lock in the release that it is at. Nobody holds that lock any more, though a command
@@ -159,7 +159,7 @@ impl Watch {
         Self {
             truth: Truth::default(),
             begun: vec![0; clients],
-            has_said: no.clone(),
+            has_sent: no.clone(),
             held: vec![None; clients],
             has_deleted: no.clone(),
             written: None,
@@ -173,10 +173,10 @@ impl Watch {
         let (was, is) = (&before.actors[who], &after.actors[who]);
         self.truth.unheard += u64::from(matches!(step.action, Action::LoseReply(_)));
         if began(was) {
-            (self.begun[who], self.has_said[who]) = (tick, false);
+            (self.begun[who], self.has_sent[who]) = (tick, false);
         }
         // TIME concerns no key.
-        self.has_said[who] |= step.exchange.as_ref().is_some_and(|it| !it.command.is("TIME"));
+        self.has_sent[who] |= step.exchange.as_ref().is_some_and(|it| !it.command.is("TIME"));
         self.harm(step, who, tick, before);
         let begins = matches!(was.doing, Doing::Resting { .. });
         self.overwrites[who] |=
@@ -206,7 +206,7 @@ impl Watch {
         if let (true, None, Some(held)) = (had, is.hold().or(is.releasing()), self.held[who]) {
             self.held[who] = None;
             let sent = ReleasedBy::Between(self.begun[who], tick);
-            self.truth.holds[held].released = if self.has_said[who] { sent } else { ReleasedBy::Silently };
+            self.truth.holds[held].released = if self.has_sent[who] { sent } else { ReleasedBy::Silently };
         }
     }
 

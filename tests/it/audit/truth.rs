@@ -53,8 +53,8 @@ fn holds_agree(audit: &Audit, truth: &Truth) -> Checked {
     }
     for held in &truth.holds {
         let of_client = |episode: &&Episode| *episode.client == *format!("10.0.0.{}:1", held.who + 1);
-        let is_told = audit.episodes.iter().filter(of_client).any(|episode| is_of(episode, held));
-        if !is_told {
+        let is_chosen = audit.episodes.iter().filter(of_client).any(|episode| is_of(episode, held));
+        if !is_chosen {
             return Err(format!("nothing is told of {held:?}"));
         }
     }

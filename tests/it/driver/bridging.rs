@@ -46,12 +46,12 @@ in_both_worlds! {
     a_holder_learns_of_an_intrusion_and_leaves_the_intruders_lock_to_its_end,
     a_renewal_tells_of_an_intrusion_at_once,
     a_lock_that_a_late_del_has_freed_is_closed_again,
-    an_intrusion_that_nobody_noticed_is_told_by_the_release,
+    an_unnoticed_intrusion_is_reported_by_the_release,
     a_try_whose_reply_is_lost_leaves_neither_key_behind,
     an_extension_whose_reply_is_lost_is_no_intrusion,
     both_keys_end_with_the_lease,
     a_key_of_another_type_is_left_alone,
-    whoever_speaks_the_token_lock_alone_is_kept_out_and_keeps_out,
+    a_client_of_the_token_lock_alone_is_excluded_and_excludes,
 }
 
 fn a_holder_learns_of_an_intrusion_and_leaves_the_intruders_lock_to_its_end<W: World>() {
@@ -98,7 +98,7 @@ fn a_lock_that_a_late_del_has_freed_is_closed_again<W: World>() {
     assert_eq!(stands(&mut operator), [None, None]);
 }
 
-fn an_intrusion_that_nobody_noticed_is_told_by_the_release<W: World>() {
+fn an_unnoticed_intrusion_is_reported_by_the_release<W: World>() {
     let server = Server::start();
     let mut operator = server.connect();
     let world = W::open(&server, bridge());
@@ -157,7 +157,7 @@ fn a_key_of_another_type_is_left_alone<W: World>() {
     assert_eq!(cmd("DBSIZE").query(&mut operator), Ok(1), "only the list");
 }
 
-fn whoever_speaks_the_token_lock_alone_is_kept_out_and_keeps_out<W: World>() {
+fn a_client_of_the_token_lock_alone_is_excluded_and_excludes<W: World>() {
     let server = Server::start();
     let bridge = W::open(&server, bridge());
     let token = W::open(&server, TokenLock::new(new_key(&Key::from(OLD)), lease(AN_HOUR)));

@@ -43,7 +43,7 @@ fn until_sent(monitor: &mut Monitor, last: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_dropped_while_its_command_is_under_way_gives_back_what_it_wins() {
+async fn a_try_dropped_while_its_command_is_under_way_releases_what_it_wins() {
     let server = Server::start();
     let lock = lock(&server, token(AN_HOUR)).await;
     let mut gate = Gate::shut(&server);
@@ -59,7 +59,7 @@ async fn a_try_dropped_while_its_command_is_under_way_gives_back_what_it_wins() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_dropped_with_a_shadow_beside_it_gives_back_both() {
+async fn a_try_dropped_with_a_shadow_releases_both() {
     let server = Server::start();
     let beside = server.client().get_multiplexed_async_connection().await.unwrap();
     let shadow = Shadow::new(beside, token_on("{k}:shadow", AN_HOUR)).patient_for(AN_HOUR);
@@ -85,7 +85,7 @@ async fn a_try_dropped_with_a_shadow_beside_it_gives_back_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_of_several_steps_dropped_between_them_is_carried_on_and_given_back() {
+async fn a_try_of_several_steps_dropped_between_them_is_finished_and_released() {
     let server = Server::start();
     let lock = lock(&server, SetnxExpire::new("k")).await;
     let mut gate = Gate::shut(&server);

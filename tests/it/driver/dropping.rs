@@ -14,7 +14,7 @@ use crate::server::Server;
 in_both_worlds! {
     a_dropped_guard_gives_its_lock_back,
     a_guard_may_be_dropped_by_any_thread,
-    an_abandoned_lock_stays_until_its_lease_is_over,
+    an_abandoned_lock_stays_until_its_lease_has_expired,
     a_guard_that_cannot_be_released_is_logged,
     a_guard_whose_lock_was_taken_says_so_in_the_log,
 }
@@ -44,7 +44,7 @@ fn a_guard_may_be_dropped_by_any_thread<W: World>() {
     until_free(&server, "k");
 }
 
-fn an_abandoned_lock_stays_until_its_lease_is_over<W: World>() {
+fn an_abandoned_lock_stays_until_its_lease_has_expired<W: World>() {
     let server = Server::start();
     let world = W::open(&server, token(ms(1500)));
     let mut guard = world.win();

@@ -18,7 +18,7 @@ in_both_worlds! {
     every_refusal_has_its_kind,
 }
 
-fn trouble_of<W: World>(server: &Server) -> ErrorKind {
+fn kind_of<W: World>(server: &Server) -> ErrorKind {
     let error = W::open(server, token(AN_HOUR)).try_acquire().unwrap_err();
     assert_one_sentence(&error);
     error.kind()
@@ -85,7 +85,7 @@ fn every_refusal_has_its_kind<W: World>() {
         (no_right, ErrorKind::NoPermission),
     ];
     for (server, expected) in table {
-        assert_eq!(trouble_of::<W>(&server), expected);
+        assert_eq!(kind_of::<W>(&server), expected);
     }
 }
 

@@ -13,19 +13,19 @@ use crate::patience::pause;
 use crate::server::{Options, Server};
 
 in_both_worlds! {
-    one_holds_the_other_is_told_so_and_then_it_is_free,
+    one_holds_the_other_is_refused_and_then_it_is_free,
     every_acquisition_has_a_token_of_its_own,
     the_server_says_whose_it_is,
     a_late_release_leaves_the_next_holder_alone,
     an_extension_counts_from_its_sending,
     a_lock_that_was_taken_is_lost_once_it_is_extended,
-    a_lock_that_is_over_by_our_own_clock_is_not_asked_for_again,
+    a_lock_that_has_expired_by_our_own_clock_is_not_asked_for_again,
     a_lock_won_after_its_lease_has_expired_is_released,
     a_protocol_with_watch_runs_on_a_connection_of_its_own,
     a_transaction_that_was_refused_leaves_the_connection_usable,
 }
 
-fn one_holds_the_other_is_told_so_and_then_it_is_free<W: World>() {
+fn one_holds_the_other_is_refused_and_then_it_is_free<W: World>() {
     let server = Server::start();
     let (alice, bob) = (W::open(&server, token(AN_HOUR)), W::open(&server, token(AN_HOUR)));
 
@@ -114,7 +114,7 @@ fn a_lock_that_was_taken_is_lost_once_it_is_extended<W: World>() {
     assert_eq!(W::left(&guard), ms(0));
 }
 
-fn a_lock_that_is_over_by_our_own_clock_is_not_asked_for_again<W: World>() {
+fn a_lock_that_has_expired_by_our_own_clock_is_not_asked_for_again<W: World>() {
     let server = Server::start();
     let world = W::open(&server, token(ms(50)));
     let guard = world.win();

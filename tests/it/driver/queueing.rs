@@ -16,13 +16,13 @@ use crate::server::Server;
 
 in_both_worlds! {
     the_first_waiter_is_served_first,
-    somebody_who_comes_later_does_not_get_in_before,
+    a_later_client_is_not_served_before,
     a_dead_waiter_does_not_block_the_queue,
     who_is_called_and_does_not_come_is_passed_over,
     who_gives_up_leaves_no_place,
     who_tries_once_leaves_no_place,
     all_attempts_of_a_waiter_are_made_from_one_place,
-    whoever_waits_costs_three_commands,
+    each_waiter_costs_three_commands,
 }
 
 fn lease(millis: u64) -> Lease {
@@ -71,7 +71,7 @@ fn the_first_waiter_is_served_first<W: World>() {
     assert_eq!(cmd("KEYS").arg("*").query(&mut operator), Ok(Vec::<String>::new()));
 }
 
-fn somebody_who_comes_later_does_not_get_in_before<W: World>() {
+fn a_later_client_is_not_served_before<W: World>() {
     let server = Server::start();
     let alice = W::open(&server, fair());
     let guard = alice.win();
@@ -144,7 +144,7 @@ fn all_attempts_of_a_waiter_are_made_from_one_place<W: World>() {
 }
 
 /// Taking a place, coming when called, releasing: whichever client waits, and however many do.
-fn whoever_waits_costs_three_commands<W: World>() {
+fn each_waiter_costs_three_commands<W: World>() {
     const MANY: usize = 10;
     let server = Server::start();
     let releases = W::releases(&server);

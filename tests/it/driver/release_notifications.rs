@@ -23,7 +23,7 @@ in_both_worlds! {
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
     each_attempt_of_a_wait_has_a_token_of_its_own,
-    who_hears_wins_when_the_lease_of_a_dead_holder_is_over,
+    a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired,
     who_hears_nothing_any_more_is_woken_and_listens_anew,
     who_may_not_listen_polls,
     who_has_no_ears_polls,
@@ -196,7 +196,7 @@ fn each_attempt_of_a_wait_has_a_token_of_its_own<W: World>() {
     assert_eq!(tokens.len(), 5);
 }
 
-fn who_hears_wins_when_the_lease_of_a_dead_holder_is_over<W: World>() {
+fn a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
     cmd("SET").arg("k").arg("a dead owner").arg("PX").arg(300).exec(&mut server.connect()).unwrap();

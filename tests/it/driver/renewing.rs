@@ -15,7 +15,7 @@ in_both_worlds! {
     a_renewed_lock_outlives_its_lease,
     nothing_is_sent_after_the_release,
     nothing_is_sent_after_a_drop,
-    the_holder_is_told_when_somebody_takes_the_key,
+    the_holder_is_notified_when_another_client_takes_the_key,
     the_holder_is_warned_before_the_lock_is_lost,
     the_holder_is_notified_in_time_though_the_server_hangs,
     one_lost_reply_does_not_end_a_renewal,
@@ -86,7 +86,7 @@ fn nothing_is_sent_after_a_drop<W: World>() {
     assert_eq!(monitor.take(), [], "no renewal has outlived its lock");
 }
 
-fn the_holder_is_told_when_somebody_takes_the_key<W: World>() {
+fn the_holder_is_notified_when_another_client_takes_the_key<W: World>() {
     let server = Server::start();
     let world = W::open(&server, token(AN_HOUR));
     let mut guard = world.win();

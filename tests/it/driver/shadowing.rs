@@ -21,13 +21,13 @@ const SHADOW: &str = "{k}:shadow";
 in_both_worlds!(
     two_clients_that_follow_the_lock_agree_with_it,
     a_double_hold_is_counted_and_changes_nothing_for_the_caller,
-    a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out,
+    a_holder_without_a_shadow_is_counted_by_the_clients_that_it_excludes,
     a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
     a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
     who_wins_does_not_wait_until_the_shadow_is_taken,
     a_lock_is_released_after_its_shadow,
     clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
-    a_shadow_whose_server_refuses_or_is_gone_troubles_nobody,
+    a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller,
     a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
     a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards,
     an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well,
@@ -111,7 +111,7 @@ fn a_double_hold_is_counted_and_changes_nothing_for_the_caller<W: World>() {
     assert_eq!(W::tally(&bobs), Tally { doubled: 1, ..Tally::default() });
 }
 
-fn a_holder_without_a_shadow_is_counted_by_whoever_it_keeps_out<W: World>() {
+fn a_holder_without_a_shadow_is_counted_by_the_clients_that_it_excludes<W: World>() {
     let server = Server::start();
     let (bob, bobs) = client::<W>(&server, &server);
     let holder = W::open(&server, old());
@@ -210,7 +210,7 @@ fn clients_that_hand_the_lock_to_each_other_find_the_shadow_free<W: World>() {
     assert_eq!(keys(&server), [""; 0]);
 }
 
-fn a_shadow_whose_server_refuses_or_is_gone_troubles_nobody<W: World>() {
+fn a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller<W: World>() {
     let server = Server::start();
     let full = Server::with(&Options::new().max_memory(1));
     let (alice, alices) = client::<W>(&server, &full);

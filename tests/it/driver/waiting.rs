@@ -14,7 +14,7 @@ use crate::server::Server;
 
 in_both_worlds! {
     a_waiter_wins_when_the_holder_releases,
-    who_waits_wins_when_the_lease_is_over,
+    a_waiter_wins_when_the_lease_has_expired,
     who_gives_up_does_so_at_the_deadline_after_a_last_try,
     no_patience_is_one_try,
     so_many_tries_and_no_more,
@@ -52,7 +52,7 @@ fn a_waiter_wins_when_the_holder_releases<W: World>() {
     });
 }
 
-fn who_waits_wins_when_the_lease_is_over<W: World>() {
+fn a_waiter_wins_when_the_lease_has_expired<W: World>() {
     let server = Server::start();
     acquire_as_another_owner(&server, ms(50));
     let world = W::open(&server, token(AN_HOUR));

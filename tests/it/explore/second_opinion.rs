@@ -7,13 +7,13 @@ use super::locks::{Mistake, Mistaken, getset, token};
 use super::{crowd, violated};
 
 /// A scene, as stateright wants it.
-struct Told {
+struct Checked {
     scene: Scene,
     /// Whether it goes on after the first violation. It then promises no shortest schedule.
     to_the_end: bool,
 }
 
-impl Model for Told {
+impl Model for Checked {
     type State = World;
     type Action = Action;
 
@@ -52,9 +52,9 @@ fn another_checker_counts_the_same_worlds_and_says_the_same() {
     ];
     for scene in scenes {
         let found = Search::new(&scene).run(&mut |_| ());
-        let all = Told { scene: scene.clone(), to_the_end: true }.checker().spawn_bfs().join();
+        let all = Checked { scene: scene.clone(), to_the_end: true }.checker().spawn_bfs().join();
         assert_eq!((found.end, found.states), (End::Exhausted, all.unique_state_count()));
-        let first = Told { scene, to_the_end: false }.checker().spawn_bfs().join();
+        let first = Checked { scene, to_the_end: false }.checker().spawn_bfs().join();
         let counterexample = first.discovery("mutual exclusion").map(|path| path.into_actions().len());
         assert_eq!(violated(&found).first().map(|(_, length)| *length), counterexample);
     }

@@ -92,7 +92,7 @@ pub(super) fn comparing(terms: Terms) -> impl Strategy<Value = Phrase> {
         (has(Flavour::Redis84), DELEX),
         (true, EXPIRY),
     ];
-    let shown: Vec<_> = shown.into_iter().filter_map(|(is_told, templates)| is_told.then_some(templates)).collect();
+    let shown: Vec<_> = shown.into_iter().filter_map(|(is_chosen, templates)| is_chosen.then_some(templates)).collect();
     Union::new(shown.into_iter().map(|templates| mostly_right(templates).boxed()))
 }
 

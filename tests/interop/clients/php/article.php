@@ -54,8 +54,8 @@ final class Article implements Locks
         return !empty($this->redis->setnx($key, time() + $lease));
     }
 
-    /** Section 5: an expired lock is deleted and the loop goes round, with the value that it has just read. A try is
-     * over when the loop meets a lock that is not expired; the article's would go on at once. */
+    /** Section 5: an expired lock is deleted and the loop goes round, with the value that it has just read. A try has
+     * ended when the loop meets a lock that is not expired; the article's would go on at once. */
     private function byDel(string $key, int $lease): bool
     {
         $value = time() + $lease;
@@ -87,7 +87,7 @@ final class Article implements Locks
     {
         $dialect = $this->held[$key];
         unset($this->held[$key]);
-        // The complete code leaves a lock alone whose TTL is over. -1 and -2 are true as well.
+        // The complete code leaves a lock alone whose TTL has ended. -1 and -2 are true as well.
         $asks = substr($dialect, -strlen('getset')) === 'getset';
         return (!$asks || $this->redis->ttl($key)) && $this->redis->del($key) > 0;
     }
