@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intrusion_is_a_loss_that_leaves_something_to_give_back() {
+    fn an_intrusion_is_a_loss_that_leaves_something_to_release() {
         let mut state = lease_since(0);
         assert_eq!(state.note(Extended::Intruded(hold_since(300)), at(310)), Extended::Intruded(hold_since(300)));
         assert_eq!(state.ending(at(311)), Some(Ending::Lost(Loss::Intruded)));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_in_time_is_never_lost() {
+    fn what_was_released_in_time_is_never_lost() {
         let mut state = lease_since(0);
         state.end(at(5));
         assert_eq!(state.ending(at(5000)), Some(Ending::Released));

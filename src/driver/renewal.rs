@@ -60,7 +60,7 @@ impl Renewal {
     }
 
     /// At once, then after every whole `lease`, and `times` altogether: the background thread of the Jedis article, which
-    /// sleeps for as long as it has just set the expiry to, four times if nothing else is said. So the lock is over when
+    /// sleeps for as long as it has just set the expiry to, four times if nothing else is said. So the lock expires when
     /// it wakes, and only the first extension is of any use: as a policy to be compared with, not to be used.
     pub const fn whole_lease(lease: Lease, times: u32) -> Self {
         Self::at(Pace::WholeLease(lease.length())).times(times)
@@ -87,7 +87,7 @@ impl Renewal {
 
     /// The course of a renewal that begins now.
     pub(super) fn begin(&self, now: MonoTime) -> Course<'_> {
-        Course { renewal: self, began: now, confirmed: 0, last_failed: false, has_begun: false, is_over: false }
+        Course { renewal: self, began: now, confirmed: 0, last_failed: false, has_begun: false, has_ended: false }
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Course<'a> {
     last_failed: bool,
     /// Whether an extension has been sent.
     has_begun: bool,
-    is_over: bool,
+    has_ended: bool,
 }
 
 impl Course<'_> {
@@ -107,7 +107,7 @@ impl Course<'_> {
     /// there is to be none.
     pub(super) fn pause(&self, term_left: Duration, now: MonoTime) -> Option<Duration> {
         let Renewal { pace, at_most, times } = *self.renewal;
-        if self.is_over || term_left.is_zero() || times.is_some_and(|times| self.confirmed >= times) {
+        if self.has_ended || term_left.is_zero() || times.is_some_and(|times| self.confirmed >= times) {
             return None;
         }
         let third = term_left / 3;
@@ -132,15 +132,15 @@ impl Course<'_> {
                 log::debug!(target: RENEW, "lock key `{key}`: renewed");
             }
             Ok(Answer::Known(Extended::Lost)) => {
-                self.is_over = true;
+                self.has_ended = true;
                 log::warn!(target: RENEW, "lock key `{key}`: lost, and no longer renewed");
             }
             Ok(Answer::Known(Extended::Intruded(_))) => {
-                self.is_over = true;
+                self.has_ended = true;
                 log::warn!(target: RENEW, "lock key `{key}`: another client has written into it, so it is no longer renewed");
             }
             Ok(Answer::Known(Extended::Unsupported)) => {
-                self.is_over = true;
+                self.has_ended = true;
                 log::warn!(target: RENEW, "lock key `{key}`: this protocol has no safe extension, so it is not renewed");
             }
             Ok(Answer::Unknown(unknown)) => {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jedis_article_renews_at_once_and_then_when_the_lock_is_over() {
+    fn the_jedis_article_renews_at_once_and_then_when_the_lock_has_expired() {
         let renewal = Renewal::whole_lease(Lease::new(ms(900)).unwrap(), 4);
         let mut course = renewal.begin(at(0));
         assert_eq!(course.pause(ms(889), at(0)), Some(ms(0)));

@@ -132,11 +132,11 @@ impl<C: Carrier + 'static> Lock<C> {
             let until = host::mono().saturating_add(length);
             loop {
                 let left = until.saturating_since(host::mono());
-                let is_over = wake_up.wait(left.min(SLICE)) || left <= SLICE;
+                let has_ended = wake_up.wait(left.min(SLICE)) || left <= SLICE;
                 if !pause(attempt, Duration::ZERO) {
                     return false;
                 }
-                if is_over {
+                if has_ended {
                     return true;
                 }
             }

@@ -81,8 +81,8 @@ fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resume
     let lease = Lease::new(Duration::from_secs(3600)).unwrap();
     let hold = Hold { value: Vec::new(), since: host::reading(), lease, fence: None };
     let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, std::sync::Arc::default(), host::mono())));
-    let (told, tells) = channel();
-    let (waiting, warned) = ((watch.clone(), told.clone()), (watch.clone(), told));
+    let (event, tells) = channel();
+    let (waiting, warned) = ((watch.clone(), event.clone()), (watch.clone(), event));
     std::thread::spawn(move || waiting.1.send(waiting.0.wait().is_some()));
     std::thread::spawn(move || warned.1.send(warned.0.about_to_be_lost(Duration::ZERO).is_some()));
     while watch.0.watchers() < 2 {

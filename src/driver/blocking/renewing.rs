@@ -63,8 +63,8 @@ fn is_stopped_within(pause: Duration, stopped: &Receiver<()>) -> bool {
 #[test]
 fn a_pause_ends_soon_after_the_machine_resumes() {
     let (_stop, stopped) = channel();
-    let (told, tells) = channel();
-    std::thread::spawn(move || told.send(is_stopped_within(Duration::from_secs(3600), &stopped)));
+    let (event, tells) = channel();
+    std::thread::spawn(move || event.send(is_stopped_within(Duration::from_secs(3600), &stopped)));
     host::pretend_suspended_for_ms(7_200_000);
     // Whether the pause had begun before or not: then it goes on, and the next suspend ends it.
     let ended = (0..20).find_map(|_| {
