@@ -76,7 +76,7 @@ impl Carrier for Masters {
         let mut heard = vec![Heard::Silence(Silence::Unreachable); commands.len()];
         while let Some(asked) = asking.join_next().await {
             match asked {
-                Ok((at, said)) => heard[at] = said,
+                Ok((at, first_reply)) => heard[at] = first_reply,
                 Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
                 // The runtime is being shut down.
                 Err(_) => {}
