@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use args::{Args, Mode};
+use args::{Args, Subcommands};
 use exit::{Exit, Failure};
 use global_options::GlobalOptions;
 
@@ -56,22 +56,22 @@ pub fn main() -> ExitCode {
 }
 
 /// The modes, and the function that runs each.
-fn begin(mode: Mode, global: &GlobalOptions) -> Result<Exit, Failure> {
+fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
     match mode {
-        Mode::Run(args) => run::run(&args, global),
-        Mode::Inspect(args) => inspect::run(&args, global),
-        Mode::Scan(args) => scan::run(&args, global),
-        Mode::Compare(args) => compare::run(&args, global),
-        Mode::Races(args) => races::run(&args, global),
-        Mode::Explore(args) => explore::run(&args, global),
-        Mode::Matrix(args) => matrix::run(&args, global),
-        Mode::Plan(args) => plan::run(&args, global),
-        Mode::Record(args) => record::run(&args, global),
-        Mode::Audit(args) => audit::run(&args, global),
-        Mode::DryRun(args) => dry_run::run(&args, global),
-        Mode::Protocols(args) => protocols::run(&args, global),
-        Mode::Completions(args) => completions::run(&args, Args::command()),
-        Mode::Man(args) => man::run(&args, Args::command()),
-        Mode::Supervise(args) => supervise::run(&args),
+        Subcommands::Run(args) => run::run(&args, global),
+        Subcommands::Inspect(args) => inspect::run(&args, global),
+        Subcommands::Scan(args) => scan::run(&args, global),
+        Subcommands::Compare(args) => compare::run(&args, global),
+        Subcommands::Races(args) => races::run(&args, global),
+        Subcommands::Explore(args) => explore::run(&args, global),
+        Subcommands::Matrix(args) => matrix::run(&args, global),
+        Subcommands::Plan(args) => plan::run(&args, global),
+        Subcommands::Record(args) => record::run(&args, global),
+        Subcommands::Audit(args) => audit::run(&args, global),
+        Subcommands::DryRun(args) => dry_run::run(&args, global),
+        Subcommands::Protocols(args) => protocols::run(&args, global),
+        Subcommands::Completions(args) => completions::run(&args, Args::command()),
+        Subcommands::Man(args) => man::run(&args, Args::command()),
+        Subcommands::Supervise(args) => supervise::run(&args),
     }
 }

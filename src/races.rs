@@ -36,7 +36,7 @@ mod catalogue;
 pub use catalogue::{catalogue, find};
 pub use check::Checked;
 pub use participant::Participant;
-pub use protocol::Protocol;
+pub use protocol::RaceProtocol;
 pub use race::{Race, Variation};
 pub use race_result::RaceResult;
 pub use remedy::{Remedy, Speaks};

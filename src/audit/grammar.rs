@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::exchange::Exchange;
 use super::feature::feature;
-use super::recognise::{Reached, Stage, recognise};
+use super::recognise::{ConversationStage, Reached, recognise};
 use super::variants::{Variant, VariantSet};
 use crate::wire::Key;
 
@@ -98,11 +98,11 @@ impl Candidates {
                 candidates.anew = candidates.anew.with(index);
             }
             let set = match stage {
-                Stage::Acquiring => &mut candidates.acquiring,
-                Stage::Holding => &mut candidates.holding,
-                Stage::Refused => &mut candidates.refused,
-                Stage::Releasing => &mut candidates.releasing,
-                Stage::Released => &mut candidates.released,
+                ConversationStage::Acquiring => &mut candidates.acquiring,
+                ConversationStage::Holding => &mut candidates.holding,
+                ConversationStage::Refused => &mut candidates.refused,
+                ConversationStage::Releasing => &mut candidates.releasing,
+                ConversationStage::Released => &mut candidates.released,
             };
             *set = set.with(index);
         }

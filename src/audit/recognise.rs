@@ -21,7 +21,7 @@ use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, T
 
 /// How far a client has come, if it speaks a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
+pub(super) enum ConversationStage {
     /// In the middle of an attempt.
     Acquiring,
     /// It holds the lock.
@@ -37,7 +37,7 @@ pub(super) enum Stage {
 /// How far a client has come, and the exchange with which its attempt began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reached {
-    pub(super) stage: Stage,
+    pub(super) stage: ConversationStage,
     pub(super) since: usize,
 }
 
@@ -121,7 +121,7 @@ impl Recogniser<'_> {
                 if next == from {
                     None
                 } else if next == self.exchanges.len() {
-                    come(Stage::Refused)
+                    come(ConversationStage::Refused)
                 } else {
                     self.attempts(next, pairs.clone()).or_else(|| self.withdraws(next, pairs))
                 }
@@ -131,7 +131,7 @@ impl Recogniser<'_> {
 
     /// A refused client that stops waiting, and whatever follows it.
     fn withdraws(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
-        let refused = || Some(Reached { stage: Stage::Refused, since: from });
+        let refused = || Some(Reached { stage: ConversationStage::Refused, since: from });
         let withdraw = |redis: &mut Transcript| self.locker.withdraw(&OWNER, redis);
         self.go(&withdraw, Operation::at(from, pairs), &mut |progress| match progress {
             Progress::Waits(_) => refused(),
@@ -146,13 +146,13 @@ impl Recogniser<'_> {
         let Held { hold, since } = *held;
         let come = |stage| Some(Reached { stage, since });
         if from == self.exchanges.len() {
-            return come(Stage::Holding);
+            return come(ConversationStage::Holding);
         }
         let extended = self.go(
             &|redis: &mut Transcript| self.locker.extend(hold, redis),
             self.by_holder(hold, from, pairs.clone()),
             &mut |progress| match progress {
-                Progress::Waits(_) => come(Stage::Holding),
+                Progress::Waits(_) => come(ConversationStage::Holding),
                 Progress::Ended(_, next, _) if next == from => None,
                 Progress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
                     self.holds(&Held { hold: &hold, since }, next, pairs)
@@ -163,8 +163,8 @@ impl Recogniser<'_> {
         let released = || {
             let release = |redis: &mut Transcript| self.locker.release(hold, redis);
             self.go(&release, self.by_holder(hold, from, pairs), &mut |progress| match progress {
-                Progress::Waits(_) => come(Stage::Releasing),
-                Progress::Ended(_, next, _) if next == self.exchanges.len() => come(Stage::Released),
+                Progress::Waits(_) => come(ConversationStage::Releasing),
+                Progress::Ended(_, next, _) if next == self.exchanges.len() => come(ConversationStage::Released),
                 // Some protocols send nothing to release an expired lock.
                 Progress::Ended(_, next, pairs) => self.attempts(next, pairs),
             })
@@ -188,10 +188,10 @@ impl Recogniser<'_> {
 
     /// An attempt that waits for the reply to a TTL command has acquired already, unless refused clients send it too; any
     /// other is still open.
-    fn stage_if_answered(&self, command: &Command) -> Stage {
+    fn stage_if_answered(&self, command: &Command) -> ConversationStage {
         let gives_ttl = ["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"].iter().any(|name| command.is(name));
         let is_refused = self.exchanges.last().is_some_and(|exchange| exchange.reply == Reply::Int(0));
-        if gives_ttl && !is_refused { Stage::Holding } else { Stage::Acquiring }
+        if gives_ttl && !is_refused { ConversationStage::Holding } else { ConversationStage::Acquiring }
     }
 
     /// Runs an operation along the exchanges; where clocks leave a choice, the first way for which `then` finds an answer.

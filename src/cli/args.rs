@@ -15,12 +15,12 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) global: GlobalOptions,
     #[command(subcommand)]
-    pub(super) mode: Mode,
+    pub(super) mode: Subcommands,
 }
 
 /// One subcommand and its own arguments.
 #[derive(Debug, Subcommand)]
-pub(super) enum Mode {
+pub(super) enum Subcommands {
     Run(run::Args),
     Inspect(inspect::Args),
     Scan(scan::Args),

@@ -8,8 +8,8 @@ use redis::RedisError;
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
-use super::progress::Progress;
-use super::signals::{self, Caught, Request};
+use super::progress::TaskProgress;
+use super::signals::{self, Caught, StopRequest};
 use super::waiting::Waiting;
 use super::{failure, output, values};
 use crate::compare::{Percent, RunError, Settings, Stop, Workload};
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let server = global.server()?;
     let end = End::on_signal()?;
     let workload = args.workload();
-    let progress = Progress::new(args.protocols.len(), args.seconds);
+    let progress = TaskProgress::new(args.protocols.len(), args.seconds);
     let client = server.client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
     let listener = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
@@ -116,7 +116,7 @@ impl Args {
 /// The early end of a comparison, which still deletes its keys.
 struct End {
     stop: Arc<Stop>,
-    asked: Arc<OnceLock<Request>>,
+    asked: Arc<OnceLock<StopRequest>>,
 }
 
 impl End {
@@ -124,7 +124,7 @@ impl End {
         let end = Self { stop: Arc::new(Stop::new()), asked: Arc::new(OnceLock::new()) };
         let (stop, asked) = (Arc::clone(&end.stop), Arc::clone(&end.asked));
         signals::listen(move |caught| match caught {
-            Caught::Request(request) => {
+            Caught::Stop(request) => {
                 asked.get_or_init(|| request);
                 stop.give();
             }

@@ -57,8 +57,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: u8,
     /// How finely steps are cut: clock, command and reply apart, or a round trip at once
-    #[arg(long, value_enum, default_value_t = Cut::Fine)]
-    grain: Cut,
+    #[arg(long, value_enum, default_value_t = StepCut::Fine)]
+    grain: StepCut,
     /// Look for a breach of this rule, and of others named so; of all, if none is named
     #[arg(long = "rule", value_enum, value_name = "RULE")]
     rules: Vec<Rule>,
@@ -96,7 +96,7 @@ impl FromStr for Ticks {
 
 /// How finely steps are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Cut {
+enum StepCut {
     /// Reading the clock, sending a command and receiving its reply are three steps
     Fine,
     /// A round trip is one step
@@ -157,8 +157,8 @@ impl Args {
         };
         let bounds = Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies);
         let grain = match self.grain {
-            Cut::Fine => Grain::Fine,
-            Cut::Coarse => Grain::Coarse,
+            StepCut::Fine => Grain::Fine,
+            StepCut::Coarse => Grain::Coarse,
         };
         let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);

@@ -10,9 +10,9 @@ use super::exit::{Exit, Failure};
 
 /// Writes a file. A reader sees the old file or the complete new one, never a part.
 pub(super) fn write(path: &Path, contents: &str) -> Result<(), Failure> {
-    let written = match Place::of(path).map_err(|error| unusable(path, error))? {
-        Place::Stream(mut stream) => stream.write_all(contents.as_bytes()),
-        Place::File(place) => {
+    let written = match OutputPlace::of(path).map_err(|error| unusable(path, error))? {
+        OutputPlace::Stream(mut stream) => stream.write_all(contents.as_bytes()),
+        OutputPlace::File(place) => {
             let whole = begun(&place).and_then(|mut file| file.write_all(contents.as_bytes()).map(|()| file));
             whole.and_then(|file| keep(file, &place))
         }
@@ -27,9 +27,9 @@ pub(super) fn write_lines<T>(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<T>,
 ) -> Result<T, Failure> {
     let of_path = |error| unusable(path, error);
-    let place = match Place::of(path).map_err(of_path)? {
-        Place::Stream(mut stream) => return write(&mut stream).map_err(of_path),
-        Place::File(place) => place,
+    let place = match OutputPlace::of(path).map_err(of_path)? {
+        OutputPlace::Stream(mut stream) => return write(&mut stream).map_err(of_path),
+        OutputPlace::File(place) => place,
     };
     let mut file = begun(&place).map_err(of_path)?;
     let written = write(&mut file);
@@ -48,14 +48,14 @@ fn unusable(path: &Path, error: io::Error) -> Failure {
 }
 
 /// What stands, or is to stand, under a name.
-enum Place {
+enum OutputPlace {
     /// A file, or nothing yet; links are followed.
     File(PathBuf),
     /// A device or a pipe, which nothing may take the place of.
     Stream(File),
 }
 
-impl Place {
+impl OutputPlace {
     fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),

@@ -38,12 +38,12 @@ impl Drop for Count {
 }
 
 /// How far several tasks of the same length have come.
-pub(super) struct Progress {
+pub(super) struct TaskProgress {
     bar: ProgressBar,
     each: Duration,
 }
 
-impl Progress {
+impl TaskProgress {
     /// So many tasks of this length each. Nothing is shown unless standard error is a terminal.
     pub(super) fn new(tasks: usize, each: Duration) -> Self {
         let bar = ProgressBar::new(millis(each).saturating_mul(tasks as u64));
@@ -65,7 +65,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for TaskProgress {
     /// Removes the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();

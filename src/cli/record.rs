@@ -11,7 +11,7 @@ use redis::{RedisError, Value};
 
 use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
-use super::signals::{self, Caught, Request};
+use super::signals::{self, Caught, StopRequest};
 use super::trace::ENDED_EARLY;
 use super::values;
 use crate::driver::host;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     }
     let unusable = |error: RedisError| Failure::new(Exit::Unusable, format_args!("{server}: {error}"));
     let (tell, news) = sync_channel(1024);
-    let asked: Arc<OnceLock<Request>> = Arc::default();
+    let asked: Arc<OnceLock<StopRequest>> = Arc::default();
     listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
     let client = server.client().map_err(unusable)?;
     let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
@@ -83,9 +83,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     }
 }
 
-fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<Request>>) -> Result<(), Failure> {
+fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<StopRequest>>) -> Result<(), Failure> {
     signals::listen(move |caught| {
-        if let Caught::Request(request) = caught {
+        if let Caught::Stop(request) = caught {
             asked.get_or_init(|| request);
             let tell = tell.clone();
             // The channel may be full, and a second signal must still be received.

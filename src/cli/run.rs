@@ -27,7 +27,7 @@ use crate::wire::Key;
 
 use acquiring::{Acquiring, Ended};
 use command::{Limits, OnLost};
-use events::Events;
+use events::RunEvents;
 use holding::Holding;
 use typed::Typed;
 
@@ -88,7 +88,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let server = if args.protocol.spans_servers() { global.masters()? } else { Server::One(global.server()?) };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
-    let events = Events::listen()?;
+    let events = RunEvents::listen()?;
     let key = args.key()?;
     let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
     // The error is printed first: the note is the last line.
@@ -124,7 +124,7 @@ impl Args {
         key: &Key,
         server: &Server,
         grace: Grace,
-        events: &Events,
+        events: &RunEvents,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
         let choice = match server {

@@ -13,7 +13,7 @@ use crate::driver::host;
 use crate::protocols::Choice;
 use crate::report::Scanned;
 use crate::scan::{ScanSummary, Walk};
-use pace::Pace;
+use pace::ScanPace;
 use running_scan::{Ended, RunningScan};
 
 /// Show all lock keys of a server, those with hazards first
@@ -50,7 +50,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let server = global.server()?;
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
-    let pace = Pace::of(args.rate)?;
+    let pace = ScanPace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
     let on_server = hazards::of_server(&server, &args.fleet);
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });

@@ -17,21 +17,21 @@ use super::exit::{Exit, Failure};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caught {
     /// A request to end.
-    Request(Request),
+    Stop(StopRequest),
     /// A child has ended, stopped or gone on.
     ChildChanged,
 }
 
 /// A request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct StopRequest {
     /// The signal's number.
     pub(super) signal: i32,
     /// Whether it comes from the terminal, as Ctrl-C does: then the whole foreground group has got it, children too.
     pub(super) from_terminal: bool,
 }
 
-impl Request {
+impl StopRequest {
     /// The exit status of a process that ends because of it.
     pub(super) fn exit(self) -> Exit {
         Exit::Of(u8::try_from(128 + self.signal).unwrap_or(u8::MAX))
@@ -48,7 +48,7 @@ pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<()
         for origin in &mut signals {
             tell(match origin.signal {
                 SIGCHLD => Caught::ChildChanged,
-                signal => Caught::Request(Request { signal, from_terminal: origin.cause == Cause::Kernel }),
+                signal => Caught::Stop(StopRequest { signal, from_terminal: origin.cause == Cause::Kernel }),
             });
         }
     });

@@ -49,9 +49,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let (mut channel, reader, stdin) = Channel::inherited().map_err(refused)?;
     let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {error}"));
-    let events = Events::listen(reader)?;
+    let events = SupervisorEvents::listen(reader)?;
     become_subreaper().map_err(failed)?;
-    let Some(Event::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
+    let Some(SupervisorEvent::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
     let mut deadline = if start.outlives_lock { Deadline::unbounded(start.grace) } else { Deadline::new(start.grace) };
     // Nothing is started before it is known for how long it may run.
     if !start.outlives_lock && !until_lease_is_known(&mut deadline, &events, &mut channel) {
@@ -70,17 +70,19 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 /// Asks for how long the lock is held; `false` if no answer comes any more, or the answer is a request to end.
-fn until_lease_is_known(deadline: &mut Deadline, events: &Events, channel: &mut Channel) -> bool {
+fn until_lease_is_known(deadline: &mut Deadline, events: &SupervisorEvents, channel: &mut Channel) -> bool {
     deadline.note_asked(host::mono());
     channel.send(&Note::Ask);
     loop {
         match events.next(None) {
-            Some(Event::Order(Order::Lease { left })) => {
+            Some(SupervisorEvent::Order(Order::Lease { left })) => {
                 deadline.note_left(left);
                 return true;
             }
-            Some(Event::Order(Order::Signal(_) | Order::End) | Event::Abandoned) | None => return false,
-            Some(Event::Order(Order::Start(_)) | Event::ChildChanged) => {}
+            Some(SupervisorEvent::Order(Order::Signal(_) | Order::End) | SupervisorEvent::Abandoned) | None => {
+                return false;
+            }
+            Some(SupervisorEvent::Order(Order::Start(_)) | SupervisorEvent::ChildChanged) => {}
         }
     }
 }
@@ -91,7 +93,7 @@ struct Supervisor {
     /// When they have to be gone.
     deadline: Deadline,
     channel: Channel,
-    events: Events,
+    events: SupervisorEvents,
     /// The command itself has ended, and `run` knows its status.
     ended: bool,
     /// `run` is dead: whatever still runs has to be killed.
@@ -110,9 +112,9 @@ impl Supervisor {
                 return;
             }
             match self.events.next(self.pause(killing)) {
-                Some(Event::Order(order)) => self.obey(order),
-                Some(Event::Abandoned) => self.abandoned = true,
-                Some(Event::ChildChanged) | None => {}
+                Some(SupervisorEvent::Order(order)) => self.obey(order),
+                Some(SupervisorEvent::Abandoned) => self.abandoned = true,
+                Some(SupervisorEvent::ChildChanged) | None => {}
             }
         }
     }
@@ -182,7 +184,7 @@ impl Supervisor {
 }
 
 /// Something that happened.
-enum Event {
+enum SupervisorEvent {
     Order(Order),
     ChildChanged,
     /// `run` has closed its end, as only its death does.
@@ -190,29 +192,31 @@ enum Event {
 }
 
 /// The queue of what happens.
-struct Events {
-    queue: Receiver<Event>,
-    _open: Sender<Event>,
+struct SupervisorEvents {
+    queue: Receiver<SupervisorEvent>,
+    _open: Sender<SupervisorEvent>,
 }
 
-impl Events {
+impl SupervisorEvents {
     fn listen(reader: Reader) -> Result<Self, Failure> {
         let (send, queue) = channel();
         let orders = send.clone();
         let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot start a thread: {error}"));
-        reader.each(move |order| drop(orders.send(order.map_or(Event::Abandoned, Event::Order)))).map_err(failed)?;
+        reader
+            .each(move |order| drop(orders.send(order.map_or(SupervisorEvent::Abandoned, SupervisorEvent::Order))))
+            .map_err(failed)?;
         let changed = send.clone();
         // A request to end is passed on by `run`, which knows whether the command has got it already.
         signals::listen(move |caught| {
             if caught == Caught::ChildChanged {
-                let _ = changed.send(Event::ChildChanged);
+                let _ = changed.send(SupervisorEvent::ChildChanged);
             }
         })?;
         Ok(Self { queue, _open: send })
     }
 
     /// The next event; `None` if none comes within `patience`.
-    fn next(&self, patience: Option<Duration>) -> Option<Event> {
+    fn next(&self, patience: Option<Duration>) -> Option<SupervisorEvent> {
         match patience {
             None => self.queue.recv().ok(),
             Some(patience) => self.queue.recv_timeout(patience).ok(),

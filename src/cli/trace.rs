@@ -96,8 +96,8 @@ impl Coverage {
 /// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
 /// the next begins, as in rotated logs, is a line of the next.
 pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Result<Coverage, Failure> {
-    let mut reading = Reading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
-    let mut pending: Option<Cut<'_>> = None;
+    let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
+    let mut pending: Option<CutLine<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {error}"));
         let (source, length) = input.open().map_err(unusable)?;
@@ -115,7 +115,7 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
         while let Some(text) = lines.next_line().map_err(unusable)? {
             match text {
                 Text::Cut(number, text) if at + 1 < inputs.len() => {
-                    pending = Some(Cut { input, number, text: text.to_vec() });
+                    pending = Some(CutLine { input, number, text: text.to_vec() });
                     break;
                 }
                 Text::Line(number, text) => {
@@ -145,14 +145,14 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
 }
 
 /// The end of a part that has no line feed.
-struct Cut<'a> {
+struct CutLine<'a> {
     input: &'a Input,
     number: u64,
     text: Vec<u8>,
 }
 
 /// A trace that is being read.
-struct Reading<'a> {
+struct TraceReading<'a> {
     parser: Parser,
     /// The lines of all parts before this one.
     before: u64,
@@ -160,7 +160,7 @@ struct Reading<'a> {
     hear: &'a mut dyn FnMut(u64, &Line<'_>),
 }
 
-impl Reading<'_> {
+impl TraceReading<'_> {
     /// Reads a line of a part, by its number in it; returns whether it was understood.
     fn line(&mut self, input: &Input, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
@@ -183,7 +183,7 @@ impl Reading<'_> {
 
     /// What to read before a part that begins with this head: the end of the part before, if its line goes on there. If not,
     /// that was a line by itself.
-    fn join(&mut self, cut: Cut<'_>, head: &[u8]) -> Option<Vec<u8>> {
+    fn join(&mut self, cut: CutLine<'_>, head: &[u8]) -> Option<Vec<u8>> {
         let end = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let joined = [&cut.text, end.strip_suffix(b"\r").unwrap_or(end)].concat();
         if is_greeting(&joined) || self.parser.parse(&joined).is_ok() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The lease that the measured work asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advice {
+pub struct LeaseAdvice {
     /// Twice the longest work, rounded up to a tenth of a second, from one second on to a whole one.
     pub lease: Duration,
     /// The longest work.
@@ -16,7 +16,7 @@ pub struct Advice {
     pub certain: usize,
 }
 
-impl Advice {
+impl LeaseAdvice {
     /// The advice after these lengths of work, each with whether it is beyond doubt; `None` without any.
     pub(super) fn of(works: &[(Duration, bool)]) -> Option<Self> {
         let longest = works.iter().map(|(work, _)| *work).max()?;
@@ -36,7 +36,7 @@ fn rounded_up(length: Duration) -> Duration {
 fn twice_the_longest_in_round_numbers() {
     let advised = |millis: &[u64]| {
         let works: Vec<_> = millis.iter().map(|millis| (Duration::from_millis(*millis), *millis > 100)).collect();
-        Advice::of(&works).map(|advice| (advice.lease.as_millis(), advice.measured, advice.certain))
+        LeaseAdvice::of(&works).map(|advice| (advice.lease.as_millis(), advice.measured, advice.certain))
     };
     assert_eq!(advised(&[]), None);
     assert_eq!(advised(&[0]), Some((100, 1, 0)));

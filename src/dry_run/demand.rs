@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::advice::Advice;
+use super::advice::LeaseAdvice;
 use super::outcome::{DemandOutcome, HeldSpan};
 use crate::audit::{Audit, Certainty, Episode, LockSummary};
 use crate::wire::{Key, UnixTime};
@@ -19,7 +19,7 @@ pub struct Demand {
     /// What became of it in the trace.
     pub seen: DemandOutcome,
     /// The lease that the work asks for; `None` where no work was seen to end.
-    pub advice: Option<Advice>,
+    pub advice: Option<LeaseAdvice>,
     /// What the trace does not show to its end.
     pub cut: Cut,
     /// When the trace begins.
@@ -108,7 +108,7 @@ impl Demand {
             database: lock.database,
             seen: seen.with_holds(holds),
             // What is cut off at the end says how long work takes at least, but not alone how long.
-            advice: if episodes.iter().any(|episode| episode.until.is_some()) { Advice::of(&works) } else { None },
+            advice: if episodes.iter().any(|episode| episode.until.is_some()) { LeaseAdvice::of(&works) } else { None },
             cut,
             began_at,
             clients: clients.into_values().map(|episodes| episodes.iter().map(want).collect()).collect(),

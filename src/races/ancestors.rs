@@ -1,7 +1,7 @@
 //! The locks before the timestamp: no end of life in the key, or one that comes a command too late.
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::Race;
 use super::remedy::Remedy;
 use super::scenario::Scenario;
@@ -14,7 +14,7 @@ const EXISTS_SET: Participant = Participant::old(&jedis::NAIVE_EXISTS_SET, 2).he
 const SETNX: Participant = Participant::old(&jedis::NAIVE_SETNX, 2).heedless();
 const SETNX_EXPIRE: Participant = Participant::old(&java::JAVA_SETNX_EXPIRE, 2);
 const CAREFUL: Participant = Participant::old(&java::JAVA_LUA, 2);
-const CARELESS: Participant = Participant { protocol: Protocol::FractionalLease(&java::JAVA_LUA), ..CAREFUL };
+const CARELESS: Participant = Participant { protocol: RaceProtocol::FractionalLease(&java::JAVA_LUA), ..CAREFUL };
 
 /// Time passes, in the end until every lease has expired.
 const TIME_PASSES: Bounds = Bounds::ticks(3).afterwards(100);
@@ -63,7 +63,7 @@ pub(super) const RACES: &[Race] = &[
         remedies: &[
             Remedy::old(&jedis::NAIVE_SET_EX_NX, "the lease ends it"),
             Remedy::all(
-                Protocol::Token,
+                RaceProtocol::Token,
                 "the client deletes its token if it is there, and if it cannot the lease ends it",
             ),
         ],

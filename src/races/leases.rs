@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::{Race, Variation};
 use super::remedy::Remedy;
 use super::scenario::{Guarding, Scenario};
@@ -48,7 +48,7 @@ pub(super) const RACES: &[Race] = &[
                     "the stamp is a second later than the lease, and no clock further ahead",
                 )
             },
-            Remedy::all(Protocol::Token, "only Redis' own clock ends the lease"),
+            Remedy::all(RaceProtocol::Token, "only Redis' own clock ends the lease"),
         ],
         variations: &[Variation {
             what: "a second of tolerance does not help against four of skew",
@@ -87,7 +87,7 @@ pub(super) const RACES: &[Race] = &[
         },
         remedies: &[Remedy {
             checks_fence: true,
-            ..Remedy::all(Protocol::FencedToken, "the resource refuses a number that is lower than one it has seen")
+            ..Remedy::all(RaceProtocol::FencedToken, "the resource refuses a number that is lower than one it has seen")
         }],
         variations: &[Variation {
             what: "a client that looks at its lease, but only before it writes",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use crate::explore::{Client, Times};
 use crate::legacy::Dialect;
 use crate::lock::{Lease, Locker, Owner, Token};
@@ -13,7 +13,7 @@ use crate::wire::Key;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Participant {
     /// Which protocol it speaks.
-    pub protocol: Protocol,
+    pub protocol: RaceProtocol,
     /// For how long it holds.
     pub lease: Duration,
     /// How many milliseconds its clock is ahead of the server's.
@@ -42,7 +42,7 @@ pub struct Participant {
 
 impl Participant {
     /// A client that acquires once, trying as often as it takes, and releases when it likes.
-    pub const fn new(protocol: Protocol, lease: Duration) -> Self {
+    pub const fn new(protocol: RaceProtocol, lease: Duration) -> Self {
         Self {
             protocol,
             lease,
@@ -62,12 +62,12 @@ impl Participant {
 
     /// [`new`](Self::new), in this old dialect, for so many seconds.
     pub const fn old(dialect: &'static Dialect, lease_secs: u64) -> Self {
-        Self::new(Protocol::Dialect(dialect), Duration::from_secs(lease_secs))
+        Self::new(RaceProtocol::Dialect(dialect), Duration::from_secs(lease_secs))
     }
 
     /// [`new`](Self::new), with the token lock, for so many seconds.
     pub const fn token(lease_secs: u64) -> Self {
-        Self::new(Protocol::Token, Duration::from_secs(lease_secs))
+        Self::new(RaceProtocol::Token, Duration::from_secs(lease_secs))
     }
 
     /// The same client, trying so often.

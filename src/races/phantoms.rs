@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::Race;
 use super::remedy::Remedy;
 use super::scenario::{Scenario, Setup};
@@ -20,7 +20,7 @@ const BUSY_PHP: Participant = Participant::old(&php_article::PHP_GETSET, 2).tryi
 const SPRING: Participant = Participant::old(&java::SPRING_REDIS_CALLBACK, 2).trying(1);
 /// A lease of which `str` prints four digits fewer.
 const PYTHON: Participant =
-    Participant::new(Protocol::Dialect(&python::REDIS_PY_2_2), Duration::from_micros(1_004_999)).trying(1);
+    Participant::new(RaceProtocol::Dialect(&python::REDIS_PY_2_2), Duration::from_micros(1_004_999)).trying(1);
 
 pub(super) const RACES: &[Race] = &[
     Race {

@@ -1,7 +1,7 @@
 //! What a client is told, and what is true.
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::Race;
 use super::remedy::Remedy;
 use super::scenario::Scenario;
@@ -12,7 +12,7 @@ use crate::race_id::RaceId;
 
 const JEDIS: Participant = Participant::old(&jedis::REDIS_DISTRIBUTED_LOCK, 1);
 const ASKED_FOR_ONE: Participant =
-    Participant { protocol: Protocol::Polled(&java::JAVA_TOKEN, 1), ..Participant::token(1) }.trying(1);
+    Participant { protocol: RaceProtocol::Polled(&java::JAVA_TOKEN, 1), ..Participant::token(1) }.trying(1);
 
 pub(super) const RACES: &[Race] = &[
     Race {
@@ -24,7 +24,7 @@ pub(super) const RACES: &[Race] = &[
         scenario: Scenario { participants: &[JEDIS; 2], bounds: Bounds::ticks(2), ..Scenario::EMPTY },
         violates: Property::TruthfulOutcome,
         sketch: Sketch { marks: &[Mark::Runs("A", "SET"), Mark::TimePasses, Mark::Runs("A", "EVAL")], blame: 2 },
-        remedies: &[Remedy::all(Protocol::Token, "the release says what the script has answered")],
+        remedies: &[Remedy::all(RaceProtocol::Token, "the release says what the script has answered")],
         variations: &[],
         remark: None,
     },
@@ -38,7 +38,7 @@ pub(super) const RACES: &[Race] = &[
         violates: Property::TriesAsAsked,
         sketch: Sketch { marks: &[Mark::Ends("A", Outcome::Held)], blame: 0 },
         remedies: &[
-            Remedy::all(Protocol::Polled(&java::JAVA_TOKEN, 2), "two tries are one"),
+            Remedy::all(RaceProtocol::Polled(&java::JAVA_TOKEN, 2), "two tries are one"),
             Remedy::old(&java::JAVA_TOKEN, "the lock itself tries whenever it is told to"),
         ],
         variations: &[],

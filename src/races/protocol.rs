@@ -11,7 +11,7 @@ use crate::wire::Key;
 
 /// Which protocol a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum RaceProtocol {
     /// An old one: a row of the catalogue.
     Dialect(&'static Dialect),
     /// An old one whose caller passes a lease that is no whole number of seconds.
@@ -34,7 +34,7 @@ pub enum Protocol {
     ReadWrite(Mode),
 }
 
-impl Protocol {
+impl RaceProtocol {
     /// Its name.
     pub fn name(self) -> String {
         match self {
@@ -68,7 +68,7 @@ impl Protocol {
     }
 }
 
-impl Protocol {
+impl RaceProtocol {
     /// On how many servers it keeps its lock.
     pub(super) fn servers(self) -> u8 {
         if matches!(self, Self::Quorum | Self::Redlock) { SERVERS.get() } else { 1 }
@@ -76,9 +76,9 @@ impl Protocol {
 }
 
 /// The names of these, each once.
-pub(super) fn names(protocols: impl Iterator<Item = Protocol>) -> String {
+pub(super) fn names(protocols: impl Iterator<Item = RaceProtocol>) -> String {
     let mut names: Vec<String> = Vec::new();
-    for name in protocols.map(Protocol::name) {
+    for name in protocols.map(RaceProtocol::name) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::Race;
 use super::remedy::Remedy;
 use super::scenario::Scenario;
@@ -13,14 +13,14 @@ use crate::lock::Mode::{Exclusive, Shared};
 use crate::race_id::RaceId;
 
 const LEASE: Duration = Duration::from_secs(3);
-const PAIR_READER: Participant = Participant::new(Protocol::Pair(Shared), LEASE);
-const PAIR_WRITER: Participant = Participant::new(Protocol::Pair(Exclusive), LEASE);
-const HASH_READER: Participant = Participant::new(Protocol::StampHash(Shared), LEASE);
+const PAIR_READER: Participant = Participant::new(RaceProtocol::Pair(Shared), LEASE);
+const PAIR_WRITER: Participant = Participant::new(RaceProtocol::Pair(Exclusive), LEASE);
+const HASH_READER: Participant = Participant::new(RaceProtocol::StampHash(Shared), LEASE);
 const LATER_READER: Participant = Participant { skew_ms: 1_000, ..HASH_READER };
-const HASH_WRITER: Participant = Participant::new(Protocol::StampHash(Exclusive), LEASE);
+const HASH_WRITER: Participant = Participant::new(RaceProtocol::StampHash(Exclusive), LEASE);
 
 const AN_ENTRY_EACH: Remedy = Remedy::each(
-    &[Protocol::ReadWrite(Shared), Protocol::ReadWrite(Shared), Protocol::ReadWrite(Exclusive)],
+    &[RaceProtocol::ReadWrite(Shared), RaceProtocol::ReadWrite(Shared), RaceProtocol::ReadWrite(Exclusive)],
     "each reader has an entry of its own, named by a random token",
 );
 

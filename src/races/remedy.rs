@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::participant::Participant;
-use super::protocol::{Protocol, names};
+use super::protocol::{RaceProtocol, names};
 use super::scenario::{Guarding, Scenario};
 use crate::legacy::Dialect;
 use crate::legacy::catalogue::csharp;
@@ -31,15 +31,15 @@ pub enum Speaks {
     /// Each what it spoke before.
     AsBefore,
     /// All clients this, and so did the dead one.
-    All(Protocol),
+    All(RaceProtocol),
     /// Each participant, by place, one of these.
-    Each(&'static [Protocol]),
+    Each(&'static [RaceProtocol]),
 }
 
 impl Remedy {
     /// All clients use the token lock.
     pub(super) const TOKEN: Self = Self::all(
-        Protocol::Token,
+        RaceProtocol::Token,
         "Redis itself ends the lease, no client writes into a key that exists, and each deletes only its own token",
     );
 
@@ -56,17 +56,17 @@ impl Remedy {
     }
 
     /// All clients speak this.
-    pub(super) const fn all(protocol: Protocol, because: &'static str) -> Self {
+    pub(super) const fn all(protocol: RaceProtocol, because: &'static str) -> Self {
         Self { speaks: Speaks::All(protocol), ..Self::same(because) }
     }
 
     /// All clients speak this old dialect.
     pub(super) const fn old(dialect: &'static Dialect, because: &'static str) -> Self {
-        Self::all(Protocol::Dialect(dialect), because)
+        Self::all(RaceProtocol::Dialect(dialect), because)
     }
 
     /// Each participant, by place, speaks one of these.
-    pub(super) const fn each(protocols: &'static [Protocol], because: &'static str) -> Self {
+    pub(super) const fn each(protocols: &'static [RaceProtocol], because: &'static str) -> Self {
         Self { speaks: Speaks::Each(protocols), ..Self::same(because) }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use crate::explore::{Bounds, Grain, Scene};
 use crate::legacy::Dialect;
 use crate::lock::Locker;
@@ -38,7 +38,7 @@ pub enum Setup {
     /// What a client left that sent so many commands of an attempt and died.
     Died {
         /// Its protocol.
-        protocol: Protocol,
+        protocol: RaceProtocol,
         /// Its lease.
         lease: Duration,
         /// How many ticks before the beginning.
@@ -96,12 +96,12 @@ impl Scenario {
 impl Setup {
     /// A client sent the SETNX of this dialect and died. Its stamp expired seven seconds ago.
     pub const fn left_behind(dialect: &'static Dialect) -> Self {
-        let protocol = Protocol::Dialect(dialect);
+        let protocol = RaceProtocol::Dialect(dialect);
         Self::Died { protocol, lease: Duration::from_secs(2), ticks_ago: 9, writes: 1 }
     }
 
     /// The same, but that the dead spoke this.
-    pub(super) fn by(self, protocol: Protocol) -> Self {
+    pub(super) fn by(self, protocol: RaceProtocol) -> Self {
         match self {
             Self::Empty => Self::Empty,
             Self::Died { lease, ticks_ago, writes, .. } => Self::Died { protocol, lease, ticks_ago, writes },

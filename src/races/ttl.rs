@@ -1,7 +1,7 @@
 //! The time to live of a key: removed, cut short, or made of the wrong number.
 
 use super::participant::Participant;
-use super::protocol::Protocol;
+use super::protocol::RaceProtocol;
 use super::race::Race;
 use super::remedy::Remedy;
 use super::scenario::{Scenario, Setup};
@@ -80,7 +80,10 @@ pub(super) const RACES: &[Race] = &[
         violates: Property::NoPhantom,
         sketch: Sketch { marks: &[Mark::Runs("A", "SETNX"), Mark::Runs("A", "EXPIRE"), Mark::TimePasses], blame: 1 },
         remedies: &[
-            Remedy::each(&[Protocol::Dialect(&python::RETOOLS_EXPIRE), Protocol::Token], "EXPIRE is given the lease"),
+            Remedy::each(
+                &[RaceProtocol::Dialect(&python::RETOOLS_EXPIRE), RaceProtocol::Token],
+                "EXPIRE is given the lease",
+            ),
             Remedy::TOKEN,
         ],
         variations: &[],

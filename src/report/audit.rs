@@ -11,7 +11,7 @@ use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 
 use self::dialects::alternatives;
-use self::json::{FindingJson, LockJson, Note, Others};
+use self::json::{FindingJson, LockJson, Others, TraceNote};
 use super::exploration::grouped;
 use super::{Report, table};
 use crate::audit::Audit;
@@ -27,7 +27,7 @@ pub struct AuditReport {
     locks: Vec<LockJson>,
     others: Others,
     findings: Vec<FindingJson>,
-    notes: Vec<Note>,
+    notes: Vec<TraceNote>,
     #[serde(skip)]
     took: Duration,
     #[serde(skip)]
@@ -51,7 +51,7 @@ impl AuditReport {
             locks: audit.locks.iter().map(LockJson::of).collect(),
             others: Others::of(&audit.others),
             findings: audit.findings.into_iter().map(FindingJson::of).collect(),
-            notes: audit.stepped_back.iter().map(Note::of).collect(),
+            notes: audit.stepped_back.iter().map(TraceNote::of).collect(),
             took,
             all,
         }
@@ -145,7 +145,7 @@ impl AuditReport {
     }
 }
 
-impl Note {
+impl TraceNote {
     fn text(&self) -> String {
         let Self { line, times, .. } = self;
         let by = shown_ms(Some(self.by_ms));
@@ -161,7 +161,7 @@ impl Report for AuditReport {
             1 => "1 race".to_owned(),
             count => format!("{} races", commas(count)),
         };
-        let notes: String = self.notes.iter().map(Note::text).chain([self.doubts()]).collect();
+        let notes: String = self.notes.iter().map(TraceNote::text).chain([self.doubts()]).collect();
         let rate = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
         let locks = if self.locks.is_empty() { "no lock was acquired\n".to_owned() } else { self.locks(width) };
         let lines = if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };

@@ -10,7 +10,7 @@ use super::audit::shown_ms;
 use super::comparison::alarm;
 use super::{Report, table};
 use crate::audit::Audit;
-use crate::dry_run::{Advice, Cut, Demand, DemandOutcome, Terms};
+use crate::dry_run::{Cut, Demand, DemandOutcome, LeaseAdvice, Terms};
 use crate::wire::Printable;
 
 /// What a trace shows, beside what would have happened under another lock: the fields are those of its JSON.
@@ -139,8 +139,8 @@ impl LockNumbers {
 }
 
 impl Advised {
-    fn of(advice: Advice) -> Self {
-        let Advice { lease, longest, measured, certain } = advice;
+    fn of(advice: LeaseAdvice) -> Self {
+        let LeaseAdvice { lease, longest, measured, certain } = advice;
         Self { lease_ms: millis(lease), longest_ms: millis(longest), measured, certain }
     }
 

@@ -37,14 +37,14 @@ pub struct Asked {
 pub(super) struct Violation {
     property: String,
     steps: usize,
-    trace: Vec<Event>,
+    trace: Vec<TraceEvent>,
     #[serde(skip)]
     schedule: Trace,
 }
 
 /// One step of a schedule, as the JSON of every command has it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Event {
+pub(super) struct TraceEvent {
     client: String,
     action: String,
     command: Option<String>,
@@ -116,8 +116,8 @@ fn capitalised(words: &str) -> String {
 }
 
 /// The steps of a schedule.
-pub(super) fn events(trace: &Trace) -> Vec<Event> {
-    let event = |step: &crate::explore::Step| Event {
+pub(super) fn events(trace: &Trace) -> Vec<TraceEvent> {
+    let event = |step: &crate::explore::Step| TraceEvent {
         client: trace.name_of(step).to_owned(),
         action: step_text::event(&step.event),
         command: step.exchange.as_ref().map(|exchange| exchange.command.to_string()),

@@ -18,16 +18,16 @@ pub struct Planned {
     stamp_of: &'static str,
     to: String,
     safe: bool,
-    phases: Vec<Step>,
+    phases: Vec<PhaseRow>,
 }
 
 /// One phase.
 #[derive(Clone, Debug, Serialize)]
-struct Step {
+struct PhaseRow {
     phase: &'static str,
     states: usize,
     exhausted: bool,
-    residual: Vec<Race>,
+    residual: Vec<ResidualRow>,
     deploy: String,
     watch: Vec<String>,
     back: String,
@@ -35,7 +35,7 @@ struct Step {
 
 /// A race that a phase has. `new`: the first phase does not have it.
 #[derive(Clone, Debug, Serialize)]
-struct Race {
+struct ResidualRow {
     property: &'static str,
     race: Option<&'static str>,
     #[serde(rename = "deed")]
@@ -51,7 +51,7 @@ impl Planned {
     pub fn of(plan: &Plan) -> Self {
         let step = |result: &PhaseResult| {
             let Advice { deploy, watch, back } = plan.advice(result.phase);
-            let race = |residual: &Residual| Race {
+            let race = |residual: &Residual| ResidualRow {
                 property: residual.property.name(),
                 race: residual.race.map(RaceId::name),
                 cause: residual.cause.as_ref().map(step_text::cause),
@@ -62,7 +62,7 @@ impl Planned {
             };
             let residual = result.residuals.iter().map(race).collect();
             let (phase, states, exhausted) = (result.phase.name(), result.states, result.exhausted);
-            Step { phase, states, exhausted, residual, deploy, watch, back }
+            PhaseRow { phase, states, exhausted, residual, deploy, watch, back }
         };
         Self {
             fleet: plan.fleet.iter().map(|dialect| dialect.name).collect(),
@@ -96,7 +96,7 @@ impl Report for Planned {
     }
 }
 
-impl Step {
+impl PhaseRow {
     fn text(&self) -> String {
         let seen = if self.exhausted { "all of them" } else { "there are more" };
         let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
@@ -117,7 +117,7 @@ impl Step {
 }
 
 /// A line for each race and whose it is, with the rules that it breaks.
-fn by_race(residual: &[Race]) -> Vec<String> {
+fn by_race(residual: &[ResidualRow]) -> Vec<String> {
     let mut lines: Vec<(String, bool, Vec<&str>)> = Vec::new();
     for race in residual {
         let name = race.name();
@@ -134,7 +134,7 @@ fn by_race(residual: &[Race]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-impl Race {
+impl ResidualRow {
     /// The race and whose it is; one without a name is described.
     fn name(&self) -> String {
         match (self.race, &self.by, &self.cause) {

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
-use super::exploration::{Event, events, grouped};
+use super::exploration::{TraceEvent, events, grouped};
 use super::{Report, table, timeline};
 use crate::races::RaceResult;
 
@@ -19,11 +19,11 @@ pub use page::race_page;
 /// What exploring the races has come to: in JSON an array of races.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
-pub struct Races(Vec<Race>);
+pub struct Races(Vec<RaceRow>);
 
 /// One race: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
-struct Race {
+struct RaceRow {
     id: &'static str,
     title: &'static str,
     sources: &'static [&'static str],
@@ -32,7 +32,7 @@ struct Race {
     reproduced: bool,
     steps: usize,
     states: usize,
-    trace: Vec<Event>,
+    trace: Vec<TraceEvent>,
     prevented_by: Vec<Prevented>,
     replayed: Option<Replayed>,
     /// What is not as the catalogue says.
@@ -74,7 +74,7 @@ struct Prevented {
 impl Races {
     /// One more: what exploring it has come to, and what came of replaying it, if that was wanted.
     pub fn add(&mut self, result: &RaceResult, replayed: Option<Replayed>) {
-        self.0.push(Race::of(result, replayed));
+        self.0.push(RaceRow::of(result, replayed));
     }
 
     /// Whether every race was reproduced, every remedy is clean, and no server answered otherwise.
@@ -83,7 +83,7 @@ impl Races {
     }
 }
 
-impl Race {
+impl RaceRow {
     fn of(result: &RaceResult, replayed: Option<Replayed>) -> Self {
         let race = result.race;
         let found = result.found.as_ref();

@@ -20,11 +20,11 @@ struct Picture<'a> {
     /// What had happened before the first step, each with the moment: `-7 s`.
     before: Vec<(String, String)>,
     /// What follows, row by row.
-    rows: Vec<Row>,
+    rows: Vec<TimelineRow>,
 }
 
 /// One line of the picture: one step of the schedule, or several ticks of the clock in which nothing else changes.
-struct Row {
+struct TimelineRow {
     /// The places of its first and its last step.
     steps: (usize, usize),
     /// When, in milliseconds since the start.
@@ -76,9 +76,9 @@ enum Belief {
 
 impl<'a> Picture<'a> {
     fn of(trace: &'a Trace) -> Self {
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<TimelineRow> = Vec::new();
         for (index, step) in trace.steps.iter().enumerate() {
-            let row = Row::of(trace, index, step);
+            let row = TimelineRow::of(trace, index, step);
             match rows.last_mut() {
                 Some(last) if last.is_continued_by(&row, trace) => last.extend_to(row, trace),
                 _ => rows.push(row),
@@ -119,7 +119,7 @@ fn only_loads_a_script(prior: &&PriorCommand) -> bool {
     prior.command.is("SCRIPT")
 }
 
-impl Row {
+impl TimelineRow {
     fn of(trace: &Trace, index: usize, step: &Step) -> Self {
         let was = |key: usize| step.before.keys.get(key).and_then(Option::as_ref).map(|content| &content.value);
         let cell = |(key, content): (usize, &Option<Content>)| Cell {

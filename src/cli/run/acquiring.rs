@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::events::{Event, Events};
+use super::events::{RunEvent, RunEvents};
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::Server;
-use crate::cli::signals::{Caught, Request};
+use crate::cli::signals::{Caught, StopRequest};
 use crate::cli::waiting::Waiting;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Error, Wait, host};
@@ -34,11 +34,11 @@ pub(super) enum Ended {
     /// Another client holds it.
     Held,
     /// A signal came first.
-    Asked(Request),
+    Asked(StopRequest),
 }
 
 impl Acquiring<'_> {
-    pub(super) fn acquire(&self, lock: &Lock<RunCarrier>, events: &Events, ran: &mut Ran) -> Result<Ended, Failure> {
+    pub(super) fn acquire(&self, lock: &Lock<RunCarrier>, events: &RunEvents, ran: &mut Ran) -> Result<Ended, Failure> {
         let began = host::mono();
         let mut asked = None;
         // Without a time limit an error is reported at once, unless the server has answered before.
@@ -108,12 +108,12 @@ impl Acquiring<'_> {
 }
 
 /// A request to end that comes within this time.
-fn request_within(events: &Events, length: Duration) -> Option<Request> {
+fn request_within(events: &RunEvents, length: Duration) -> Option<StopRequest> {
     let until = host::mono().saturating_add(length);
     loop {
         match events.next(Some(until.saturating_since(host::mono()))) {
-            Some(Event::Caught(Caught::Request(request))) => return Some(request),
-            Some(Event::Caught(Caught::ChildChanged) | Event::Lost(_) | Event::Supervisor(_)) => {}
+            Some(RunEvent::Caught(Caught::Stop(request))) => return Some(request),
+            Some(RunEvent::Caught(Caught::ChildChanged) | RunEvent::Lost(_) | RunEvent::Supervisor(_)) => {}
             None => return None,
         }
     }

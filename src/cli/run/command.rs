@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
 
-use super::events::{Event, Events};
+use super::events::{RunEvent, RunEvents};
 use crate::cli::exit::Voice;
 use crate::cli::program::this_program;
 use crate::cli::run_carrier::RunCarrier;
-use crate::cli::signals::{Caught, Request};
+use crate::cli::signals::{Caught, StopRequest};
 use crate::cli::supervise::channel::{Channel, Grace, Note, Order, Start};
 use crate::cli::supervise::{become_subreaper, children, kill_descendants};
 use crate::driver::blocking::Guard;
@@ -46,7 +46,7 @@ pub(super) struct Limits {
 
 /// How the command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct CommandOutcome {
     /// Its exit status, or 128 and a signal; `None` if it did not run, or its end is unknown.
     pub(super) status: Option<u8>,
     /// Why it could not be run: the exit status for that, and the reason.
@@ -89,7 +89,7 @@ pub(super) struct Running<'a> {
     before: HashSet<Pid>,
     /// It is in our own process group, which gets the terminal's signals as a whole.
     shares_group: bool,
-    outcome: Outcome,
+    outcome: CommandOutcome,
 }
 
 impl<'a> Running<'a> {
@@ -99,7 +99,7 @@ impl<'a> Running<'a> {
         guard: &'a Guard<RunCarrier>,
         limits: Limits,
         voice: Voice,
-        events: &Events,
+        events: &RunEvents,
     ) -> io::Result<Self> {
         become_subreaper()?;
         let before = children();
@@ -122,25 +122,35 @@ impl<'a> Running<'a> {
         let outlives_lock = limits.on_lost == OnLost::Warn;
         channel.send(&Order::Start(Start { group, grace: limits.grace, outlives_lock }));
         let began = host::mono();
-        Ok(Self { guard, limits, voice, began, supervisor, channel, before, shares_group, outcome: Outcome::default() })
+        Ok(Self {
+            guard,
+            limits,
+            voice,
+            began,
+            supervisor,
+            channel,
+            before,
+            shares_group,
+            outcome: CommandOutcome::default(),
+        })
     }
 
     /// Waits until the command and all that it started have ended.
-    pub(super) fn wait(mut self, events: &Events) -> io::Result<Outcome> {
+    pub(super) fn wait(mut self, events: &RunEvents) -> io::Result<CommandOutcome> {
         let mut reported = false;
         loop {
             match events.next(self.left_to_run()) {
-                Some(Event::Caught(Caught::Request(request))) => self.pass_on(request),
+                Some(RunEvent::Caught(Caught::Stop(request))) => self.pass_on(request),
                 // Perhaps it was stopped. It must not be: continuing one that runs does nothing.
-                Some(Event::Caught(Caught::ChildChanged)) => {
+                Some(RunEvent::Caught(Caught::ChildChanged)) => {
                     let _ = kill_process(Pid::from_child(&self.supervisor), Signal::CONT);
                 }
-                Some(Event::Lost(loss)) => self.note_loss(loss),
-                Some(Event::Supervisor(Some(note))) => {
+                Some(RunEvent::Lost(loss)) => self.note_loss(loss),
+                Some(RunEvent::Supervisor(Some(note))) => {
                     reported |= matches!(note, Note::Ended { .. } | Note::NotRun { .. });
                     self.note(note);
                 }
-                Some(Event::Supervisor(None)) => break,
+                Some(RunEvent::Supervisor(None)) => break,
                 None => self.end_for_good(),
             }
         }
@@ -216,7 +226,7 @@ impl<'a> Running<'a> {
         self.channel.send(&Order::End);
     }
 
-    fn pass_on(&mut self, request: Request) {
+    fn pass_on(&mut self, request: StopRequest) {
         if !(request.from_terminal && self.shares_group) {
             self.channel.send(&Order::Signal(request.signal));
         }

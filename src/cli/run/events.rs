@@ -13,7 +13,7 @@ use crate::driver::blocking::LossWatch;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum RunEvent {
     /// A signal came.
     Caught(Caught),
     /// The lock is lost.
@@ -23,19 +23,19 @@ pub(super) enum Event {
 }
 
 /// The queue of what happens.
-pub(super) struct Events {
-    send: Sender<Event>,
-    queue: Receiver<Event>,
+pub(super) struct RunEvents {
+    send: Sender<RunEvent>,
+    queue: Receiver<RunEvent>,
 }
 
-impl Events {
+impl RunEvents {
     /// Listens to the signals from now on.
     pub(super) fn listen() -> Result<Self, Failure> {
         let (send, queue) = channel();
         let caught = send.clone();
         signals::listen(move |signal| {
             // The queue is not read any more once the process is about to end.
-            let _ = caught.send(Event::Caught(signal));
+            let _ = caught.send(RunEvent::Caught(signal));
         })?;
         Ok(Self { send, queue })
     }
@@ -43,7 +43,7 @@ impl Events {
     /// Listens to the supervisor as well.
     pub(super) fn read_from(&self, reader: Reader) -> io::Result<()> {
         let send = self.send.clone();
-        reader.each(move |note| drop(send.send(Event::Supervisor(note))))
+        reader.each(move |note| drop(send.send(RunEvent::Supervisor(note))))
     }
 
     /// Listens to the loss of a lock as well, until it is released.
@@ -51,14 +51,14 @@ impl Events {
         let send = self.send.clone();
         let wait = move || {
             if let Some(loss) = watch.wait() {
-                let _ = send.send(Event::Lost(loss));
+                let _ = send.send(RunEvent::Lost(loss));
             }
         };
         Builder::new().name("lockshift-watch".into()).spawn(wait).map(drop)
     }
 
     /// The next event; `None` if none comes within `patience`, for which `None` means: as long as it takes.
-    pub(super) fn next(&self, patience: Option<Duration>) -> Option<Event> {
+    pub(super) fn next(&self, patience: Option<Duration>) -> Option<RunEvent> {
         let event = match patience {
             None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(patience) => self.queue.recv_timeout(patience),

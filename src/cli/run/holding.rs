@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::io;
 
-use super::command::{Limits, Outcome, Running};
-use super::events::Events;
+use super::command::{CommandOutcome, Limits, Running};
+use super::events::RunEvents;
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
@@ -32,7 +32,7 @@ impl Holding<'_> {
         &self,
         mut guard: Guard<RunCarrier>,
         locker: &dyn Locker,
-        events: &Events,
+        events: &RunEvents,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
         self.renew(&mut guard, locker).map_err(|error| failure::of_lock(self.server, &error))?;
@@ -54,7 +54,7 @@ impl Holding<'_> {
         self.exit(outcome, ran)
     }
 
-    fn exit(&self, outcome: Outcome, ran: &Ran) -> Result<Exit, Failure> {
+    fn exit(&self, outcome: CommandOutcome, ran: &Ran) -> Result<Exit, Failure> {
         match (outcome.not_run, outcome.status) {
             (Some((status, reason)), _) => {
                 let program = self.command.first().map(|word| word.display());
@@ -80,7 +80,7 @@ impl Holding<'_> {
         guard.renew(Renewal::every_third())
     }
 
-    fn run(&self, guard: &Guard<RunCarrier>, events: &Events) -> io::Result<Outcome> {
+    fn run(&self, guard: &Guard<RunCarrier>, events: &RunEvents) -> io::Result<CommandOutcome> {
         let running = Running::start(self.command, guard, self.limits, self.voice, events)?;
         events.watch(guard.watch())?;
         running.wait(events)

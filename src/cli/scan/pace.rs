@@ -6,26 +6,26 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cli::exit::Failure;
-use crate::cli::signals::{self, Caught, Request};
+use crate::cli::signals::{self, Caught, StopRequest};
 use crate::driver::host;
 use crate::wire::MonoTime;
 
 /// How fast a scan goes, until it is asked to stop.
-pub(super) struct Pace {
+pub(super) struct ScanPace {
     rate: Option<NonZeroU32>,
-    asked: Arc<OnceLock<Request>>,
+    asked: Arc<OnceLock<StopRequest>>,
 }
 
 /// For how long, at the most, it does not listen.
 const SLICE: Duration = Duration::from_millis(50);
 
-impl Pace {
+impl ScanPace {
     /// So many keys a second at the most. A second request to stop ends the process at once.
     pub(super) fn of(rate: Option<NonZeroU32>) -> Result<Self, Failure> {
-        let asked: Arc<OnceLock<Request>> = Arc::default();
+        let asked: Arc<OnceLock<StopRequest>> = Arc::default();
         let requested = Arc::clone(&asked);
         signals::listen(move |caught| {
-            if let Caught::Request(request) = caught
+            if let Caught::Stop(request) = caught
                 && requested.set(request).is_err()
             {
                 process::exit(128 + request.signal);
@@ -40,13 +40,13 @@ impl Pace {
     }
 
     /// The request to stop, if there was one.
-    pub(super) fn stopped(&self) -> Option<Request> {
+    pub(super) fn stopped(&self) -> Option<StopRequest> {
         self.asked.get().copied()
     }
 
     /// The request to stop, after a reply did not arrive: the signal may have interrupted that wait before this program
     /// received it.
-    pub(super) fn stopped_after_all(&self) -> Option<Request> {
+    pub(super) fn stopped_after_all(&self) -> Option<StopRequest> {
         host::sleep(SLICE);
         self.stopped()
     }

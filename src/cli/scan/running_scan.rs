@@ -1,9 +1,9 @@
 //! A scan under way: one server after the other, page by page.
 
-use super::pace::Pace;
+use super::pace::ScanPace;
 use crate::cli::exit::Failure;
 use crate::cli::key_progress::KeyProgress;
-use crate::cli::signals::Request;
+use crate::cli::signals::StopRequest;
 use crate::cli::{failure, output};
 use crate::connect::{Server, blocking::Connection};
 use crate::driver::{Interrupted, blocking, host};
@@ -16,7 +16,7 @@ use crate::wire::Transcript;
 /// A scan under way.
 pub(super) struct RunningScan<'a> {
     walk: Walk,
-    pace: Pace,
+    pace: ScanPace,
     fleet: &'a [Choice],
     summary: ScanSummary,
     stream: Option<output::Stream>,
@@ -28,7 +28,7 @@ pub(super) enum Ended {
     /// All keys were seen.
     Whole,
     /// It was asked to stop.
-    Stopped(Request),
+    Stopped(StopRequest),
     /// The reader of its output has closed it.
     OutputClosed,
     /// The server, or standard output, cannot be used any more.
@@ -39,7 +39,7 @@ impl<'a> RunningScan<'a> {
     /// A scan that goes at this pace, and adds what it finds to the summary and, where there is one, the stream.
     pub(super) fn new(
         walk: Walk,
-        pace: Pace,
+        pace: ScanPace,
         fleet: &'a [Choice],
         summary: ScanSummary,
         stream: Option<output::Stream>,

@@ -18,7 +18,7 @@ pub(super) struct Others {
 
 /// What makes the results less sure.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Note {
+pub(super) struct TraceNote {
     pub(super) note: &'static str,
     pub(super) line: u64,
     pub(super) by_ms: f64,
@@ -82,7 +82,7 @@ impl Others {
     }
 }
 
-impl Note {
+impl TraceNote {
     pub(super) fn of(step: &SteppedBack) -> Self {
         Self { note: "clock-steps-back", line: step.line, by_ms: step.by.as_secs_f64() * 1e3, times: step.times }
     }

@@ -101,7 +101,7 @@ impl Page<'_> {
 impl Prevented<'_> {
     fn html(&self, found: &Picture<'_>) -> Markup {
         let picture = Picture::of(&self.followed.trace);
-        let during = |row: &super::Row| found.row_of(self.followed.during[row.steps.1]);
+        let during = |row: &super::TimelineRow| found.row_of(self.followed.during[row.steps.1]);
         let during: Vec<usize> = picture.rows.iter().map(during).collect();
         html! {
             section {

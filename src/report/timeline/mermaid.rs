@@ -2,7 +2,7 @@
 //!
 //! A client's life line is thick while it believes to hold; where two do, the ground is red.
 
-use super::{Belief, Picture, Row, heading, seconds};
+use super::{Belief, Picture, TimelineRow, heading, seconds};
 use crate::explore::Trace;
 
 /// The diagram.
@@ -42,7 +42,7 @@ impl Diagram<'_> {
         }
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &TimelineRow) {
         let is_red = row.lanes.iter().any(|lane| lane.belief == Belief::Clashes);
         if is_red {
             self.line("rect rgb(255, 205, 205)");

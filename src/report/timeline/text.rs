@@ -4,7 +4,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Belief, Cell, Lane, Picture, Row, heading, seconds};
+use super::{Belief, Cell, Lane, Picture, TimelineRow, heading, seconds};
 use crate::explore::Trace;
 use crate::report::explanation;
 
@@ -117,7 +117,7 @@ impl Grid {
         format!("{left}   {FAINT}{words}{FAINT:#}")
     }
 
-    fn lines(&self, row: &Row) -> Vec<String> {
+    fn lines(&self, row: &TimelineRow) -> Vec<String> {
         let words: Vec<Vec<String>> = match self.lanes {
             Lanes::Apart(width) => (0..row.lanes.len()).map(|who| lane_lines(row, who, width)).collect(),
             Lanes::Together(width) => vec![self.words_of_all(row, width)],
@@ -131,7 +131,7 @@ impl Grid {
     }
 
     /// One line of a row; only the first shows the step's number, its time and the keys.
-    fn line(&self, row: &Row, is_first: bool, words: &[&str]) -> String {
+    fn line(&self, row: &TimelineRow, is_first: bool, words: &[&str]) -> String {
         let mark = if row.is_blamed && is_first { format!("{BROKEN}▶{BROKEN:#}") } else { " ".to_owned() };
         let mut line = if is_first {
             let keys: Vec<String> = row.keys.iter().map(cell_words).collect();
@@ -171,7 +171,7 @@ impl Grid {
     }
 
     /// The words of every lane, each with the client's name.
-    fn words_of_all(&self, row: &Row, width: usize) -> Vec<String> {
+    fn words_of_all(&self, row: &TimelineRow, width: usize) -> Vec<String> {
         if let Some(aside) = &row.aside {
             let over = row.lanes.iter().zip(&self.names).filter(|(lane, _)| lane.note.is_some());
             let over = over.map(|(_, name)| format!("; {name}'s lease ends"));
@@ -200,7 +200,7 @@ fn bar(lane: &Lane) -> String {
 }
 
 /// The words of a lane: the command and its reply, and under them what that means.
-fn lane_lines(row: &Row, who: usize, width: usize) -> Vec<String> {
+fn lane_lines(row: &TimelineRow, who: usize, width: usize) -> Vec<String> {
     let lane = &row.lanes[who];
     if let Some(aside) = &row.aside {
         let words: Vec<&str> = (who == 0).then_some(aside.as_str()).into_iter().chain(lane.note.as_deref()).collect();

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::{Belief, Cell, Lane, Picture, Row, seconds};
+use super::super::{Belief, Cell, Lane, Picture, TimelineRow, seconds};
 
 /// One schedule, drawn.
 pub(super) struct Figure<'a> {
@@ -78,7 +78,7 @@ impl Figure<'_> {
         }
     }
 
-    fn lane(&self, row: &Row, who: usize, lane: &Lane, is_refused: bool) -> Markup {
+    fn lane(&self, row: &TimelineRow, who: usize, lane: &Lane, is_refused: bool) -> Markup {
         let (class, says) = match lane.belief {
             Belief::Outside => ("", ""),
             Belief::Holds => ("holds", "believes to hold"),
