@@ -379,8 +379,10 @@ impl Lock {
         true
     }
 
-    /// When a lock with this value ends: by its stamp, in whichever of its keys that is, or else by the time to live of the
-    /// key. A stamp that names the acquisition does not say how long the lock lasts, so it counts for nothing.
+    /// When a lock with this value ends: when the first of its stamp, in whichever of its keys that is, and the time to live
+    /// of the key ends. The margin of a stamp may outlast the key, and then another client acquires: as in the explorer, the
+    /// lease has ended by then. A stamp that names the acquisition does not say how long the lock lasts, so it counts only
+    /// where nothing else does.
     fn ends_at(&self, key: usize, variants: VariantSet, value: &[u8], at: UnixTime) -> Option<UnixTime> {
         let parts =
             || (0..self.keys.count()).filter(|part| *part != key && self.keys[*part].home == self.keys[key].home);
@@ -389,9 +391,10 @@ impl Lock {
             _ => None,
         };
         let stamp = || stamp::moment(value).or_else(|| parts().find_map(moment_in));
-        let named = if variants.iter().any(Variant::is_timed) { stamp() } else { None };
-        let named = named.or_else(|| self.keys.stored(key, at)?.expires_at);
-        named.or_else(|| stamp().filter(|_| variants.iter().any(Variant::names_beginning)))
+        let stamped = if variants.iter().any(Variant::is_timed) { stamp() } else { None };
+        let expires_at = self.keys.stored(key, at).and_then(|stored| stored.expires_at);
+        let ends_at = stamped.into_iter().chain(expires_at).min();
+        ends_at.or_else(|| stamp().filter(|_| variants.iter().any(Variant::names_beginning)))
     }
 
     /// Reports all holders that still held when `hold` was acquired; it is not among the holds yet. Returns a finding.

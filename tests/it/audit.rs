@@ -5,6 +5,7 @@ mod beliefs;
 mod bridges;
 mod fleet;
 mod identity;
+mod lease_end;
 mod long;
 mod races;
 mod real;
