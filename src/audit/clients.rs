@@ -1,12 +1,12 @@
-//! The busiest clients of a lock, and the protocols that they may speak.
+//! The clients that acquired a lock, and the protocols that they may speak: all of them, or of very many the busiest.
 
 use std::collections::BTreeMap;
 
 use super::conversation::Conversation;
 use super::variants::{Variant, VariantSet};
 
-/// Maximum number of clients of a lock that are kept.
-const MOST: usize = 16;
+/// Maximum number of clients of a lock that are kept: as many as are followed at a time.
+const MOST: usize = 256;
 
 /// A client that has acquired a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]

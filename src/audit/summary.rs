@@ -64,7 +64,7 @@ pub struct LockSummary {
     pub is_read_write: bool,
     /// Maximum number of clients that used it at a time.
     pub clients: usize,
-    /// The clients that acquired it most often, the busiest first.
+    /// The clients that acquired it, the busiest first: all of them, or the 256 that acquired it most often.
     pub busiest: Vec<ClientSummary>,
     /// What happened there.
     pub statistics: LockStatistics,

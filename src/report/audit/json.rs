@@ -33,6 +33,8 @@ pub(super) struct LockJson {
     pub(super) dialects: Vec<String>,
     pub(super) clients: usize,
     pub(super) speakers: Vec<ClientJson>,
+    /// Number of acquisitions by clients that are not in the list: 0 if it is complete.
+    pub(super) unlisted_acquisitions: u64,
     pub(super) acquisitions: u64,
     pub(super) refusals: u64,
     pub(super) releases: u64,
@@ -91,12 +93,14 @@ impl TraceNote {
 impl LockJson {
     pub(super) fn of(lock: &LockSummary) -> Self {
         let (held, waited) = (&lock.statistics.held, &lock.statistics.waited);
+        let listed = lock.busiest.iter().map(|client| client.acquisitions).sum();
         Self {
             key: Printable(lock.key.as_bytes()).to_string(),
             database: lock.database,
             dialects: lock.dialects.clone(),
             clients: lock.clients,
             speakers: lock.busiest.iter().map(ClientJson::of).collect(),
+            unlisted_acquisitions: lock.statistics.acquisitions.saturating_sub(listed),
             acquisitions: lock.statistics.acquisitions,
             refusals: lock.statistics.refusals,
             releases: lock.statistics.releases,

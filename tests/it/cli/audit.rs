@@ -47,6 +47,25 @@ fn each_client_is_named_with_what_it_speaks() {
 }
 
 #[test]
+fn json_lists_every_client_or_counts_the_acquisitions_of_the_rest() {
+    let hold = |client: usize| {
+        let at = 1_700_000_000 + 10 * client;
+        format!(
+            "{at}.000000 [0 10.0.0.1:{client}] \"SETNX\" \"lock\" \"{stamp}\"\n\
+             {at}.100000 [0 10.0.0.1:{client}] \"DEL\" \"lock\"\n",
+            stamp = at + 5,
+        )
+    };
+    for (clients, listed, unlisted) in [(109, 109, 0), (300, 256, 44)] {
+        let (_, json, _) = audited(&(1..=clients).map(hold).collect::<String>());
+        let lock = &json["locks"][0];
+        assert_eq!(lock["acquisitions"], clients, "{lock}");
+        assert_eq!(lock["speakers"].as_array().unwrap().len(), listed);
+        assert_eq!(lock["unlisted_acquisitions"], unlisted);
+    }
+}
+
+#[test]
 fn keys_of_one_name_are_distinguished_by_their_databases() {
     let file = file(&(BESIDE.to_owned() + &BESIDE.replace("[0 ", "[7 ")));
     let mut command = lockshift();
