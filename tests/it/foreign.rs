@@ -5,12 +5,14 @@
 //! simulated server answers the recorded commands, and each foreign connection is read as a row's attempts and releases.
 //! A value has to have the row's form, and its stamp has to lie a lease ahead; all other words are compared.
 
+mod audited;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command as Process;
 use std::time::Duration;
 
-use lockshift::legacy::{Clock, Dialect, Keys, Lock, Moment, find};
+use lockshift::legacy::{Clock, Dialect, KeyName, Keys, Lock, Moment, find};
 use lockshift::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use lockshift::monitor::{Parser, Source};
 use lockshift::sim::{Flavour, Server, Session};
@@ -51,13 +53,18 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/traces/foreign")
 }
 
-/// The traces of programs that have a row among the old dialects, and that row.
-fn traces() -> impl Iterator<Item = (&'static str, &'static Dialect)> {
+/// All traces, and the row of each program.
+fn traces() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!("../traces/foreign/index.tsv").lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| {
+    lines.map(|line| {
         let [trace, row, _beside] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("three columns: {line}") };
-        Some((trace, find(row)?))
+        (trace, row)
     })
+}
+
+/// Those of programs that have a row among the old dialects.
+fn legacy_traces() -> impl Iterator<Item = (&'static str, &'static Dialect)> {
+    traces().filter_map(|(trace, row)| Some((trace, find(row)?)))
 }
 
 fn text(trace: &str) -> Vec<u8> {
@@ -68,15 +75,16 @@ fn text(trace: &str) -> Vec<u8> {
 }
 
 /// The key of the lock: what the program makes of the name, unless the recording gave it a key of its own.
-fn key(trace: &str, row: &Dialect, text: &[u8]) -> Key {
+fn key(trace: &str, rule: KeyName, text: &[u8]) -> Key {
     let name = format!("cont-{trace}");
-    let derived = row.key.key_of(name.as_bytes());
+    let derived = rule.key_of(name.as_bytes());
     let quoted = [b"\"", derived.as_bytes(), b"\""].concat();
     if text.windows(quoted.len()).any(|window| window == quoted) { derived } else { Key::from(name.as_str()) }
 }
 
-/// Every connection with what it did to the lock, by its address.
-fn connections(row: &Dialect, key: &Key, text: &[u8]) -> BTreeMap<Vec<u8>, Connection> {
+/// Every connection with what it did to the lock, by its address. The witness counts an acquisition a little later, by a
+/// connection of its own: the first client that has acquired and was not counted yet is the one.
+fn connections(row: Option<&Dialect>, key: &Key, text: &[u8]) -> BTreeMap<Vec<u8>, Connection> {
     let mut server = Server::new(Flavour::Redis70);
     for script in SCRIPTS {
         server.call(Session(0), &Command::new("SCRIPT").arg("LOAD").arg(script), UnixTime::from_nanos(0));
@@ -93,29 +101,44 @@ fn connections(row: &Dialect, key: &Key, text: &[u8]) -> BTreeMap<Vec<u8>, Conne
     }
     let mut found: BTreeMap<Vec<u8>, Connection> = BTreeMap::new();
     let mut sessions: BTreeMap<Vec<u8>, Session> = BTreeMap::new();
-    let mut last_writer: Option<Vec<u8>> = None;
+    let mut uncounted: Vec<Vec<u8>> = Vec::new();
+    let (rule, keys) = row.map_or((KeyName::PLAIN, Keys::One), |row| (row.key, row.keys));
+    let mut is_unknown_script = false;
     for (index, (at, client, command)) in lines.iter().enumerate() {
-        let Some(client) = client else { continue };
+        let Some(client) = client else {
+            if is_unknown_script {
+                server.call(Session(0), command, *at);
+            }
+            continue;
+        };
         if command.is("INCR") {
-            let writer = last_writer.as_ref().and_then(|writer| found.get_mut(writer));
-            match (writer, command.args()[0].rsplit(|byte| *byte == b':').next()) {
-                (Some(writer), Some(b"foreign")) => writer.foreign += 1,
-                (Some(writer), Some(b"ours")) => writer.ours += 1,
-                (Some(_) | None, _) => {}
+            let side = command.args()[0].rsplit(|byte| *byte == b':').next();
+            let is_of_side = matches!(side, Some(b"foreign" | b"ours"));
+            if is_of_side && !uncounted.is_empty() {
+                let winner = found.entry(uncounted.remove(0)).or_default();
+                *(if side == Some(b"ours") { &mut winner.ours } else { &mut winner.foreign }) += 1;
             }
             continue;
         }
         // A script that the server did not know yet has called nothing.
         let ran = lines.get(index + 1).is_some_and(|(_, next, _)| next.is_none());
-        if !concerns(command, key, row) || command.is("EVALSHA") && !ran {
+        if !concerns(command, key, rule, keys) || command.is("EVALSHA") && !ran {
             continue;
         }
         let new = Session(sessions.len() as u32 + 1);
         let session = *sessions.entry(client.clone()).or_insert(new);
         let before = server.peek(key, *at);
         let reply = server.call(session, command, *at);
-        if server.holds(key, *at) && server.peek(key, *at) != before {
-            last_writer = Some(client.clone());
+        is_unknown_script = reply.error_code() == Some("NOSCRIPT");
+        let overwrote = match (&reply, row) {
+            (Reply::Bulk(old), Some(row)) if command.is("GETSET") => row.expires_at(old),
+            _ => None,
+        };
+        let has_written = server.holds(key, *at) && server.peek(key, *at) != before;
+        if command.is("DEL") {
+            uncounted.retain(|winner| winner != client);
+        } else if has_written && overwrote.is_none_or(|ends_at| ends_at <= *at) && !uncounted.contains(client) {
+            uncounted.push(client.clone());
         }
         let connection = found.entry(client.clone()).or_default();
         connection.exchanges.push(Exchange { at: *at, command: command.clone(), reply });
@@ -124,9 +147,9 @@ fn connections(row: &Dialect, key: &Key, text: &[u8]) -> BTreeMap<Vec<u8>, Conne
 }
 
 /// Whether the command is about the lock, or about a transaction that is.
-fn concerns(command: &Command, key: &Key, row: &Dialect) -> bool {
-    let name = key.as_bytes().strip_prefix(row.key.before.as_bytes()).unwrap_or(key.as_bytes());
-    let names_lock = |word: &Vec<u8>| word == key.as_bytes() || row.keys != Keys::One && word.ends_with(name);
+fn concerns(command: &Command, key: &Key, rule: KeyName, keys: Keys) -> bool {
+    let name = key.as_bytes().strip_prefix(rule.before.as_bytes()).unwrap_or(key.as_bytes());
+    let names_lock = |word: &Vec<u8>| word == key.as_bytes() || keys != Keys::One && word.ends_with(name);
     ["MULTI", "EXEC", "UNWATCH"].iter().any(|word| command.is(word)) || command.args().iter().any(names_lock)
 }
 
@@ -254,8 +277,8 @@ fn as_written(row: &Dialect, hold: Hold, written: Option<Vec<u8>>) -> Hold {
 /// How many foreign connections there are and how often they acquired; or the first that the row cannot explain.
 fn foreign(trace: &str, row: &'static Dialect) -> Result<(usize, u32), String> {
     let text = text(trace);
-    let key = key(trace, row, &text);
-    let foreign = connections(row, &key, &text).into_iter().filter(|(_, them)| them.foreign > them.ours);
+    let key = key(trace, row.key, &text);
+    let foreign = connections(Some(row), &key, &text).into_iter().filter(|(_, them)| them.foreign > them.ours);
     let (mut count, mut acquired) = (0, 0);
     for (address, connection) in foreign {
         let explained = acquisitions(row, &key, &connection.exchanges);
@@ -269,7 +292,7 @@ fn foreign(trace: &str, row: &'static Dialect) -> Result<(usize, u32), String> {
 fn each_program_sends_what_its_row_could_have_sent() {
     let mut broken = Vec::new();
     let mut checked = 0;
-    for (trace, row) in traces() {
+    for (trace, row) in legacy_traces() {
         match foreign(trace, row) {
             Ok((connections, acquired)) if connections >= 2 && acquired >= 3 => checked += 1,
             Ok((connections, acquired)) => {
