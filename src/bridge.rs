@@ -63,4 +63,5 @@ mod unbridgeable;
 #[cfg(feature = "sim")]
 pub(crate) use lock::BridgeStamp;
 pub use lock::{Bridge, new_key};
+pub(crate) use marked_form::marked_forms;
 pub use unbridgeable::{StolenStamp, Unbridgeable};

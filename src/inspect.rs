@@ -29,11 +29,13 @@ mod reader;
 mod server;
 mod shape;
 mod sight;
+mod token;
 mod writer;
 
 pub use finding::Finding;
 pub use hazard::{Gravity, Hazard};
 pub use reader::{Reader, Would};
 pub use server::ServerHazard;
-pub use shape::Shapes;
+pub use shape::{Shapes, Sign};
 pub use sight::{LONGEST, Sight, few_fields, head, look};
+pub use token::{TokenAlphabet, TokenForm};

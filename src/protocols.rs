@@ -24,6 +24,7 @@ mod setting;
 mod spec;
 mod unsuitable;
 
+pub(crate) use bridge::stamp_forms as bridge_stamp_forms;
 pub use choice::Choice;
 pub use modern::Holder;
 pub use protocol::{Generation, Protocol, catalogue, find};

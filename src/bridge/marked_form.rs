@@ -1,8 +1,13 @@
 //! The form that lets a bridge recognise its own stamp: with a zero that every reader ignores and no old client writes.
 
-use crate::legacy::{Digits, Form, Part};
+use crate::legacy::{self, Digits, Form, Part};
 
 const ZERO: Part = Part::Text("0");
+
+/// The forms in which bridges mark their stamps, one for each dialect that needs it.
+pub(crate) fn marked_forms() -> impl Iterator<Item = Form> {
+    legacy::catalogue::catalogue().filter_map(|dialect| marked(dialect.form))
+}
 
 /// The form with a zero where it does not change the meaning: before the digits of a number, or after its bytes. `None` if the
 /// form does not need it because it names the acquisition that wrote it.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::hazard::{Gravity, Hazard};
 use super::reader::{Reader, Would, readers};
 use super::sight::Sight;
-use super::writer::{Writer, writers, writers_of_hash};
+use super::token::TokenForm;
+use super::writer::{Writer, foreign_token, writers, writers_of_hash};
 use crate::protocols::{Holder, Protocol, catalogue};
 use crate::wire::{Ttl, UnixTime};
 
@@ -16,6 +17,8 @@ pub struct Finding {
     pub sight: Sight,
     /// The protocols that could have written it.
     pub writers: Vec<Protocol>,
+    /// The form of the token, if it is known only by that it looks like the random token of other programs: likely a lock.
+    pub token: Option<&'static TokenForm>,
     /// Who holds it and how often each has entered, where it is a hash that says so.
     pub holders: Vec<Holder>,
     /// What each protocol that was asked would do about it; of a hash that is not known.
@@ -34,12 +37,16 @@ impl Finding {
         Self::among(sight, catalogue())
     }
 
-    /// Judges what was seen, and what these would do about it, beside the protocols that could have written it.
+    /// Judges what was seen, and what these would do about it. If none of them could have written it, the protocols of the
+    /// catalogue are named that could.
     pub fn among(sight: Sight, fleet: impl IntoIterator<Item = Protocol>) -> Self {
         let value = sight.value.as_deref();
         let holders = catalogue().find_map(|protocol| protocol.holders(&sight.fields)).unwrap_or_default();
-        let writers = value.map_or_else(|| writers_of_hash(&sight.fields), |value| writers(value, sight.at));
+        let writers = value.map_or_else(|| writers_of_hash(&sight.fields), |value| writers(&sight, value));
         let fleet: Vec<_> = fleet.into_iter().collect();
+        let writers = within(&fleet, writers);
+        let token = foreign_token(&sight)
+            .filter(|_| writers.iter().all(|writer| !writer.protocol.could_write(value.unwrap_or_default())));
         let own = writers.first().map(|writer| writer.protocol).filter(|own| !fleet.contains(own));
         let keeps_string = fleet.iter().any(|protocol| !protocol.keeps_hash());
         let asked = fleet.into_iter().chain(own);
@@ -52,7 +59,7 @@ impl Finding {
         };
         let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());
         let writers = writers.into_iter().map(|writer| writer.protocol).collect();
-        Self { sight, writers, holders, readers, expires_at, is_expired, hazards }
+        Self { sight, writers, token, holders, readers, expires_at, is_expired, hazards }
     }
 
     /// Whether it is a lock that some protocol has written.
@@ -64,6 +71,12 @@ impl Finding {
     pub fn gravity(&self) -> Option<Gravity> {
         self.hazards.iter().map(Hazard::gravity).max()
     }
+}
+
+/// Those of the writers that are in the fleet, if any is; else all: a stranger has written it.
+fn within(fleet: &[Protocol], writers: Vec<Writer>) -> Vec<Writer> {
+    let own: Vec<Writer> = writers.iter().filter(|writer| fleet.contains(&writer.protocol)).copied().collect();
+    if own.is_empty() { writers } else { own }
 }
 
 /// Whether the lock has expired for its own protocol. One that reads no stamps has it until Redis removes the key.

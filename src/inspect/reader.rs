@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::legacy::{Dialect, Lock, Looks, Missing, Takeover};
+use crate::legacy::{Dialect, Keys, Lock, Looks, Missing, Takeover};
 use crate::lock::Lease;
 use crate::protocols::Protocol;
 use crate::wire::{Key, MonoTime, Reading, UnixTime};
@@ -37,12 +37,17 @@ pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = P
     let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
     let reader = |protocol: Protocol| {
-        let would = |at| match protocol.dialect() {
-            Some(dialect) => Would::of(dialect, value, at),
-            // Its commands are those of another type.
-            None if protocol.keeps_hash() => Would::Fail,
-            None => Would::WaitForTheKeyToGo,
-        };
+        let would =
+            |at| match protocol.dialect() {
+                // It looks at its other key, and takes over in the end, when that has expired.
+                Some(dialect) if dialect.keys == Keys::OwnerAndExpiry && dialect.form.matches(value) => {
+                    if at == at_last { Would::Take } else { Would::WaitForTheKeyToGo }
+                }
+                Some(dialect) => Would::of(dialect, value, at),
+                // Its commands are those of another type.
+                None if protocol.keeps_hash() => Would::Fail,
+                None => Would::WaitForTheKeyToGo,
+            };
         Reader { protocol, now: would(now), at_last: would(at_last) }
     };
     asked.map(reader).collect()

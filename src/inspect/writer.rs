@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use crate::legacy::{Clock, Dialect, Moment};
+use super::sight::Sight;
+use super::token::TokenForm;
+use crate::legacy::{Clock, Dialect, Keys, Moment};
 use crate::lock::Lease;
-use crate::protocols::{Protocol, catalogue};
-use crate::wire::UnixTime;
+use crate::protocols::{self, Generation, Protocol, bridge_stamp_forms, catalogue};
+use crate::wire::{Ttl, UnixTime};
 
 /// A protocol that could have written the value, and when it would be over by what stands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +25,38 @@ const FIRST: UnixTime = match UnixTime::from_secs(1_230_768_000) {
 /// Every protocol that could have written this value by now.
 ///
 /// A clock that counts a machine's uptime makes any number believable. Such hands are only named where no other is.
-pub(super) fn writers(value: &[u8], now: UnixTime) -> Vec<Writer> {
-    let hands: Vec<_> = catalogue().filter_map(|protocol| Writer::of(protocol, value, now)).collect();
+pub(super) fn writers(sight: &Sight, value: &[u8]) -> Vec<Writer> {
+    let hands: Vec<_> = catalogue().filter_map(|protocol| Writer::of(protocol, sight, value)).collect();
+    // The name of the key says more than a value that many write.
+    let by_key: Vec<_> = hands.iter().filter(|writer| writer.is_by_key()).copied().collect();
+    if !by_key.is_empty() {
+        return by_key;
+    }
     let (certain, vague): (Vec<_>, Vec<_>) = hands.into_iter().partition(|writer| !writer.counts_uptime());
-    if certain.is_empty() { vague } else { certain }
+    match (certain.is_empty(), foreign_token(sight)) {
+        (false, _) => certain,
+        (true, Some(_)) => {
+            protocols::find("token").map(|protocol| Writer { protocol, ends_at: None }).into_iter().collect()
+        }
+        (true, None) => vague,
+    }
+}
+
+/// The form of the value, if it is the token of a program of another project: its key has a TTL.
+pub(super) fn foreign_token(sight: &Sight) -> Option<&'static TokenForm> {
+    sight.value.as_deref().and_then(TokenForm::of).filter(|_| sight.ttl != Ttl::NO_EXPIRY)
+}
+
+/// The end of the lease, if a bridge has written this stamp: it knows its own by a mark that no old client writes.
+fn bridge_stamp(value: &[u8]) -> Option<UnixTime> {
+    bridge_stamp_forms().find_map(|form| Some(form.stamp.moment_of(form.read(value)?)))
+}
+
+/// Whether a lock can end then: not before Redis was published, and not after the longest lease, and a day for a clock
+/// that is wrong.
+fn is_believable(moment: UnixTime, now: UnixTime) -> bool {
+    let last = now.saturating_add(Lease::MAX).saturating_add(Duration::from_secs(86_400));
+    FIRST <= moment && moment <= last
 }
 
 /// Every protocol that could have written this hash.
@@ -36,7 +66,16 @@ pub(super) fn writers_of_hash(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<Writer> {
 }
 
 impl Writer {
-    fn of(protocol: Protocol, value: &[u8], now: UnixTime) -> Option<Self> {
+    fn of(protocol: Protocol, sight: &Sight, value: &[u8]) -> Option<Self> {
+        let (key, now) = (sight.key.as_bytes(), sight.at);
+        if let Some(dialect) = protocol.dialect().filter(|dialect| dialect.keys == Keys::OwnerAndExpiry) {
+            return Self::of_two_keys(protocol, dialect, key, value);
+        }
+        if protocol.generation() == Generation::Bridge
+            && let Some(ends_at) = bridge_stamp(value).filter(|moment| is_believable(*moment, now))
+        {
+            return Some(Self { protocol, ends_at: Some(ends_at) });
+        }
         if !protocol.could_write(value) {
             return None;
         }
@@ -54,9 +93,22 @@ impl Writer {
             (Clock::Local | Clock::Server, Moment::Acquisition) => None,
             (Clock::Local | Clock::Server, Moment::Expiry) => Some(moment),
         };
-        // The longest lease, and a day for a clock that is wrong.
-        let last = now.saturating_add(Lease::MAX).saturating_add(Duration::from_secs(86_400));
-        (FIRST <= moment && moment <= last).then_some(Self { protocol, ends_at })
+        is_believable(moment, now).then_some(Self { protocol, ends_at })
+    }
+
+    /// Its owner can be any `host:pid`, so the name of the key has to fit. Its stamp stands in a key of its own.
+    fn of_two_keys(protocol: Protocol, dialect: &Dialect, key: &[u8], value: &[u8]) -> Option<Self> {
+        if key.starts_with(Keys::EXPIRY_PREFIX.as_bytes()) {
+            let stamp = dialect.form.stamp;
+            return Some(Self { protocol, ends_at: Some(stamp.moment_of(stamp.digits.read(value)?)) });
+        }
+        let is_owner = dialect.key.fits(key) && dialect.form.matches(value);
+        is_owner.then_some(Self { protocol, ends_at: None })
+    }
+
+    /// Whether it was known by the name of the key.
+    fn is_by_key(&self) -> bool {
+        self.protocol.dialect().is_some_and(|dialect| dialect.keys == Keys::OwnerAndExpiry)
     }
 
     fn counts_uptime(&self) -> bool {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::maker::Maker;
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
-use crate::bridge::Bridge;
-use crate::legacy::{KeyName, find};
+use crate::bridge::{Bridge, marked_forms};
+use crate::legacy::{Form, KeyName, find};
 use crate::lock::Lease;
 use crate::wire::Key;
 
@@ -23,6 +23,11 @@ pub(super) const SETTINGS: &[Setting] = &[
     // Whether its dialects must exclude each other.
     Setting { name: "fleet", words: &["exclusive", "any"] },
 ];
+
+/// The forms of the stamps by which a bridge knows its own among those of old clients.
+pub(crate) fn stamp_forms() -> impl Iterator<Item = Form> {
+    marked_forms().filter(Form::is_stamped)
+}
 
 /// Whether this is the name of a bridge.
 pub(super) fn names_one(name: &str) -> bool {

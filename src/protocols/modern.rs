@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "\"Distributed lock by Redis\", re-entrant lock (hash and Lua)",
         encoding: "hash of <uuid>:<thread>: decimal count",
         settings: &[Setting { name: "fence", words: &["no", "yes"] }],
-        shape: Shape::Hash(Layout::Owner),
+        shape: Shape::Hash(Layout::OwnerOrThread),
         maker: reentrant,
     },
     Modern {

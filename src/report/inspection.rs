@@ -7,7 +7,7 @@ use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::{Report, moment, table};
-use crate::inspect::{Finding, Would};
+use crate::inspect::{Finding, TokenForm, Would};
 use crate::lock::Mode;
 use crate::protocols::Holder;
 use crate::wire::{Printable, Ttl, UnixTime};
@@ -25,6 +25,8 @@ pub struct Inspection {
     expired: Option<bool>,
     pttl_ms: i64,
     hazards: Vec<String>,
+    /// The form of a token by which alone it is taken for a lock.
+    token: Option<Token>,
     /// Absent for each key of a scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_hazards: Option<Vec<String>>,
@@ -32,6 +34,25 @@ pub struct Inspection {
     finding: Finding,
     #[serde(skip)]
     names_all: bool,
+}
+
+/// The form of a token of other programs.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Token {
+    alphabet: &'static str,
+    length: usize,
+    programs: &'static [&'static str],
+}
+
+impl Token {
+    fn of(form: &TokenForm) -> Self {
+        Self { alphabet: form.alphabet.name(), length: form.length, programs: form.programs }
+    }
+
+    fn text(&self) -> String {
+        let Self { alphabet, length, programs } = self;
+        format!("likely: {length} characters of {alphabet}, as {} write them, and a TTL", programs.join(", "))
+    }
 }
 
 /// One holder of a lock that is a hash.
@@ -66,6 +87,7 @@ impl Inspection {
             expired: finding.is_expired,
             pttl_ms: finding.sight.ttl.0,
             hazards: finding.hazards.iter().map(ToString::to_string).collect(),
+            token: finding.token.map(Token::of),
             server_hazards: None,
             finding,
             names_all,
@@ -135,6 +157,7 @@ impl Inspection {
             (ends, self.finding.expires_at.map(|moment| self.ends(moment))),
             ("TTL", Some(self.ttl())),
             ("written by", (is_string || self.finding.is_lock()).then(|| self.written_by())),
+            ("token", self.token.as_ref().map(Token::text)),
             ("held by", self.held_by()),
             ("held for", self.names(Would::Wait)),
             ("taken by", self.names(Would::Take)),

@@ -1,6 +1,6 @@
 //! A glance at one key: one command if it is a string that is no lock, two if it is anything else.
 
-use crate::inspect::{LONGEST, Shapes, Sight, few_fields, head};
+use crate::inspect::{LONGEST, Shapes, Sight, Sign, few_fields, head};
 use crate::wire::{Command, Key, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What a glance at a key shows.
@@ -24,10 +24,13 @@ pub(super) fn glance(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn
         moved if is_elsewhere(&moved) => return Ok(Glance::Moving),
         other => return Transcript::fault(head(key), other),
     };
-    if value.len() as i64 > LONGEST || !shapes.fit(&value, at) {
+    let sign = if value.len() as i64 > LONGEST { Sign::Other } else { shapes.sign(key, &value, at) };
+    if sign == Sign::Other {
         return Ok(Glance::Other);
     }
-    seen(key, at, Content::String(value), redis)
+    let seen = seen(key, at, Content::String(value), redis)?;
+    let lasts = matches!(&seen, Glance::Lock(sight) if sight.ttl == Ttl::NO_EXPIRY);
+    Ok(if lasts && sign == Sign::LockIfItExpires { Glance::Other } else { seen })
 }
 
 /// What no string is: a lock only if it is a hash, one of whose fields is that of a lock.

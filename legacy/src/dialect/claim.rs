@@ -45,6 +45,11 @@ pub enum Keys {
     OwnerAndExpiry,
 }
 
+impl Keys {
+    /// How the key with the stamp begins where it is not the key with the owner.
+    pub const EXPIRY_PREFIX: &'static str = "lock:expire:";
+}
+
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -48,6 +48,13 @@ impl KeyName {
         Key::new(bytes)
     }
 
+    /// Whether a program with this rule could use this key.
+    pub fn fits(&self, key: &[u8]) -> bool {
+        key.len() >= self.before.len() + self.behind.len()
+            && key.starts_with(self.before.as_bytes())
+            && key.ends_with(self.behind.as_bytes())
+    }
+
     /// This key, or the key of this name where `key` does not begin with the prefix.
     pub(crate) fn completed(&self, key: Key) -> Key {
         if key.as_bytes().starts_with(self.before.as_bytes()) { key } else { self.key_of(key.as_bytes()) }

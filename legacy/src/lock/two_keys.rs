@@ -8,13 +8,11 @@ use lockshift_wire::{Command, Key, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use crate::{Comparison, Looks, Number};
-
-const EXPIRE: &[u8] = b"lock:expire:";
+use crate::{Comparison, Keys, Looks, Number};
 
 impl Lock {
     fn expire_key(&self) -> Key {
-        Key::new([EXPIRE, &self.key.as_bytes()[self.dialect.key.before.len()..]].concat())
+        Key::new([Keys::EXPIRY_PREFIX.as_bytes(), &self.key.as_bytes()[self.dialect.key.before.len()..]].concat())
     }
 
     /// MSETNX; deletes a stale lock that is in the way, and sends MSETNX once more.

@@ -21,6 +21,8 @@ pub(super) type Field = (Vec<u8>, Vec<u8>);
 pub(super) enum Layout {
     /// One field, named after the owner, which counts its entries.
     Owner,
+    /// The same, or a field that is named after a thread alone, `thread-1`: two machines can have the same.
+    OwnerOrThread,
     /// The field `mode`, and one for each owner; that of a writer ends with `:write`.
     ModeAndOwners,
     /// `read`, `write` or both: the millisecond of the last acquisition. No owner is named.
@@ -33,7 +35,11 @@ impl Layout {
         match (self, fields) {
             (_, []) => None,
             (Self::Owner, [(owner, entries)]) => Some(vec![holder(owner, entries, Mode::Exclusive)?]),
-            (Self::Owner, _) => None,
+            (Self::OwnerOrThread, [(owner, entries)]) => {
+                let holder = holder(owner, entries, Mode::Exclusive).or_else(|| thread(owner, entries));
+                Some(vec![holder?])
+            }
+            (Self::Owner | Self::OwnerOrThread, _) => None,
             (Self::ModeAndOwners, fields) => {
                 let (mode, owners): (Vec<_>, Vec<_>) = fields.iter().partition(|(name, _)| name == b"mode");
                 let is_mode = matches!(mode.as_slice(), [(_, word)] if word == b"read" || word == b"write");
@@ -64,9 +70,20 @@ fn holder(owner: &[u8], entries: &[u8], mode: Mode) -> Option<Holder> {
     });
     let is_thread =
         matches!(thread, [b':', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit));
-    let entries = str::from_utf8(entries).ok()?.parse().ok().filter(|entries| *entries > 0)?;
     let owner = String::from_utf8(owner.to_vec()).ok()?;
-    (is_uuid && is_thread).then_some(Holder { owner, mode, entries })
+    (is_uuid && is_thread).then_some(Holder { owner, mode, entries: counted(entries)? })
+}
+
+/// A holder that is named after its thread.
+fn thread(owner: &[u8], entries: &[u8]) -> Option<Holder> {
+    let number = owner.strip_prefix(b"thread-")?;
+    let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    let owner = String::from_utf8(owner.to_vec()).ok()?;
+    is_number.then_some(Holder { owner, mode: Mode::Exclusive, entries: counted(entries)? })
+}
+
+fn counted(entries: &[u8]) -> Option<u64> {
+    str::from_utf8(entries).ok()?.parse().ok().filter(|entries| *entries > 0)
 }
 
 #[test]
@@ -84,6 +101,11 @@ fn a_hash_is_recognised_by_its_fields() {
     assert_eq!(holders_of(Layout::ModeAndOwners, &both), some(&[":7 Exclusive 1", ":7 Shared 3"]));
     assert_eq!(holders_of(Layout::Stamps, &[("read", "1700000000123"), ("write", "1700000000123")]), some(&[]));
 
+    assert_eq!(Layout::OwnerOrThread.holders(&[(b"thread-1".to_vec(), b"2".to_vec())]).unwrap()[0].owner, "thread-1");
+    for name in ["thread-", "thread-a", "thread", "threads-1"] {
+        assert_eq!(Layout::OwnerOrThread.holders(&[(name.into(), b"1".to_vec())]), None, "{name}");
+    }
+
     let neither: [&[(&str, &str)]; 7] = [
         &[],
         &[("apples", "3")],
@@ -94,7 +116,7 @@ fn a_hash_is_recognised_by_its_fields() {
         &[("mode", "dark"), (&owner, "1")],
     ];
     for fields in neither {
-        for layout in [Layout::Owner, Layout::ModeAndOwners, Layout::Stamps] {
+        for layout in [Layout::Owner, Layout::OwnerOrThread, Layout::ModeAndOwners, Layout::Stamps] {
             assert_eq!(holders_of(layout, fields), None, "{layout:?} {fields:?}");
         }
     }

@@ -42,7 +42,7 @@ fn no_key() {
     let seen = inspect(&Server::start());
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""));
     let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "holders": [],
-        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": [], "server_hazards": []});
+        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": [], "token": null, "server_hazards": []});
     assert_eq!(seen.json(), nothing);
 }
 
@@ -67,6 +67,7 @@ fn a_lock_of_the_old_kind() {
         "key",
         "pttl_ms",
         "server_hazards",
+        "token",
         "type",
     ];
     assert_eq!(fields, named);
@@ -145,6 +146,80 @@ fn a_lock_that_is_a_hash_shows_its_holders() {
     cmd("PERSIST").arg("stock").exec(&mut server.connect()).unwrap();
     assert!(has_hazard(&inspect(&server).json(), "it has no TTL"));
     assert_eq!(dialects(&hash(&[("read", "1700000000123")]).json()), ["rw-stamps"]);
+}
+
+#[test]
+fn a_token_that_is_not_hex_is_likely_a_lock_while_its_key_expires() {
+    let server = Server::start();
+    for (value, alphabet, program) in [
+        ("Rva_bi1OZAFd357UISVzrQ", "base64url", "bsm/redislock 0.9"),
+        ("knkqIdOiq4qKEPK23ySehw==", "base64", "redsync 4"),
+        ("y4aBIdZ0Rq1mCNn8xJvT7u", "base62", "redlock-py 1.0.8"),
+    ] {
+        set(&server, value);
+        assert_eq!(inspect(&server).code, Some(1), "without a TTL it is some value: {value}");
+        cmd("EXPIRE").arg("stock").arg(30).exec(&mut server.connect()).unwrap();
+        let seen = inspect(&server);
+        let json = seen.json();
+        assert_eq!((seen.code, dialects(&json)), (Some(0), vec!["token"]), "{json}");
+        let token = &json["token"];
+        assert_eq!((&token["alphabet"], &token["programs"][0]), (&alphabet.into(), &program.into()), "{json}");
+        assert!(json["expires_at"].is_string(), "by its TTL: {json}");
+    }
+    let text = done(lockshift_at(&server), ["inspect", "stock"]).stdout;
+    assert!(text.contains("likely: 22 characters of base62, as redlock-py 1.0.8 write them"), "{text}");
+    let hex = running_token(&server);
+    assert_eq!(hex["token"], Value::Null, "the token of this project is known for certain: {hex}");
+}
+
+fn running_token(server: &Server) -> Value {
+    set(server, "00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7");
+    cmd("EXPIRE").arg("stock").arg(30).exec(&mut server.connect()).unwrap();
+    inspect(server).json()
+}
+
+#[test]
+fn the_owner_of_mlanett_redis_lock_is_a_lock_in_a_key_of_its_name() {
+    let server = Server::start();
+    let ends = now() + 60;
+    let values = [("lock:owner:stock", "web-3:4711".to_owned()), ("lock:expire:stock", ends.to_string())];
+    cmd("MSET").arg(&values).exec(&mut server.connect()).unwrap();
+    let at = |key: &str| done(lockshift_at(&server), ["inspect", key, "--json"]).json();
+    let owner = at("lock:owner:stock");
+    assert_eq!((dialects(&owner), &owner["expired"]), (vec!["mlanett-redis-lock"], &false.into()), "{owner}");
+    let no_ttl = hazards(&owner).into_iter().find(|hazard| hazard.starts_with("it has no TTL"));
+    assert!(!no_ttl.expect("it has none").contains("mlanett"), "it looks at its other key: {owner}");
+    let stamp = at("lock:expire:stock");
+    assert_eq!(dialects(&stamp)[..1], ["mlanett-redis-lock"], "{stamp}");
+    set(&server, "web-3:4711");
+    assert_eq!(dialects(&inspect(&server).json()), [""; 0], "an address is no lock");
+}
+
+#[test]
+fn the_stamp_of_a_bridge_is_known_by_its_mark() {
+    let server = Server::start();
+    set(&server, format!("0{}", now() + 60));
+    let json = inspect(&server).json();
+    assert_eq!((dialects(&json), &json["expired"]), (vec!["bridge:php-getset"], &false.into()), "{json}");
+    assert!(json["expires_at"].is_string(), "{json}");
+}
+
+#[test]
+fn a_fleet_restricts_who_may_have_written_it() {
+    let server = Server::start();
+    set(&server, (now() + 60).to_string());
+    let by = |fleet: &str| done(lockshift_at(&server), ["inspect", "stock", "--json", "--fleet", fleet]).json();
+    assert_eq!(dialects(&by("php-getset,java-getset,token")), ["php-getset"]);
+    assert!(dialects(&by("java-getset,token")).len() > 10, "none of them has: a stranger is named");
+}
+
+#[test]
+fn the_thread_of_the_article_is_a_holder() {
+    let server = Server::start();
+    cmd("HSET").arg("stock").arg("thread-1").arg(2).exec(&mut server.connect()).unwrap();
+    let json = inspect(&server).json();
+    assert_eq!(dialects(&json), ["reentrant"]);
+    assert_eq!(json["holders"], json!([{"owner": "thread-1", "shared": false, "entries": 2}]));
 }
 
 #[test]

@@ -56,6 +56,40 @@ fn locks_are_found_among_everything_else_the_worst_first() {
 }
 
 #[test]
+fn locks_of_other_programs_are_counted() {
+    let server = Server::start();
+    let ends = now_secs() + 60;
+    for (key, value, ttl) in [
+        ("base64url", "Rva_bi1OZAFd357UISVzrQ".to_owned(), Some(30)),
+        ("base64", "knkqIdOiq4qKEPK23ySehw==".to_owned(), Some(30)),
+        ("base62", "y4aBIdZ0Rq1mCNn8xJvT7u".to_owned(), Some(30)),
+        ("uuid", "300d8390-e620-11f1-8132-85f8fb6888f4".to_owned(), Some(30)),
+        ("bridge", format!("0{ends}"), Some(30)),
+        ("lock:owner:x", "web-3:4711".to_owned(), None),
+        ("lock:expire:x", ends.to_string(), None),
+        ("session", "Rva_bi1OZAFd357UISVzrQ".to_owned(), None),
+        ("word", "MyApplicationContextAB".to_owned(), Some(30)),
+        ("upstream", "web-3:4711".to_owned(), Some(30)),
+    ] {
+        set(&server, key, value, ttl);
+    }
+    cmd("HSET").arg("reentrant").arg("thread-1").arg(1).exec(&mut server.connect()).unwrap();
+    let json = done(lockshift_at(&server), ["scan", "--json"]).json();
+    let locks = json["locks"].as_array().unwrap();
+    let mut keys: Vec<_> = locks.iter().map(|lock| lock["key"].as_str().unwrap()).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["base62", "base64", "base64url", "bridge", "lock:owner:x", "reentrant", "uuid"], "{json}");
+}
+
+#[test]
+fn a_fleet_restricts_who_is_named() {
+    let server = Server::start();
+    set(&server, "stock", now_secs() + 60, Some(60));
+    let text = done(lockshift_at(&server), ["scan", "--fleet", "php-getset,java-getset,token"]).stdout;
+    assert!(text.contains("php-getset ") && !text.contains("others"), "{text}");
+}
+
+#[test]
 fn json_has_every_lock_and_the_counts() {
     let server = furnished();
     let json = done(lockshift_at(&server), ["scan", "--json"]).json();

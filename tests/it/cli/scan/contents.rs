@@ -42,8 +42,7 @@ fn locks_that_are_hashes_are_found_and_are_no_hazard_to_their_own_kind() {
     cmd("PERSIST").arg("redisson").exec(&mut connection).unwrap();
     let stuck = done(lockshift_at(&server), ["scan", "--fleet", "redisson"]);
     assert!(
-        stuck.code == Some(1)
-            && stuck.stdout.contains("if its holder dies, reentrant, redisson will never get past it"),
+        stuck.code == Some(1) && stuck.stdout.contains("if its holder dies, redisson will never get past it"),
         "{stuck:?}"
     );
 }
