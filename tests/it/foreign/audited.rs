@@ -20,6 +20,10 @@ const INEXACT: [(&str, &str); 1] = [(
      program's own acquisitions are counted",
 )];
 
+/// Recordings in which two hold at once: the witness counts one side's acquisition before the other's, and the connection
+/// of each cannot be told from the order. Only the sum of both sides is compared.
+const SIDES_UNKNOWN: [&str; 3] = ["php-v2-phpredis", "php-v2-predis", "py2-celery-once"];
+
 /// What is certain in a recording without two holders at once, and the command that shows it.
 const SHOWN_BY_A_COMMAND: [(&str, RaceId, &str); 4] = [
     ("py2-redis-py-2.8.0", RaceId::LoserMovesLease, "\"GETSET\""),
@@ -122,7 +126,8 @@ fn every_acquisition_is_counted_and_those_of_the_program_apart() {
         let of_program: u64 = recorded.foreign_clients().map(|client| client.acquisitions).sum();
         let is_exact = recorded.acquisitions() == foreign + ours;
         let is_listed = INEXACT.iter().any(|(trace, _)| *trace == recorded.trace);
-        if is_exact == is_listed || of_program != foreign {
+        let is_of_side = of_program == foreign || SIDES_UNKNOWN.contains(&recorded.trace);
+        if is_exact == is_listed || !is_of_side {
             let (trace, all) = (recorded.trace, recorded.acquisitions());
             wrong.push(format!("{trace}: {of_program} and in all {all}, the witness says {foreign} + {ours}"));
         }
