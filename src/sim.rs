@@ -34,7 +34,7 @@ mod session;
 mod state;
 
 mod call;
-mod glob;
+pub(crate) mod glob;
 mod number;
 mod refusal;
 mod row;

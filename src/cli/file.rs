@@ -1,4 +1,4 @@
-//! Output files: written to a temporary file and renamed when complete. A device or a pipe is written to directly.
+//! Output files: they get their name when they are complete. A device or a pipe is written to directly.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,79 +7,133 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::exit::{Exit, Failure};
+use super::os_error;
 
 /// Writes a file. A reader sees the old file or the complete new one, never a part.
 pub(super) fn write(path: &Path, contents: &str) -> Result<(), Failure> {
-    let written = match OutputPlace::of(path).map_err(|error| unusable(path, error))? {
-        OutputPlace::Stream(mut stream) => stream.write_all(contents.as_bytes()),
-        OutputPlace::File(place) => {
-            let whole = begun(&place).and_then(|mut file| file.write_all(contents.as_bytes()).map(|()| file));
-            whole.and_then(|file| keep(file, &place))
-        }
-    };
-    written.map_err(|error| unusable(path, error))
+    let written = NewFile::begin(path).and_then(|mut file| {
+        file.write_all(contents.as_bytes())?;
+        file.keep()
+    });
+    written.map_err(|error| unusable(path, &error))
 }
 
-/// Writes a file line by line. It is there when all of it is, or when no more can be written: then it ends with the last
-/// line that is whole.
-pub(super) fn write_lines<T>(
-    path: &Path,
-    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<T>,
-) -> Result<T, Failure> {
-    let of_path = |error| unusable(path, error);
-    let place = match OutputPlace::of(path).map_err(of_path)? {
-        OutputPlace::Stream(mut stream) => return write(&mut stream).map_err(of_path),
-        OutputPlace::File(place) => place,
-    };
-    let mut file = begun(&place).map_err(of_path)?;
-    let written = write(&mut file);
-    if written.is_err() {
-        cut_to_lines(file.as_file_mut()).map_err(of_path)?;
-    }
-    keep(file, &place).map_err(of_path)?;
-    written.map_err(|error| {
-        let kept = format_args!("{}: {error}: what came before is there", path.display());
-        Failure::new(Exit::Unusable, kept)
-    })
+/// A file that cannot be written, for this reason.
+pub(super) fn unusable(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Unusable, format_args!("{}: {}", path.display(), os_error::sentence(error)))
 }
 
-fn unusable(path: &Path, error: io::Error) -> Failure {
-    Failure::new(Exit::Unusable, format_args!("{}: {error}", path.display()))
-}
+/// A file that is being written. It gets its name, in place of a file of that name, when it is complete; a process that
+/// is killed before that leaves nothing, where the file system knows files without a name.
+pub(super) struct NewFile(Target);
 
-/// What stands, or is to stand, under a name.
-enum OutputPlace {
-    /// A file, or nothing yet; links are followed.
-    File(PathBuf),
+enum Target {
     /// A device or a pipe, which nothing may take the place of.
     Stream(File),
+    /// It has no name at all, and vanishes with this process.
+    Nameless(File, PathBuf),
+    /// It has another name, because the system or the file system knows no files without one.
+    Named(NamedTempFile, PathBuf),
 }
 
-impl OutputPlace {
-    fn of(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
-            Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(there) if there.is_file() => fs::canonicalize(path).map(Self::File),
-            Ok(_) => OpenOptions::new().write(true).open(path).map(Self::Stream),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::File(path.to_owned())),
-            Err(error) => Err(error),
+impl NewFile {
+    /// Begins the file that will stand under this name; links are followed.
+    pub(super) fn begin(path: &Path) -> io::Result<Self> {
+        let place = match fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(there) if there.is_file() => fs::canonicalize(path)?,
+            Ok(_) => return OpenOptions::new().write(true).open(path).map(|stream| Self(Target::Stream(stream))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(error),
+        };
+        let directory = directory(&place);
+        if !directory.is_dir() {
+            return Err(io::Error::other(format!("there is no directory {}", directory.display())));
+        }
+        if let Some(file) = nameless(directory) {
+            return Ok(Self(Target::Nameless(file, place)));
+        }
+        let begun = tempfile::Builder::new().prefix(".lockshift-").permissions(readable()).tempfile_in(directory);
+        // The error's own text names the temporary file, which the user does not know.
+        let begun = begun.map_err(|error| io::Error::from(error.kind()))?;
+        Ok(Self(Target::Named(begun, place)))
+    }
+
+    /// Gives it its name.
+    pub(super) fn keep(self) -> io::Result<()> {
+        match self.0 {
+            Target::Stream(_) => Ok(()),
+            Target::Nameless(file, place) => {
+                file.sync_all()?;
+                name(&file, &place)
+            }
+            Target::Named(file, place) => {
+                file.as_file().sync_all()?;
+                file.persist(place).map(drop).map_err(|unfinished| unfinished.error)
+            }
+        }
+    }
+
+    /// Gives it its name, with all lines that are whole.
+    pub(super) fn keep_lines(mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Target::Stream(_) => {}
+            Target::Nameless(file, _) => cut_to_lines(file)?,
+            Target::Named(file, _) => cut_to_lines(file.as_file_mut())?,
+        }
+        self.keep()
+    }
+
+    fn file(&mut self) -> &mut File {
+        match &mut self.0 {
+            Target::Stream(file) | Target::Nameless(file, _) => file,
+            Target::Named(file, _) => file.as_file_mut(),
         }
     }
 }
 
-fn begun(place: &Path) -> io::Result<NamedTempFile> {
-    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !directory.is_dir() {
-        return Err(io::Error::other(format!("there is no directory {}", directory.display())));
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
     }
-    let begun = tempfile::Builder::new().prefix(".lockshift-").permissions(readable()).tempfile_in(directory);
-    // The error's own text names the temporary file, which the user does not know.
-    begun.map_err(|error| error.kind().into())
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
+    }
 }
 
-fn keep(file: NamedTempFile, place: &Path) -> io::Result<()> {
-    file.as_file().sync_all()?;
-    file.persist(place).map(drop).map_err(|unfinished| unfinished.error)
+fn directory(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(target_os = "linux")]
+fn nameless(directory: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    open(directory, flags, Mode::from_raw_mode(0o666)).map(File::from).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> Option<File> {
+    None
+}
+
+/// Gives the file its name: first another one, since a link replaces nothing.
+#[cfg(target_os = "linux")]
+fn name(file: &File, place: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{AtFlags, CWD, linkat};
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let linked = tempfile::Builder::new()
+        .prefix(".lockshift-")
+        .make_in(directory(place), |beside| Ok(linkat(CWD, unnamed.as_str(), CWD, beside, AtFlags::SYMLINK_FOLLOW)?))?;
+    linked.persist(place).map_err(|unfinished| unfinished.error)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Takes away what stands behind the last end of a line.
@@ -137,7 +191,9 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for writes in [(|pipe| write(pipe, "text").unwrap()) as fn(&Path), |pipe| {
-            write_lines(pipe, &mut |to| to.write_all(b"text")).unwrap()
+            let mut file = NewFile::begin(pipe).unwrap();
+            file.write_all(b"text").unwrap();
+            file.keep_lines().unwrap();
         }] {
             let reader = std::thread::spawn({
                 let pipe = pipe.clone();

@@ -1,36 +1,56 @@
 //! `lockshift record`: a MONITOR trace, written down.
 
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+mod sink;
+
+use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use redis::{RedisError, Value};
+use serde::Serialize;
 
-use super::exit::{Exit, Failure, unless_closed};
+use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
+use super::os_error::without_number;
+use super::server_options::ServerOptions;
 use super::signals::{self, Caught, StopRequest};
 use super::trace::ENDED_EARLY;
-use super::values;
+use super::{failure, values};
 use crate::driver::host;
+use crate::monitor::{Line, Parser, Source};
+use crate::sim::glob;
+use crate::wire::{MonoTime, Printable};
+use sink::Sink;
 
 /// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
 ///
-/// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file is
-/// there, in place of one of that name, when it is complete; before that it has another name. If the server is lost, the
-/// last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full. MONITOR costs the server some of its speed for as long as it lasts, and lists the values of
-/// every client: record for as long as needed, and mind that the file is readable only to those allowed.
+/// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file gets
+/// its name, in place of one of that name, when it is complete; a recording that is killed leaves none. If the server is
+/// lost, the last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full.
+/// With --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
+///
+/// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as long as needed, and mind that the file is readable only to those allowed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// For how long: 60s, 5m
     #[arg(long = "for", value_name = "TIME", value_parser = values::length)]
     length: Option<Duration>,
-    /// The file to write instead of standard output
+    /// Only commands one of whose arguments, such as a key, matches this pattern of Redis; also those that may concern keys
+    /// without naming them, such as EXEC and FLUSHALL
+    #[arg(long = "match", value_name = "GLOB")]
+    pattern: Option<String>,
+    /// The file to write instead of standard output; compressed if its name ends with .gz
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Begin a new file after this many bytes, counted before compression: FILE.0001, FILE.0002 ...; .gz stays at the end
+    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "output")]
+    rotate: Option<u64>,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// How long the server may take to accept a connection.
@@ -45,11 +65,11 @@ enum News {
 
 /// Records.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = global.server()?;
+    let server = args.server.server()?;
     if server.is_cluster() {
         return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
     }
-    let unusable = |error: RedisError| Failure::new(Exit::Unusable, format_args!("{server}: {error}"));
+    let unusable = |error: RedisError| failure::of_server(&server, error);
     let (tell, news) = sync_channel(1024);
     let asked: Arc<OnceLock<StopRequest>> = Arc::default();
     listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
@@ -57,6 +77,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
     connection.set_read_timeout(None).map_err(unusable)?;
     redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
+    let mut sink = match &args.output {
+        Some(path) => Sink::file(path, args.rotate)?,
+        None => Sink::page(),
+    };
     thread::spawn(move || {
         loop {
             let sent = match connection.recv_response() {
@@ -73,10 +97,20 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
             }
         }
     });
-    let ended = match &args.output {
-        Some(path) => to_file(path, &news, args.length)?,
-        None => to_page(&news, args.length)?,
+    let mut recording = Recording {
+        parser: Parser::new(),
+        pattern: args.pattern.as_ref().map(|pattern| pattern.as_bytes()),
+        form: if global.json { Form::Json } else { Form::Monitor },
+        length: args.length,
+        began: host::mono(),
+        commands: 0,
     };
+    let copied = recording.copy(&mut sink, &news);
+    let ended = sink.end(copied)?;
+    if args.output.is_some() {
+        let seconds = host::mono().saturating_since(recording.began).as_secs_f64();
+        warn(format_args!("recorded {} commands in {seconds:.1} s", recording.commands));
+    }
     match ended {
         Some(error) => Err(unusable(error)),
         None => Ok(Exit::Yes),
@@ -94,47 +128,111 @@ fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<StopRequest>>)
     })
 }
 
-fn to_file(path: &Path, news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {
-    super::file::write_lines(path, &mut |file| copy(file, news, length))
+/// How a command is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As MONITOR lists it.
+    Monitor,
+    /// One JSON object a line.
+    Json,
 }
 
-fn to_page(news: &Receiver<News>, length: Option<Duration>) -> Result<Option<RedisError>, Failure> {
-    match copy(&mut io::stdout().lock(), news, length) {
-        Ok(ended) => Ok(ended),
-        Err(error) => unless_closed(Err(error)).map(|()| None),
-    }
+/// A command, as JSON.
+#[derive(Serialize)]
+struct Recorded {
+    /// Seconds since 1970, by the server's clock.
+    at: f64,
+    database: u32,
+    client: String,
+    command: Vec<String>,
 }
 
-/// Copies lines until the time has passed or the reader has closed; the error of the connection, if that was the end.
-fn copy(to: &mut dyn Write, news: &Receiver<News>, length: Option<Duration>) -> io::Result<Option<RedisError>> {
-    let begin = host::mono();
-    let mut to = BufWriter::new(to);
-    loop {
-        let left = length.map(|length| length.saturating_sub(host::mono().saturating_since(begin)));
-        let next = match (news.try_recv(), left) {
-            (_, Some(Duration::ZERO)) => break,
-            (Ok(line), _) => Ok(line),
-            (Err(_), left) => {
-                // Nothing is under way: a program that reads along shall see what there is.
-                to.flush()?;
-                news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
-            }
-        };
-        match next {
-            Ok(News::Line(line)) => writeln!(to, "{line}")?,
-            Ok(News::Broken(error)) => {
-                writeln!(to, "{ENDED_EARLY}{error}")?;
-                to.flush()?;
-                return Ok(Some(error));
-            }
-            Ok(News::Asked) | Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {}
+impl Recorded {
+    fn of(line: &Line<'_>) -> Self {
+        Self {
+            at: line.at.as_nanos() as f64 / 1e9,
+            database: line.database,
+            client: match line.source {
+                Source::Client(address) => Printable(address).to_string(),
+                Source::Script => "lua".to_owned(),
+            },
+            command: line.words().map(|word| Printable(&word.bytes()).to_string()).collect(),
         }
     }
-    to.flush()?;
-    Ok(None)
+}
+
+/// A recording under way.
+struct Recording<'a> {
+    parser: Parser,
+    pattern: Option<&'a [u8]>,
+    form: Form,
+    length: Option<Duration>,
+    began: MonoTime,
+    /// Number of commands that were written.
+    commands: u64,
+}
+
+impl Recording<'_> {
+    /// Copies lines until the time has passed or the end is requested; the error of the connection, if that was the end.
+    fn copy(&mut self, to: &mut Sink, news: &Receiver<News>) -> io::Result<Option<RedisError>> {
+        loop {
+            let left = self.length.map(|length| length.saturating_sub(host::mono().saturating_since(self.began)));
+            let next = match (news.try_recv(), left) {
+                (_, Some(Duration::ZERO)) => return Ok(None),
+                (Ok(next), _) => Ok(next),
+                (Err(_), left) => {
+                    // Nothing is under way: a program that reads along shall see what there is.
+                    to.flush()?;
+                    news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
+                }
+            };
+            match next {
+                Ok(News::Line(line)) => self.write(to, &line)?,
+                Ok(News::Broken(error)) => {
+                    if self.form == Form::Monitor {
+                        to.line(&format!("{ENDED_EARLY}{}", without_number(&error.to_string())))?;
+                    }
+                    return Ok(Some(error));
+                }
+                Ok(News::Asked) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn write(&mut self, to: &mut Sink, text: &str) -> io::Result<()> {
+        if self.pattern.is_none() && self.form == Form::Monitor {
+            self.commands += 1;
+            return to.line(text);
+        }
+        let Ok(line) = self.parser.parse(text.as_bytes()) else {
+            log::warn!("not a line of MONITOR: {text}");
+            return Ok(());
+        };
+        if !self.pattern.is_none_or(|pattern| is_wanted(pattern, &line)) {
+            return Ok(());
+        }
+        self.commands += 1;
+        match self.form {
+            Form::Monitor => to.line(text),
+            Form::Json => {
+                to.line(&serde_json::to_string(&Recorded::of(&line)).expect("every field of a command has a JSON form"))
+            }
+        }
+    }
+}
+
+/// Whether a word of this command matches, or the command may concern keys without naming them: without these an audit
+/// would misjudge what is left.
+fn is_wanted(pattern: &[u8], line: &Line<'_>) -> bool {
+    const WITHOUT_A_KEY: [&[u8]; 8] =
+        [b"multi", b"exec", b"discard", b"unwatch", b"time", b"flushall", b"flushdb", b"swapdb"];
+    let name = line.words().next().map(|name| name.bytes().to_ascii_lowercase()).unwrap_or_default();
+    WITHOUT_A_KEY.contains(&&*name) || line.words().skip(1).any(|word| glob::matches(pattern, &word.bytes()))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift record --redis redis://127.0.0.1 --for 60s -o trace.log
-  lockshift record --for 5m | lockshift audit -";
+  lockshift record --for 5m --match 'lock:*' | lockshift audit -
+  lockshift record --for 24h --rotate 256M -o trace.log.gz; lockshift audit trace.log.*
+  lockshift record --for 10s --json | jq -r '.command[0]' | sort | uniq -c";

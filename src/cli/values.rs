@@ -28,6 +28,28 @@ pub(super) fn lease(typed: &str) -> Result<Lease, String> {
     Ok(lease)
 }
 
+/// A number of bytes: `65536`, `64K`, `256M`, `1G`, in powers of 1024.
+pub(super) fn size(typed: &str) -> Result<u64, String> {
+    let (digits, unit) = match typed.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&typed[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&typed[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&typed[..at], 1 << 30),
+        _ => (typed, 1),
+    };
+    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|size| *size > 0);
+    size.ok_or_else(|| "a number of bytes, as in 65536, 64K, 256M or 1G".to_owned())
+}
+
+#[test]
+fn sizes_as_people_write_them() {
+    for (typed, bytes) in [("1", 1), ("64K", 65_536), ("64k", 65_536), ("256M", 268_435_456), ("1G", 1_073_741_824)] {
+        assert_eq!(size(typed), Ok(bytes), "{typed}");
+    }
+    for typed in ["", "0", "K", "-1", "1T", "1.5M", "99999999999G", "1 M"] {
+        assert!(size(typed).is_err(), "{typed}");
+    }
+}
+
 #[test]
 fn lengths_of_time_as_people_write_them() {
     for (typed, millis) in [("30s", 30_000), ("500ms", 500), ("1m 30s", 90_000), ("2h", 7_200_000)] {

@@ -1,7 +1,7 @@
 //! Patterns as KEYS, SCAN and PSUBSCRIBE take them: `*`, `?`, `[a-c]`, `[^a]`, `\*`.
 
 /// Whether a name matches a pattern.
-pub(super) fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
+pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
     // Where to go on if the pattern fails: behind the last star, which then swallows one byte more.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {

@@ -1,6 +1,7 @@
 //! `lockshift record`: however it ends, what it leaves are whole lines.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -64,14 +65,100 @@ fn an_interrupted_recording_replaces_the_file_atomically() {
     work(&server, 50);
     assert_eq!(fs::read_to_string(&file).unwrap(), "of yesterday", "the new one is not whole yet");
     until("all lines have arrived", || {
-        let begun = names(&folder).into_iter().find(|name| name != "trace.log")?;
-        (fs::read_to_string(folder.path().join(begun)).ok()?.lines().count() >= 50).then_some(())
+        (fs::read_to_string(begun(&running, &folder)?).ok()?.lines().count() >= 50).then_some(())
     });
     running.signal(Signal::TERM);
     let done = running.done();
-    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "", ""));
-    assert_eq!(sets(&fs::read_to_string(&file).unwrap()), 50);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""));
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(sets(&text), 50);
+    let closing = format!("lockshift: recorded {} commands in ", text.lines().count());
+    assert!(done.stderr.starts_with(&closing) && done.stderr.lines().count() == 1, "{done:?}");
     assert_eq!(names(&folder), ["trace.log"]);
+}
+
+/// The file that is being written, which has no name yet.
+fn begun(running: &Running, folder: &TempDir) -> Option<PathBuf> {
+    let open = fs::read_dir(format!("/proc/{}/fd", running.id())).ok()?;
+    open.map(|entry| entry.unwrap().path()).find(|open| fs::read_link(open).is_ok_and(|to| to.starts_with(folder)))
+}
+
+#[test]
+fn a_recording_that_is_killed_leaves_no_file() {
+    let server = Server::start();
+    let (folder, file) = file();
+    let running = recording(&server, &file);
+    work(&server, 10);
+    until("it writes", || begun(&running, &folder));
+    running.signal(Signal::KILL);
+    running.done();
+    assert_eq!(names(&folder), [""; 0]);
+}
+
+#[test]
+fn only_commands_that_match_are_recorded() {
+    let server = Server::start();
+    let (folder, file) = file();
+    let mut command = lockshift_at(&server);
+    command.args(["record", "--json", "--match", "k:?", "-o"]).arg(&file);
+    let running = Running::start(command, [""; 0]);
+    until_watched(&server);
+    work(&server, 20);
+    cmd("MULTI").exec(&mut server.connect()).unwrap();
+    cmd("SET").arg("k:x").arg("last \u{00}").exec(&mut server.connect()).unwrap();
+    until("the last one has arrived", || {
+        let open = begun(&running, &folder)?;
+        fs::read_to_string(open).ok()?.contains("last").then_some(())
+    });
+    running.signal(Signal::TERM);
+    assert_eq!(running.done().code, Some(0));
+    let text = fs::read_to_string(&file).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let words: Vec<_> = lines.iter().map(|line| line["command"].as_array().unwrap().get(1)).collect();
+    let keys: Vec<_> = words.iter().map(|key| key.map_or("", |key| key.as_str().unwrap())).collect();
+    assert_eq!(keys, ["k:0", "k:1", "k:2", "k:3", "k:4", "k:5", "k:6", "k:7", "k:8", "k:9", "", "k:x"], "MULTI too");
+    let last = lines.last().unwrap();
+    assert_eq!((last["command"][2].as_str(), last["database"].as_u64()), (Some(r"last \x00"), Some(0)), "{last}");
+    assert!(last["at"].as_f64() > Some(1e9) && last["client"].is_string(), "{last}");
+}
+
+#[test]
+fn a_recording_is_rotated_and_compressed_and_audited_as_one() {
+    let server = Server::start();
+    let (folder, _) = file();
+    let file = folder.path().join("trace.log.gz");
+    let record = || {
+        let mut command = lockshift_at(&server);
+        command.args(["record", "--rotate", "2K", "-o"]).arg(&file);
+        command
+    };
+    let running = Running::start(record(), [""; 0]);
+    until_watched(&server);
+    work(&server, 50);
+    // A part is there as soon as the next one begins.
+    until("some parts are complete", || (names(&folder).len() >= 3).then_some(()));
+    running.signal(Signal::TERM);
+    assert_eq!(running.done().code, Some(0));
+    let mut parts = names(&folder);
+    parts.sort_unstable();
+    assert!(parts.len() >= 3 && parts[0] == "trace.log.0001.gz" && parts[1] == "trace.log.0002.gz", "{parts:?}");
+    let paths: Vec<_> = parts.iter().map(|name| folder.path().join(name)).collect();
+    let mut text = String::new();
+    for path in &paths {
+        let mut part = String::new();
+        flate2::read::GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut part).unwrap();
+        assert!(part.len() <= 2048 && part.ends_with('\n'), "{} bytes", part.len());
+        text += &part;
+    }
+    assert_eq!(sets(&text), 50);
+    let mut audit = lockshift();
+    audit.args(["audit", "--json"]).args(&paths);
+    let audited = done(audit, [""; 0]);
+    assert_eq!(audited.json()["lines"].as_u64(), Some(text.lines().count() as u64), "{audited:?}");
+
+    let refused = done(record(), [""; 0]);
+    assert_eq!(refused.code, Some(2), "the old parts would be taken for new ones: {refused:?}");
+    assert!(refused.stderr.contains("trace.log.0001.gz is there already"), "{refused:?}");
 }
 
 #[test]
@@ -83,7 +170,7 @@ fn a_server_that_goes_away_leaves_what_came_before() {
     server.kill();
     let done = running.done();
     assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(done.stderr.contains(&server.address().to_string()) && done.stderr.lines().count() == 1, "{done:?}");
+    assert!(done.stderr.contains(&server.address().to_string()) && done.stderr.lines().count() == 2, "{done:?}");
     let text = fs::read_to_string(&file).unwrap();
     let (lines, last) = text.split_at(text.trim_end().rfind('\n').unwrap() + 1);
     assert!(sets(lines) == 50 && last.starts_with("# recording ended early: ") && last.ends_with('\n'), "{text}");
