@@ -3,22 +3,19 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use redis::RedisError;
-
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::progress::TaskProgress;
+use super::server_options::ServerOptions;
 use super::signals::{self, Caught, StopRequest};
 use super::waiting::Waiting;
 use super::{failure, output, values};
-use crate::compare::{Percent, RunError, Settings, Stop, Workload};
-use crate::driver::Error;
+use crate::compare::{Percent, Settings, Stop, Workload};
 use crate::driver::blocking::ReleaseListener;
 use crate::lock::Lease;
 use crate::protocols::Choice;
 use crate::report::Comparison;
-use crate::wire::Key;
 
 /// Run the same contended workload under each protocol, and see what it costs and what goes wrong
 ///
@@ -55,15 +52,19 @@ pub(super) struct Args {
     /// The share of holders that end without a release
     #[arg(long, value_name = "PERCENT", default_value = "0")]
     crash: Percent,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// Compares.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = global.server()?;
+    let server = args.server.server()?;
     let end = End::on_signal()?;
     let workload = args.workload();
     let progress = TaskProgress::new(args.protocols.len(), args.seconds);
-    let client = server.client().map_err(|error| failure::of_compare(&server, unusable(error)))?;
+    // A server that cannot be reached is reported before the clients start.
+    drop(server.connect().map_err(|error| failure::of_server(&server, error))?);
+    let client = server.client().map_err(|error| failure::of_server(&server, error))?;
     let listener = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
     let mut comparison = Comparison::default();
@@ -93,10 +94,6 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(progress);
     output::print(&comparison, global)?;
     Ok(if has_races { Exit::No } else { Exit::Yes })
-}
-
-fn unusable(error: RedisError) -> RunError {
-    Error::connection(&Key::from("compare"), error).into()
 }
 
 impl Args {

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use super::os_error;
+
 /// The exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -65,7 +67,7 @@ impl Failure {
 pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Unusable, format_args!("standard output: {error}")))
+            Err(Failure::new(Exit::Unusable, format_args!("standard output: {}", os_error::sentence(&error))))
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -5,13 +5,15 @@ use std::fmt::Display;
 use redis::RedisError;
 
 use super::exit::{Exit, Failure};
+use super::os_error::without_number;
 use crate::compare;
+use crate::connect::Server;
 use crate::driver::{Error, ErrorKind, Interrupted, Unknown};
 use crate::wire::Key;
 
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key, error: RedisError) -> Failure {
-    let words = error.to_string();
+    let words = without_number(&error.to_string());
     let error = Error::connection(key, error);
     match error.kind() {
         // No connection existed before: the name is unknown, the handshake failed, the peer hung up at once.
@@ -27,13 +29,24 @@ pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key
 }
 
 /// A server does not answer, or refuses what is asked of it.
-pub(super) fn of_server(server: &impl Display, error: RedisError) -> Failure {
-    Failure::new(Exit::Unusable, format_args!("{server}: {error}"))
+pub(super) fn of_server(server: &Server, error: RedisError) -> Failure {
+    // The commands are not those of a lock, so the server's own words name the one that it refuses.
+    if let Some("NOPERM") = error.code() {
+        let words = error.to_string();
+        return Failure::new(
+            Exit::Unusable,
+            format_args!(
+                "{server}: this user may not run a command that is needed ({words}): grant it with ACL SETUSER"
+            ),
+        );
+    }
+    of_connection(server, server.is_encrypted(), &Key::from(""), error)
 }
 
 /// A procedure that only reads broke off.
 pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failure {
-    let source = std::error::Error::source(&broken.cause).map_or_else(String::new, |source| format!(" ({source})"));
+    let source = std::error::Error::source(&broken.cause)
+        .map_or_else(String::new, |source| format!(" ({})", without_number(&source.to_string())));
     Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", broken.cause))
 }
 
@@ -66,7 +79,7 @@ fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
     match error.kind() {
         ErrorKind::Refused | ErrorKind::NotRedis | ErrorKind::TooFewServers | ErrorKind::Unusable => {
-            source.map_or_else(String::new, |source| format!(" ({source})"))
+            source.map_or_else(String::new, |source| format!(" ({})", without_number(&source.to_string())))
         }
         _ => String::new(),
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::exit::{Exit, Failure};
-use super::file;
+use super::{file, os_error};
 
 /// Where pages go.
 pub(super) enum HtmlPages<'a> {
@@ -21,7 +21,9 @@ impl<'a> HtmlPages<'a> {
             return Ok(Self::File(path));
         }
         let made = std::fs::create_dir_all(path);
-        made.map_err(|error| Failure::new(Exit::Unusable, format_args!("{}: {error}", path.display())))?;
+        made.map_err(|error| {
+            Failure::new(Exit::Unusable, format_args!("{}: {}", path.display(), os_error::sentence(&error)))
+        })?;
         Ok(Self::Directory(path))
     }
 

@@ -3,6 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
+use super::server_options::ServerOptions;
 use super::{failure, hazards, output, values};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
@@ -33,11 +34,13 @@ pub(super) struct Args {
     /// Name every protocol, not only the first few of each kind
     #[arg(long, short)]
     all: bool,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// Looks, and shows what it saw.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = global.server()?;
+    let server = args.server.server()?;
     let refused = |error| failure::of_connection(&server, server.is_encrypted(), &args.key, error);
     let mut connection = server.connect().map_err(refused)?;
     let seen = blocking::run(&mut connection, &|redis: &mut Transcript| look(&args.key, redis));

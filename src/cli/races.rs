@@ -10,6 +10,7 @@ use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
 use super::named::Named;
 use super::output;
+use super::server_options::ServerOptions;
 use super::state_progress::StateProgress;
 use crate::races::{Race, RaceResult, catalogue, find};
 use crate::report::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
@@ -45,6 +46,8 @@ pub(super) struct Args {
     /// Replay each schedule on the server of --redis or REDIS_URL
     #[arg(long)]
     replay: bool,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// Reproduces them.
@@ -55,7 +58,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         (None, some) => some.to_vec(),
     };
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
-    let replaying = args.replay.then(|| Replaying::on(global)).transpose()?;
+    let replaying = args.replay.then(|| Replaying::on(&args.server)).transpose()?;
     let mut races = Races::default();
     let states = StateProgress::new();
     let mut results = Vec::new();

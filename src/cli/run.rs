@@ -15,6 +15,7 @@ use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::run_carrier::RunCarrier;
 use super::server::Server;
+use super::server_options::ServerOptions;
 use super::supervise::channel::Grace;
 use super::waiting::Waiting;
 use super::{failure, output, values};
@@ -79,6 +80,8 @@ pub(super) struct Args {
     /// Print no messages: the exit status tells how it went
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    server: ServerOptions,
     /// The command, and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -86,7 +89,8 @@ pub(super) struct Args {
 
 /// Runs CMD under the lock.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = if args.protocol.spans_servers() { global.masters()? } else { Server::One(global.server()?) };
+    let server =
+        if args.protocol.spans_servers() { args.server.masters()? } else { Server::One(args.server.server()?) };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = RunEvents::listen()?;
     let key = args.key()?;

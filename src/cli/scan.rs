@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
+use super::server_options::ServerOptions;
 use super::{failure, hazards, output};
 use crate::driver::host;
 use crate::protocols::Choice;
@@ -44,11 +45,13 @@ pub(super) struct Args {
     /// Show no more than this many locks; all are counted. JSON has all of them, as they are found
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// Scans.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server = global.server()?;
+    let server = args.server.server()?;
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
     let pace = ScanPace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());

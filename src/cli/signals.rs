@@ -12,6 +12,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 
 use super::exit::{Exit, Failure};
+use super::os_error;
 
 /// What was caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,8 @@ impl StopRequest {
 pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<(), Failure> {
     let ignored = ignored();
     let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
-    let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot listen for signals: {error}"));
+    let failed =
+        |error| Failure::new(Exit::Unusable, format_args!("cannot listen for signals: {}", os_error::sentence(&error)));
     let mut signals = SignalsInfo::<WithOrigin>::new(watched.chain([SIGCHLD])).map_err(failed)?;
     let thread = Builder::new().name("lockshift-signals".into()).spawn(move || {
         for origin in &mut signals {

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::exit::{Exit, Failure};
+use super::os_error;
 use super::signals::{self, Caught};
 use crate::driver::host;
 use channel::{Channel, Note, Order, Reader};
@@ -48,7 +49,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Unusable);
     }
     let (mut channel, reader, stdin) = Channel::inherited().map_err(refused)?;
-    let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {error}"));
+    let failed = |error| {
+        Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {}", os_error::sentence(&error)))
+    };
     let events = SupervisorEvents::listen(reader)?;
     become_subreaper().map_err(failed)?;
     let Some(SupervisorEvent::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
@@ -201,7 +204,8 @@ impl SupervisorEvents {
     fn listen(reader: Reader) -> Result<Self, Failure> {
         let (send, queue) = channel();
         let orders = send.clone();
-        let failed = |error| Failure::new(Exit::Unusable, format_args!("cannot start a thread: {error}"));
+        let failed =
+            |error| Failure::new(Exit::Unusable, format_args!("cannot start a thread: {}", os_error::sentence(&error)));
         reader
             .each(move |order| drop(orders.send(order.map_or(SupervisorEvent::Abandoned, SupervisorEvent::Order))))
             .map_err(failed)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
+use super::os_error;
 use super::progress::Share;
 use crate::monitor::{IllFormed, Line, Lines, Parser, Text};
 
@@ -99,7 +100,7 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
     let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
     let mut pending: Option<CutLine<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
-        let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {error}"));
+        let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {}", os_error::sentence(&error)));
         let (source, length) = input.open().map_err(unusable)?;
         let progress = Share::of(length, input.to_string());
         let mut source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;

@@ -1,6 +1,8 @@
 //! One server, by its address: how it is reached and within what time.
 
 use std::fmt;
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use redis::io::tcp::TcpSettings;
@@ -67,6 +69,32 @@ impl Node {
         }
         let client = Client::build_with_tls(self.info.clone(), certificates.clone())?;
         Ok(Self { info: client.get_connection_info().clone(), shown: self.shown.clone() })
+    }
+
+    /// The same, with this login in place of that of the address, as far as it is given.
+    pub(super) fn logging_in(&self, user: Option<&str>, password: Option<&str>) -> Self {
+        let mut settings = self.info.redis_settings().clone();
+        if let Some(user) = user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = password {
+            settings = settings.set_password(password);
+        }
+        Self { info: self.info.clone().set_redis_settings(settings), shown: self.shown.clone() }
+    }
+
+    /// Its host and port, if it is to be encrypted and answers a plain PING. A port that is encrypted refuses that at once.
+    pub(super) fn unencrypted_port(&self) -> Option<String> {
+        const PATIENCE: Duration = Duration::from_millis(500);
+        let ConnectionAddr::TcpTls { host, port, .. } = self.address() else { return None };
+        let address = (host.as_str(), *port).to_socket_addrs().ok()?.next()?;
+        let mut socket = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
+        socket.set_read_timeout(Some(PATIENCE)).ok()?;
+        socket.write_all(b"PING\r\n").ok()?;
+        let mut first = [0];
+        socket.read_exact(&mut first).ok()?;
+        // "+PONG", or "-NOAUTH Authentication required."
+        matches!(&first, b"+" | b"-").then(|| format!("{host}:{port}"))
     }
 
     /// The same, at another address: that of a node which a cluster or a sentinel names. One without a host is at ours.

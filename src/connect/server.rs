@@ -122,6 +122,30 @@ impl Server {
         Ok(self)
     }
 
+    /// The same, where connections log in as `user` and with `password`, if they are given, in place of those of the
+    /// address. Sentinels have a login of their own.
+    #[must_use]
+    pub fn logging_in(mut self, user: Option<&str>, password: Option<&str>) -> Self {
+        let node = |node: &Node| node.logging_in(user, password);
+        self.place = Arc::new(match &*self.place {
+            Place::Single(single) => Place::Single(node(single)),
+            Place::Cluster(nodes) => Place::Cluster(nodes.iter().map(node).collect()),
+            Place::Sentinel { sentinels, service, template } => {
+                Place::Sentinel { sentinels: sentinels.clone(), service: service.clone(), template: node(template) }
+            }
+        });
+        self
+    }
+
+    /// The first of its addresses that is to be encrypted and answers without encryption, as a plain Redis does. One that
+    /// cannot be reached is not among them. A handshake with such a port would wait for its timeout.
+    pub fn unencrypted_port(&self) -> Option<String> {
+        let Place::Sentinel { sentinels, .. } = &*self.place else {
+            return self.named().iter().find_map(Node::unencrypted_port);
+        };
+        sentinels.iter().find_map(Node::unencrypted_port)
+    }
+
     /// How long a command may take to be answered.
     pub fn response_timeout(&self) -> Duration {
         self.timeouts.response

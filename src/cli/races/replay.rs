@@ -1,7 +1,9 @@
 //! The schedules that were found, on the server that was chosen, or on several.
 
 use super::super::exit::{Exit, Failure, warn};
-use super::super::global_options::GlobalOptions;
+use super::super::failure;
+use super::super::os_error::without_number;
+use super::super::server_options::ServerOptions;
 use crate::connect::Server;
 use crate::driver::host;
 use crate::races::{RaceResult, Reproduction, Scenario};
@@ -17,8 +19,8 @@ pub(super) struct Replaying {
 
 impl Replaying {
     /// On the servers that were chosen.
-    pub(super) fn on(global: &GlobalOptions) -> Result<Self, Failure> {
-        let servers = global.servers()?;
+    pub(super) fn on(chosen: &ServerOptions) -> Result<Self, Failure> {
+        let servers = chosen.servers()?;
         let owner = host::owner(0).map_err(|error| Failure::new(Exit::Unusable, error))?;
         // No other program has this key, not even the same command at the same time.
         let key = Key::from(format!("lockshift:races:{}", owner.token.hex()).as_str());
@@ -50,9 +52,15 @@ impl Replaying {
                 warn(format_args!("{id} at {}: {divergence}", self.shown()));
                 Ok(Replayed::Otherwise)
             }
-            Err(error @ (Divergence::KeyInUse(_) | Divergence::Unreachable(_) | Divergence::Unanswered(_))) => {
-                Err(Failure::new(Exit::Unusable, format_args!("{}: {error}", self.shown())))
+            // The error does not say which of several servers it is.
+            Err(Divergence::Unreachable(error)) => {
+                let is_encrypted = self.servers.iter().any(Server::is_encrypted);
+                Err(failure::of_connection(&self.shown(), is_encrypted, &self.key, error))
             }
+            Err(error @ (Divergence::KeyInUse(_) | Divergence::Unanswered(_))) => Err(Failure::new(
+                Exit::Unusable,
+                format_args!("{}: {}", self.shown(), without_number(&error.to_string())),
+            )),
         }
     }
 

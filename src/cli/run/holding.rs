@@ -6,9 +6,9 @@ use std::io;
 use super::command::{CommandOutcome, Limits, Running};
 use super::events::RunEvents;
 use crate::cli::exit::{Exit, Failure, Voice};
-use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::Server;
+use crate::cli::{failure, os_error};
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
 use crate::lock::{Extended, Locker, Released};
@@ -49,7 +49,10 @@ impl Holding<'_> {
         ran.lost = guard.lost().is_some();
         ran.released = Some(self.release(guard, ran));
         let outcome = outcome.map_err(|error| {
-            Failure::new(Exit::Unusable, format_args!("cannot run the command, for want of system resources: {error}"))
+            Failure::new(
+                Exit::Unusable,
+                format_args!("cannot run the command, for want of system resources: {}", os_error::sentence(&error)),
+            )
         })?;
         self.exit(outcome, ran)
     }

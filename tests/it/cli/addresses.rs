@@ -87,6 +87,54 @@ fn a_server_that_wants_a_certificate_is_shown_one() {
 }
 
 #[test]
+fn a_port_without_encryption_is_reported_for_an_encrypted_address() {
+    let server = Server::with(&Options::new().password("sesame"));
+    let url = format!("rediss://:sesame@{}/", server.address());
+    for args in [
+        &["run", "stock", "--", "true"][..],
+        &["inspect", "stock"],
+        &["scan"],
+        &["compare", "token"],
+        &["record", "--for", "1s"],
+    ] {
+        let mut command = lockshift();
+        command.env("REDIS_URL", &url);
+        let refused = done(command, args);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(3), ""), "{args:?}: {refused:?}");
+        let expected = format!("{} does not speak TLS: use redis://", server.address());
+        assert!(refused.stderr.contains(&expected) && !refused.stderr.contains("sesame"), "{args:?}: {refused:?}");
+    }
+}
+
+#[test]
+fn user_and_password_may_come_from_options() {
+    let server = Server::start();
+    let user = ["on", ">se same", "~*", "+@all"];
+    redis::cmd("ACL").arg("SETUSER").arg("clerk").arg(&user[..]).exec(&mut server.connect()).unwrap();
+    redis::cmd("ACL").arg("SETUSER").arg("default").arg("off").exec(&mut server.connect()).unwrap();
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (right, wrong, empty) = (file("right", "se same\n"), file("wrong", "poppy"), file("empty", "\n"));
+    for (url, login, code) in [
+        (server.url(), ["clerk", &right], 0),
+        (format!("redis://nobody:poppy@{}/", server.address()), ["clerk", &right], 0),
+        (server.url(), ["clerk", &wrong], 3),
+        (server.url(), ["clerk", &empty], 2),
+        (server.url(), ["clerk", "no/such/file"], 2),
+    ] {
+        let [user, password] = login;
+        let args = ["run", "stock", "--redis", &url, "--user", user, "--password-file", password, "--", "true"];
+        let ended = done(lockshift(), args);
+        assert_eq!(ended.code, Some(code), "{login:?}: {ended:?}");
+        assert!(!ended.stderr.contains("same") && !ended.stderr.contains("poppy"), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_socket_of_the_machine() {
     let directory = TempDir::new().unwrap();
     let socket = directory.path().join("redis.sock");

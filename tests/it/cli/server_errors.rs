@@ -15,6 +15,16 @@ fn assert_reported(done: &Done, code: i32, expected: &[&str]) {
     }
 }
 
+/// Every command that uses a server, as it is tried there.
+const USING_A_SERVER: [&[&str]; 6] = [
+    &["run", "stock", "--", "true"],
+    &["inspect", "stock"],
+    &["compare", "token"],
+    &["scan"],
+    &["record", "--for", "1s"],
+    &["races", "late-unlock", "--replay"],
+];
+
 /// What `run` says there.
 fn run(command: Command) -> Done {
     done(command, ["run", "stock", "--nonblock", "--", "echo", "not reached"])
@@ -25,8 +35,35 @@ fn a_server_that_is_down() {
     let mut server = Server::start();
     server.kill();
     let url = server.url();
-    for args in [&["run", "stock", "--", "true"][..], &["inspect", "stock"], &["compare", "token"]] {
+    for args in USING_A_SERVER {
         assert_reported(&done(lockshift_at(&server), args), 3, &[&url, "no server answers", "start the server"]);
+    }
+}
+
+#[test]
+fn a_host_that_is_unknown() {
+    for args in USING_A_SERVER {
+        let mut command = lockshift();
+        command.env("REDIS_URL", "redis://no.such.host.invalid");
+        let shown = done(command, args);
+        assert_reported(&shown, 3, &["redis://no.such.host.invalid", "no connection (", "correct the address"]);
+        assert!(!shown.stderr.contains("os error"), "{args:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().display().to_string();
+    let missing = format!("{folder}/missing.log");
+    for (args, expected) in [
+        (&["audit", &missing][..], "there is no such file or directory"),
+        (&["audit", &folder], "it is a directory"),
+        (&["dry-run", &missing, "--to", "token", "--lease", "1s"], "there is no such file or directory"),
+    ] {
+        let shown = done(lockshift(), args);
+        assert_reported(&shown, 3, &[&folder, expected]);
+        assert!(!shown.stderr.contains("os error"), "{args:?}: {shown:?}");
     }
 }
 

@@ -77,6 +77,23 @@ fn every_command_explains_itself() {
 }
 
 #[test]
+fn a_server_is_named_only_where_one_is_used() {
+    for command in ["run", "inspect", "scan", "compare", "races", "record"] {
+        let help = done(lockshift(), [command, "--help"]).stdout;
+        for option in ["--redis", "--user", "--password-file", "--tls-ca", "--tls-cert", "--tls-key"] {
+            assert!(help.contains(option), "{command} does not offer {option}");
+        }
+    }
+    for command in ["explore", "matrix", "plan", "audit", "dry-run", "protocols", "completions", "man"] {
+        let help = done(lockshift(), [command, "--help"]).stdout;
+        assert!(!help.contains("--redis URL") && !help.contains("--tls-ca"), "{command} offers a server");
+        let refused = done(lockshift(), [command, "--redis", "redis://127.0.0.1:1"]);
+        assert_eq!(refused.code, Some(2), "{command}: {refused:?}");
+        assert!(refused.stderr.contains("unexpected argument '--redis'"), "{command}: {refused:?}");
+    }
+}
+
+#[test]
 fn it_tells_its_version() {
     let expected = format!("lockshift {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(done(lockshift(), ["--version"]).stdout, expected);
