@@ -55,6 +55,10 @@ impl Locker for Lock {
         self.lease
     }
 
+    fn expires(&self) -> bool {
+        self.dialect.takeover != Takeover::Never || self.gives_ttl()
+    }
+
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         match self.dialect.keys {
             Keys::One => self.acquire_one_key(owner, redis),
@@ -71,10 +75,9 @@ impl Locker for Lock {
 
     fn late_release(&self) -> LateRelease {
         let dialect = self.dialect;
-        let never_expires = dialect.takeover == Takeover::Never && !self.gives_ttl();
         let compares_in_one_step = dialect.keys == Keys::OwnerAndExpiry || dialect.release.compares_in_one_step();
         let names_the_hold = compares_in_one_step && dialect.form.names_token();
-        if never_expires || names_the_hold || dialect.release == Release::Never {
+        if !self.expires() || names_the_hold || dialect.release == Release::Never {
             LateRelease::Harmless
         } else {
             LateRelease::MayFreeAnother

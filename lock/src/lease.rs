@@ -57,6 +57,7 @@ impl Lease {
 
 /// A length that is no lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LeaseError {
     /// Shorter than a millisecond: the lock would be over before it is held.
     #[error("a lease of {0:?} is too short: the shortest is 1 ms")]

@@ -39,6 +39,13 @@ pub trait Locker: Send + Sync {
     /// For how long a winner holds.
     fn lease(&self) -> Lease;
 
+    /// Whether the lock ends with its lease if its holder does nothing. One that does not, such as SETNX without an expiry,
+    /// lasts until it is released: its lease is nominal, time alone does not lose it, and a holder that dies leaves it for
+    /// ever.
+    fn expires(&self) -> bool {
+        true
+    }
+
     /// Whether a winner excludes all others, or only those that want to be alone.
     fn mode(&self) -> Mode {
         Mode::Exclusive
@@ -93,6 +100,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn lease(&self) -> Lease {
         (**self).lease()
+    }
+
+    fn expires(&self) -> bool {
+        (**self).expires()
     }
 
     fn mode(&self) -> Mode {

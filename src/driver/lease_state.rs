@@ -12,6 +12,7 @@ use super::interrupted::has_acted;
 
 /// How a lock was lost while its holder still wanted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Loss {
     /// The server said that the lock is no longer this holder's.
     Taken,
@@ -44,6 +45,7 @@ pub(super) enum Ending {
 #[derive(Debug)]
 pub(super) struct LeaseState {
     hold: Hold,
+    expires: bool,
     ending: Option<Ending>,
     counters: Arc<Counters>,
     began: MonoTime,
@@ -52,9 +54,9 @@ pub(super) struct LeaseState {
 }
 
 impl LeaseState {
-    /// The lease that begins with this hold, which was won now.
-    pub(super) fn new(hold: Hold, counters: Arc<Counters>, now: MonoTime) -> Self {
-        Self { hold, ending: None, counters, began: now, is_counted_as_lost: false, is_counted_as_held: false }
+    /// The lease that begins with this hold, which was won now. Where the lock never expires, time does not end it.
+    pub(super) fn new(hold: Hold, expires: bool, counters: Arc<Counters>, now: MonoTime) -> Self {
+        Self { hold, expires, ending: None, counters, began: now, is_counted_as_lost: false, is_counted_as_held: false }
     }
 
     /// What is held, as of the last confirmation.
@@ -65,14 +67,15 @@ impl LeaseState {
     /// For how long the holder may still work: zero once it has ended.
     pub(super) fn remaining(&self, now: MonoTime) -> Duration {
         match self.ending {
-            None => self.hold.valid_until().saturating_since(now),
+            None if self.expires => self.hold.valid_until().saturating_since(now),
+            None => Duration::MAX,
             Some(Ending::Released | Ending::Lost(_)) => Duration::ZERO,
         }
     }
 
     /// Whether it has ended, and how.
     pub(super) fn ending(&self, now: MonoTime) -> Option<Ending> {
-        let overrun = || now >= self.hold.valid_until();
+        let overrun = || self.expires && now >= self.hold.valid_until();
         self.ending.or_else(|| overrun().then_some(Ending::Lost(Loss::Overrun)))
     }
 
@@ -219,13 +222,13 @@ mod tests {
     }
 
     fn lease_since(millis: u64) -> LeaseState {
-        LeaseState::new(hold_since(millis), Arc::default(), at(millis))
+        LeaseState::new(hold_since(millis), true, Arc::default(), at(millis))
     }
 
     #[test]
     fn what_became_of_it_is_counted_once() {
         let counters = Arc::new(Counters::default());
-        let mut state = LeaseState::new(hold_since(0), Arc::clone(&counters), at(5));
+        let mut state = LeaseState::new(hold_since(0), true, Arc::clone(&counters), at(5));
         assert_eq!(state.begin_extension(at(2000)), None, "overrun");
         state.end(at(2005));
         state.note_released(Released::Lost);
@@ -241,6 +244,15 @@ mod tests {
         assert_eq!(state.ending(at(1087)), None);
         assert_eq!(state.ending(at(1088)), Some(Ending::Lost(Loss::Overrun)));
         assert_eq!(state.remaining(at(1088)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_lock_that_never_expires_is_not_lost_by_time() {
+        let mut state = LeaseState::new(hold_since(0), false, Arc::default(), at(0));
+        assert_eq!((state.ending(at(9_999_999)), state.remaining(at(9_999_999))), (None, Duration::MAX));
+        assert_eq!(state.watch_for_loss(at(9_999_999)), Watched::In(Duration::MAX));
+        state.end(at(9_999_999));
+        assert_eq!(state.lost(at(9_999_999)), None);
     }
 
     #[test]

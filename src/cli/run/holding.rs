@@ -75,6 +75,9 @@ impl Holding<'_> {
     /// Renews in the background, if the protocol knows how to.
     fn renew(&self, guard: &mut Guard<RunCarrier>, locker: &dyn Locker) -> Result<(), crate::driver::Error> {
         // Without a reply a protocol gets no further than its first command; one that has none cannot extend.
+        if !locker.expires() {
+            return Ok(());
+        }
         if let Ok(Extended::Unsupported) = locker.extend(&guard.hold(), &mut Transcript::new()) {
             let lease = humantime::format_duration(guard.hold().lease.length());
             self.voice.warn(format_args!("this protocol cannot extend a lock: the command has {lease}"));

@@ -66,6 +66,10 @@ impl Locker for Typed {
         self.locker.lease()
     }
 
+    fn expires(&self) -> bool {
+        self.locker.expires()
+    }
+
     fn mode(&self) -> Mode {
         self.locker.mode()
     }

@@ -108,6 +108,10 @@ impl Locker for Elsewhen {
         self.lock.lease()
     }
 
+    fn expires(&self) -> bool {
+        self.lock.expires()
+    }
+
     fn mode(&self) -> Mode {
         self.lock.mode()
     }

@@ -168,3 +168,19 @@ fn a_lost_lock_is_not_released_by_a_protocol_that_knows_no_owner() {
         assert_ne!(note["released"].as_str(), Some("freed"), "{protocol}: {ended:?}");
     }
 }
+
+/// SETNX without an expiry: no time loses it, so the lock that is released was not lost.
+#[test]
+fn a_lock_that_never_expires_is_not_lost_by_time() {
+    let scene = Scene::new();
+    let flags = ["--protocol", "naive-setnx", "--lease", "2s", "--json"];
+    let running = scene.hold(&flags, UNTIL_GO);
+    let began = now();
+    until("a lease has passed", || (began.elapsed().as_millis() > 2200).then_some(()));
+    scene.leave("go");
+    let ended = running.done();
+    let note = ended.note();
+    assert_eq!((ended.code, note["lost"].as_bool()), (Some(0), Some(false)), "{ended:?}");
+    assert_eq!(note["released"].as_str(), Some("freed"), "{ended:?}");
+    assert_eq!(value(&mut scene.connect()), None);
+}
