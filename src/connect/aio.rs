@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_wire::MonoTime;
@@ -234,8 +235,25 @@ impl Shared {
         }
     }
 
+    /// Sends a command on the connection that is open, and on no other.
+    async fn request_here(&self, command: &Cmd) -> RedisResult<Value> {
+        let node = self.target(None).await?;
+        let slot = self.state().nodes.get(&node.address().to_string()).cloned();
+        let open = match slot {
+            Some(slot) => slot.lock().await.clone(),
+            None => None,
+        };
+        let mut open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
+        let answer = open.connection.req_packed_command(command).await;
+        self.note(&open, &answer).await;
+        answer
+    }
+
     async fn request(&self, command: &Cmd) -> RedisResult<Value> {
         let packed = command.get_packed_command();
+        if routing::is_about_its_connection(&packed) && !self.server.is_cluster() {
+            return self.request_here(command).await;
+        }
         let slot = if self.server.is_cluster() { routing::slot(&packed) } else { None };
         let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
         let mut asked: Option<Node> = None;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use lockshift_wire::MonoTime;
@@ -210,7 +211,23 @@ impl Connection {
         answer
     }
 
+    /// Sends a command on the connection that is open, and on no other.
+    fn request_here(&mut self, command: &[u8]) -> RedisResult<Value> {
+        let node = self.target(None)?;
+        if !self.nodes.contains_key(&node.address().to_string()) {
+            return Err(unsent(io::Error::from(io::ErrorKind::NotConnected).into()));
+        }
+        // It is not asked PING first either, and so not replaced.
+        let transaction = std::mem::replace(&mut self.transaction, Transaction::begun());
+        let answer = self.send(&node, |connection| connection.req_packed_command(command));
+        self.transaction = if answer.is_ok() { transaction } else { Transaction::default() };
+        answer
+    }
+
     fn request(&mut self, command: &[u8]) -> RedisResult<Value> {
+        if routing::is_about_its_connection(command) && !self.server.is_cluster() {
+            return self.request_here(command);
+        }
         let slot = if self.server.is_cluster() { routing::slot(command) } else { None };
         let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
         let mut asked = None;

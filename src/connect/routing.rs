@@ -27,6 +27,12 @@ pub(super) fn name(packed: &[u8]) -> &[u8] {
     Words(packed).next().unwrap_or_default()
 }
 
+/// Whether a packed command asks what became of those before it on the same connection. On a new one `WAIT` would count
+/// replicas that have received nothing.
+pub(super) fn is_about_its_connection(packed: &[u8]) -> bool {
+    ["WAIT", "WAITAOF"].iter().any(|wait| name(packed).eq_ignore_ascii_case(wait.as_bytes()))
+}
+
 /// The words of the first command in these bytes: `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`.
 struct Words<'a>(&'a [u8]);
 

@@ -7,6 +7,11 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
+    /// One that has begun.
+    pub(super) const fn begun() -> Self {
+        Self { is_open: true }
+    }
+
     /// Whether something has begun that a new connection would not know of.
     pub(super) fn is_open(self) -> bool {
         self.is_open
