@@ -1,9 +1,10 @@
-//! Runs lock protocols on a real Redis: [`blocking`] and, with the feature `tokio`, `aio` for async programs.
+//! Runs lock protocols on a real Redis: [`blocking`] for threads and, with the feature `tokio`, `aio` for tasks.
 //!
-//! A protocol comes in as a [`Locker`](crate::lock::Locker) and is never known by name here. On top of it this room puts
-//! the policies: how to wait ([`Wait`]), how to renew ([`Renewal`]), how a holder learns that its lock is lost
-//! ([`Loss`]). *Held*, *lost* and *unknown* are values ([`Attempt`], [`Answer`]); an [`Error`] means that the server
-//! cannot be used, and says what to do.
+//! A protocol comes in as a [`Locker`](crate::lock::Locker) and is never known by name here. On top of it this module puts
+//! the policies: how to wait, how to renew, how a holder learns of a loss. *Held*, *lost* and *unknown* are values; an
+//! [`Error`] means that the server cannot be used, and says what to do.
+//!
+//! # A tour
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -12,7 +13,7 @@
 //! use lockshift::modern::TokenLock;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection()?;
+//! let connection = "redis://127.0.0.1/".parse::<lockshift::connect::Server>()?.connect()?;
 //! let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?);
 //! let lock = blocking::Lock::new(connection, locker);
 //!
@@ -29,6 +30,93 @@
 //! # }
 //! ```
 //!
+//! The same with tasks; every future may be dropped at any point:
+//!
+//! ```no_run
+//! # #[cfg(feature = "tokio")]
+//! # async fn job() -> Result<(), Box<dyn std::error::Error>> {
+//! # use std::time::Duration;
+//! # use lockshift::driver::{Renewal, Wait, aio};
+//! # use lockshift::lock::Lease;
+//! # use lockshift::modern::TokenLock;
+//! # let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?);
+//! let connection = "redis://127.0.0.1/".parse::<lockshift::connect::Server>()?.connect_async().await?;
+//! let lock = aio::Lock::new(connection, locker);
+//! if let Some(mut guard) = lock.acquire(&Wait::backoff().for_at_most(Duration::from_secs(10))).await?.won() {
+//!     guard.renew(Renewal::every_third()).await;
+//!     let watch = guard.watch();
+//!     tokio::select! {
+//!         () = std::future::pending() => {} // the work
+//!         Some(loss) = watch.wait() => eprintln!("the lock is lost ({loss:?})"),
+//!     }
+//!     guard.release().await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Waiters that are notified of releases, a lock on several servers, one that its replicas have, one beside another:
+//!
+//! ```no_run
+//! use std::num::NonZeroU8;
+//! use std::time::Duration;
+//! use lockshift::connect::Server;
+//! use lockshift::driver::{Replication, Wait, blocking::{Lock, Masters, ReleaseListener, Shadow}};
+//! use lockshift::lock::Lease;
+//! use lockshift::modern::{Publish, Redlock, TokenLock};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server: Server = "redis+sentinel://sentinel-a,sentinel-b/mymaster".parse()?;
+//! let lease = Lease::new(Duration::from_secs(30))?;
+//! let token = TokenLock::new("invoices".into(), lease).announced(Publish::Everywhere);
+//!
+//! let listener = { let server = server.clone(); ReleaseListener::finding(move || server.client())? };
+//! let notified = Lock::new(server.connect()?, token.clone()).hearing(&listener);
+//! let attempt = notified.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
+//!
+//! let replicated = Lock::new(server.connect()?, token.clone())
+//!     .replicated(Replication::to(1, Duration::from_millis(100)));
+//!
+//! let clients = ["redis://a/", "redis://b/", "redis://c/"].map(redis::Client::open);
+//! let masters = Masters::new(clients.into_iter().collect::<Result<Vec<_>, _>>()?, Duration::from_millis(50));
+//! let majority = Lock::new(masters, Redlock::new("invoices".into(), lease, NonZeroU8::new(3).expect("three")));
+//!
+//! let shadow = Shadow::new(server.connect()?, TokenLock::new("{invoices}:shadow".into(), lease));
+//! let watched = Lock::new(server.connect()?, token).shadowed(&shadow);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! And a single procedure, such as a question to the server, in the loop below all this:
+//!
+//! ```no_run
+//! use lockshift::driver::blocking::run;
+//! use lockshift::wire::Transcript;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut connection = redis::Client::open("redis://127.0.0.1/")?.get_connection()?;
+//! let value = run(&mut connection, &|redis: &mut Transcript| redis.get(&"invoices".into()))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is here
+//!
+//! | to | use |
+//! |---|---|
+//! | acquire with threads, with tasks | [`blocking::Lock`], `aio::Lock`; what an attempt comes to is an [`Attempt`] |
+//! | hold, extend, release | [`blocking::Guard`], `aio::Guard`; what the server answers is an [`Answer`] |
+//! | say how to wait, how to renew | [`Wait`], [`Renewal`] |
+//! | learn of a loss, or before it | [`blocking::LossWatch`], `aio::LossWatch`; how it came is a [`Loss`] |
+//! | be woken by releases | [`blocking::ReleaseListener`], `aio::ReleaseListener` |
+//! | use several independent servers | [`blocking::Masters`], `aio::Masters` |
+//! | have replicas acknowledge | [`Replication`] |
+//! | compare two protocols in production | [`blocking::Shadow`], `aio::Shadow`, [`Tally`] |
+//! | run one procedure, or many at once | [`blocking::run`], `aio::run`, [`blocking::run_together`] |
+//! | know what went wrong | [`Error`] and its [`ErrorKind`], [`Unknown`], [`Interrupted`] |
+//! | export numbers | [`Counters`] |
+//! | read the clocks that leases count on | [`host`] |
+//!
 //! # What a connection must be
 //!
 //! Those of [`connect`](crate::connect) are made for locks: one server, a cluster or Sentinel, with timeouts, opened anew
@@ -40,9 +128,9 @@
 //!   depend on the server.
 //! - **No command may be sent twice.** A release without an owner that runs again deletes the next holder's lock. Single
 //!   connections and the connection manager never send a command again. The cluster connections of the `redis` crate do,
-//!   up to 16 times, even with `set_auto_reconnect(false)`; nothing in them tells this driver so. Build their client with
-//!   `.retries(0)`, which also ends the following of redirects, or use [`connect`](crate::connect), which follows
-//!   redirects and nothing else.
+//!   up to 16 times, even with `set_auto_reconnect(false)`: a lock on one of them ends with
+//!   [`ErrorKind::ResendingConnection`] before it sends anything. Use [`connect`](crate::connect), which follows redirects
+//!   and nothing else.
 //!
 //! # Logging
 //!
@@ -81,6 +169,7 @@ mod outcome;
 mod pubsub;
 mod refusal;
 mod renewal;
+mod replication;
 mod run;
 mod shadow;
 mod wait;
@@ -97,6 +186,7 @@ pub use interrupted::{Cause, Interrupted, Unanswered};
 pub use lease_state::Loss;
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
+pub use replication::Replication;
 pub use shadow::Tally;
 #[cfg(feature = "sim")]
 pub(crate) use wait::Patience;

@@ -67,9 +67,10 @@ impl FairLock {
     /// Keeps the place of a waiter for this long after its last attempt; 5 s by default. A waiter that crashes delays the
     /// others for at most this time, and every waiter tries again after a third of it.
     ///
-    /// A caller that polls at a fixed interval has to poll more often than that: a waiter whose place has expired is
-    /// passed over, and queues again behind the others with its next attempt. The lock remains safe and every
-    /// waiter gets its turn, but it is no longer first come, first served.
+    /// The drivers of this library come back in time, whatever pause they are told to make. A caller that runs the protocol
+    /// itself has to come back more often than that: a waiter whose place has expired is passed over, and queues again
+    /// behind the others with its next attempt. The lock remains safe and every waiter gets its turn, but it is no longer
+    /// first come, first served.
     #[must_use]
     pub fn keeping_places_for(self, place: Lease) -> Self {
         Self { place, ..self }

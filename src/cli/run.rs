@@ -168,8 +168,10 @@ impl Args {
 /// What learns that the lock is released.
 fn listener(server: &connect::Server, key: &Key) -> Result<ReleaseListener, Failure> {
     let failed = |error| failure::of_connection(server, server.is_encrypted(), key, error);
-    let client = server.client().map_err(failed)?;
-    ReleaseListener::new(client).map_err(|error| Failure::new(Exit::Unusable, error))
+    // One that cannot be found now is an error now; one that moves later is followed.
+    server.client().map_err(failed)?;
+    let server = server.clone();
+    ReleaseListener::finding(move || server.client()).map_err(|error| Failure::new(Exit::Unusable, error))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

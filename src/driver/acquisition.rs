@@ -51,11 +51,11 @@ impl Acquisition {
         Attempt::Won(guard)
     }
 
-    /// The attempt has won when its lease had ended, and was released.
-    pub(super) fn too_late<G>(&mut self) -> Result<Attempt<G>, Error> {
-        self.is_refused = true;
+    /// The attempt has won, and what it won was released: too few replicas have it, or its lease had ended.
+    pub(super) fn not_kept<G>(&mut self, replicated: Result<(), Error>) -> Result<Attempt<G>, Error> {
+        self.is_refused = replicated.is_ok();
         self.renew_token()?;
-        Ok(Attempt::TooLate)
+        replicated.map(|()| Attempt::TooLate)
     }
 
     /// The attempt was refused.
@@ -94,7 +94,7 @@ impl Acquisition {
     }
 
     /// Whether an attempt that was refused leaves a place in a queue: then the protocol has something to withdraw.
-    fn has_a_place(&self) -> bool {
+    pub(super) fn has_a_place(&self) -> bool {
         self.locker.withdraw(&self.owner, &mut Transcript::new()).is_err()
     }
 }

@@ -64,6 +64,14 @@ pub(super) fn is_broken_pipe(error: &RedisError) -> bool {
     io_error(error).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
 }
 
+/// Whether this is a cluster connection of the `redis` crate, or made of one. They send a command up to 16 times, and nothing
+/// in their types says so; only their names tell them, whatever features this crate and its user have chosen.
+pub(super) fn is_resending<C>() -> bool {
+    let is_in_path = |letter: char| letter.is_alphanumeric() || ['_', ':'].contains(&letter);
+    let mut types = std::any::type_name::<C>().split(|letter| !is_in_path(letter));
+    types.any(|path| path.starts_with("redis::cluster"))
+}
+
 /// RESP3's shapes become those of RESP2, the only ones that protocols know.
 fn from_value(value: Value) -> Reply {
     match value {
@@ -118,6 +126,16 @@ mod tests {
         assert!(never_left(&before) && before.is_timeout(), "{before}");
         let login = unsent((ErrorKind::AuthenticationFailed, "wrong password").into());
         assert!(never_left(&login) && login.kind() == ErrorKind::AuthenticationFailed, "{login}");
+    }
+
+    #[test]
+    fn cluster_connections_of_the_redis_crate_are_recognised() {
+        assert!(is_resending::<redis::cluster::ClusterConnection>());
+        assert!(is_resending::<redis::cluster_async::ClusterConnection>());
+        assert!(is_resending::<r2d2::PooledConnection<redis::cluster::ClusterClient>>());
+        assert!(!is_resending::<redis::Connection>());
+        assert!(!is_resending::<crate::connect::blocking::Connection>());
+        assert!(!is_resending::<redis::aio::MultiplexedConnection>());
     }
 
     #[test]

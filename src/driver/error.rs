@@ -65,6 +65,16 @@ impl Error {
         Self::new(key, ErrorKind::TooFewServers, Some(TooFew(votes).into()))
     }
 
+    /// Too few replicas have acknowledged the lock.
+    pub(super) fn not_replicated(key: &Key, source: impl StdError + Send + Sync + 'static) -> Self {
+        Self::new(key, ErrorKind::NotReplicated, Some(source.into()))
+    }
+
+    /// The connection sends commands again by itself.
+    pub(super) fn resending_connection(key: &Key) -> Self {
+        Self::new(key, ErrorKind::ResendingConnection, None)
+    }
+
     /// The connection is shared, and the protocol cannot share.
     pub(super) fn shared_connection(key: &Key) -> Self {
         Self::new(key, ErrorKind::SharedConnection, None)

@@ -48,8 +48,13 @@ pub enum ErrorKind {
     Unusable,
     /// Of the several servers of the lock too few can be used: they do not answer, or refuse.
     TooFewServers,
-    /// The protocol uses WATCH and MULTI, and the connection is shared.
+    /// The lock was acquired and released again: too few replicas acknowledged it in time. See
+    /// [`Replication`](crate::driver::Replication).
+    NotReplicated,
+    /// The protocol uses WATCH and MULTI, or waits for replicas, and the connection is shared or a cluster's.
     SharedConnection,
+    /// The connection is a cluster connection of the `redis` crate, which sends commands again by itself.
+    ResendingConnection,
     /// Random bits cannot be drawn.
     NoRandomness,
     /// A thread cannot be started.
@@ -72,6 +77,7 @@ impl ErrorKind {
             | Self::ConnectionRefused
             | Self::TimedOut
             | Self::Disconnected
+            | Self::NotReplicated
             | Self::TooFewServers => true,
             Self::WrongType
             | Self::OutOfMemory
@@ -85,6 +91,7 @@ impl ErrorKind {
             | Self::NotRedis
             | Self::Unusable
             | Self::SharedConnection
+            | Self::ResendingConnection
             | Self::NoRandomness
             | Self::NoThread
             | Self::NoRuntime => false,
@@ -119,8 +126,14 @@ impl fmt::Display for ErrorKind {
             Self::Disconnected => "the connection broke: connect anew and try again",
             Self::Unusable => "the connection cannot be used: see the cause",
             Self::TooFewServers => "too few of the servers can be used: see the cause for each of them, then try again",
+            Self::NotReplicated => {
+                "too few replicas have it, so it was released again: see the cause, and whether they are connected"
+            }
             Self::SharedConnection => {
-                "this protocol uses WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
+                "this lock uses WAIT, or WATCH and MULTI: give it a connection of its own, to one server, not a cluster's"
+            }
+            Self::ResendingConnection => {
+                "this cluster connection sends commands again by itself: use one of `lockshift::connect`, which never does"
             }
             Self::NoRandomness => "cannot draw random bits, without which owners cannot be distinguished: see the cause",
             Self::NoThread => "cannot start the renewal thread: see the cause, and lower the number of threads",

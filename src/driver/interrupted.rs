@@ -22,6 +22,7 @@ pub struct Interrupted {
 
 /// Why a procedure did not come to its end.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Cause {
     /// Redis refused a command, or answered what no Redis answers.
     #[error(transparent)]

@@ -1,12 +1,14 @@
 //! What goes over a connection that is subscribed: what is asked, and what comes in, in RESP2 as arrays, in RESP3 as
 //! pushes.
 
+use std::io;
 use std::time::Duration;
 
 use lockshift_lock::ReleaseChannel;
 use redis::io::tcp::socket2::TcpKeepalive;
-use redis::{Cmd, ConnectionInfo, PushKind, Value, cmd};
+use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, PushKind, RedisResult, Value, cmd};
 
+use super::events::LISTEN;
 use super::waiters::Change;
 
 /// After this long without a word from the server it is asked for one: a peer that is gone says nothing, and neither does
@@ -29,6 +31,8 @@ pub(super) enum Heard {
     Message(ReleaseChannel, Vec<u8>),
     /// The oldest command that was not answered is done.
     Done,
+    /// This channel is no longer subscribed to: because that was asked for, or because its slot has moved to another node.
+    Left(ReleaseChannel),
     /// The oldest command that was not answered is refused.
     Refused(String),
     /// The reply to a PING, with its argument.
@@ -49,6 +53,8 @@ impl Heard {
                 match items.next() {
                     Some(Value::BulkString(kind)) if kind == b"message" => message(false, items),
                     Some(Value::BulkString(kind)) if kind == b"smessage" => message(true, items),
+                    Some(Value::BulkString(kind)) if kind == b"unsubscribe" => left(false, items),
+                    Some(Value::BulkString(kind)) if kind == b"sunsubscribe" => left(true, items),
                     Some(Value::BulkString(kind)) if kind == b"pong" => match items.next() {
                         Some(Value::BulkString(argument)) => Self::Pong(argument),
                         _ => Self::Nothing,
@@ -67,7 +73,9 @@ impl Heard {
         match kind {
             PushKind::Message => message(false, data.into_iter()),
             PushKind::SMessage => message(true, data.into_iter()),
-            PushKind::Subscribe | PushKind::Unsubscribe | PushKind::SSubscribe | PushKind::SUnsubscribe => Self::Done,
+            PushKind::Subscribe | PushKind::SSubscribe => Self::Done,
+            PushKind::Unsubscribe => left(false, data.into_iter()),
+            PushKind::SUnsubscribe => left(true, data.into_iter()),
             PushKind::Disconnection => Self::Broken,
             _ => Self::Nothing,
         }
@@ -83,6 +91,31 @@ pub(super) fn command(change: &Change) -> Cmd {
         Change::Leave(channel) => ("UNSUBSCRIBE", channel),
     };
     cmd(name).arg(&channel.channel).to_owned()
+}
+
+fn left(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
+    match rest.next() {
+        Some(Value::BulkString(channel)) => Heard::Left(ReleaseChannel { channel, sharded }),
+        _ => Heard::Done,
+    }
+}
+
+/// Whether the server to listen to is still at this address.
+///
+/// # Errors
+/// It is at another one. If it cannot be found now, the old one will do.
+pub(super) fn still_at(address: &ConnectionAddr, found: RedisResult<Client>) -> RedisResult<()> {
+    match found {
+        Ok(client) if client.get_connection_info().addr() != address => {
+            let now = client.get_connection_info().addr();
+            Err(io::Error::other(format!("the server to listen to is no longer {address} but {now}")).into())
+        }
+        Ok(_) => Ok(()),
+        Err(error) => {
+            log::debug!(target: LISTEN, "cannot find the server to listen to: {error}");
+            Ok(())
+        }
+    }
 }
 
 fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
@@ -104,7 +137,9 @@ fn both_protocols_say_the_same() {
     assert_eq!([array("message"), push(PushKind::Message)], [message(false), message(false)]);
     assert_eq!([array("smessage"), push(PushKind::SMessage)], [message(true), message(true)]);
     assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Heard::Done, Heard::Done]);
-    assert_eq!([array("sunsubscribe"), push(PushKind::SUnsubscribe)], [Heard::Done, Heard::Done]);
+    let left = |sharded| Heard::Left(channel(sharded));
+    assert_eq!([array("unsubscribe"), push(PushKind::Unsubscribe)], [left(false), left(false)]);
+    assert_eq!([array("sunsubscribe"), push(PushKind::SUnsubscribe)], [left(true), left(true)]);
     let pong = [Value::Array(vec![bulk("pong"), bulk("1")]), bulk("1")].map(Heard::in_value);
     assert_eq!(pong, [Heard::Pong(b"1".to_vec()), Heard::Pong(b"1".to_vec())]);
     assert_eq!(push(PushKind::Disconnection), Heard::Broken);

@@ -63,6 +63,7 @@ impl Wait {
     }
 
     /// The same pause after every try, as the old clients did. Many clients poll in step then: for anything new, back off.
+    /// Only a waiter whose place in a queue would expire meanwhile comes back sooner, when the protocol says.
     pub const fn every(interval: Duration) -> Self {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
     }
@@ -128,22 +129,24 @@ impl Patience<'_> {
         now: MonoTime,
         jitter: impl FnMut(Duration) -> Duration,
     ) -> Option<Duration> {
-        let attempt = match attempt {
-            Ok(attempt) => attempt,
-            Err(error) if error.kind().is_transient() => {
-                let since = *self.failing_since.get_or_insert(now);
-                let is_hopeless = self.wait.at_most.is_none() && now.saturating_since(since) >= LONGEST_OUTAGE;
-                // Nothing is heard from a server that cannot be used.
-                return if is_hopeless { None } else { self.pause(None, None, now, jitter) };
-            }
+        let retry_in = match attempt {
+            Ok(Attempt::Won(_)) => return None,
+            Ok(Attempt::Held(held)) => held.retry_in,
+            Ok(Attempt::TooLate) => None,
+            Ok(Attempt::Unknown(_)) => return self.after_failure(now, jitter),
+            Err(error) if error.kind().is_transient() => return self.after_failure(now, jitter),
             Err(_) => return None,
         };
         self.failing_since = None;
-        match attempt {
-            Attempt::Won(_) | Attempt::Unknown(_) => None,
-            Attempt::Held(held) => self.pause(held.retry_in, waiters, now, jitter),
-            Attempt::TooLate => self.pause(None, waiters, now, jitter),
-        }
+        self.pause(retry_in, waiters, now, jitter)
+    }
+
+    /// How long to pause after an error that may pass by itself, or a reply that was lost.
+    fn after_failure(&mut self, now: MonoTime, jitter: impl FnMut(Duration) -> Duration) -> Option<Duration> {
+        let since = *self.failing_since.get_or_insert(now);
+        let is_hopeless = self.wait.at_most.is_none() && now.saturating_since(since) >= LONGEST_OUTAGE;
+        // Nothing is heard from a server that cannot be used.
+        if is_hopeless { None } else { self.pause(None, None, now, jitter) }
     }
 
     /// How long to pause after one more try in vain; `None` once the waiting time has passed.
@@ -227,6 +230,7 @@ mod tests {
     use redis::RedisError;
 
     use super::*;
+    use crate::driver::outcome::Unknown;
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transient_error_is_ridden_out_and_another_is_not() {
+    fn a_transient_error_and_a_lost_reply_are_ridden_out_and_another_error_is_not() {
         let failed =
             |kind: io::ErrorKind| Err::<Attempt<()>, _>(Error::connection(&"k".into(), io::Error::from(kind).into()));
         let denied: RedisError = redis::parse_redis_value(b"-NOAUTH no\r\n").unwrap().extract_error().unwrap_err();
@@ -301,6 +305,15 @@ mod tests {
         assert_eq!(patience.after(&reset, None, at(0), longest), Some(ms(40)));
         assert_eq!(patience.after(&reset, Some(1), at(90), longest), Some(ms(10)), "up to the deadline");
         assert_eq!(patience.after(&reset, None, at(100), longest), None);
+
+        let unknown = || {
+            let command = lockshift_wire::Command::new("SET");
+            let source = io::Error::from(io::ErrorKind::ConnectionReset).into();
+            Ok::<Attempt<()>, Error>(Attempt::Unknown(Unknown { key: "k".into(), command, source }))
+        };
+        let mut patience = wait.begin(at(0));
+        assert_eq!(patience.after(&unknown(), Some(1), at(0), longest), Some(ms(40)));
+        assert_eq!(patience.after(&unknown(), None, at(100), longest), None);
 
         let wait = Wait::every(ms(40));
         let mut patience = wait.begin(at(0));

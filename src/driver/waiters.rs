@@ -152,6 +152,17 @@ impl WaiterRegistry {
         }
     }
 
+    /// The server has ended the subscription: to a sharded channel, whose slot has moved to another node. All are woken, as
+    /// anything may have been missed, and it is asked for again.
+    pub(super) fn lost(&mut self, channel: &ReleaseChannel) {
+        if let Some(queue) = self.channels.get_mut(channel)
+            && queue.subscription == Subscription::Confirmed
+        {
+            queue.subscription = Subscription::Wanted;
+            queue.wake_all();
+        }
+    }
+
     /// A message came.
     pub(super) fn heard(&mut self, channel: &ReleaseChannel, message: &[u8]) {
         let Some(queue) = self.channels.get(channel) else { return };

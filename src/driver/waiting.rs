@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_lock::ReleaseChannel;
+use lockshift_lock::{Held, ReleaseChannel};
 
 use super::acquisition::Acquisition;
 use super::error::Error;
@@ -13,6 +13,9 @@ use super::outcome::Attempt;
 use super::wait::{Patience, Wait};
 use super::waiters::WaiterRegistry;
 use super::wake_up::WakeUp;
+
+/// The shortest pause of a waiter that keeps its place in a queue.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// What a release listener and its waiters share.
 #[derive(Debug)]
@@ -132,6 +135,13 @@ impl<'a, L: Listener> Waiting<'a, L> {
         self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);
         let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
+        let pause = match attempt {
+            // A place in a queue is kept for those who come back in time.
+            Ok(Attempt::Held(Held { retry_in: Some(in_time), .. })) if acquisition.has_a_place() => {
+                pause.min((*in_time).max(SHORTEST))
+            }
+            _ => pause,
+        };
         if !matches!(attempt, Ok(Attempt::Held(_))) {
             // The next attempt has another name.
             self.waiter = None;

@@ -17,6 +17,7 @@ mod queueing;
 mod release_notifications;
 mod releasing_late;
 mod renewing;
+mod replicating;
 mod shadowing;
 mod waiting;
 mod world;

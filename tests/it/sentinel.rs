@@ -177,13 +177,8 @@ fn a_task_acquires_on_the_new_master_while_it_waits_through_a_failover() {
     watched.replicate();
     let waiter = runtime.spawn(async move {
         let wait = Wait::backoff().for_at_most(Duration::from_secs(600));
-        loop {
-            // The old master may hang up amid an attempt: then its outcome is unknown, and it was disclaimed.
-            match lock.acquire(&wait).await {
-                Ok(Attempt::Unknown(_)) => {}
-                ended => return matches!(ended, Ok(Attempt::Won(_))),
-            }
-        }
+        // The old master may hang up amid an attempt: then its outcome is unknown, and it was disclaimed.
+        matches!(lock.acquire(&wait).await, Ok(Attempt::Won(_)))
     });
     watched.fail_over();
     assert!(matches!(holder.release(), Ok(Answer::Known(Released::Freed))));
@@ -198,4 +193,77 @@ fn the_command_finds_the_master_that_a_sentinel_names() {
     assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
     let refused = run("redis+sentinel://127.0.0.1:1/mymaster");
     assert_eq!(refused.code, Some(3), "{refused:?}");
+}
+
+/// On how many channels of locks clients listen at this server.
+fn listeners(server: &Server) -> Option<usize> {
+    let channels: Vec<String> = cmd("PUBSUB").arg("CHANNELS").arg("*released").query(&mut server.connect()).ok()?;
+    Some(channels.len())
+}
+
+#[test]
+fn the_release_listener_of_threads_follows_a_failover() {
+    let watched = Watched::start();
+    let locks = lockshift::Locks::connect(&watched.address()).unwrap();
+    let lock = locks.token("k", Duration::from_secs(600)).unwrap();
+    let held = lock.try_acquire().unwrap().expect("it is free");
+    watched.replicate();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| lock.acquire_within(Duration::from_secs(600)).map(drop));
+        until("the waiter listens at the old master", || (listeners(&watched.master)? > 0).then_some(()));
+        watched.fail_over();
+        until("the waiter listens at the new master", || (listeners(&watched.replica)? > 0).then_some(()));
+        held.release().unwrap();
+        waiter.join().unwrap().unwrap();
+    });
+}
+
+/// The sentinels name another master, and the old one goes on: nothing breaks the connection to it.
+#[test]
+fn the_release_listener_of_threads_leaves_a_master_that_is_no_longer_named() {
+    follows_without_a_break(|address, tell| {
+        let locks = lockshift::Locks::connect(address).unwrap();
+        let lock = locks.token("k", Duration::from_secs(600)).unwrap();
+        tell();
+        drop(lock.acquire_within(Duration::from_secs(600)).unwrap());
+    });
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn the_release_listener_of_tasks_leaves_a_master_that_is_no_longer_named() {
+    follows_without_a_break(|address, tell| {
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let locks = lockshift::aio::Locks::connect(address).await.unwrap();
+            let lock = locks.token("k", Duration::from_secs(600)).unwrap();
+            tell();
+            drop(lock.acquire_within(Duration::from_secs(600)).await.unwrap());
+        });
+    });
+}
+
+fn follows_without_a_break(wait: impl Fn(&str, &dyn Fn()) + Send) {
+    let [old, new] = [(); 2].map(|()| Server::start());
+    for server in [&old, &new] {
+        cmd("SET").arg("k").arg("of another client").arg("PX").arg(600_000).exec(&mut server.connect()).unwrap();
+    }
+    let sentinel = Server::with(&Options::new().sentinel_of(&old));
+    let address = format!("redis+sentinel://{}/mymaster", sentinel.address());
+    std::thread::scope(|scope| {
+        let (told, tells) = std::sync::mpsc::channel();
+        let waiter = scope.spawn(move || wait(&address, &|| told.send(()).unwrap()));
+        tells.recv().unwrap();
+        until("the waiter listens at the old master", || (listeners(&old)? > 0).then_some(()));
+        let mut operator = sentinel.connect();
+        cmd("SENTINEL").arg("REMOVE").arg("mymaster").exec(&mut operator).unwrap();
+        let port = new.address().port();
+        let monitor = cmd("SENTINEL").arg("MONITOR").arg("mymaster").arg("127.0.0.1").arg(port).arg(1).to_owned();
+        monitor.exec(&mut operator).unwrap();
+        until("the waiter listens at the new master", || (listeners(&new)? > 0).then_some(()));
+        for server in [&old, &new] {
+            cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+        }
+        cmd("PUBLISH").arg("{k}:released").arg("0").exec(&mut new.connect()).unwrap();
+        waiter.join().unwrap();
+    });
 }

@@ -52,15 +52,16 @@ impl<C: Carrier + 'static> Acquiring<C> {
         let owner = self.acquisition.owner();
         match self.session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
+                let replicated = self.session.replicate(&mut connection).await;
                 drop(connection);
                 let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
                 let guard = Guard::new(self.session.clone(), hold, shadow, self.runtime.clone());
-                if guard.lost().is_none() {
+                if replicated.is_ok() && guard.lost().is_none() {
                     return Ok(self.acquisition.won(guard));
                 }
                 let key = guard.key().clone();
                 log_unasked(&key, &guard.release().await);
-                self.acquisition.too_late()
+                self.acquisition.not_kept(replicated)
             }
             Ok(Acquired::Held(held)) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));

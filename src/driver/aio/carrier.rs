@@ -7,7 +7,7 @@ use lockshift_wire::{Command, Heard, Procedure, Reply};
 use redis::Cmd;
 use redis::aio::ConnectionLike;
 
-use crate::driver::connection::{never_left, reply};
+use crate::driver::connection::{is_resending, never_left, reply};
 use crate::driver::interrupted::{Interrupted, Unanswered, heard};
 use crate::driver::run::{Run, Step};
 
@@ -50,6 +50,14 @@ pub trait Carrier: Send {
 
     /// Sends these commands, each to another server, all before it waits for any reply: what was heard of each.
     fn round(&mut self, commands: &[Command]) -> impl Future<Output = Vec<Heard>> + Send;
+
+    /// Whether connections of this type send a command again by themselves when no reply came: then no lock uses them.
+    fn resends() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
 impl<C: ConnectionLike + Send> Carrier for C {
@@ -69,6 +77,10 @@ impl<C: ConnectionLike + Send> Carrier for C {
             all.push(heard(self.send(command).await.map_err(|unanswered| unanswered.source)));
         }
         all
+    }
+
+    fn resends() -> bool {
+        is_resending::<C>()
     }
 }
 

@@ -36,7 +36,8 @@ pub struct Guard<C: Carrier + 'static> {
 
 impl<C: Carrier + 'static> Guard<C> {
     pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>, runtime: Handle) -> Self {
-        let lease = WatchedLease::new(LeaseState::new(hold, Arc::clone(&session.counters), host::mono()));
+        let counters = Arc::clone(&session.counters);
+        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
         let held = Arc::new(HeldLock { session, lease, shadow });
         Self { held, runtime, renewing: None, is_released: false }
     }
@@ -51,7 +52,8 @@ impl<C: Carrier + 'static> Guard<C> {
         self.held.lease.read(|state, _| state.hold().clone())
     }
 
-    /// For how long the holder may still work, by its own clock: zero once the lock is lost. Sends nothing.
+    /// For how long the holder may still work, by its own clock: zero once the lock is lost, [`Duration::MAX`] if it never
+    /// expires. Sends nothing.
     pub fn remaining(&self) -> Duration {
         self.held.lease.read(LeaseState::remaining)
     }

@@ -1,19 +1,20 @@
 //! The listener's task, and what it shares with the waiters.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift_lock::ReleaseChannel;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, RedisResult, cmd};
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, RedisResult, cmd};
 use tokio::select;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
+use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive, still_at};
 use crate::driver::waiters::Change;
 use crate::driver::waiting::{ListenerState, Waiters};
 
@@ -25,15 +26,18 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What the listener's task shares with the waiters.
 pub(super) struct ListenerShared {
-    client: Client,
+    find: Find,
     pub(super) waiters: Arc<Waiters>,
     /// A waiter waits on a channel that is not subscribed to.
     wanted: Notify,
 }
 
+/// Finds the server to listen to.
+pub(super) type Find = Box<dyn Fn() -> Pin<Box<dyn Future<Output = RedisResult<Client>> + Send>> + Send + Sync>;
+
 impl ListenerShared {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client, waiters: Arc::new(Waiters::new()), wanted: Notify::new() }
+    pub(super) fn new(find: Find) -> Self {
+        Self { find, waiters: Arc::new(Waiters::new()), wanted: Notify::new() }
     }
 
     /// A waiter has begun; the listener is started if it does not run yet.
@@ -50,16 +54,17 @@ impl ListenerShared {
         }
     }
 
-    async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>)> {
-        let info = kept_alive(self.client.get_connection_info());
+    async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>, ConnectionAddr)> {
+        let info = kept_alive((self.find)().await?.get_connection_info());
         let resp3 = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         let (pushes, heard) = unbounded_channel();
         let config = AsyncConnectionConfig::new()
             .set_push_sender(pushes)
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE));
+        let address = info.addr().clone();
         let client = Client::open(info.set_redis_settings(resp3))?;
-        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, heard))
+        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, heard, address))
     }
 
     /// Listens on this connection until it breaks, or no waiter is left.
@@ -67,6 +72,7 @@ impl ListenerShared {
         &self,
         mut connection: MultiplexedConnection,
         mut pushes: UnboundedReceiver<PushInfo>,
+        address: &ConnectionAddr,
     ) -> RedisResult<()> {
         let mut heard_at = host::mono();
         loop {
@@ -78,6 +84,7 @@ impl ListenerShared {
             if host::mono().saturating_since(heard_at) >= QUIET {
                 self.waiters.count_command();
                 connection.send_packed_command(&cmd("PING")).await?;
+                still_at(address, (self.find)().await)?;
                 heard_at = host::mono();
             }
             select! {
@@ -86,6 +93,7 @@ impl ListenerShared {
                         heard_at = host::mono();
                         self.waiters.state().registry.heard(&channel, &text);
                     }
+                    Some(Heard::Left(channel)) => self.waiters.state().registry.lost(&channel),
                     Some(Heard::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
                     Some(Heard::Done | Heard::Refused(_) | Heard::Pong(_) | Heard::Nothing) => {}
                 },
@@ -141,10 +149,10 @@ impl ListenerTask {
     }
 
     async fn listen_once(&self, pause: &mut Duration) -> RedisResult<()> {
-        let (connection, pushes) = self.shared.connect().await?;
-        log::debug!(target: LISTEN, "listening for releases");
+        let (connection, pushes, address) = self.shared.connect().await?;
+        log::debug!(target: LISTEN, "listening for releases on {address}");
         *pause = Duration::from_millis(10);
-        self.shared.serve(connection, pushes).await
+        self.shared.serve(connection, pushes, &address).await
     }
 
     /// Whether no waiter is left, so that there is no need to connect anew.

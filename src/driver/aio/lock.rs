@@ -17,6 +17,7 @@ use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
+use crate::driver::replication::Replication;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
 
@@ -28,6 +29,7 @@ pub struct Lock<C> {
     counters: Arc<Counters>,
     listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
+    replication: Option<Replication>,
 }
 
 /// How tries and guards come by their connection.
@@ -41,7 +43,7 @@ enum Share<C> {
 
 impl<C: Carrier + Clone + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over clones of `connection`, which others may use as well: a
-    /// `MultiplexedConnection` (out of a pool: a clone of it), a `ConnectionManager`, an async `ClusterConnection`.
+    /// `MultiplexedConnection` (out of a pool: a clone of it), a `ConnectionManager`, one of [`connect`](crate::connect).
     ///
     /// Protocols with WATCH and MULTI cannot share a connection; trying to acquire ends with
     /// [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then. Use [`on_own_connection`](Self::on_own_connection).
@@ -73,6 +75,13 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         Self { listener: Some(listener.clone()), ..self }
     }
 
+    /// The same lock, acquired only once so many replicas have it: see [`Replication`]. It needs a connection of its own,
+    /// to one server: [`on_own_connection`](Self::on_own_connection).
+    #[must_use]
+    pub fn replicated(self, replication: Replication) -> Self {
+        Self { replication: Some(replication), ..self }
+    }
+
     /// Counts into these counters, which other locks may share, instead of its own.
     #[must_use]
     pub fn counting(self, counters: &Arc<Counters>) -> Self {
@@ -95,11 +104,12 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         attempt
     }
 
-    /// Tries until the lock is won or the waiting time has passed. An unknown outcome ends it at once: what may have been won is
-    /// in the way of any further try. This future may be dropped at any time, as `try_acquire`'s may.
+    /// Tries until the lock is won or the waiting time has passed. This future may be dropped at any time, as `try_acquire`'s may.
     ///
-    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try
-    /// follows after a pause, up to the deadline, or without a deadline for 30 s of nothing but errors.
+    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait, nor does a lost
+    /// reply, which the protocol has disclaimed if it can: the next try follows after a pause, up to the deadline, or
+    /// without a deadline for 30 s of nothing but failures. Where it cannot disclaim, what may have been won is in the way
+    /// of the next tries until its lease ends.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
@@ -141,18 +151,21 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             counters: Arc::new(Counters::default()),
             listener: None,
             shadow: None,
+            replication: None,
         }
     }
 
     fn session(&self) -> Result<Session<C>, Error> {
         let connection = match &self.connection {
-            Share::Clones(_) if self.locker.needs_own_connection() => {
+            _ if C::resends() => return Err(Error::resending_connection(self.key())),
+            Share::Clones(_) if self.locker.needs_own_connection() || self.replication.is_some() => {
                 return Err(Error::shared_connection(self.key()));
             }
             Share::Clones(connection) => Arc::new(SharedConnection::new(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
-        Ok(Session::new(connection, Arc::clone(&self.locker), Arc::clone(&self.counters)))
+        let (locker, counters) = (Arc::clone(&self.locker), Arc::clone(&self.counters));
+        Ok(Session { connection, locker, counters, replication: self.replication })
     }
 }
 

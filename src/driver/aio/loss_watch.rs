@@ -80,7 +80,7 @@ async fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_
 
     let lease = Lease::new(Duration::from_secs(3600)).unwrap();
     let hold = Hold { value: Vec::new(), since: host::reading(), lease, fence: None };
-    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, std::sync::Arc::default(), host::mono())));
+    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, true, std::sync::Arc::default(), host::mono())));
     let suspend = async {
         // Polled after the other one, which sleeps by now.
         host::pretend_suspended_for_ms(7_200_000);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use lockshift_lock::ReleaseChannel;
-use redis::Client;
+use redis::{Client, RedisResult};
 
 use super::listener_task::ListenerShared;
 use crate::driver::waiting::{Listener, Waiters};
@@ -37,7 +37,29 @@ pub struct ReleaseListener(Arc<ListenerShared>);
 impl ReleaseListener {
     /// A listener on this server; nothing is connected yet.
     pub fn new(client: Client) -> Self {
-        Self(Arc::new(ListenerShared::new(client)))
+        Self::finding(move || std::future::ready(Ok(client.clone())))
+    }
+
+    /// A listener on the server to which `find` leads: it is asked before each connection, and after 5 s without a word
+    /// from the server, whether that is still the one. So the listener follows a failover, also where the old master
+    /// goes on. Nothing is connected yet.
+    ///
+    /// ```no_run
+    /// # use lockshift::{connect::{Server, aio::Connection}, driver::aio::ReleaseListener};
+    /// # fn listener() -> Result<ReleaseListener, Box<dyn std::error::Error>> {
+    /// let server: Server = "redis+sentinel://sentinel-a,sentinel-b/mymaster".parse()?;
+    /// let listener = ReleaseListener::finding(move || {
+    ///     let server = Connection::to(&server);
+    ///     async move { server.client().await }
+    /// });
+    /// # Ok(listener)
+    /// # }
+    /// ```
+    pub fn finding<F>(find: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = RedisResult<Client>> + Send + 'static,
+    {
+        Self(Arc::new(ListenerShared::new(Box::new(move || Box::pin(find())))))
     }
 
     /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE and PING.

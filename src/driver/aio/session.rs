@@ -10,12 +10,14 @@ use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::interrupted::Interrupted;
+use crate::driver::replication::Replication;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
-    connection: Arc<SharedConnection<C>>,
+    pub(super) connection: Arc<SharedConnection<C>>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
+    pub(super) replication: Option<Replication>,
 }
 
 impl<C> Clone for Session<C> {
@@ -24,15 +26,12 @@ impl<C> Clone for Session<C> {
             connection: Arc::clone(&self.connection),
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),
+            replication: self.replication,
         }
     }
 }
 
 impl<C: Carrier + 'static> Session<C> {
-    pub(super) fn new(connection: Arc<SharedConnection<C>>, locker: Arc<dyn Locker>, counters: Arc<Counters>) -> Self {
-        Self { connection, locker, counters }
-    }
-
     /// The connection, to try to acquire: behind the holders that wait for it.
     pub(super) async fn for_attempt(&self) -> Borrowed<'_, C> {
         self.connection.for_attempt().await
@@ -41,6 +40,13 @@ impl<C: Carrier + 'static> Session<C> {
     /// The connection, to renew, release or withdraw: before all attempts that wait for it.
     pub(super) async fn for_holder(&self) -> Borrowed<'_, C> {
         self.connection.for_holder().await
+    }
+
+    /// Waits until as many replicas have what was won as are wanted.
+    pub(super) async fn replicate(&self, connection: &mut C) -> Result<(), Error> {
+        let Some(replication) = &self.replication else { return Ok(()) };
+        let answer = connection.send(&replication.command()).await;
+        replication.judge(self.locker.key(), answer)
     }
 
     /// Runs one procedure of the locker.

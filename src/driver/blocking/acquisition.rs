@@ -28,20 +28,19 @@ impl<C: Carrier + 'static> Acquiring<C> {
     /// Tries once.
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
         let mut connection = self.session.for_attempt();
-        if !self.session.fits(&connection) {
-            return Err(Error::shared_connection(self.session.locker.key()));
-        }
+        self.session.check(&connection)?;
         let owner = self.acquisition.owner();
         match self.session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)) {
             Ok(Acquired::Won(hold)) => {
+                let replicated = self.session.replicate(&mut connection);
                 drop(connection);
                 let guard = Guard::new(self.session.clone(), hold, self.shadow.as_ref().and_then(Shadow::take));
-                if guard.lost().is_none() {
+                if replicated.is_ok() && guard.lost().is_none() {
                     return Ok(self.acquisition.won(guard));
                 }
                 let key = guard.key().clone();
                 log_unasked(&key, &guard.release());
-                self.acquisition.too_late()
+                self.acquisition.not_kept(replicated)
             }
             Ok(Acquired::Held(held)) => {
                 drop(connection);

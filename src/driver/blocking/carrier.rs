@@ -4,7 +4,7 @@
 use lockshift_wire::{Command, Heard, Procedure, Reply};
 use redis::ConnectionLike;
 
-use crate::driver::connection::{is_broken_pipe, never_left, reply};
+use crate::driver::connection::{is_broken_pipe, is_resending, never_left, reply};
 use crate::driver::interrupted::{Interrupted, Unanswered, heard};
 use crate::driver::run::{Run, Step};
 
@@ -46,6 +46,14 @@ pub trait Carrier {
 
     /// Whether all commands for a server go over the same connection, as WATCH and MULTI need it.
     fn keeps_its_connection(&self) -> bool;
+
+    /// Whether connections of this type send a command again by themselves when no reply came: then no lock uses them.
+    fn resends() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
 impl<C: ConnectionLike> Carrier for C {
@@ -71,5 +79,9 @@ impl<C: ConnectionLike> Carrier for C {
 
     fn keeps_its_connection(&self) -> bool {
         self.supports_pipelining()
+    }
+
+    fn resends() -> bool {
+        is_resending::<C>()
     }
 }

@@ -7,11 +7,11 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use lockshift_lock::ReleaseChannel;
-use redis::{Client, Connection, ConnectionLike, RedisResult, cmd};
+use redis::{Client, Connection, ConnectionAddr, ConnectionLike, RedisResult, cmd};
 
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive};
+use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive, still_at};
 use crate::driver::waiters::Change;
 use crate::driver::waiting::{ListenerState, Waiters};
 
@@ -24,21 +24,31 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the listener's thread shares with the waiters.
 pub(super) struct ListenerShared {
-    client: Client,
+    find: Find,
     /// The thread blocks in a read, for as long as it takes; what is published here wakes it.
     door: ReleaseChannel,
     pub(super) waiters: Arc<Waiters>,
-    knocker: Mutex<Option<Connection>>,
+    knocker: Mutex<Knocker>,
+}
+
+/// Finds the server to listen to.
+pub(super) type Find = Box<dyn Fn() -> RedisResult<Client> + Send + Sync>;
+
+/// What wakes the thread, on the server that it listens to.
+#[derive(Default)]
+struct Knocker {
+    client: Option<Client>,
+    connection: Option<Connection>,
 }
 
 impl ListenerShared {
-    pub(super) fn new(client: Client) -> Result<Self, getrandom::Error> {
+    pub(super) fn new(find: Find) -> Result<Self, getrandom::Error> {
         let channel = format!("lockshift:door:{}", host::owner(0)?.token.hex()).into_bytes();
         Ok(Self {
-            client,
+            find,
             door: ReleaseChannel { channel, sharded: false },
             waiters: Arc::new(Waiters::new()),
-            knocker: Mutex::new(None),
+            knocker: Mutex::default(),
         })
     }
 
@@ -80,8 +90,8 @@ impl ListenerShared {
         let mut knocker = self.knocker.lock().unwrap_or_else(PoisonError::into_inner);
         let knock = cmd("PUBLISH").arg(&self.door.channel).arg("").to_owned();
         for _ in 0..2 {
-            let sent = match knocker.take().map_or_else(|| self.connect_to_knock(), Ok) {
-                Ok(mut connection) => connection.req_command(&knock).map(|_| *knocker = Some(connection)),
+            let sent = match knocker.connected() {
+                Ok(mut connection) => connection.req_command(&knock).map(|_| knocker.connection = Some(connection)),
                 Err(error) => Err(error),
             };
             self.waiters.count_command();
@@ -92,22 +102,15 @@ impl ListenerShared {
         }
     }
 
-    fn connect_to_knock(&self) -> RedisResult<Connection> {
-        let connection = self.client.get_connection_with_timeout(PATIENCE)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        connection.set_write_timeout(Some(PATIENCE))?;
-        Ok(connection)
-    }
-
     /// The thread: listens, over one connection after the other, for as long as anybody waits or may wait.
     fn listen(&self) {
         let mut pause = Duration::from_millis(10);
         loop {
             let error = match self.connect() {
-                Ok(connection) => {
-                    log::debug!(target: LISTEN, "listening for releases");
+                Ok((connection, address)) => {
+                    log::debug!(target: LISTEN, "listening for releases on {address}");
                     pause = Duration::from_millis(10);
-                    match self.serve(connection) {
+                    match self.serve(connection, &address) {
                         Ok(()) => return,
                         Err(error) => error,
                     }
@@ -134,19 +137,22 @@ impl ListenerShared {
         goes_on
     }
 
-    fn connect(&self) -> RedisResult<Connection> {
-        let client = Client::open(kept_alive(self.client.get_connection_info()))?;
+    fn connect(&self) -> RedisResult<(Connection, ConnectionAddr)> {
+        let client = Client::open(kept_alive((self.find)()?.get_connection_info()))?;
         let connection = client.get_connection_with_timeout(PATIENCE)?;
         connection.set_write_timeout(Some(PATIENCE))?;
-        Ok(connection)
+        let address = client.get_connection_info().addr().clone();
+        *self.knocker.lock().unwrap_or_else(PoisonError::into_inner) =
+            Knocker { client: Some(client), connection: None };
+        Ok((connection, address))
     }
 
     /// Listens on this connection until it breaks, or no waiter is left and none can come.
-    fn serve(&self, mut connection: Connection) -> RedisResult<()> {
+    fn serve(&self, mut connection: Connection, address: &ConnectionAddr) -> RedisResult<()> {
         let mut asked = VecDeque::new();
         self.ask(Change::Listen(self.door.clone()), &mut connection, &mut asked)?;
         loop {
-            let heard = self.hear(&mut connection)?;
+            let heard = self.hear(&mut connection, address)?;
             if let Heard::Refused(text) = &heard {
                 log::warn!(target: LISTEN, "a subscription is refused, so waiting means polling: {text}");
             }
@@ -157,12 +163,13 @@ impl ListenerShared {
         }
     }
 
-    /// What comes in next. A server that is quiet for long is asked for a word, and given up if it says none.
+    /// What comes in next. A server that is quiet for long is asked for a word, and given up if it says none, or if it is no
+    /// longer the one to listen to.
     ///
     /// The `redis` crate takes whatever comes in after a read that timed out for a late reply, and drops it. So two PINGs
     /// are sent, of which it drops the first; if that one comes all the same, something else was dropped in its place,
     /// and the connection is of no use any more.
-    fn hear(&self, connection: &mut Connection) -> RedisResult<Heard> {
+    fn hear(&self, connection: &mut Connection, address: &ConnectionAddr) -> RedisResult<Heard> {
         connection.set_read_timeout(Some(QUIET))?;
         match connection.recv_response() {
             Err(error) if error.is_timeout() => {}
@@ -174,7 +181,9 @@ impl ListenerShared {
         }
         connection.set_read_timeout(Some(PATIENCE))?;
         match Heard::in_value(connection.recv_response()?) {
-            Heard::Pong(argument) if argument == SECOND_PING => Ok(Heard::Nothing),
+            Heard::Pong(argument) if argument == SECOND_PING => {
+                still_at(address, (self.find)()).map(|()| Heard::Nothing)
+            }
             // Also a message that came before both replies, as they may be dropped in its place or not.
             _ => Err(io::Error::other("a message may have been missed while the server was quiet").into()),
         }
@@ -185,7 +194,10 @@ impl ListenerShared {
         let mut state = self.waiters.state();
         match heard {
             Heard::Message(channel, text) => state.registry.heard(&channel, &text),
-            Heard::Done => match asked.pop_front() {
+            Heard::Left(channel) if asked.front() != Some(&Change::Leave(channel.clone())) => {
+                state.registry.lost(&channel);
+            }
+            Heard::Done | Heard::Left(_) => match asked.pop_front() {
                 Some(Change::Listen(channel)) if channel == self.door => {
                     if state.listener == ListenerState::Connecting {
                         state.listener = ListenerState::Reading;
@@ -209,5 +221,19 @@ impl ListenerShared {
         self.waiters.count_command();
         asked.push_back(change);
         Ok(())
+    }
+}
+
+impl Knocker {
+    /// The connection, taken out.
+    fn connected(&mut self) -> RedisResult<Connection> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let Some(client) = &self.client else { return Err(io::Error::from(io::ErrorKind::NotConnected).into()) };
+        let connection = client.get_connection_with_timeout(PATIENCE)?;
+        connection.set_read_timeout(Some(PATIENCE))?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        Ok(connection)
     }
 }

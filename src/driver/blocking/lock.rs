@@ -17,6 +17,7 @@ use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
+use crate::driver::replication::Replication;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
 use crate::driver::wake_up::WakeUp;
@@ -65,6 +66,14 @@ impl<C: Carrier + 'static> Lock<C> {
         Self { listener: Some(listener.clone()), ..self }
     }
 
+    /// The same lock, acquired only once so many replicas have it: see [`Replication`]. It needs a connection of its own,
+    /// to one server, and not a `redis::Client`.
+    #[must_use]
+    pub fn replicated(mut self, replication: Replication) -> Self {
+        self.session.replication = Some(replication);
+        self
+    }
+
     /// Counts into these counters, which other locks may share, instead of its own.
     #[must_use]
     pub fn counting(mut self, counters: &Arc<Counters>) -> Self {
@@ -95,11 +104,12 @@ impl<C: Carrier + 'static> Lock<C> {
         self.session.locker.lease()
     }
 
-    /// Tries until the lock is won or the waiting time has passed. An unknown outcome ends it at once: what may have been won is
-    /// in the way of any further try.
+    /// Tries until the lock is won or the waiting time has passed.
     ///
-    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait: the next try
-    /// follows after a pause, up to the deadline, or without a deadline for 30 s of nothing but errors.
+    /// An error that may [pass by itself](crate::driver::ErrorKind::is_transient) does not end the wait, nor does a lost
+    /// reply, which the protocol has disclaimed if it can: the next try follows after a pause, up to the deadline, or
+    /// without a deadline for 30 s of nothing but failures. Where it cannot disclaim, what may have been won is in the way
+    /// of the next tries until its lease ends.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).

@@ -80,7 +80,7 @@ fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_resume
 
     let lease = Lease::new(Duration::from_secs(3600)).unwrap();
     let hold = Hold { value: Vec::new(), since: host::reading(), lease, fence: None };
-    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, std::sync::Arc::default(), host::mono())));
+    let watch = LossWatch(WatchedLease::new(LeaseState::new(hold, true, std::sync::Arc::default(), host::mono())));
     let (event, tells) = channel();
     let (waiting, warned) = ((watch.clone(), event.clone()), (watch.clone(), event));
     std::thread::spawn(move || waiting.1.send(waiting.0.wait().is_some()));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use lockshift_lock::ReleaseChannel;
-use redis::Client;
+use redis::{Client, RedisResult};
 
 use super::listener_task::ListenerShared;
 use crate::driver::waiting::{Listener, Waiters};
@@ -51,7 +51,26 @@ impl ReleaseListener {
     /// # Errors
     /// Random bits for the name of its own channel cannot be drawn.
     pub fn new(client: Client) -> Result<Self, getrandom::Error> {
-        Ok(Self(Arc::new(Handle(Arc::new(ListenerShared::new(client)?)))))
+        Self::finding(move || Ok(client.clone()))
+    }
+
+    /// A listener on the server to which `find` leads: it is asked before each connection, and after 5 s without a word
+    /// from the server, whether that is still the one. So the listener follows a failover, also where the old master
+    /// goes on. Nothing is connected yet.
+    ///
+    /// ```no_run
+    /// # use lockshift::{connect::Server, driver::blocking::ReleaseListener};
+    /// # fn listener() -> Result<ReleaseListener, Box<dyn std::error::Error>> {
+    /// let server: Server = "redis+sentinel://sentinel-a,sentinel-b/mymaster".parse()?;
+    /// let listener = ReleaseListener::finding(move || server.client())?;
+    /// # Ok(listener)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Random bits for the name of its own channel cannot be drawn.
+    pub fn finding(find: impl Fn() -> RedisResult<Client> + Send + Sync + 'static) -> Result<Self, getrandom::Error> {
+        Ok(Self(Arc::new(Handle(Arc::new(ListenerShared::new(Box::new(find))?)))))
     }
 
     /// How many commands have been sent for listening: SUBSCRIBE, UNSUBSCRIBE, PING and PUBLISH on the own channel.

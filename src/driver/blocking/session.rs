@@ -12,12 +12,14 @@ use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::interrupted::Interrupted;
+use crate::driver::replication::Replication;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
     connection: Arc<SharedConnection<C>>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
+    pub(super) replication: Option<Replication>,
 }
 
 impl<C> Clone for Session<C> {
@@ -26,6 +28,7 @@ impl<C> Clone for Session<C> {
             connection: Arc::clone(&self.connection),
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),
+            replication: self.replication,
         }
     }
 }
@@ -36,6 +39,7 @@ impl<C: Carrier + 'static> Session<C> {
             connection: Arc::new(SharedConnection::new(connection)),
             locker: Arc::new(locker),
             counters: Arc::new(Counters::default()),
+            replication: None,
         }
     }
 
@@ -49,11 +53,25 @@ impl<C: Carrier + 'static> Session<C> {
         self.connection.for_holder()
     }
 
-    /// Whether this connection can carry this protocol: WATCH and MULTI need one that stays the same from command to
-    /// command. A client makes a new one for each, a cluster has several.
-    pub(super) fn fits(&self, connection: &C) -> bool {
+    /// Accepts a connection that can carry this protocol. WATCH, MULTI and WAIT need one that stays the same from command to
+    /// command: a client makes a new one for each, a cluster has several.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(super) fn check(&self, connection: &C) -> Result<(), Error> {
+        if C::resends() {
+            return Err(Error::resending_connection(self.locker.key()));
+        }
+        let needs_own = self.locker.needs_own_connection() || self.replication.is_some();
         let is_client = (connection as &dyn Any).is::<Client>();
-        !self.locker.needs_own_connection() || connection.keeps_its_connection() && !is_client
+        let is_own = connection.keeps_its_connection() && connection.servers() == 1 && !is_client;
+        if needs_own && !is_own { Err(Error::shared_connection(self.locker.key())) } else { Ok(()) }
+    }
+
+    /// Waits until as many replicas have what was won as are wanted.
+    pub(super) fn replicate(&self, connection: &mut C) -> Result<(), Error> {
+        let Some(replication) = &self.replication else { return Ok(()) };
+        replication.judge(self.locker.key(), connection.send(&replication.command()))
     }
 
     /// Runs one procedure of the locker.

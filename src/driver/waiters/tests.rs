@@ -154,3 +154,14 @@ fn a_refused_waiter_is_not_woken_and_the_next_waiters_subscribe_again() {
     shared.enter(1);
     assert!(shared.registry.is_wanted(&shared.channel));
 }
+
+#[test]
+fn a_subscription_that_the_server_ends_is_asked_for_again() {
+    let mut shared = Fixture::of(1);
+    shared.registry.lost(&shared.channel);
+    assert_eq!(shared.awake(), [0]);
+    assert!(!shared.registry.is_confirmed(&shared.channel));
+    assert_eq!(shared.registry.due(at(0)), [Change::Listen(shared.channel.clone())]);
+    shared.registry.lost(&shared.channel);
+    assert_eq!(shared.registry.due(at(0)), [], "it is under way");
+}

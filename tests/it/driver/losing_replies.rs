@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use lockshift::driver::{Answer, Attempt, ErrorKind};
+use lockshift::driver::{Answer, Attempt, ErrorKind, Wait};
 use lockshift::lock::Released;
 use lockshift::modern::Publish;
 use lockshift::wire::Key;
 use redis::{ConnectionLike, RedisResult, Value};
 
 use super::lockers::{SetnxExpire, Watched};
-use super::world::{AN_HOUR, World, in_both_worlds, token};
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
 use crate::monitor::Monitor;
 use crate::patience::until;
 use crate::server::Server;
@@ -129,6 +129,8 @@ mod tasks_connection {
 }
 
 in_both_worlds! {
+    waiting_goes_on_after_a_lost_reply,
+    a_last_lost_reply_is_unknown,
     a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind,
     a_disclaim_that_frees_the_lock_is_announced,
     a_try_that_never_left_is_an_error_and_nothing_happened,
@@ -152,6 +154,27 @@ fn a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind<W: World>() {
     );
     assert_eq!(server.connect().req_command(&redis::cmd("EXISTS").arg("k").to_owned()), Ok(Value::Int(0)));
     assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))));
+}
+
+fn waiting_goes_on_after_a_lost_reply<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    for wait in [Wait::every(ms(1)).for_at_most(AN_HOUR), Wait::backoff()] {
+        plan.set(Break::Reply("SET"));
+        plan.set(Break::Lost("SET"));
+        let Ok(Attempt::Won(guard)) = world.acquire(&wait) else { panic!("it was disclaimed, and is free") };
+        assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
+    }
+}
+
+fn a_last_lost_reply_is_unknown<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    plan.set(Break::Reply("SET"));
+    plan.set(Break::Reply("SET"));
+    assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(2)), Ok(Attempt::Unknown(_))));
 }
 
 fn a_disclaim_that_frees_the_lock_is_announced<W: World>() {

@@ -20,6 +20,7 @@ in_both_worlds! {
     a_dead_waiter_does_not_block_the_queue,
     who_is_called_and_does_not_come_is_passed_over,
     who_gives_up_leaves_no_place,
+    a_waiter_that_pauses_longer_than_its_place_lives_keeps_it,
     who_tries_once_leaves_no_place,
     all_attempts_of_a_waiter_are_made_from_one_place,
     each_waiter_costs_three_commands,
@@ -107,6 +108,43 @@ fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
     drop(alice.release(guard));
     let bob = W::open(&server, short());
     assert!(matches!(bob.acquire(&Wait::backoff()), Ok(Attempt::Won(_))));
+}
+
+/// Bob waits first and would pause for an hour, Carol comes after him.
+fn a_waiter_that_pauses_longer_than_its_place_lives_keeps_it<W: World>() {
+    for wait in [Wait::every(AN_HOUR), Wait::backoff_between(AN_HOUR, AN_HOUR, 1)] {
+        let server = Server::start();
+        let short = || fair().keeping_places_for(lease(1500));
+        let [alice, bob, carol] = [(); 3].map(|()| W::open(&server, short()));
+        let guard = alice.win();
+        let mut operator = server.connect();
+        let (won, winners) = channel();
+        scope(|scope| {
+            for (world, name, wait) in [(bob, "bob", wait), (carol, "carol", Wait::every(ms(100)))] {
+                let won = won.clone();
+                scope.spawn(move || match world.acquire(&wait) {
+                    Ok(Attempt::Won(guard)) => {
+                        won.send(name).unwrap();
+                        drop(world.release(guard));
+                    }
+                    other => panic!("it waits for as long as it takes: {other:?}"),
+                });
+                until("it stands in the queue", || {
+                    let first: Vec<String> = cmd("ZRANGE").arg("{k}:queue").arg(0).arg(-1).query(&mut operator).ok()?;
+                    (first.len() == if name == "bob" { 1 } else { 2 }).then_some(())
+                });
+            }
+            let queue = |operator: &mut Connection| -> Vec<String> {
+                cmd("ZRANGE").arg("{k}:queue").arg(0).arg(-1).query(operator).unwrap()
+            };
+            let before = queue(&mut operator);
+            // Longer than a place is kept.
+            host::sleep(ms(2500));
+            assert_eq!(queue(&mut operator), before, "both have kept their places");
+            drop((alice.release(guard), won));
+            assert_eq!(winners.iter().collect::<Vec<_>>(), ["bob", "carol"]);
+        });
+    }
 }
 
 fn who_gives_up_leaves_no_place<W: World>() {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Tally, Wait, blocking};
+use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Replication, Tally, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
@@ -30,6 +30,8 @@ pub(super) trait World: Send + Sized {
     fn listener(client: Client) -> Self::ReleaseListener;
     /// The same lock, with this release listener.
     fn hearing(self, releases: &Self::ReleaseListener) -> Self;
+    /// The same lock, which so many replicas must have.
+    fn replicated(self, replication: Replication) -> Self;
     /// The same lock, with these counters.
     fn counting(self, counters: &Arc<Counters>) -> Self;
 
@@ -108,6 +110,10 @@ impl World for Threads {
 
     fn hearing(self, releases: &Self::ReleaseListener) -> Self {
         Self(self.0.hearing(releases))
+    }
+
+    fn replicated(self, replication: Replication) -> Self {
+        Self(self.0.replicated(replication))
     }
 
     fn counting(self, counters: &Arc<Counters>) -> Self {
@@ -233,6 +239,10 @@ mod tasks {
 
         fn counting(self, counters: &Arc<Counters>) -> Self {
             Self { lock: self.lock.counting(counters), ..self }
+        }
+
+        fn replicated(self, replication: Replication) -> Self {
+            Self { lock: self.lock.replicated(replication), ..self }
         }
 
         fn shadow(server: &Server, locker: impl Locker + 'static, patience: Duration) -> Self::Shadow {
