@@ -25,7 +25,8 @@
 //! | waiting | until the release is announced, where the protocol does that; otherwise backoff with full jitter |
 //! | an error that may pass by itself | another attempt, until the deadline |
 //! | a lost reply | disclaimed by the protocol where it can, then another attempt, until the deadline |
-//! | a lock that was lost | an error from `with`, a flag and an event on [`Held`] |
+//! | a lock that was lost | an error from `with`, a flag and an event on [`Held`], and an event before, with a margin |
+//! | replicas | not waited for; see [`Locks::replicated`] |
 //! | a dropped guard | released, and a failure logged |
 
 #[cfg(feature = "tokio")]

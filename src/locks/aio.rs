@@ -24,16 +24,19 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{Next, judge, released};
+use super::outcome::{judge, released, with_time_to_replicate};
 use crate::connect::{Server, aio::Connection};
 use crate::driver::aio::{self, Guard, ReleaseListener};
-use crate::driver::{Loss, Renewal, Wait, host};
+use crate::driver::{Loss, Renewal, Replication, Wait};
 use crate::lock::Locker;
 use crate::wire::Key;
 
 /// The locks on one Redis. Cheap to clone; clones share their connections.
 #[derive(Clone)]
-pub struct Locks(Arc<Shared>);
+pub struct Locks {
+    shared: Arc<Shared>,
+    replication: Option<Replication>,
+}
 
 struct Shared {
     server: Server,
@@ -58,9 +61,17 @@ impl Locks {
     pub async fn on(server: &Server) -> Result<Self, ConnectError> {
         let failed = |source| ConnectError::Connection { server: server.to_string(), source };
         let connection = server.connect_async().await.map_err(failed)?;
-        let listener = ReleaseListener::new(connection.client().await.map_err(failed)?);
+        let listener = ReleaseListener::finding({
+            let server = server.clone();
+            // A new connection, which asks anew who is the master.
+            move || {
+                let found = Connection::to(&server);
+                async move { found.client().await }
+            }
+        });
         let connections = Mutex::new(BTreeMap::from([(server.response_timeout(), connection)]));
-        Ok(Self(Arc::new(Shared { server: server.clone(), listener, connections })))
+        let shared = Shared { server: server.clone(), listener, connections };
+        Ok(Self { shared: Arc::new(shared), replication: None })
     }
 
     /// A lock that only its holder can release, and whose release is announced to those who wait. Holders and waiters are
@@ -106,15 +117,39 @@ impl Locks {
         self.chosen(choose::protocol(name, key.into(), lease))
     }
 
+    /// The same locks, each of which counts as acquired only once so many replicas have it: see [`Replication`] for what
+    /// that does not promise. Not on a cluster, where an attempt ends with
+    /// [`ErrorKind::SharedConnection`](crate::driver::ErrorKind::SharedConnection).
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # async fn locks() -> Result<(), Box<dyn std::error::Error>> {
+    /// use lockshift::{aio::Locks, driver::Replication};
+    ///
+    /// let locks = Locks::connect("redis+sentinel://a,b,c/mymaster").await?;
+    /// let locks = locks.replicated(Replication::to(1, Duration::from_millis(100)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn replicated(self, replication: Replication) -> Self {
+        Self { replication: Some(replication), ..self }
+    }
+
     /// A lock that speaks this protocol.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
-        let server = self.0.server.clone().for_lease(locker.lease().length());
-        let lock = if locker.needs_own_connection() && !server.is_cluster() {
+        let server = self.shared.server.clone().for_lease(locker.lease().length());
+        let server = with_time_to_replicate(server, self.replication);
+        let needs_own = locker.needs_own_connection() || self.replication.is_some();
+        let mut lock = if needs_own && !server.is_cluster() {
             aio::Lock::on_own_connection(Connection::to(&server), locker)
         } else {
             aio::Lock::new(self.connection(server), locker)
         };
-        Lock { lock: lock.hearing(&self.0.listener), renewal: Some(Renewal::every_third()) }
+        if let Some(replication) = self.replication {
+            lock = lock.replicated(replication);
+        }
+        Lock { lock: lock.hearing(&self.shared.listener), renewal: Some(Renewal::every_third()) }
     }
 
     fn chosen(&self, chosen: Chosen) -> Result<Lock, ChooseError> {
@@ -123,14 +158,14 @@ impl Locks {
 
     /// The connection for locks with these timeouts.
     fn connection(&self, server: Server) -> Connection {
-        let mut connections = self.0.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connections = self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
         connections.entry(server.response_timeout()).or_insert_with(|| Connection::to(&server)).clone()
     }
 }
 
 impl fmt::Debug for Locks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Locks({})", self.0.server)
+        write!(f, "Locks({})", self.shared.server)
     }
 }
 
@@ -164,10 +199,10 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`], but not [`Timeout`](AcquireError::Timeout).
     pub async fn try_acquire(&self) -> Result<Option<Held>, AcquireError> {
-        match judge(self.key(), self.lock.try_acquire().await, true) {
-            Next::Hold(guard) => Ok(Some(self.held(guard).await)),
-            Next::Fail(AcquireError::Timeout(_)) | Next::Again => Ok(None),
-            Next::Fail(error) => Err(error),
+        match judge(self.key(), self.lock.try_acquire().await) {
+            Ok(guard) => Ok(Some(self.held(guard).await)),
+            Err(AcquireError::Timeout(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -176,16 +211,8 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`]: another client held it until then, or the server could not be used.
     pub async fn acquire_within(&self, at_most: Duration) -> Result<Held, AcquireError> {
-        let deadline = host::mono().saturating_add(at_most);
-        loop {
-            let left = deadline.saturating_since(host::mono());
-            let attempt = self.lock.acquire(&Wait::notified().for_at_most(left)).await;
-            match judge(self.key(), attempt, host::mono() >= deadline) {
-                Next::Hold(guard) => return Ok(self.held(guard).await),
-                Next::Again => {}
-                Next::Fail(error) => return Err(error),
-            }
-        }
+        let guard = judge(self.key(), self.lock.acquire(&Wait::notified().for_at_most(at_most)).await)?;
+        Ok(self.held(guard).await)
     }
 
     /// Waits for the lock for `at_most` this long, does the work, and releases. If the lock is lost, the work is dropped
@@ -267,6 +294,30 @@ impl Held {
         async move {
             match watch.wait().await {
                 Some(loss) => loss,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Ends when at most `margin` of the lease remains, because no renewal was confirmed, with the time that remains: zero if
+    /// the lock is lost at once. Never, if it is released before.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # async fn step() {}
+    /// # async fn work(held: &lockshift::aio::Held) {
+    /// let warning = held.on_about_to_be_lost(Duration::from_secs(3));
+    /// tokio::select! {
+    ///     () = step() => {}
+    ///     remaining = warning => eprintln!("{remaining:?} remain to bring the work to a safe end"),
+    /// }
+    /// # }
+    /// ```
+    pub fn on_about_to_be_lost(&self, margin: Duration) -> impl Future<Output = Duration> + Send + use<> {
+        let watch = self.0.watch();
+        async move {
+            match watch.about_to_be_lost(margin).await {
+                Some(remaining) => remaining,
                 None => std::future::pending().await,
             }
         }

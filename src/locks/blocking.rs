@@ -8,17 +8,20 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{Next, judge, released};
+use super::outcome::{judge, released, with_time_to_replicate};
 use super::pool::{Pool, PooledCarrier};
 use crate::connect::Server;
 use crate::driver::blocking::{self, Guard, ReleaseListener};
-use crate::driver::{Loss, Renewal, Wait, host};
+use crate::driver::{Loss, Renewal, Replication, Wait};
 use crate::lock::Locker;
 use crate::wire::Key;
 
 /// The locks on one Redis. Cheap to clone; clones share their connections.
 #[derive(Clone)]
-pub struct Locks(Arc<Shared>);
+pub struct Locks {
+    shared: Arc<Shared>,
+    replication: Option<Replication>,
+}
 
 struct Shared {
     server: Server,
@@ -43,8 +46,12 @@ impl Locks {
     pub fn on(server: &Server) -> Result<Self, ConnectError> {
         let failed = |source| ConnectError::Connection { server: server.to_string(), source };
         let connection = server.connect().map_err(failed)?;
-        let listener = ReleaseListener::new(server.client().map_err(failed)?)?;
-        let locks = Self(Arc::new(Shared { server: server.clone(), listener, pools: Mutex::default() }));
+        let listener = ReleaseListener::finding({
+            let server = server.clone();
+            move || server.client()
+        })?;
+        let shared = Shared { server: server.clone(), listener, pools: Mutex::default() };
+        let locks = Self { shared: Arc::new(shared), replication: None };
         locks.pool(Duration::MAX).put(connection);
         Ok(locks)
     }
@@ -92,11 +99,33 @@ impl Locks {
         self.chosen(choose::protocol(name, key.into(), lease))
     }
 
+    /// The same locks, each of which counts as acquired only once so many replicas have it: see [`Replication`] for what
+    /// that does not promise. Not on a cluster, where an attempt ends with
+    /// [`ErrorKind::SharedConnection`](crate::driver::ErrorKind::SharedConnection).
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # fn locks() -> Result<(), Box<dyn std::error::Error>> {
+    /// use lockshift::{Locks, driver::Replication};
+    ///
+    /// let locks = Locks::connect("redis+sentinel://a,b,c/mymaster")?;
+    /// let locks = locks.replicated(Replication::to(1, Duration::from_millis(100)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn replicated(self, replication: Replication) -> Self {
+        Self { replication: Some(replication), ..self }
+    }
+
     /// A lock that speaks this protocol.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
         let pool = self.pool(locker.lease().length());
-        let carrier = PooledCarrier::new(&pool, locker.needs_own_connection());
-        let lock = blocking::Lock::new(carrier, locker).hearing(&self.0.listener);
+        let carrier = PooledCarrier::new(&pool, locker.needs_own_connection() || self.replication.is_some());
+        let mut lock = blocking::Lock::new(carrier, locker).hearing(&self.shared.listener);
+        if let Some(replication) = self.replication {
+            lock = lock.replicated(replication);
+        }
         Lock { lock, renewal: Some(Renewal::every_third()) }
     }
 
@@ -106,15 +135,15 @@ impl Locks {
 
     /// The connections for locks of this lease.
     fn pool(&self, lease: Duration) -> Arc<Pool> {
-        let server = self.0.server.clone().for_lease(lease);
-        let mut pools = self.0.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = with_time_to_replicate(self.shared.server.clone().for_lease(lease), self.replication);
+        let mut pools = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(pools.entry(server.response_timeout()).or_insert_with(|| Pool::of(server)))
     }
 }
 
 impl fmt::Debug for Locks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Locks({})", self.0.server)
+        write!(f, "Locks({})", self.shared.server)
     }
 }
 
@@ -148,10 +177,10 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`], but not [`Timeout`](AcquireError::Timeout).
     pub fn try_acquire(&self) -> Result<Option<Held>, AcquireError> {
-        match judge(self.key(), self.lock.try_acquire(), true) {
-            Next::Hold(guard) => self.held(guard).map(Some),
-            Next::Fail(AcquireError::Timeout(_)) | Next::Again => Ok(None),
-            Next::Fail(error) => Err(error),
+        match judge(self.key(), self.lock.try_acquire()) {
+            Ok(guard) => self.held(guard).map(Some),
+            Err(AcquireError::Timeout(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -160,16 +189,8 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`]: another client held it until then, or the server could not be used.
     pub fn acquire_within(&self, at_most: Duration) -> Result<Held, AcquireError> {
-        let deadline = host::mono().saturating_add(at_most);
-        loop {
-            let left = deadline.saturating_since(host::mono());
-            let attempt = self.lock.acquire(&Wait::notified().for_at_most(left));
-            match judge(self.key(), attempt, host::mono() >= deadline) {
-                Next::Hold(guard) => return self.held(guard),
-                Next::Again => {}
-                Next::Fail(error) => return Err(error),
-            }
-        }
+        let guard = judge(self.key(), self.lock.acquire(&Wait::notified().for_at_most(at_most)))?;
+        self.held(guard)
     }
 
     /// Waits for the lock for `at_most` this long, does the work, and releases.
@@ -245,6 +266,29 @@ impl Held {
     pub fn on_lost(&self, call: impl FnOnce(Loss) + Send + 'static) -> std::io::Result<()> {
         let watch = self.0.watch();
         thread::Builder::new().name("lockshift-on-lost".into()).spawn(move || watch.wait().map(call)).map(drop)
+    }
+
+    /// Calls this when at most `margin` of the lease remains, because no renewal was confirmed, with the time that remains:
+    /// zero if the lock is lost at once. From a thread of its own; not if the lock is released before.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # fn work(held: &lockshift::locks::Held, stop: std::sync::mpsc::Sender<()>) -> std::io::Result<()> {
+    /// held.on_about_to_be_lost(Duration::from_secs(3), move |_remaining| drop(stop.send(())))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn on_about_to_be_lost(
+        &self,
+        margin: Duration,
+        call: impl FnOnce(Duration) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let watch = self.0.watch();
+        let warn = move || watch.about_to_be_lost(margin).map(call);
+        thread::Builder::new().name("lockshift-on-about-to-be-lost".into()).spawn(warn).map(drop)
     }
 
     /// Releases the lock.

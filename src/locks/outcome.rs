@@ -1,32 +1,18 @@
 //! What the outcomes of the driver mean here: decisions that threads and tasks share.
 
 use super::error::{AcquireError, ReleaseError, Timeout};
-use crate::driver::{Answer, Attempt, Error};
+use crate::connect::Server;
+use crate::driver::{Answer, Attempt, Error, Replication};
 use crate::lock::Released;
 use crate::wire::Key;
 
-/// What to do after an attempt.
-pub(super) enum Next<G> {
-    Hold(G),
-    /// The reply was lost, and disclaimed where the protocol can: attempt it again.
-    Again,
-    Fail(AcquireError),
-}
-
-/// What to do after this attempt, where the deadline has passed or not.
-pub(super) fn judge<G>(key: &Key, attempt: Result<Attempt<G>, Error>, is_late: bool) -> Next<G> {
-    match attempt {
-        Ok(Attempt::Won(guard)) => Next::Hold(guard),
-        Ok(Attempt::Held(held)) => {
-            Next::Fail(Timeout { key: key.clone(), holder: held.seen, remaining: held.retry_in }.into())
-        }
-        Ok(Attempt::TooLate) => Next::Fail(AcquireError::TooSlow(key.clone())),
-        Ok(Attempt::Unknown(unknown)) if is_late => Next::Fail(unknown.into()),
-        Ok(Attempt::Unknown(unknown)) => {
-            log::warn!(target: "lockshift::locks", "{unknown}: attempting it again");
-            Next::Again
-        }
-        Err(error) => Next::Fail(error.into()),
+/// What an attempt, the last of its wait, came to.
+pub(super) fn judge<G>(key: &Key, attempt: Result<Attempt<G>, Error>) -> Result<G, AcquireError> {
+    match attempt? {
+        Attempt::Won(guard) => Ok(guard),
+        Attempt::Held(held) => Err(Timeout { key: key.clone(), holder: held.seen, remaining: held.retry_in }.into()),
+        Attempt::TooLate => Err(AcquireError::TooSlow(key.clone())),
+        Attempt::Unknown(unknown) => Err(unknown.into()),
     }
 }
 
@@ -37,4 +23,11 @@ pub(super) fn released(key: &Key, answer: Result<Answer<Released>, Error>) -> Re
         Answer::Known(Released::Lost | Released::Intruded) => Err(ReleaseError::Lost(key.clone())),
         Answer::Unknown(unknown) => Err(unknown.into()),
     }
+}
+
+/// The same server, whose replies may take as much longer as its replicas may.
+pub(super) fn with_time_to_replicate(server: Server, replication: Option<Replication>) -> Server {
+    let Some(replication) = replication else { return server };
+    let response = server.response_timeout() + replication.within();
+    server.answering_within(response)
 }

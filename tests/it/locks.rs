@@ -146,6 +146,92 @@ fn what_cannot_be_chosen_is_refused() {
     assert!(matches!(Locks::connect("redis://127.0.0.1:1"), Err(ConnectError::Connection { .. })));
 }
 
+#[test]
+fn a_warning_comes_before_the_loss_when_no_renewal_is_confirmed() {
+    let server = Server::start();
+    let lease = Duration::from_secs(6);
+    let lock = Locks::connect(&server.url()).unwrap().token("k", lease).unwrap();
+    let held = lock.try_acquire().unwrap().expect("it is free");
+    let (tell, told) = std::sync::mpsc::channel();
+    held.on_about_to_be_lost(lease / 3, move |remaining| tell.send(remaining).unwrap()).unwrap();
+    server.pause();
+    let remaining = told.recv_timeout(LONG).unwrap();
+    server.resume();
+    assert!(remaining <= lease / 3, "{remaining:?}");
+
+    let other = Locks::connect(&server.url()).unwrap().token("l", LEASE).unwrap().try_acquire().unwrap().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    other.on_about_to_be_lost(Duration::ZERO, move |_| tell.send(()).unwrap()).unwrap();
+    other.release().unwrap();
+    assert!(told.recv_timeout(LONG).is_err(), "it was released, and the thread has ended");
+}
+
+#[test]
+fn a_lost_reply_is_ridden_out_until_the_deadline() {
+    let server = Server::start();
+    let proxy = crate::proxy::Proxy::before(&server);
+    let lock = Locks::connect(&proxy.url()).unwrap().token("k", LEASE).unwrap();
+    for cut in crate::proxy::Cut::ALL {
+        proxy.cut(0, cut);
+        lock.acquire_within(LONG).unwrap_or_else(|error| panic!("{cut:?}: {error}")).release().unwrap();
+    }
+}
+
+#[test]
+fn replicated_locks_need_their_replicas() {
+    use lockshift::driver::{ErrorKind, Replication};
+
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let lock = locks.clone().replicated(Replication::to(1, SOON)).token("k", LEASE).unwrap();
+    match lock.try_acquire() {
+        Err(AcquireError::Failed(error)) => assert_eq!(error.kind(), ErrorKind::NotReplicated),
+        other => panic!("no replica has it: {other:?}"),
+    }
+    assert!(!exists(&server, "k"));
+    assert!(lock.acquire_within(SOON).is_err());
+    let lock = locks.replicated(Replication::to(0, SOON)).token("k", LEASE).unwrap();
+    lock.try_acquire().unwrap().expect("it is free").release().unwrap();
+}
+
+#[test]
+fn a_cluster_connection_that_resends_is_refused_before_anything_is_sent() {
+    use lockshift::driver::{ErrorKind, blocking};
+    use lockshift::{lock::Lease, modern::TokenLock};
+
+    let node = Server::with(&crate::server::Options::new().line("cluster-enabled yes"));
+    let mut operator = node.connect();
+    cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16383).exec(&mut operator).unwrap();
+    let client = redis::cluster::ClusterClient::new(vec![node.url()]).unwrap();
+    let connection = until("the cluster is one", || client.get_connection().ok());
+    let lock = blocking::Lock::new(connection, TokenLock::new("k".into(), Lease::new(LEASE).unwrap()));
+    assert_eq!(lock.try_acquire().unwrap_err().kind(), ErrorKind::ResendingConnection);
+    assert!(!exists(&node, "k"));
+    #[cfg(feature = "tokio")]
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        use lockshift::driver::aio;
+
+        let connection = client.get_async_connection().await.unwrap();
+        let token = || TokenLock::new("k".into(), Lease::new(LEASE).unwrap());
+        for lock in [aio::Lock::new(connection.clone(), token()), aio::Lock::on_own_connection(connection, token())] {
+            assert_eq!(lock.try_acquire().await.unwrap_err().kind(), ErrorKind::ResendingConnection);
+        }
+    });
+}
+
+/// With everything of the library in scope, `tokio` and `redis` are still the crates of these names.
+#[cfg(feature = "tokio")]
+mod names {
+    #[allow(unused_imports, reason = "that they are in scope is what is tested")]
+    use lockshift::{connect::*, driver::*, locks::*, *};
+
+    #[test]
+    fn the_crate_tokio_is_not_shadowed() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(async { tokio::task::spawn(async { 7 }).await.unwrap() }), 7);
+    }
+}
+
 #[cfg(feature = "tokio")]
 mod tasks {
     use lockshift::aio::Locks;
@@ -219,6 +305,39 @@ mod tasks {
             delete(&server, "l");
             assert_eq!(lost.await, Loss::Taken);
             assert!(matches!(held.release().await, Err(ReleaseError::Lost(_))));
+        });
+    }
+
+    #[test]
+    fn a_warning_comes_before_the_loss_when_no_renewal_is_confirmed() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let lease = Duration::from_secs(6);
+            let lock = Locks::connect(&server.url()).await.unwrap().token("k", lease).unwrap();
+            let held = lock.try_acquire().await.unwrap().expect("it is free");
+            let warning = held.on_about_to_be_lost(lease / 3);
+            server.pause();
+            let remaining = warning.await;
+            server.resume();
+            assert!(remaining <= lease / 3, "{remaining:?}");
+        });
+    }
+
+    #[test]
+    fn replicated_locks_need_their_replicas() {
+        use lockshift::driver::{ErrorKind, Replication};
+
+        let server = Server::start();
+        runtime().block_on(async {
+            let locks = Locks::connect(&server.url()).await.unwrap();
+            let lock = locks.clone().replicated(Replication::to(1, SOON)).token("k", LEASE).unwrap();
+            match lock.try_acquire().await {
+                Err(AcquireError::Failed(error)) => assert_eq!(error.kind(), ErrorKind::NotReplicated),
+                other => panic!("no replica has it: {other:?}"),
+            }
+            assert!(!exists(&server, "k"));
+            let lock = locks.replicated(Replication::to(0, SOON)).token("k", LEASE).unwrap();
+            lock.try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
         });
     }
 }
