@@ -96,3 +96,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../migration-guide.md")]
 struct Guide;
+
+/// Compiles our programs in the comparison.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../docs/comparison.md")]
+struct Comparison;
