@@ -30,6 +30,7 @@ pub struct MultiKeyLock {
 
 /// Why these keys cannot be locked by one command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum MultiKeyError {
     /// The list of keys is empty.
     #[error("a lock on several keys needs at least one key")]

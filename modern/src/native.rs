@@ -18,6 +18,7 @@ pub struct Native {
 
 /// The command that deletes a key if it holds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CompareDelete {
     /// `DELIFEQ key value`.
     DelIfEq,

@@ -6,6 +6,7 @@ use lockshift_wire::Key;
 /// The command that publishes a release notification, which also decides how waiters subscribe. Clients must agree on it:
 /// otherwise they do not wake each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Publish {
     /// PUBLISH: everywhere but in a cluster, and before Redisson 3.22 there too.
     #[default]

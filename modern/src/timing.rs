@@ -15,6 +15,7 @@ use lockshift_wire::{Expiry, UnixTime};
 /// two more commands and limits the [`Hold`](lockshift_lock::Hold) to it. If the server's clock is behind, the holder
 /// keeps to its lease, and waiters wait longer than necessary by the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Timing {
     /// `PX`: milliseconds from now. Redis 2.6.12.
     #[default]

@@ -40,6 +40,7 @@ pub struct Verdict {
 /// What a trace shows of a race.
 #[expect(missing_docs, reason = "the text of each variant names its fields")]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Evidence {
     /// `newcomer` acquired at `newcomer_line` while `holder` held since `holder_line`, with `value` in the key.
     DoubleHold { holder: Arc<str>, holder_line: u64, newcomer: Arc<str>, newcomer_line: u64, value: Vec<u8> },

@@ -8,6 +8,7 @@ use crate::wire::Printable;
 
 /// Why a fleet cannot be bridged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Unbridgeable {
     /// No dialect was named.
     #[error("no old dialect is named")]

@@ -7,6 +7,7 @@ use crate::wire::Key;
 
 /// An error that ends a run.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The server cannot be used.
     #[error(transparent)]

@@ -3,6 +3,7 @@
 /// What happened in a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum Event {
     /// The clock ticked.
     TimePassed,
@@ -80,6 +81,7 @@ pub enum Outcome {
 
 /// An operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum OperationKind {
     /// It tries to acquire.
     Acquire,

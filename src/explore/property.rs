@@ -5,6 +5,7 @@ use std::fmt;
 /// What must never happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum Property {
     /// No two clients believe at once to hold the same lock.
     MutualExclusion,

@@ -37,6 +37,7 @@ pub(super) const PRESENT: u16 = 10_000;
 
 /// Why nothing can be said of a client for all time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotForAllTime {
     /// What it writes depends on when it does, and not as a stamp does.
     #[error("what client {0} writes does not move with the clock")]

@@ -28,6 +28,7 @@ pub struct Clock {
 /// One change of the world. Clients are named by their place in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum Action {
     /// This client takes its next step.
     Step(u8),

@@ -10,6 +10,7 @@ use crate::wire::{Ttl, UnixTime};
 
 /// What is wrong with a key, or may become wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hazard {
     /// It is no string.
     OtherType {

@@ -22,6 +22,7 @@ pub struct Shapes {
 
 /// How surely a value is that of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sign {
     /// It has the form that a known lock writes.
     Lock,

@@ -19,6 +19,7 @@ pub struct TokenForm {
 
 /// The characters of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TokenAlphabet {
     /// Digits and letters.
     Base62,

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// Why a line is not one of MONITOR's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub enum IllFormed {
     /// It does not begin with seconds, a point and six digits.
     #[error("it does not begin with a time like 1700000000.123456")]

@@ -7,6 +7,7 @@ use crate::bridge::Unbridgeable;
 
 /// Why a specification does not name a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Unsuitable {
     /// No protocol has this name.
     #[error("there is no protocol `{name}`{}", hint(*.nearest))]

@@ -11,6 +11,7 @@ use crate::wire::Key;
 
 /// Which protocol a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RaceProtocol {
     /// An old one: a row of the catalogue.
     Dialect(&'static Dialect),

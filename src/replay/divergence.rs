@@ -7,6 +7,7 @@ use crate::wire::{Command, Key, Reply, Ttl};
 
 /// Where a real Redis went another way than the trace, or why it was not asked to.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Divergence {
     /// The schedule has a fault of the server itself.
     #[error("no command replaces a server by its replica")]

@@ -5,6 +5,7 @@ use crate::wire::{Command, Key, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What a glance at a key shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Glance {
     /// It looks like a lock.
     Lock(Sight),

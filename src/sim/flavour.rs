@@ -2,6 +2,7 @@
 
 /// Which server is simulated: the native compare commands that it has, and the version it names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Flavour {
     /// Redis 7.0: no native compare commands.
     #[default]

@@ -63,6 +63,7 @@ fn name(delete: CompareDelete) -> &'static str {
     match delete {
         CompareDelete::DelIfEq => "DELIFEQ",
         CompareDelete::DelEx => "DELEX",
+        other => panic!("no test for {other:?}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rules of the house, as tests: what no compiler checks and no reviewer should have to.
 
 mod cycles;
+mod enums;
 mod paths;
 mod rooms;
 mod sources;

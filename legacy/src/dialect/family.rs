@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A wire dialect: what is left of the implementations when those that differ in detail only are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Family {
     /// Seconds; a takeover wins if the old stamp is still expired. The Redis SETNX page.
     S1,
@@ -61,6 +62,7 @@ impl fmt::Display for Family {
 
 /// The language that an implementation is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Language {
     /// None: prose, or pseudo code.
     Prose,

@@ -50,6 +50,7 @@ pub struct Mutex {
 
 /// The kind of an exclusive lock. The hash is the same for all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// `getLock`: its owner may enter again.
     #[default]

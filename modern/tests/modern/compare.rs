@@ -97,7 +97,7 @@ fn an_extension_gives_a_whole_lease_from_now() {
     for (timing, by_script, by_set) in table {
         let look = match timing {
             Timing::Px | Timing::Ex => "",
-            Timing::PxAt | Timing::ExAt => "\nclock -> 4\nPTTL k -> 11000\nGET k -> \"<token>\"",
+            _ => "\nclock -> 4\nPTTL k -> 11000\nGET k -> \"<token>\"",
         };
         let ways = [
             (Native::NONE, format!("EVALSHA {by_script}"), "1", "0"),

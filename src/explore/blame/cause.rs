@@ -14,6 +14,7 @@ pub struct Cause {
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum CauseKind {
     /// The server ran a command.
     Command {

@@ -8,6 +8,7 @@ use crate::wire::{Command, Node, Reply, UnixTime};
 
 /// Where a replay went another way.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Mismatch {
     /// A command was answered otherwise.
     #[error("{}: {command} was answered {expected} in the trace and {actual} now", place(*.step))]

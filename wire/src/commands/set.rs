@@ -10,6 +10,7 @@ use crate::{Command, Key, Transcript, Turn, UnixTime};
 
 /// How long the key shall live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Expiry {
     /// `EX`: a number of seconds from now; a fraction is rounded up, so that no lease ends early.
     Ex(Duration),
@@ -25,6 +26,7 @@ pub enum Expiry {
 
 /// Under which condition the key is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Only<'a> {
     /// `NX`: only if the key does not exist.
     IfMissing,
