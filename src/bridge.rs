@@ -57,6 +57,7 @@ mod lock;
 mod marked_form;
 mod scripts;
 mod stamp_writer;
+mod tables;
 mod trial;
 mod unbridgeable;
 
@@ -64,4 +65,5 @@ mod unbridgeable;
 pub(crate) use lock::BridgeStamp;
 pub use lock::{Bridge, new_key};
 pub(crate) use marked_form::marked_forms;
+pub use tables::{Tables, tables};
 pub use unbridgeable::{StolenStamp, Unbridgeable};

@@ -7,7 +7,7 @@ use super::scripts::{self, AcquireReply, OldKeyState, ScriptArgs};
 use super::stamp_writer::StampWriter;
 use super::trial;
 use super::unbridgeable::{StolenStamp, Unbridgeable};
-use crate::legacy::{Clock, Dialect, Keys, Lock, Looks};
+use crate::legacy::{Clock, Dialect, Form, Keys, Lock, Looks};
 use crate::lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Token,
 };
@@ -88,6 +88,11 @@ impl Bridge {
     /// The dialect in whose form the stamp is written.
     pub fn stamp_of(&self) -> &'static Dialect {
         self.writer.of
+    }
+
+    /// The form of its stamp, and whether it is further in the future than any lease.
+    pub(super) fn stamp_form(&self) -> (Form, bool) {
+        (self.writer.form, self.writer.is_far())
     }
 
     /// Runs the acquiring script once; it replaces the old key only if it is missing or holds the value judged `expired`.
@@ -254,13 +259,13 @@ fn parts(value: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The moment of the trials, at the start of a second; [`FRACTIONS`] are added to it.
-const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
+pub(super) const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
     Some(moment) => moment,
     None => panic!("2027 is before 2262"),
 };
 /// The lease of the trials.
-const TRIED_FOR: Duration = Duration::from_secs(60);
-const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
+pub(super) const TRIED_FOR: Duration = Duration::from_secs(60);
+pub(super) const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
 /// The first stamp that the whole fleet respects; in a form that no old client writes, if the fleet treats it the same.
 fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {

@@ -53,6 +53,11 @@ impl StampWriter {
         Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of, ahead: Duration::ZERO }
     }
 
+    /// Whether its stamps are further in the future than any lease.
+    pub(super) fn is_far(&self) -> bool {
+        !self.ahead.is_zero()
+    }
+
     /// The name of the form: a dialect or `token`.
     pub(super) fn name(&self) -> &'static str {
         if self.form == TOKEN { "token" } else { self.of.name }

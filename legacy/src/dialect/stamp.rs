@@ -184,7 +184,7 @@ impl Unit {
     }
 
     /// What the count was when 1970 began.
-    fn count_in_1970(self) -> i128 {
+    pub const fn count_in_1970(self) -> i128 {
         match self {
             Self::Second | Self::Millisecond | Self::Nanosecond => 0,
             Self::Tick => 621_355_968_000_000_000,

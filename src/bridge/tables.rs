@@ -1,0 +1,176 @@
+//! The tables from which client packages in other languages write and judge stamps.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::fleet::Clocks;
+use super::lock::{Bridge, FRACTIONS, TRIED_AT, TRIED_FOR};
+use super::trial;
+use crate::legacy::{self, Dialect, Digits, Form, Lock, Looks, Moment, Number, Part, Unit};
+use crate::lock::{Lease, Owner, Token};
+use crate::wire::{Key, UnixTime};
+
+/// Two tables of tab-separated text, from which a program in any language can be a bridge for every dialect that has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// How a number becomes a value, a row for each shape of a value: its id; a template; the unit in ms; the count of units
+    /// when 1970 began; a regular expression whose group is the number, or `-` for a value without one. The number of a shape
+    /// whose id ends in `-far` is 200 years of 366 days later.
+    pub shapes: String,
+    /// A row for each dialect that has a bridge: its name; the id of the shape that it writes; the id of the shape that its
+    /// bridge writes; by how many ms a stamp must be older than the clock before it has expired; `0`, `lease` if a lease is
+    /// added to the stamp, or `never` if its clients judge no value; the ids of the shapes that its clients leave alone.
+    pub dialects: String,
+}
+
+/// Twice the longest lease, in years of 366 days.
+const FAR: Duration = Duration::from_secs(200 * 366 * 86_400);
+
+/// A form of a value, as a package writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shape {
+    form: Form,
+    is_far: bool,
+    id: String,
+}
+
+/// The tables for the dialects of the catalogue. Dialects whose stamps are local dates have no row.
+pub fn tables() -> Tables {
+    let lease = Lease::new(TRIED_FOR).expect("a minute is a valid lease");
+    let bridges =
+        legacy::catalogue().filter_map(|dialect| Some((dialect, Bridge::new(&[dialect], "k".into(), lease).ok()?)));
+    let bridges: Vec<(&Dialect, Bridge)> =
+        bridges.filter(|(dialect, _)| dialect.form.stamp.digits != Digits::DateTime).collect();
+    let mut shapes: Vec<Shape> = Vec::new();
+    let mut id_of = |form: Form, is_far: bool, name: &str| {
+        let new = Shape { form, is_far, id: format!("{name}{}", if is_far { "-far" } else { "" }) };
+        if let Some(known) = shapes.iter().find(|known| known.is_written_like(&new)) {
+            return known.id.clone();
+        }
+        let id = new.id.clone();
+        shapes.push(new);
+        id
+    };
+    let rows: Vec<_> = bridges
+        .iter()
+        .map(|(dialect, bridge)| {
+            let (form, is_far) = bridge.stamp_form();
+            let own = id_of(dialect.form, false, dialect.name);
+            (*dialect, own, id_of(form, is_far, &format!("bridge:{}", dialect.name)))
+        })
+        .collect();
+    let mut text = String::new();
+    for (dialect, own, bridge) in rows {
+        let respected = shapes.iter().filter(|shape| shape.is_respected_by(dialect)).map(|shape| shape.id.as_str());
+        let respected = respected.collect::<Vec<_>>().join(",");
+        let allowance = match dialect.form.stamp.moment {
+            _ if !takes_over(dialect, lease) => "never",
+            Moment::Acquisition => "lease",
+            Moment::Expiry => "0",
+        };
+        let grace = dialect.look.map_or(0, |look| look.slack.as_millis());
+        writeln!(text, "{}\t{own}\t{bridge}\t{grace}\t{allowance}\t{respected}", dialect.name).expect("a string grows");
+    }
+    Tables { shapes: shapes.iter().map(Shape::row).collect(), dialects: text }
+}
+
+/// Whether its clients ever judge a value of their own expired. Python 2 compares text with a number: no text is smaller.
+fn takes_over(dialect: &'static Dialect, lease: Lease) -> bool {
+    let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+    let value = dialect.form.write(dialect.form.stamp.at(TRIED_AT, lease.length()), &owner);
+    let later = Clocks::at(TRIED_AT.saturating_add(lease.length() * 60));
+    Lock::new(dialect, Key::from("k"), lease).looks(&value, later.of(dialect)) == Looks::Expired
+}
+
+impl Shape {
+    fn row(&self) -> String {
+        let stamp = &self.form.stamp;
+        let unit = match stamp.unit {
+            Unit::Second => "1000",
+            Unit::Millisecond => "1",
+            Unit::Nanosecond => "0.000001",
+            Unit::Tick => "0.0001",
+        };
+        let origin = stamp.unit.count_in_1970();
+        format!("{}\t{}\t{unit}\t{origin}\t{}\n", self.id, self.template(), self.pattern())
+    }
+
+    /// Whether packages cannot tell the two apart. Forms that differ in a margin or in their rounding are the same here.
+    fn is_written_like(&self, other: &Self) -> bool {
+        let key = |shape: &Self| (shape.template(), shape.pattern(), shape.form.stamp.unit, shape.is_far);
+        key(self) == key(other)
+    }
+
+    /// The value with a name in braces for each part that varies.
+    fn template(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Stamp => match self.form.stamp.digits {
+                Digits::Decimal | Digits::DateTime | Digits::Php14 => "{n}",
+                Digits::BigEndian => "{be8}",
+                Digits::LittleEndian => "{le8}",
+                Digits::Python2Str | Digits::PythonRepr | Digits::RubyToS => "{n}.0",
+                Digits::Fixed6 => "{n}.000000",
+            },
+            Part::Text(text) => text,
+            Part::Pid => "{pid}",
+            Part::Thread => "{thread}",
+            Part::Uuid | Part::OwnerId => "{uuid}",
+            Part::Hex => "{hex}",
+        };
+        self.form.parts.iter().map(part).collect()
+    }
+
+    /// What matches a value of this shape, with zeros in front or without.
+    fn pattern(&self) -> String {
+        if !self.form.is_stamped() {
+            return "-".into();
+        }
+        let part = |part: &Part| match part {
+            Part::Stamp => match self.form.stamp.digits {
+                Digits::BigEndian | Digits::LittleEndian => r"([\s\S]{8})0?".into(),
+                _ => r"0*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)".into(),
+            },
+            // Of the zero that marks a bridge's stamp.
+            Part::Text("0") => String::new(),
+            Part::Text(text) => text.replace('.', r"\.").replace('[', r"\[").replace('{', r"\{").replace('}', r"\}"),
+            Part::Pid | Part::Thread => r"\d+".into(),
+            Part::Uuid => "[0-9a-f-]{36}".into(),
+            Part::OwnerId => ".+".into(),
+            Part::Hex => "[0-9a-f]{32}".into(),
+        };
+        let inner: String = self.form.parts.iter().map(part).collect();
+        if self.form.quoted_when_taken { format!("\"?{inner}\"?") } else { inner }
+    }
+
+    /// Whether clients of this dialect leave such a value alone while its lease runs.
+    fn is_respected_by(&self, dialect: &'static Dialect) -> bool {
+        let lease = Lease::new(TRIED_FOR).expect("a minute is a valid lease");
+        let member = Lock::new(dialect, Key::from("k"), lease);
+        // Some readers parse a number from the first digits of a token, so all first digits are tried.
+        let heads = (0..=u8::MAX).step_by(if self.form.names_token() { 7 } else { 256 });
+        let times = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
+        times.chain(heads.map(|head| (Duration::ZERO, head))).all(|(fraction, head)| {
+            let begin = TRIED_AT.saturating_add(fraction);
+            let value = self.write(begin, lease, head);
+            [Duration::ZERO, lease.length() / 2, lease.validity()]
+                .into_iter()
+                .all(|elapsed| trial::respects(&member, &value, &Clocks::at(begin.saturating_add(elapsed))))
+        })
+    }
+
+    /// The value that a package writes: in whole units, one later than the end of the lease.
+    fn write(&self, begin: UnixTime, lease: Lease, head: u8) -> Vec<u8> {
+        let mut token = [0xd7; 16];
+        token[0] = head;
+        let far = if self.is_far { FAR } else { Duration::ZERO };
+        let end = i128::from(begin.saturating_add(lease.length()).as_nanos()) + nanos(far);
+        let (unit, origin) = (nanos(self.form.stamp.unit.length()), self.form.stamp.unit.count_in_1970());
+        let count = -(-end).div_euclid(unit) + 1 + origin;
+        let number = if self.form.stamp.digits.is_float() { Number::Float(count as f64) } else { Number::Int(count) };
+        self.form.write(number, &Owner::new(Token::new(token), 1, 1))
+    }
+}
+
+fn nanos(length: Duration) -> i128 {
+    i128::try_from(length.as_nanos()).expect("a Duration has fewer than 2^94 nanoseconds")
+}
