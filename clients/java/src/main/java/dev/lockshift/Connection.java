@@ -1,0 +1,31 @@
+package dev.lockshift;
+
+/**
+ * What the locks need of a Redis client. {@link JedisConnection}, {@link LettuceConnection} and {@link SpringConnection}
+ * are ready; a lambda-sized class makes any other client one.
+ */
+public interface Connection {
+    /**
+     * Runs a script: the keys first, then the arguments.
+     *
+     * @return a {@code Long}, or a {@code List} of {@code Long} and {@code byte[]}
+     * @throws ReplyException the server has answered with an error
+     * @throws RuntimeException anything else: whether the script has run is unknown
+     */
+    Object eval(byte[] script, boolean returnsList, int keys, byte[]... keysAndArguments);
+
+    /** {@code SET key value NX PX}; whether the key was missing. Errors as above. */
+    boolean setIfMissing(byte[] key, byte[] value, long leaseMs);
+
+    /** {@code GET}; {@code null} without a value. Errors as above. */
+    byte[] get(byte[] key);
+
+    /** The server has answered with an error: the command has changed nothing. */
+    final class ReplyException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        public ReplyException(RuntimeException cause) {
+            super(cause.getMessage(), cause);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+-- KEYS[1] new lock, KEYS[2] old lock; ARGV[1] token, ARGV[2] lease in ms, ARGV[3] new stamp. Writes both locks anew if the
+-- new one is ours. What we find in the old one that is not ours we overwrite, and no longer call our own.
+-- 1 extended; 2 extended, and the old lock was not as we had left it; 0 not ours.
+local mark = ARGV[1] .. ':'
+local held = redis.call('get', KEYS[1])
+if not held or string.sub(held, 1, #mark) ~= mark then
+  return 0
+end
+local found = redis.pcall('get', KEYS[2])
+local left = string.sub(held, #mark + 1)
+local untouched = left ~= '' and found == left and redis.call('pttl', KEYS[2]) >= 0
+local stamp = (untouched or not found) and ARGV[3] or ''
+redis.call('set', KEYS[1], mark .. stamp, 'px', ARGV[2])
+redis.call('set', KEYS[2], ARGV[3], 'px', ARGV[2])
+return untouched and 1 or 2

@@ -1,0 +1,55 @@
+/** A client of ioredis (4 or later) or of redis (4 or later), single or cluster. */
+export type RedisClient = object;
+
+/** The lock was held by another client until the timeout. */
+export class NotAcquired extends Error {}
+/** No stamp keeps this fleet out, or its dialects do not exclude each other. */
+export class NotBridgeable extends Error {}
+/** The connection broke after a command that the server may have run. */
+export class OutcomeUnknown extends Error {}
+/** The lock was not held to the end. */
+export class Lost extends Error {
+  /** Whether an old client has overwritten or deleted the bridge's stamp. */
+  readonly intruded: boolean;
+}
+
+/** 'lost': the lease had ended. 'intruded': an old client has changed the old key while the lock was held. */
+export type Released = 'freed' | 'lost' | 'intruded';
+
+/** An acquired lock. */
+export interface Hold {
+  /** Aborts when the lock is lost while `keepAlive` renews it. */
+  readonly signal: AbortSignal;
+  /** Whether the lock is lost. */
+  readonly lost: boolean;
+  readonly remainingMs: number;
+  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`. */
+  extend(): Promise<void>;
+  /** Renews the lease three times a lease, until release or loss. */
+  keepAlive(): this;
+  release(): Promise<Released>;
+}
+
+declare abstract class Lock {
+  readonly key: string;
+  readonly leaseMs: number;
+  /** One attempt: a hold, or `null` if another client holds the lock. */
+  tryAcquire(): Promise<Hold | null>;
+  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`. */
+  acquire(timeoutMs: number): Promise<Hold>;
+  /** Acquires, renews while `work(hold)` runs, and releases. Rejects with `Lost` if the lock was lost meanwhile. */
+  with<T>(timeoutMs: number, work: (hold: Hold) => Promise<T> | T): Promise<T>;
+}
+
+/** One lock of both generations: a stamp in `key` for the old clients of these dialects, a token in its new key. */
+export class BridgeLock extends Lock {
+  constructor(client: RedisClient, key: string, leaseMs: number, dialects: string[]);
+}
+
+/** The modern lock on one key; beside bridges, on `newKey('invoices')`. */
+export class TokenLock extends Lock {
+  constructor(client: RedisClient, key: string, leaseMs: number);
+}
+
+/** The key beside `key`, in the same slot of a cluster, that clients of the token lock use: `{invoices}:token`. */
+export function newKey(key: string): string;

@@ -1,0 +1,219 @@
+// Redis locks for the way from the old timestamp lock to the token lock.
+'use strict';
+
+const crypto = require('crypto');
+const { Fleet, NotBridgeable, data, newKey } = require('./fleet');
+const { sender, isReply } = require('./connection');
+
+const SCRIPTS = ['bridge-acquire', 'bridge-extend', 'bridge-release', 'token-extend', 'token-release'];
+const TEXTS = Object.fromEntries(SCRIPTS.map((name) => [name, data(`${name}.lua`)]));
+const RELEASED = ['lost', 'freed', 'intruded'];
+
+/** The lock was held by another client until the timeout. */
+class NotAcquired extends Error {}
+
+/** The connection broke after a command that the server may have run. */
+class OutcomeUnknown extends Error {}
+
+/** The lock was not held to the end. `intruded`: an old client has overwritten or deleted the bridge's stamp. */
+class Lost extends Error {
+  constructor(message, intruded = false) {
+    super(message);
+    this.intruded = intruded;
+  }
+}
+
+const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** An acquired lock. */
+class Hold {
+  constructor(lock, token, since) {
+    Object.assign(this, { lock, token, until: since + lock.leaseMs, loss: null, timer: null, running: Promise.resolve() });
+    this.controller = new AbortController();
+  }
+
+  /** Aborts when the lock is lost while `keepAlive` renews it. */
+  get signal() {
+    return this.controller.signal;
+  }
+
+  /** Whether the lock is lost: its lease has ended, another client has it, or an old client has intruded. */
+  get lost() {
+    return this.loss !== null || nowMs() >= this.until;
+  }
+
+  /** Milliseconds until the lease ends. */
+  get remainingMs() {
+    return Math.max(0, this.until - nowMs());
+  }
+
+  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`. */
+  async extend() {
+    const since = nowMs();
+    const reply = await this.lock.extendBy(this.token);
+    if (reply === 1) {
+      this.until = since + this.lock.leaseMs;
+      return;
+    }
+    this.loss = reply === 2
+      ? new Lost(`an old client has changed ${this.lock.key} while it was held`, true)
+      : new Lost(`the lock ${this.lock.key} belongs to another client, or has expired`);
+    this.controller.abort(this.loss);
+    throw this.loss;
+  }
+
+  /** Renews the lease three times a lease, until release or loss. */
+  keepAlive() {
+    const renew = async () => {
+      if (this.released) return;
+      try {
+        await this.extend();
+        this.later(renew, this.lock.leaseMs / 3);
+      } catch (error) {
+        if (error instanceof Lost) return;
+        // The lease still runs: sooner the next time.
+        if (this.lost) this.controller.abort(new Lost(`the lease of ${this.lock.key} has ended`));
+        else this.later(renew, this.lock.leaseMs / 30);
+      }
+    };
+    this.later(renew, this.lock.leaseMs / 3);
+    return this;
+  }
+
+  later(renew, ms) {
+    if (this.released) return;
+    this.timer = setTimeout(() => { this.running = renew(); }, ms);
+    if (this.timer.unref) this.timer.unref();
+  }
+
+  /** Releases the lock: 'freed', 'lost' or 'intruded'. Only what this hold has written is deleted. */
+  async release() {
+    this.released = true;
+    clearTimeout(this.timer);
+    await this.running;
+    return RELEASED[await this.lock.releaseBy(this.token)];
+  }
+}
+
+/** What both locks share: attempts, waiting, scripts. */
+class Lock {
+  constructor(client, key, leaseMs) {
+    if (!(leaseMs >= 1)) throw new RangeError('a lease is at least a millisecond');
+    // Everything sent is one character per byte; a key is UTF-8.
+    const wireKey = Buffer.from(key).toString('latin1');
+    Object.assign(this, { key, wireKey, leaseMs: Math.round(leaseMs), send: sender(client) });
+  }
+
+  /** One attempt: a hold, or `null` if another client holds the lock. */
+  async tryAcquire() {
+    const token = crypto.randomBytes(16).toString('hex');
+    const since = nowMs();
+    let won;
+    try {
+      won = await this.attempt(token);
+    } catch (error) {
+      if (isReply(error) || error instanceof NotBridgeable) throw error;
+      // It may have run: released again, as far as the server can be reached.
+      await this.releaseBy(token).catch(() => {});
+      throw new OutcomeUnknown(`cannot tell whether ${this.key} was acquired: ${error.message}`, { cause: error });
+    }
+    return won ? new Hold(this, token, since) : null;
+  }
+
+  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`. */
+  async acquire(timeoutMs) {
+    const deadline = nowMs() + timeoutMs;
+    for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
+      try {
+        const hold = await this.tryAcquire();
+        if (hold) return hold;
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknown) || nowMs() >= deadline) throw error;
+      }
+      const left = deadline - nowMs();
+      if (left <= 0) throw new NotAcquired(`${this.key} was held by another client for ${timeoutMs} ms`);
+      await sleep(Math.min(left, pause * (0.5 + Math.random() / 2)));
+    }
+  }
+
+  /** Acquires, renews while `work(hold)` runs, and releases. Rejects with `Lost` if the lock was lost meanwhile. */
+  async with(timeoutMs, work) {
+    const hold = (await this.acquire(timeoutMs)).keepAlive();
+    let result;
+    try {
+      result = await work(hold);
+    } catch (error) {
+      // The error of the work is the one to report.
+      await hold.release().catch(() => {});
+      throw error;
+    }
+    const released = await hold.release();
+    if (released !== 'freed') throw new Lost(`${this.key} was lost before its release`, released === 'intruded');
+    return result;
+  }
+
+  run(name, keys, args) {
+    return this.send('EVAL', TEXTS[name], keys.length, ...keys, ...args);
+  }
+
+  async settle(reply) {
+    try {
+      return await reply;
+    } catch (error) {
+      if (isReply(error)) throw error;
+      throw new OutcomeUnknown(`cannot tell what became of ${this.key}: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+/** One lock of both generations: a stamp in `key` for the old clients of these dialects, a token in its new key. */
+class BridgeLock extends Lock {
+  constructor(client, key, leaseMs, dialects) {
+    super(client, key, leaseMs);
+    this.fleet = new Fleet(dialects);
+    this.keys = [newKey(this.wireKey), this.wireKey];
+  }
+
+  async attempt(token) {
+    const reply = await this.bid(token);
+    if (reply[0] !== 2 || !this.fleet.isExpired(reply[1], this.leaseMs, Date.now())) return reply[0] === 1;
+    // Replaces exactly the value that was judged.
+    return (await this.bid(token, reply[1]))[0] === 1;
+  }
+
+  bid(token, ...expired) {
+    return this.run('bridge-acquire', this.keys, [token, this.leaseMs, this.stamp(token), ...expired]);
+  }
+
+  extendBy(token) {
+    return this.settle(this.run('bridge-extend', this.keys, [token, this.leaseMs, this.stamp(token)]));
+  }
+
+  releaseBy(token) {
+    return this.settle(this.run('bridge-release', this.keys, [token]));
+  }
+
+  stamp(token) {
+    return this.fleet.stamp(token, this.leaseMs, Date.now());
+  }
+}
+
+/** The modern lock on one key; beside bridges, on `newKey('invoices')`. */
+class TokenLock extends Lock {
+  async attempt(token) {
+    if (await this.send('SET', this.wireKey, token, 'PX', this.leaseMs, 'NX') !== null) return true;
+    // A Redis client that sends a command again after it reconnected finds the token of its own first run.
+    return (await this.send('GET', this.wireKey)) === token;
+  }
+
+  extendBy(token) {
+    return this.settle(this.run('token-extend', [this.wireKey], [token, this.leaseMs]));
+  }
+
+  releaseBy(token) {
+    return this.settle(this.run('token-release', [this.wireKey], [token]));
+  }
+}
+
+module.exports = { BridgeLock, Hold, Lost, NotAcquired, NotBridgeable, OutcomeUnknown, TokenLock, newKey };

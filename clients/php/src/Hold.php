@@ -1,0 +1,60 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Lockshift;
+
+/** An acquired lock. */
+final class Hold
+{
+    private float $until;
+    private ?Lost $lost = null;
+
+    /** @internal */
+    public function __construct(private readonly Lock $lock, private readonly string $token, float $since)
+    {
+        $this->until = $since + $lock->leaseMs * 1e6;
+    }
+
+    /** Whether the lock is lost: its lease has ended, another client has it, or an old client has intruded. */
+    public function isLost(): bool
+    {
+        return $this->lost !== null || hrtime(true) >= $this->until;
+    }
+
+    /** Seconds until the lease ends. */
+    public function remaining(): float
+    {
+        return max(0.0, ($this->until - hrtime(true)) / 1e9);
+    }
+
+    /**
+     * Renews the lease from now.
+     *
+     * @throws Lost
+     * @throws OutcomeUnknown
+     */
+    public function extend(): void
+    {
+        $since = hrtime(true);
+        $answer = $this->lock->extend($this->token);
+        if ($answer === 1) {
+            $this->until = $since + $this->lock->leaseMs * 1e6;
+            return;
+        }
+        $this->lost = $answer === 2
+            ? new Lost("an old client has changed {$this->lock->key} while it was held", intruded: true)
+            : new Lost("the lock {$this->lock->key} belongs to another client, or has expired");
+        throw $this->lost;
+    }
+
+    /**
+     * Releases the lock. Only what this hold has written is deleted.
+     *
+     * @throws OutcomeUnknown
+     */
+    public function release(): Released
+    {
+        return [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
+    }
+}

@@ -1,0 +1,119 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Lockshift;
+
+/** What both locks share: attempts, waiting, and the scoped form. */
+abstract class Lock
+{
+    public readonly int $leaseMs;
+    private readonly Connection $connection;
+
+    /**
+     * @param \Redis|\RedisCluster|\Predis\ClientInterface $redis
+     * @param float $lease in seconds
+     */
+    public function __construct(object $redis, public readonly string $key, float $lease)
+    {
+        if (!($lease >= 0.001)) {
+            throw new \ValueError('a lease is at least a millisecond');
+        }
+        $this->leaseMs = (int) round($lease * 1000);
+        $this->connection = new Connection($redis);
+    }
+
+    /** One attempt: a hold, or `null` if another client holds the lock. */
+    public function tryAcquire(): ?Hold
+    {
+        $token = bin2hex(random_bytes(16));
+        $since = hrtime(true);
+        try {
+            $won = $this->attempt($token);
+        } catch (OutcomeUnknown $error) {
+            // It may have run: released again, as far as the server can be reached.
+            try {
+                $this->release($token);
+            } catch (OutcomeUnknown) {
+            }
+            throw $error;
+        }
+        return $won ? new Hold($this, $token, $since) : null;
+    }
+
+    /**
+     * Attempts for up to `$timeout` seconds.
+     *
+     * @throws NotAcquired the lock was held by another client for that long
+     */
+    public function acquire(float $timeout): Hold
+    {
+        $deadline = hrtime(true) + $timeout * 1e9;
+        for ($pauseMs = 10.0;; $pauseMs = min(2 * $pauseMs, 500.0)) {
+            try {
+                if ($hold = $this->tryAcquire()) {
+                    return $hold;
+                }
+            } catch (OutcomeUnknown $error) {
+                if (hrtime(true) >= $deadline) {
+                    throw $error;
+                }
+            }
+            $leftMs = ($deadline - hrtime(true)) / 1e6;
+            if ($leftMs <= 0) {
+                throw new NotAcquired("$this->key was held by another client for $timeout s");
+            }
+            usleep((int) (1000 * min($leftMs, $pauseMs * random_int(50, 100) / 100)));
+        }
+    }
+
+    /**
+     * Acquires, calls `$work` with the hold, and releases. PHP has no thread to renew from: `$work` calls
+     * `$hold->extend()` between its steps if it may outlast the lease.
+     *
+     * @template T
+     * @param callable(Hold): T $work
+     * @return T
+     * @throws Lost at the end, if the lock was lost meanwhile
+     */
+    public function with(float $timeout, callable $work): mixed
+    {
+        $hold = $this->acquire($timeout);
+        try {
+            $result = $work($hold);
+        } catch (\Throwable $error) {
+            // The error of the work is the one to report.
+            try {
+                $hold->release();
+            } catch (OutcomeUnknown) {
+            }
+            throw $error;
+        }
+        $released = $hold->release();
+        if ($released !== Released::Freed) {
+            throw new Lost("$this->key was lost before its release", $released === Released::Intruded);
+        }
+        return $result;
+    }
+
+    /** @internal whether this attempt has won */
+    abstract protected function attempt(string $token): bool;
+
+    /** @internal 1 extended, 2 extended and intruded, 0 lost */
+    abstract public function extend(string $token): int;
+
+    /** @internal 1 freed, 2 freed and intruded, 0 lost */
+    abstract public function release(string $token): int;
+
+    /** Runs one of the scripts in `data`. */
+    protected function script(string $name, array $keys, array $arguments): mixed
+    {
+        return $this->connection->script(file_get_contents(__DIR__ . "/../data/$name.lua"), $keys, $arguments);
+    }
+
+    /** Sends SET NX PX, and GET where it was refused. */
+    protected function setIfMissing(string $token): bool
+    {
+        return $this->connection->setIfMissing($this->key, $token, $this->leaseMs);
+    }
+}
