@@ -18,6 +18,7 @@
 //! - [`scenes`]: a lock held by one side is refused to the other, and the release wakes its waiters; a lock that was
 //!   released, has expired or was left by a crash can be acquired; bytes; contention; values of other protocols, from the
 //!   matrix and from their real clients.
+//! - [`packages`]: this project's packages in other languages write and judge the stamps of every dialect.
 //! - [`proven`]: compares the results with the table in `docs/interop.md`, or writes it.
 //!
 //! `tests/interop/prepare` makes the clients ready; `./test` calls it. A client that is not ready fails its tests.
@@ -27,6 +28,7 @@ mod content;
 mod foreign;
 mod foreign_values;
 mod ours;
+mod packages;
 mod prediction;
 mod proven;
 mod roster;
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
     // The scenes mostly wait.
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let stand = Arc::new(Stand::new());
-    let trials = scenes::trials(&stand).collect();
+    let trials = scenes::trials(&stand).chain(packages::trials(&stand)).collect();
     let conclusion = run(&arguments, trials);
     if conclusion.has_failed() || arguments.list || conclusion.num_filtered_out > 0 {
         return conclusion.exit_code();

@@ -59,6 +59,11 @@ impl Outcome {
 pub(crate) fn comes(locker: &dyn Locker, contents: &Contents, now: UnixTime) -> Outcome {
     let mut at = At { server: Server::new(Flavour::Redis70), now };
     contents.put(&mut at);
+    comes_to(at, locker)
+}
+
+/// The outcome when our protocol comes to this server.
+pub(crate) fn comes_to(mut at: At, locker: &dyn Locker) -> Outcome {
     let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
     let before = Contents::of(&mut at, &key).in_key(&key);
     let wins = (0..LAPS).any(|_| matches!(try_acquire(&mut at, locker, &STRANGER), Some(Acquired::Won(_))));

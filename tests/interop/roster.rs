@@ -43,13 +43,15 @@ pub(crate) struct Spoken {
     pub(crate) against: &'static str,
     /// Whether what it writes is, byte for byte, what ours writes.
     pub(crate) same_bytes: bool,
+    /// Whether it judges every value as ours does.
+    pub(crate) judges_alike: bool,
     /// Whether the protocol admits two holders although none outlasts its lease.
     pub(crate) doubles_by_itself: bool,
 }
 
 impl Spoken {
     const fn of(protocol: &'static str) -> Self {
-        Self { protocol, against: protocol, same_bytes: true, doubles_by_itself: false }
+        Self { protocol, against: protocol, same_bytes: true, judges_alike: true, doubles_by_itself: false }
     }
 
     /// One side of a read/write lock against this other side of it.
@@ -60,6 +62,11 @@ impl Spoken {
     /// It holds and yields as ours does, with a value of its own making.
     const fn with_own_value(self) -> Self {
         Self { same_bytes: false, ..self }
+    }
+
+    /// A bridge that judges a stamp expired a unit later than ours, and takes no value over that its fleet does not write.
+    const fn with_own_judgement(self) -> Self {
+        Self { same_bytes: false, judges_alike: false, ..self }
     }
 
     /// It deletes a key that it found expired, together with a lock that was acquired meanwhile.
@@ -121,6 +128,13 @@ const REDISSON: &[Spoken] = &[
     Spoken::of("redisson-rw,side=reader").against("redisson-rw"),
 ];
 
+/// This project's packages. What their bridges write and judge is shown by `packages`.
+const PACKAGE: &[Spoken] = &[
+    Spoken::of("token"),
+    Spoken::of("bridge:php-getset").with_own_judgement(),
+    Spoken::of("bridge:jedis-lock").with_own_judgement(),
+];
+
 /// All of them.
 pub(crate) const CLIENTS: &[Client] = &[
     Client::php("phpredis", php_article!("php-del-takeover", "php-getset")),
@@ -138,4 +152,11 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::quick("redis-py", TOKEN),
     Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),
     Client::quick("redlock", TOKEN),
+    Client::php("lockshift-phpredis", PACKAGE),
+    Client::php("lockshift-predis", PACKAGE),
+    Client::quick("lockshift-python", PACKAGE),
+    Client::quick("lockshift-node", PACKAGE),
+    Client::java("lockshift-jedis", PACKAGE),
+    Client::java("lockshift-lettuce", PACKAGE),
+    Client::java("lockshift-spring", PACKAGE),
 ];

@@ -90,14 +90,14 @@ pub(crate) const SCENES: &[Scene] = &[
         name: "as_the_matrix_says",
         head: "matrix",
         mark: "✓",
-        applies: Spoken::is_judged_once,
+        applies: |spoken| spoken.judges_alike && spoken.is_judged_once(),
         play: matrix::as_the_matrix_says,
     },
     Scene {
         name: "among_foreign_values",
         head: "mixed",
         mark: "✓",
-        applies: Spoken::is_judged_once,
+        applies: |spoken| spoken.judges_alike && spoken.is_judged_once(),
         play: mixed::among_foreign_values,
     },
 ];

@@ -46,6 +46,7 @@ mod audit;
 mod bridge;
 mod browser;
 mod cli;
+mod clients;
 mod cluster;
 mod connect;
 mod contract;

@@ -67,7 +67,7 @@ final class Interop {
             case "crash":
                 Runtime.getRuntime().halt(9);
         }
-        throw new IllegalArgumentException("no such question: " + verb);
+        return locks.other(verb, args);
     }
 
     /** The contended cycles of one worker: how many, how long each holds, for what lease. */

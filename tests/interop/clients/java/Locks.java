@@ -16,6 +16,11 @@ interface Locks extends AutoCloseable {
         return null;
     }
 
+    /** Any other question. */
+    default String other(String verb, String[] args) throws Exception {
+        throw new IllegalArgumentException("no such question: " + verb);
+    }
+
     /** A counter that the locks do not know, on a connection of its own. */
     Counter counter();
 

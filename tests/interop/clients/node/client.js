@@ -4,10 +4,9 @@
 
 const readline = require('readline');
 const { promisify } = require('util');
-const redis = require('redis');
 
 const [, , name, port] = process.argv;
-const connect = () => redis.createClient({ host: '127.0.0.1', port: Number(port) });
+const connect = () => require('redis').createClient({ host: '127.0.0.1', port: Number(port) });
 const sleep = promisify(setTimeout);
 
 // The package waits for ever; one lap of it is one try. It is given a client on which a second SETNX is never answered.
@@ -60,10 +59,50 @@ function redlock() {
   };
 }
 
-const locks = { 'redis-lock': redisLock, redlock }[name]();
+// This project's package, from its source.
+function lockshift() {
+  const { BridgeLock, TokenLock, Lost } = require('../../../../clients/node');
+  const { Fleet } = require('../../../../clients/node/fleet');
+  const Redis = require('ioredis');
+  const client = new Redis(Number(port));
+  const held = new Map();
+  const fleet = (words) => new Fleet(words.split('+'));
+  return {
+    acquire: async (dialect, key, leaseMs) => {
+      const lock = dialect === 'token'
+        ? new TokenLock(client, key, leaseMs)
+        : new BridgeLock(client, key, leaseMs, dialect.slice('bridge:'.length).split('+'));
+      const hold = await lock.tryAcquire();
+      if (hold) held.set(key, hold);
+      return hold ? 'won' : 'held';
+    },
+    // Its commands take a callback, too.
+    counter: () => new Redis(Number(port)),
+    release: async (key) => (await held.get(key).release() === 'freed' ? 'released' : 'refused'),
+    extend: async (key) => {
+      try {
+        await held.get(key).extend();
+        return 'extended';
+      } catch (error) {
+        if (error instanceof Lost) return 'lost';
+        throw error;
+      }
+    },
+    version: async () => `lockshift on ioredis ${require('ioredis/package.json').version}, Node`,
+    stamp: async (words, token, leaseMs, nowMs) => (
+      Buffer.from(fleet(words).stamp(token, Number(leaseMs), Number(nowMs)), 'latin1').toString('hex')
+    ),
+    judge: async (words, leaseMs, nowMs, hex) => {
+      const value = Buffer.from(hex, 'hex').toString('latin1');
+      return fleet(words).isExpired(value, Number(leaseMs), Number(nowMs)) ? 'expired' : 'live';
+    },
+  };
+}
+
+const locks = { 'redis-lock': redisLock, redlock, lockshift }[name]();
 
 async function work(dialect, key, witness, cycles, holdMs, leaseMs) {
-  const counter = connect();
+  const counter = locks.counter ? locks.counter() : connect();
   const incr = promisify(counter.incr).bind(counter);
   const decr = promisify(counter.decr).bind(counter);
   let [done, doubles, overruns] = [0, 0, 0];
@@ -88,7 +127,9 @@ const questions = {
   release: locks.release,
   extend: (key, leaseMs) => locks.extend(key, Number(leaseMs)),
   work,
-  version: async () => `${name} ${require(`${name}/package.json`).version}, Node`,
+  version: locks.version || (async () => `${name} ${require(`${name}/package.json`).version}, Node`),
+  stamp: locks.stamp,
+  judge: locks.judge,
   crash: () => process.kill(process.pid, 'SIGKILL'),
 };
 

@@ -4,8 +4,6 @@
 
 declare(strict_types=0); // as the code of the article's time
 
-require __DIR__ . '/' . $argv[1] . '.php';
-
 /** Locks of one community; each says by itself which dialects it speaks. */
 interface Locks
 {
@@ -62,8 +60,13 @@ function answer(Locks $locks, string $verb, array $args): string
             // Ends at once: no destructor, no shutdown function.
             posix_kill(getmypid(), 9);
     }
+    if (function_exists('package_answer') && ($answer = package_answer($verb, $args)) !== null) {
+        return $answer;
+    }
     return "failed no such question: $verb";
 }
+
+require __DIR__ . '/' . $argv[1] . '.php';
 
 $locks = locks((int) $argv[2]);
 while (($line = fgets(STDIN)) !== false) {

@@ -1,6 +1,6 @@
-"""A foreign client in Python, on standard input and output: `python client.py PORT`. What it is asked and what it answers
+"""A foreign client in Python, on standard input and output: `python client.py PORT [FOLDER]`. What it is asked and what it answers
 is described in tests/interop/foreign.rs. The lock is that of whichever version of `redis` is installed: 2.9.1 writes a
-stamp, the versions of today a token."""
+stamp, the versions of today a token. With the folder of this project's package, it is that package's."""
 
 import os
 import platform
@@ -68,7 +68,48 @@ class Locks:
         os._exit(9)
 
 
-locks = Locks()
+class Package(Locks):
+    """This project's package, from its source."""
+
+    def lock_of(self, dialect, key, lease_ms):
+        if dialect == "token":
+            return lockshift.TokenLock(self.redis, key, int(lease_ms) / 1000)
+        fleet = dialect[len("bridge:"):].split("+")
+        return lockshift.BridgeLock(self.redis, key, int(lease_ms) / 1000, fleet)
+
+    def acquire(self, dialect, key, lease_ms):
+        hold = self.lock_of(dialect, key, lease_ms).try_acquire()
+        if hold:
+            self.held[key] = hold
+        return "won" if hold else "held"
+
+    def release(self, key):
+        return "released" if self.held.pop(key).release() is lockshift.Released.FREED else "refused"
+
+    def extend(self, key, lease_ms):
+        try:
+            self.held[key].extend()
+        except lockshift.Lost:
+            return "lost"
+        return "extended"
+
+    def version(self):
+        return "lockshift on " + super().version()
+
+    def stamp(self, fleet, token, lease_ms, now_ms):
+        return Fleet(fleet.split("+")).stamp(token, int(lease_ms), float(now_ms)).hex()
+
+    def judge(self, fleet, lease_ms, now_ms, value):
+        expired = Fleet(fleet.split("+")).is_expired(bytes.fromhex(value), int(lease_ms), float(now_ms))
+        return "expired" if expired else "live"
+
+
+if len(sys.argv) > 2:
+    sys.path.insert(0, sys.argv[2])
+    import lockshift
+    from lockshift.dialects import Fleet
+
+locks = Package() if len(sys.argv) > 2 else Locks()
 for line in iter(sys.stdin.readline, ""):
     session, verb, *args = line.split()
     try:

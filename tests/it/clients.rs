@@ -1,0 +1,38 @@
+//! The packages in other languages carry the tables and the scripts of this library.
+
+use lockshift::bridge::tables;
+
+use crate::golden::golden;
+
+/// Where each package keeps its tables and scripts.
+const FOLDERS: &[&str] = &[
+    "clients/java/src/main/resources/dev/lockshift",
+    "clients/node/data",
+    "clients/php/data",
+    "clients/python/lockshift/data",
+];
+
+#[test]
+fn every_package_has_the_tables_of_the_catalogue() {
+    let tables = tables();
+    for folder in FOLDERS {
+        golden(&format!("{folder}/shapes.tsv"), &tables.shapes);
+        golden(&format!("{folder}/dialects.tsv"), &tables.dialects);
+    }
+}
+
+#[test]
+fn every_package_has_the_scripts_of_this_library_byte_for_byte() {
+    let scripts = [
+        ("bridge-acquire", include_str!("../../src/bridge/lua/acquire.lua")),
+        ("bridge-extend", include_str!("../../src/bridge/lua/extend.lua")),
+        ("bridge-release", include_str!("../../src/bridge/lua/release.lua")),
+        ("token-extend", include_str!("../../modern/src/lua/extend.lua")),
+        ("token-release", include_str!("../../modern/src/lua/release.lua")),
+    ];
+    for folder in FOLDERS {
+        for (name, text) in scripts {
+            golden(&format!("{folder}/{name}.lua"), text);
+        }
+    }
+}
