@@ -265,7 +265,8 @@ pub(super) const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
 };
 /// The lease of the trials.
 pub(super) const TRIED_FOR: Duration = Duration::from_secs(60);
-pub(super) const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
+pub(super) const FRACTIONS: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
 /// The first stamp that the whole fleet respects; in a form that no old client writes, if the fleet treats it the same.
 fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {
