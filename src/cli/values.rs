@@ -8,9 +8,9 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use crate::lock::Lease;
 use crate::wire::Key;
 
-/// A key: whatever bytes were typed.
+/// A key: whatever bytes were typed, or those that `$'...'` quotes, as keys are shown.
 pub(super) fn key() -> impl TypedValueParser<Value = Key> {
-    OsStringValueParser::new().map(|typed: OsString| Key::new(typed.into_encoded_bytes()))
+    OsStringValueParser::new().map(|typed: OsString| Key::of_text(typed.into_encoded_bytes()))
 }
 
 /// A length of time: `30s`, `500ms`, `1m 30s`.

@@ -11,7 +11,6 @@ use super::comparison::alarm;
 use super::{Report, table};
 use crate::audit::Audit;
 use crate::dry_run::{Cut, Demand, DemandOutcome, LeaseAdvice, Terms};
-use crate::wire::Printable;
 
 /// What a trace shows, beside what would have happened under another lock: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -81,7 +80,7 @@ impl DryRun {
     pub fn add(&mut self, demand: &Demand, played: &DemandOutcome) {
         let Cut { held_at_end, never_given_back, unserved } = demand.cut;
         self.locks.push(LockComparison {
-            key: Printable(demand.key.as_bytes()).to_string(),
+            key: demand.key.to_string(),
             database: demand.database,
             before: LockNumbers::of(&demand.seen),
             after: LockNumbers::of(played),

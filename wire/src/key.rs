@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::Printable;
+use crate::key_text;
 
 /// The name of a Redis key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,18 @@ impl Key {
     /// A key of these bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
+    }
+
+    /// The key that is shown as this text: the bytes themselves, or those that `$'...'` quotes.
+    ///
+    /// ```
+    /// use lockshift_wire::Key;
+    /// assert_eq!(Key::of_text("Grüße"), Key::from("Grüße"));
+    /// assert_eq!(Key::of_text(r"$'a\xff'"), Key::new(b"a\xff"));
+    /// assert_eq!(Key::new(b"a\xff").to_string(), r"$'a\xff'");
+    /// ```
+    pub fn of_text(text: impl AsRef<[u8]>) -> Self {
+        Self(key_text::key(text.as_ref()))
     }
 
     /// The bytes of the name.
@@ -40,8 +52,9 @@ impl AsRef<[u8]> for Key {
 }
 
 impl fmt::Display for Key {
+    /// The name as text. What is shown can be passed to [`Key::of_text`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printable(&self.0).fmt(f)
+        key_text::show(&self.0, f)
     }
 }
 

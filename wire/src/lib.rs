@@ -47,6 +47,7 @@ mod commands;
 mod effect;
 mod fault;
 mod key;
+mod key_text;
 mod pending;
 mod printable;
 mod procedure;

@@ -6,7 +6,6 @@ use super::describe::describe;
 use crate::audit::{ClientSummary, Durations, Finding, LockStatistics, LockSummary, SteppedBack, Verdict};
 use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
-use crate::wire::Printable;
 
 /// The locks that are not listed one by one.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -95,7 +94,7 @@ impl LockJson {
         let (held, waited) = (&lock.statistics.held, &lock.statistics.waited);
         let listed = lock.busiest.iter().map(|client| client.acquisitions).sum();
         Self {
-            key: Printable(lock.key.as_bytes()).to_string(),
+            key: lock.key.to_string(),
             database: lock.database,
             dialects: lock.dialects.clone(),
             clients: lock.clients,

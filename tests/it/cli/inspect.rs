@@ -231,11 +231,44 @@ fn bytes_that_are_no_text() {
     cmd("RENAME").arg(b"\xff\x00").arg(b"\xff").exec(&mut server.connect()).unwrap();
     let seen = done(lockshift_at(&server), [OsStr::new("inspect"), OsStr::from_bytes(b"\xff"), OsStr::new("--json")]);
     let json = seen.json();
-    assert_eq!((seen.code, json["key"].as_str()), (Some(0), Some(r"\xff")));
+    assert_eq!((seen.code, json["key"].as_str()), (Some(0), Some(r"$'\xff'")));
     assert_eq!(dialects(&json), ["java-getset"]);
 
     let text = done(lockshift_at(&server), [OsStr::new("inspect"), OsStr::from_bytes(b"\xff")]).stdout;
-    assert!(text.starts_with("\\xff\n") && text.contains(r#""\x00\x00\x01"#), "{text}");
+    assert!(text.starts_with("$'\\xff'\n") && text.contains(r#""\x00\x00\x01"#), "{text}");
+}
+
+const TOKEN: &str = "00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7";
+
+#[test]
+fn a_key_can_be_passed_back_as_it_is_shown() {
+    let server = Server::start();
+    let keys: [&[u8]; 9] = [
+        "Grüße:鍵".as_bytes(),
+        br#"say "hi""#,
+        br"C:\locks\x41",
+        b"it's",
+        b"a b",
+        b"\xff\xfe",
+        b"zero\0byte",
+        b"line\nfeed",
+        b"$'x'",
+    ];
+    for key in keys {
+        cmd("SET").arg(key).arg(TOKEN).arg("PX").arg(60_000).exec(&mut server.connect()).unwrap();
+    }
+    let scanned = done(lockshift_at(&server), ["scan", "--json"]).json();
+    let shown: Vec<_> = scanned["locks"].as_array().unwrap().iter().map(|lock| lock["key"].as_str().unwrap()).collect();
+    assert_eq!(shown.len(), keys.len(), "{scanned}");
+    assert!(shown.contains(&"Grüße:鍵") && shown.contains(&r"C:\locks\x41"), "text is shown as text: {shown:?}");
+    for key in &shown {
+        let seen = done(lockshift_at(&server), ["inspect", key, "--json"]);
+        assert_eq!((seen.code, seen.json()["key"].as_str()), (Some(0), Some(*key)), "{seen:?}");
+    }
+    let table = done(lockshift_at(&server), ["scan"]).stdout;
+    for key in shown {
+        assert!(table.contains(key), "{key} in {table}");
+    }
 }
 
 #[test]

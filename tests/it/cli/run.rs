@@ -180,7 +180,7 @@ fn a_key_is_bytes() {
     let output = command.args(args).output().unwrap();
     assert_eq!(output.stdout, b"stock \xff\xfe\n");
     let note: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
-    assert_eq!(note["key"], r"stock \xff\xfe");
+    assert_eq!(note["key"], r"$'stock \xff\xfe'");
 }
 
 #[test]

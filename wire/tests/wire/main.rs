@@ -2,6 +2,7 @@
 //!
 //! - [`transcript`]: what is recorded, in which order, and what is a broken contract.
 //! - [`text`]: bytes and commands as one reads and types them.
+//! - [`key`]: keys as text, and back.
 //! - [`time`]: arithmetic of moments.
 //! - [`set`]: SET with all its options, and its two kinds of answer.
 //! - [`answers`]: every typed command, the replies it takes and those that are faults.
@@ -10,6 +11,7 @@
 
 mod answers;
 mod effect;
+mod key;
 mod script;
 mod set;
 mod text;
