@@ -6,14 +6,16 @@ use serde::Serialize;
 
 use super::exit::{Failure, unless_closed};
 use super::global_options::GlobalOptions;
-use crate::report::Report;
+use crate::report::{Report, folded};
 
 /// Prints a result as text or as JSON.
 pub(super) fn print(report: &impl Report, global: &GlobalOptions) -> Result<(), Failure> {
     let text = if global.json {
         serde_json::to_string_pretty(report).expect("every field of a report has a JSON form") + "\n"
     } else {
-        report.text(width())
+        let width = width();
+        let text = report.text(width);
+        width.map_or_else(|| text.clone(), |width| folded(&text, width))
     };
     self::text(&text)
 }

@@ -176,10 +176,10 @@ fn listener(server: &connect::Server, key: &Key) -> Result<ReleaseListener, Fail
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift run nightly-backup -- ./backup.sh
-  lockshift run report --nonblock -E 0 -- ./report.sh      do nothing while another client holds the lock
+  lockshift run report --nonblock -E 0 -- ./report.sh      do nothing while the lock is held
   lockshift run stock --wait 10s --lease 5s -- sh -c 'echo \"$LOCKSHIFT_KEY\"'
   lockshift run stock --protocol php-getset -- ./import    side by side with old PHP workers
-  lockshift run stock --protocol redlock --redis redis://a --redis redis://b --redis redis://c -- ./import
+  lockshift run stock -p redlock --redis redis://a --redis redis://b --redis redis://c -- ./import
 
 \x1b[1;4mExit status:\x1b[0m
   CMD's own if it ran; 128 and the number of the signal that ended it
@@ -194,14 +194,16 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   128+N  signal N came before the lock was acquired
 
 \x1b[1;4mWhat is guaranteed, and what is not:\x1b[0m
-  The lock is released only when CMD and all processes that it started have ended. If lockshift is killed, they are killed
-  at once, and the lock ends with its lease. If lockshift is stopped, or the server cannot be reached, they are killed
-  before the lease ends.
+  The lock is released only when CMD and all processes that it started have ended. If lockshift is
+  killed, they are killed at once, and the lock ends with its lease. If lockshift is stopped, or
+  the server cannot be reached, they are killed before the lease ends.
 
-  Not followed: a daemon, which is a process that has made a session of its own. While CMD runs it is killed with CMD;
-  when CMD ends without being killed, it may run on after the lock was released. A process that changes its user may be
-  beyond our right to kill it; the lock then stays until its lease ends. If lockshift and its supervisor are killed at
-  the same moment, what CMD has started itself runs on. If the whole machine stands still for longer than the lease,
-  CMD may work for a moment before it is killed: a fencing token protects against that.
+  Not followed: a daemon, which is a process that has made a session of its own. While CMD runs it
+  is killed with CMD; when CMD ends without being killed, it may run on after the lock was
+  released. A process that changes its user may be beyond our right to kill it; the lock then
+  stays until its lease ends. If lockshift and its supervisor are killed at the same moment, what
+  CMD has started itself runs on. If the whole machine stands still for longer than the lease, CMD
+  may work for a moment before it is killed: a fencing token protects against that.
 
-  On systems other than Linux only CMD's process group is followed, and on their terminals only CMD itself.";
+  On systems other than Linux only CMD's process group is followed, and on their terminals only
+  CMD itself.";

@@ -38,19 +38,33 @@ pub(super) fn flush_right(table: &mut Table, columns: impl IntoIterator<Item = u
 pub(super) fn text(mut table: Table) -> String {
     let last = table.column_count().saturating_sub(1);
     let words: Vec<u16> = (0..=last).map(|index| longest_word(&table, index)).collect();
-    let widest_name = table.width().map(|width| width / 2);
+    let widest_name = table.width().map_or(words[0], |width| width / 2);
+    let name = words[0].min(widest_name);
+    let room = table.width().map_or(u16::MAX, |width| width.saturating_sub(name).saturating_sub(2 * last as u16));
+    let bounds = bounds(&words[1..], room);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if index == last { 0 } else { 2 }));
-        column.set_constraint(match (index, widest_name) {
+        column.set_constraint(match index {
             // One name that is longer than half of the screen must not take the room of everything else.
-            (0, Some(widest)) if words[0] > widest => ColumnConstraint::Absolute(Width::Fixed(widest)),
+            0 if words[0] > widest_name => ColumnConstraint::Absolute(Width::Fixed(widest_name)),
             // A name that is broken in two can neither be read nor copied.
-            (0, _) => ColumnConstraint::ContentWidth,
+            0 => ColumnConstraint::ContentWidth,
             // No word is broken, as far as there is room.
-            _ => ColumnConstraint::LowerBoundary(Width::Fixed(words[index].min(LONGEST_WORD))),
+            _ => ColumnConstraint::LowerBoundary(Width::Fixed(bounds[index - 1])),
         });
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// How wide columns with words of these lengths are at least, so that all fit into this room.
+fn bounds(words: &[u16], room: u16) -> Vec<u16> {
+    const NARROWEST: u16 = 4;
+    let mut bounds: Vec<u16> = words.iter().map(|word| (*word).min(LONGEST_WORD)).collect();
+    while bounds.iter().map(|bound| u32::from(*bound)).sum::<u32>() > u32::from(room) {
+        let Some(widest) = bounds.iter_mut().max().filter(|widest| **widest > NARROWEST) else { break };
+        *widest -= 1;
+    }
+    bounds
 }
 
 /// How long the longest word in this column is.
@@ -75,6 +89,16 @@ mod tests {
         for word in text.lines().skip(1).flat_map(str::split_whitespace).skip(2) {
             assert!(["some", "words", "about", "the", "reason"].contains(&word), "{word} in\n{text}");
         }
+    }
+
+    #[test]
+    fn many_long_words_do_not_make_it_wider_than_the_terminal() {
+        let words = ["twenty-two-letters-long", "twenty-two-letters-long", "twenty-two-letters-long"];
+        let mut table = table(&["NAME", "KEY", "WRITES", "FROM"], Some(80));
+        table.add_row(["a-name-of-thirty-letters-length"].into_iter().chain(words));
+        let text = text(table);
+        assert!(text.lines().all(|line| textwrap::core::display_width(line) <= 80), "{text}");
+        assert!(text.contains("a-name-of-thirty-letters-length"), "{text}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod run;
 mod scan;
 mod server_errors;
 mod server_hazards;
+mod terminal;
 mod traces;
 mod usage;
 
