@@ -36,6 +36,7 @@
 mod clients_by;
 mod command_role;
 mod compare_and_delete;
+mod earlier_scripts;
 mod exchange;
 mod finding;
 mod script_args;

@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
+use lockshift_wire::{Key, Reply, Script, Transcript, Turn, script_file};
 
 /// KEYS\[1\] lock, ARGV\[1\] value, ARGV\[2\] lease in seconds. Answers `true` (1) or `false` (nil). The Java article's, with
 /// the line breaks and tabs of its `StringBuilder`.
@@ -18,7 +18,7 @@ const REDIS_PY_ACQUIRE: Script = Script::new(include_str!("lua/redis_py_acquire.
 const REDIS_PY_RELEASE: Script = Script::new(include_str!("lua/redis_py_release.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] old value, ARGV\[2\] new value, ARGV\[3\] ms to live, ARGV\[4\] whether by this dialect's rule.
 /// Answers 1 or 0. Ours: no old client renews.
-const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
+const EXTEND: Script = script_file!("lua/extend.lua");
 
 /// SETNX and, where that has set the key, EXPIRE: whether it has.
 pub(crate) fn setnx_expire(redis: &mut Transcript, key: &Key, value: &[u8], lease_secs: i64) -> Turn<bool> {

@@ -15,12 +15,12 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, TokenLock};
 
-const ACQUIRE: Script = Script::new(include_str!("lua/fair/acquire.lua"));
-const LEAVE: Script = Script::new(include_str!("lua/fair/leave.lua"));
+const ACQUIRE: Script = script_file!("lua/fair/acquire.lua");
+const LEAVE: Script = script_file!("lua/fair/leave.lua");
 
 /// A token lock with a queue: first come, first served.
 ///

@@ -8,11 +8,11 @@ use alloc::string::ToString;
 use lockshift_lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, TokenLock, fence};
 
-const ACQUIRE: Script = Script::new(include_str!("lua/fenced/acquire.lua"));
+const ACQUIRE: Script = script_file!("lua/fenced/acquire.lua");
 
 /// A [`TokenLock`] whose holds carry a [`fence`](Hold::fence): a number that grows with every acquisition.
 ///

@@ -7,15 +7,15 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 use thiserror::Error;
 
 use crate::Publish;
 
-const ACQUIRE: Script = Script::new(include_str!("lua/multi/acquire.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/multi/release.lua"));
-const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/multi/release_announced.lua"));
-const EXTEND: Script = Script::new(include_str!("lua/multi/extend.lua"));
+const ACQUIRE: Script = script_file!("lua/multi/acquire.lua");
+const RELEASE: Script = script_file!("lua/multi/release.lua");
+const RELEASE_ANNOUNCED: Script = script_file!("lua/multi/release_announced.lua");
+const EXTEND: Script = script_file!("lua/multi/extend.lua");
 
 /// A lock on several keys: it is won on all of them or on none, and lost when it is lost on one.
 ///

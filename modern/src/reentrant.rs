@@ -15,15 +15,15 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Reply, Script, Transcript, Turn};
+use lockshift_wire::{Key, Reply, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, fence, field};
 
-const ACQUIRE: Script = Script::new(include_str!("lua/reentrant/acquire.lua"));
-const ACQUIRE_FENCED: Script = Script::new(include_str!("lua/reentrant/acquire_fenced.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/reentrant/release.lua"));
-const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/reentrant/release_announced.lua"));
-const RENEW: Script = Script::new(include_str!("lua/reentrant/renew.lua"));
+const ACQUIRE: Script = script_file!("lua/reentrant/acquire.lua");
+const ACQUIRE_FENCED: Script = script_file!("lua/reentrant/acquire_fenced.lua");
+const RELEASE: Script = script_file!("lua/reentrant/release.lua");
+const RELEASE_ANNOUNCED: Script = script_file!("lua/reentrant/release_announced.lua");
+const RENEW: Script = script_file!("lua/reentrant/renew.lua");
 
 /// A lock that its owner may enter again. The owner must release it once for every entry.
 ///

@@ -11,14 +11,14 @@ use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel,
     Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, member};
 
-const READ: Script = Script::new(include_str!("lua/rw/read.lua"));
-const WRITE: Script = Script::new(include_str!("lua/rw/write.lua"));
-const LEAVE: Script = Script::new(include_str!("lua/rw/leave.lua"));
-const EXTEND: Script = Script::new(include_str!("lua/rw/extend.lua"));
+const READ: Script = script_file!("lua/rw/read.lua");
+const WRITE: Script = script_file!("lua/rw/write.lua");
+const LEAVE: Script = script_file!("lua/rw/leave.lua");
+const EXTEND: Script = script_file!("lua/rw/extend.lua");
 
 /// One side of a read/write lock.
 #[derive(Clone, Debug)]

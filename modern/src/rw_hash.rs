@@ -12,11 +12,11 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
 };
-use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn};
+use lockshift_wire::{Command, Key, Reply, Script, Transcript, Turn, script_file};
 
-const READ: Script = Script::new(include_str!("lua/rw_hash/read.lua"));
-const WRITE: Script = Script::new(include_str!("lua/rw_hash/write.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/rw_hash/release.lua"));
+const READ: Script = script_file!("lua/rw_hash/read.lua");
+const WRITE: Script = script_file!("lua/rw_hash/write.lua");
+const RELEASE: Script = script_file!("lua/rw_hash/release.lua");
 
 /// One side of a read/write lock in a hash of stamps.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
-const READ: Script = Script::new(include_str!("lua/rw_pair/read.lua"));
-const WRITE: Script = Script::new(include_str!("lua/rw_pair/write.lua"));
+const READ: Script = script_file!("lua/rw_pair/read.lua");
+const WRITE: Script = script_file!("lua/rw_pair/write.lua");
 
 /// One side of a read/write lock of two keys.
 #[derive(Clone, Debug)]

@@ -12,13 +12,13 @@ use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel,
     Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, member};
 
-const ACQUIRE: Script = Script::new(include_str!("lua/semaphore/acquire.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/semaphore/release.lua"));
-const EXTEND: Script = Script::new(include_str!("lua/semaphore/extend.lua"));
+const ACQUIRE: Script = script_file!("lua/semaphore/acquire.lua");
+const RELEASE: Script = script_file!("lua/semaphore/release.lua");
+const EXTEND: Script = script_file!("lua/semaphore/extend.lua");
 
 /// A limited number of holders at once, each with its own lease.
 ///

@@ -8,14 +8,14 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
-use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime};
+use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime, script_file};
 
 use crate::{CompareDelete, Native, Publish, Timing};
 
-pub(crate) const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
-const RELEASE_ANNOUNCED: Script = Script::new(include_str!("lua/announced/release.lua"));
-pub(crate) const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
-const EXTEND_UNTIL: Script = Script::new(include_str!("lua/extend_until.lua"));
+pub(crate) const RELEASE: Script = script_file!("lua/release.lua");
+const RELEASE_ANNOUNCED: Script = script_file!("lua/announced/release.lua");
+pub(crate) const EXTEND: Script = script_file!("lua/extend.lua");
+const EXTEND_UNTIL: Script = script_file!("lua/extend_until.lua");
 
 /// The lease of a lock that the server already considered expired when it was acquired: shorter than the drift, so no
 /// holder relies on it.

@@ -12,6 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::clients_by::ClientsBy;
 use super::command_role::CommandRole;
+use super::earlier_scripts::current;
 use super::episode::Episode;
 use super::event::Event;
 use super::exchange::Exchange;
@@ -263,7 +264,7 @@ impl Auditor {
         let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
         let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
         let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
-        let script = self.scripts.get(&sha1);
+        let script = self.scripts.get(current(&sha1));
         let before = script.map_or(0, |script| script.before);
         let key = line.word(3 + before).filter(|_| count.quoted() != b"0").map(|key| key.bytes().into_owned());
         let event = self.event(number, line.at, address, line.command());

@@ -3,6 +3,7 @@
 use sha1_smol::Sha1;
 
 use super::compare_and_delete;
+use super::earlier_scripts::current;
 use super::exchange::Exchange;
 use super::variants::Variant;
 use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
@@ -189,6 +190,9 @@ fn canonical(command: &Command) -> Vec<Vec<u8>> {
         }
         b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
         _ => {}
+    }
+    if words[0] == b"EVALSHA" && words.len() > 1 {
+        words[1] = current(&words[1]).to_vec();
     }
     // Clients release a token by one library's script or another's: all that only compare and delete are the same.
     if words[0] == b"EVALSHA" && words.len() == 5 && compare_and_delete::refusal(&words[1]).is_some() {

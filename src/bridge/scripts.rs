@@ -1,10 +1,10 @@
 //! The Lua scripts as typed functions.
 
-use crate::wire::{Key, Reply, Script, Transcript, Turn};
+use crate::wire::{Key, Reply, Script, Transcript, Turn, script_file};
 
-const ACQUIRE: Script = Script::new(include_str!("lua/acquire.lua"));
-const EXTEND: Script = Script::new(include_str!("lua/extend.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
+const ACQUIRE: Script = script_file!("lua/acquire.lua");
+const EXTEND: Script = script_file!("lua/extend.lua");
+const RELEASE: Script = script_file!("lua/release.lua");
 
 /// The keys and arguments of the acquiring and extending scripts.
 pub(super) struct ScriptArgs<'a> {

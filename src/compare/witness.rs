@@ -21,10 +21,10 @@ use std::time::Duration;
 use redis::ConnectionLike;
 
 use crate::driver::{Error, blocking};
-use crate::wire::{Command, Key, MonoTime, Reply, Script, Transcript, Turn};
+use crate::wire::{Command, Key, MonoTime, Reply, Script, Transcript, Turn, script_file};
 
-const ENTER: Script = Script::new(include_str!("lua/enter.lua"));
-const LEAVE: Script = Script::new(include_str!("lua/leave.lua"));
+const ENTER: Script = script_file!("lua/enter.lua");
+const LEAVE: Script = script_file!("lua/leave.lua");
 
 /// One client's view of the witness.
 pub(super) struct Witness<C> {

@@ -6,10 +6,10 @@
 use std::num::NonZeroU8;
 
 use crate::lock::{Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released};
-use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcript, Turn};
+use crate::wire::{Command, Expiry, Key, Node, Only, Reply, Script, Set, Transcript, Turn, script_file};
 
 /// The article's compare-and-delete.
-const RELEASE: Script = Script::new(include_str!("quorum/release.lua"));
+const RELEASE: Script = script_file!("quorum/release.lua");
 
 /// How many servers there are.
 pub(super) const SERVERS: NonZeroU8 = NonZeroU8::new(3).expect("three is not zero");

@@ -32,7 +32,8 @@
 //!   commands (`get`, `set`, `transaction`, ...) are methods of the transcript.
 //! - [`Procedure`]: any such function, and [`run_at`](Procedure::run_at) to run it against an answering closure.
 //! - [`Command`], [`Key`], [`Reply`], [`Fault`]: bytes on the wire, and the replies that no protocol can go on from.
-//! - [`Script`]: Lua as a typed command, EVALSHA first and EVAL where the server does not know the script.
+//! - [`Script`], [`script_file!`]: Lua as a typed command, EVALSHA first and EVAL where the server does not know the
+//!   script.
 //! - [`UnixTime`], [`MonoTime`], [`Reading`]: wall clock and monotonic clock as different types, passed in and never read.
 //! - [`Node`], [`Heard`], [`Silence`]: one command each to several servers, and what came back from each.
 //!
@@ -68,5 +69,7 @@ pub use procedure::{Procedure, Unfinished};
 pub use reply::Reply;
 pub use round::{Heard, Silence};
 pub use script::Script;
+#[doc(hidden)]
+pub use script::{lua_code, lua_code_length};
 pub use time::{MonoTime, Reading, UnixTime};
 pub use transcript::{Entry, Transcript};

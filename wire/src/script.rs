@@ -14,7 +14,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The script of this text: `Script::new(include_str!("release.lua"))`.
+    /// The script of exactly this text. For a file with comments use [`script_file!`](crate::script_file).
     pub const fn new(text: &'static str) -> Self {
         Self { text, sha1_hex: hex(const_sha1::sha1(text.as_bytes()).as_bytes()) }
     }
@@ -46,6 +46,76 @@ impl Script {
     fn by_text<'a>(&'a self, keys: &'a [&'a Key], args: &'a [&'a [u8]]) -> Run<'a> {
         Run { name: "EVAL", script: self.text.as_bytes(), keys, args }
     }
+}
+
+/// The script of a `.lua` file, given by its path from the calling file, without the lines that are only a comment.
+///
+/// A comment does not change what a script does, so it must not change the SHA-1 by which servers and audits know it.
+///
+/// `const RELEASE: Script = script_file!("lua/release.lua");`
+#[macro_export]
+macro_rules! script_file {
+    ($path:expr) => {{
+        const FILE: &str = include_str!($path);
+        const CODE: [u8; $crate::lua_code_length(FILE)] = $crate::lua_code(FILE);
+        $crate::Script::new(match ::core::str::from_utf8(&CODE) {
+            Ok(code) => code,
+            Err(_) => panic!("whole lines of UTF-8 are UTF-8"),
+        })
+    }};
+}
+
+/// The length of [`lua_code`] in bytes.
+#[doc(hidden)]
+pub const fn lua_code_length(file: &str) -> usize {
+    let (file, mut from, mut length) = (file.as_bytes(), 0, 0);
+    while from < file.len() {
+        let next = next_line(file, from);
+        if !is_comment(file, from) {
+            length += next - from;
+        }
+        from = next;
+    }
+    length
+}
+
+/// The lines of a Lua file that are more than a comment.
+#[doc(hidden)]
+pub const fn lua_code<const LENGTH: usize>(file: &str) -> [u8; LENGTH] {
+    let (file, mut from, mut code, mut length) = (file.as_bytes(), 0, [0; LENGTH], 0);
+    while from < file.len() {
+        let next = next_line(file, from);
+        if is_comment(file, from) {
+            from = next;
+        }
+        while from < next {
+            code[length] = file[from];
+            length += 1;
+            from += 1;
+        }
+    }
+    code
+}
+
+/// The index behind the line that begins `from` here.
+const fn next_line(file: &[u8], from: usize) -> usize {
+    let mut next = from;
+    while next < file.len() {
+        next += 1;
+        if file[next - 1] == b'\n' {
+            break;
+        }
+    }
+    next
+}
+
+/// Whether the line that begins `from` here is only a comment.
+const fn is_comment(file: &[u8], from: usize) -> bool {
+    let mut begin = from;
+    while begin < file.len() && file[begin] == b' ' {
+        begin += 1;
+    }
+    begin + 1 < file.len() && file[begin] == b'-' && file[begin + 1] == b'-'
 }
 
 impl Transcript {

@@ -1,6 +1,7 @@
--- KEYS[1] lock, ARGV[1] its value as we wrote it, ARGV[2] the value to write, ARGV[3] how long the key shall live in ms,
--- ARGV[4] 1 if this dialect gives its keys a TTL. A TTL is given where the dialect does so and where the key has one:
--- the stamp must not outlive its key. 1 extended, 0 not ours.
+-- Writes the next value if the lock still holds the one that this client wrote. It sets a TTL where the dialect does so
+-- and where the key has one, because the stamp must not outlive its key.
+-- KEYS[1] lock; ARGV[1] value as written, ARGV[2] next value, ARGV[3] TTL in ms, ARGV[4] 1 if the dialect sets a TTL.
+-- Returns 1 if it was extended, 0 if the lock is free or another owner's.
 if redis.call('get', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use lockshift_legacy::{Lock, catalogue};
 use lockshift_lock::{Acquired, Extended, Hold, Lease, Locker, Ownership, Released};
-use lockshift_wire::{Key, MonoTime, Pending, Printable, Reading, Reply, Script, Transcript, Turn, UnixTime};
+use lockshift_wire::{
+    Key, MonoTime, Pending, Printable, Reading, Reply, Script, Transcript, Turn, UnixTime, script_file,
+};
 
 use crate::ME;
 
@@ -164,7 +166,7 @@ fn by_name(command: &str) -> String {
         ("jedis_unlock", Script::new(include_str!("../../src/lua/jedis_unlock.lua"))),
         ("redis_py_acquire", Script::new(include_str!("../../src/lua/redis_py_acquire.lua"))),
         ("redis_py_release", Script::new(include_str!("../../src/lua/redis_py_release.lua"))),
-        ("extend", Script::new(include_str!("../../src/lua/extend.lua"))),
+        ("extend", script_file!("../../src/lua/extend.lua")),
     ];
     scripts.iter().fold(command.to_string(), |command, (name, script)| {
         let text = format!("\"{}\"", Printable(script.text().as_bytes()));

@@ -1,5 +1,6 @@
--- KEYS[1] lock, ARGV[1] token, ARGV[2] Unix time in ms: lets the lock live until then if it holds the token. A moment
--- that has passed ends the lock. 1 done, 0 not ours.
+-- Extends the lease to a moment if the lock holds the token. A moment in the past ends the lock.
+-- KEYS[1] lock; ARGV[1] token, ARGV[2] end of the lease as Unix time in ms.
+-- Returns 1 if it was extended, 0 if the lock is free or another owner's.
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpireat', KEYS[1], ARGV[2])
 else

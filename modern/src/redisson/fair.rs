@@ -10,7 +10,7 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use super::hold_value::{self, HoldValue};
 use super::latched_release::LatchedRelease;
@@ -20,10 +20,10 @@ use super::replies;
 use crate::Publish;
 use crate::field;
 
-const ACQUIRE: Script = Script::new(include_str!("../lua/redisson/fair/acquire.lua"));
-const GIVE_UP: Script = Script::new(include_str!("../lua/redisson/fair/give_up.lua"));
-const UNLOCK: Script = Script::new(include_str!("../lua/redisson/fair/unlock.lua"));
-const RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
+const ACQUIRE: Script = script_file!("../lua/redisson/fair/acquire.lua");
+const GIVE_UP: Script = script_file!("../lua/redisson/fair/give_up.lua");
+const UNLOCK: Script = script_file!("../lua/redisson/fair/unlock.lua");
+const RENEW: Script = script_file!("../lua/redisson/renew.lua");
 
 /// How long a waiter whose turn it is may take to acquire: Redisson's `fairLockWaitTimeout`.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -6,7 +6,7 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use super::hold_value::{self, HoldValue};
 use super::latched_release::LatchedRelease;
@@ -15,11 +15,11 @@ use super::replies;
 use crate::Publish;
 use crate::field;
 
-const ACQUIRE: Script = Script::new(include_str!("../lua/redisson/acquire.lua"));
-const ACQUIRE_FENCED: Script = Script::new(include_str!("../lua/redisson/acquire_fenced.lua"));
-const UNLOCK: Script = Script::new(include_str!("../lua/redisson/unlock.lua"));
-const UNLOCK_SPIN: Script = Script::new(include_str!("../lua/redisson/unlock_spin.lua"));
-const RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
+const ACQUIRE: Script = script_file!("../lua/redisson/acquire.lua");
+const ACQUIRE_FENCED: Script = script_file!("../lua/redisson/acquire_fenced.lua");
+const UNLOCK: Script = script_file!("../lua/redisson/unlock.lua");
+const UNLOCK_SPIN: Script = script_file!("../lua/redisson/unlock_spin.lua");
+const RENEW: Script = script_file!("../lua/redisson/renew.lua");
 
 /// The server error, chosen by Redisson, for an owner that enters a non-re-entrant lock again.
 pub(super) const ENTERED_TWICE: &[u8] = b"NON_REENTRANT_REACQUIRE";

@@ -12,7 +12,7 @@ use core::time::Duration;
 use lockshift_lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn};
+use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
 use super::hold_value::{self, HoldValue};
 use super::latched_release::LatchedRelease;
@@ -22,12 +22,12 @@ use super::replies;
 use crate::Publish;
 use crate::field;
 
-const READ: Script = Script::new(include_str!("../lua/redisson/read/acquire.lua"));
-const READ_UNLOCK: Script = Script::new(include_str!("../lua/redisson/read/unlock.lua"));
-const READ_RENEW: Script = Script::new(include_str!("../lua/redisson/read/renew.lua"));
-const WRITE: Script = Script::new(include_str!("../lua/redisson/write/acquire.lua"));
-const WRITE_UNLOCK: Script = Script::new(include_str!("../lua/redisson/write/unlock.lua"));
-const WRITE_RENEW: Script = Script::new(include_str!("../lua/redisson/renew.lua"));
+const READ: Script = script_file!("../lua/redisson/read/acquire.lua");
+const READ_UNLOCK: Script = script_file!("../lua/redisson/read/unlock.lua");
+const READ_RENEW: Script = script_file!("../lua/redisson/read/renew.lua");
+const WRITE: Script = script_file!("../lua/redisson/write/acquire.lua");
+const WRITE_UNLOCK: Script = script_file!("../lua/redisson/write/unlock.lua");
+const WRITE_RENEW: Script = script_file!("../lua/redisson/renew.lua");
 
 /// The message of a writer's release: all waiters may try.
 const ALL_MAY_TRY: &[u8] = b"1";

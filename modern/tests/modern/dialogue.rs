@@ -17,6 +17,7 @@ use std::time::Duration;
 use lockshift_lock::{Hold, Lease, Owner, Token};
 use lockshift_wire::{
     Command, Heard, MonoTime, Node, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn, UnixTime,
+    script_file,
 };
 
 /// The wall clock when the monotonic clock is zero: a Tuesday in November 2023, 22:13:20.
@@ -25,7 +26,7 @@ const START: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
 /// These scripts by the names of their files.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, Script::new(include_str!(concat!("../../src/lua/", $name, ".lua"))))),*]
+        &[$(($name, script_file!(concat!("../../src/lua/", $name, ".lua")))),*]
     };
 }
 

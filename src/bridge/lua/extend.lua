@@ -1,6 +1,7 @@
--- KEYS[1] new lock, KEYS[2] old lock; ARGV[1] token, ARGV[2] lease in ms, ARGV[3] new stamp. Writes both locks anew if the
--- new one is ours. What we find in the old one that is not ours we overwrite, and no longer call our own.
--- 1 extended; 2 extended, and the old lock was not as we had left it; 0 not ours.
+-- Writes both locks anew if the new one is the token's. A foreign value in the old one is overwritten, and is then not
+-- recorded as the bridge's own.
+-- KEYS[1] new lock, KEYS[2] old lock; ARGV[1] token, ARGV[2] lease in ms, from now, ARGV[3] new stamp.
+-- Returns 1 if both were extended, 2 if the old lock was not as written, 0 if the new lock is not the token's.
 local mark = ARGV[1] .. ':'
 local held = redis.call('get', KEYS[1])
 if not held or string.sub(held, 1, #mark) ~= mark then

@@ -9,7 +9,7 @@ use lockshift::driver::blocking::Lock;
 use lockshift::lock::Lease;
 use lockshift::protocols::Choice;
 use lockshift::race_id::RaceId;
-use lockshift::wire::Key;
+use lockshift::wire::{Key, script_file};
 use redis::Connection;
 
 use super::written::audit;
@@ -45,7 +45,8 @@ fn rounds(acquires: &str, release: (&str, &[&str])) -> Audit {
 #[test]
 fn a_refused_client_is_not_taken_for_the_holder_for_a_whole_lease() {
     const ACQUIRE: &str = r#""SET" "lock" "TOKEN" "NX" "PX" "30000""#;
-    let text = include_str!("../../../modern/src/lua/announced/release.lua").replace('\n', "\\n").replace('"', "\\\"");
+    let text =
+        script_file!("../../../modern/src/lua/announced/release.lua").text().replace('\n', "\\n").replace('"', "\\\"");
     let release = format!(r#""EVAL" "{text}" "2" "lock" "{{lock}}:released" "TOKEN" "publish""#);
     let calls = [r#""get" "lock""#, r#""del" "lock""#, r#""publish" "{lock}:released" "0""#];
     let audit = rounds(ACQUIRE, (&release, &calls));

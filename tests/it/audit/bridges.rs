@@ -2,7 +2,7 @@
 
 use lockshift::audit::Certainty;
 use lockshift::race_id::RaceId;
-use lockshift::wire::{Command, Reply};
+use lockshift::wire::{Command, Reply, script_file};
 
 use super::beliefs::{check_fleet, no_false_alarm, no_miss, wins_agree};
 use super::written::{Listing, audit};
@@ -62,7 +62,7 @@ fn command(words: &[&str]) -> Command {
 
 /// A bridge's bid for half a minute, with this stamp.
 fn bid(token: &str, stamp: &str) -> Command {
-    let text = include_str!("../../../src/bridge/lua/acquire.lua");
+    let text = script_file!("../../../src/bridge/lua/acquire.lua").text();
     command(&["EVAL", text, "2", "{lock}:token", "lock", token, "30000", stamp])
 }
 

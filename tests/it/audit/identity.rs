@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lockshift::audit::{Audit, Auditor, Certainty, ClientsBy, LockSummary};
 use lockshift::monitor::Parser;
 use lockshift::race_id::RaceId;
+use lockshift::wire::script_file;
 
 const ALICE: &str = "a11ce000a11ce000a11ce000a11ce000";
 const BOB: &str = "b0b00000b0b00000b0b00000b0b00000";
@@ -30,7 +31,7 @@ fn races(audit: &Audit) -> Vec<(Option<RaceId>, Certainty)> {
 }
 
 fn release(token: &str) -> [&str; 5] {
-    ["EVAL", include_str!("../../../modern/src/lua/release.lua"), "1", "lock", token]
+    ["EVAL", script_file!("../../../modern/src/lua/release.lua").text(), "1", "lock", token]
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use lockshift::driver::{Answer, Loss, Renewal};
 use lockshift::lock::{Ownership, Released};
+use lockshift::wire::script_file;
 use redis::cmd;
 
 use super::lockers::SetnxExpire;
@@ -166,7 +167,7 @@ fn so_many_renewals_and_no_more<W: World>() {
     let world = W::open(&server, token(ms(300)));
     cmd("SCRIPT")
         .arg("LOAD")
-        .arg(include_str!("../../../modern/src/lua/extend.lua"))
+        .arg(script_file!("../../../modern/src/lua/extend.lua").text())
         .exec(&mut server.connect())
         .unwrap();
     let mut monitor = Monitor::on(&server);

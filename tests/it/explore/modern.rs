@@ -8,7 +8,7 @@ use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene};
 use lockshift::lock::{Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift::modern::{FencedTokenLock, MultiKeyLock, ReentrantLock, Semaphore};
-use lockshift::wire::{Command, Key};
+use lockshift::wire::{Command, Key, script_file};
 
 use super::locks::lease;
 use super::{crowd, search, violated};
@@ -27,7 +27,7 @@ const WATCHED: [Property; 7] = [
 /// These scripts, by the names of their files.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
-        &[$(include_str!(concat!("../../../modern/src/lua/", $name, ".lua"))),*]
+        &[$(script_file!(concat!("../../../modern/src/lua/", $name, ".lua")).text()),*]
     };
 }
 

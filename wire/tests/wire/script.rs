@@ -1,6 +1,6 @@
 //! EVALSHA, EVAL, and the hash by which Redis knows a script.
 
-use lockshift_wire::{Fault, Key, Pending, Reply, Script, Transcript, Turn};
+use lockshift_wire::{Fault, Key, Pending, Reply, Script, Transcript, Turn, script_file};
 
 const CAD: &str = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
@@ -21,6 +21,13 @@ fn a_script_has_the_hash_that_redis_gives_it() {
     for (text, sha1) in table {
         assert_eq!(Script::new(text).sha1_hex(), sha1, "{text}");
     }
+}
+
+#[test]
+fn a_script_from_a_file_is_sent_without_its_comments() {
+    const SCRIPT: Script = script_file!("commented.lua");
+    assert_eq!(SCRIPT.text(), "local text = '-- not a comment'\n\nreturn text\n");
+    assert_eq!(SCRIPT, Script::new(SCRIPT.text()));
 }
 
 const ONE: Script = Script::new("return 1");

@@ -1,9 +1,10 @@
--- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept;
--- ARGV[1] token, ARGV[2] token:instance, ARGV[3] lease in ms, ARGV[4] for how many ms a place is kept,
--- ARGV[5] publish or spublish, ARGV[6] channels up to the instance.
--- Takes the lock if it is free and no waiter is before us, else a place at the end of the queue, or keeps ours for
--- longer. Answers -1, or the ms until we should ask again. An attempt that runs a second time finds its own token: it
--- holds, for a whole lease from now. A key of another type is refused here, before anything is written.
+-- Acquires the lock if it is free and no waiter is ahead. Otherwise takes a place at the end of the queue, or keeps its
+-- place for longer. An attempt that runs a second time finds its own token, and its lease begins anew. A key of another
+-- type fails here, before anything is written.
+-- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept; ARGV[1] token, ARGV[2] token:instance, ARGV[3]
+-- lease in ms, ARGV[4] for how many ms a place is kept, ARGV[5] publish or spublish, ARGV[6] prefix of the instances'
+-- channels.
+-- Returns -1 if it was acquired, otherwise the ms until the next attempt.
 local holder = redis.call('get', KEYS[1])
 if holder == ARGV[1] then
   redis.call('pexpire', KEYS[1], ARGV[3])

@@ -1,7 +1,8 @@
--- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept;
--- ARGV[1] token, ARGV[2] token:instance, ARGV[3] publish or spublish, ARGV[4] channels up to the instance.
--- Deletes the lock if it holds the token, gives up the place in the queue, and if the lock is free then calls the first
--- of those whose place is kept. 1 it held, 0 it did not.
+-- Deletes the lock if it holds the token, and leaves the queue. If the lock is then free, it wakes the first waiter
+-- whose place has not expired.
+-- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept; ARGV[1] token, ARGV[2] token:instance, ARGV[3]
+-- publish or spublish, ARGV[4] prefix of the instances' channels.
+-- Returns 1 if the token held the lock, 0 if not.
 local held = 0
 if redis.call('get', KEYS[1]) == ARGV[1] then
   held = redis.call('del', KEYS[1])

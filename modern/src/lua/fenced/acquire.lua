@@ -1,6 +1,7 @@
+-- Acquires the lock if it is free, and issues the next fence. An attempt that runs a second time finds its own token:
+-- the reply is the same fence, and the lease begins anew.
 -- KEYS[1] lock, KEYS[2] counter of fences; ARGV[1] token, ARGV[2] lease in ms.
--- Takes the lock if it is free, and counts. Answers the fence, or 0. An attempt that runs a second time finds its own
--- token: it is answered as before, with a whole lease from now.
+-- Returns the fence, or 0 if the lock is held.
 if redis.call('exists', KEYS[1]) == 1 then
   if redis.pcall('get', KEYS[1]) ~= ARGV[1] then
     return 0
@@ -9,7 +10,7 @@ if redis.call('exists', KEYS[1]) == 1 then
   return tonumber(redis.call('get', KEYS[2]))
 end
 -- The next fence is above the last one and not below the server's clock in microseconds, so that a counter that is
--- deleted, or restored from an older copy, does not count again what it has counted. Checked before anything is written.
+-- deleted, or restored from an older copy, does not issue a fence twice. Checked before anything is written.
 local counted = redis.call('get', KEYS[2]) or '0'
 if not string.find(counted, '^%d+$') or tonumber(counted) >= 9007199254740991 then
   return redis.error_reply('NOFENCE the counter of this lock is not a count below 2^53: something else has written it')

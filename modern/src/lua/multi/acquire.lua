@@ -1,6 +1,7 @@
+-- Acquires all locks if all are free. An attempt that runs a second time finds its own token in all of them: it holds
+-- them, and the lease begins anew.
 -- KEYS the locks; ARGV[1] token, ARGV[2] lease in ms.
--- Takes all of them if all are free. Answers -1, or the ms until the last of those that are held may be free. An attempt
--- that runs a second time finds its own token in all of them: it holds them, for a whole lease from now.
+-- Returns -1 if they were acquired, otherwise the ms until the last of the held ones may be free.
 if redis.call('exists', unpack(KEYS)) == 0 then
   for _, key in ipairs(KEYS) do
     redis.call('set', key, ARGV[1], 'px', ARGV[2])

@@ -1,5 +1,6 @@
--- KEYS the locks; ARGV[1] token, ARGV[2] lease in ms.
--- Lets all of them live that long from now if all of them hold the token. 1 extended, 0 one is not ours.
+-- Extends the leases if all locks hold the token.
+-- KEYS the locks; ARGV[1] token, ARGV[2] lease in ms, from now.
+-- Returns 1 if they were extended, 0 if one of them is free or another owner's.
 for _, key in ipairs(KEYS) do
   if redis.call('get', key) ~= ARGV[1] then
     return 0

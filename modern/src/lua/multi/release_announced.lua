@@ -1,5 +1,6 @@
--- KEYS the locks, and behind them a channel for each; ARGV[1] token, ARGV[2] publish or spublish.
--- Deletes the locks that hold the token, and wakes all who wait for one of them. Answers how many were deleted.
+-- Deletes those of the locks that hold the token, and publishes each release, which wakes all waiters of that lock.
+-- KEYS the locks, then a channel for each; ARGV[1] token, ARGV[2] publish or spublish.
+-- Returns how many were deleted.
 local deleted, locks = 0, #KEYS / 2
 for place = 1, locks do
   if redis.call('get', KEYS[place]) == ARGV[1] then

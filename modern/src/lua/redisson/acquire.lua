@@ -1,5 +1,7 @@
--- KEYS[1] lock; ARGV[1] lease in ms, ARGV[2] owner; ARGV[3], where nobody may enter twice, what to say to who does.
--- Enters if the lock is free or the owner's. Answers nil, or the ms until its lease ends (-1: it has none).
+-- Enters if the lock is free or its owner's.
+-- KEYS[1] lock; ARGV[1] lease in ms, ARGV[2] owner, ARGV[3] the error for a second entry, if the lock is not
+-- re-entrant.
+-- Returns nil if the owner has entered, otherwise the ms until the lease ends, -1 if the lock has no TTL.
 local free = redis.call('exists', KEYS[1]) == 0
 if not free and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return redis.call('pttl', KEYS[1])

@@ -1,5 +1,6 @@
--- KEYS the locks; ARGV[1] lease in ms, ARGV[2...] the owner of each.
--- Lets each live that long from now if it is its owner's. Answers 1 or 0 for each.
+-- Extends the lease of each lock that its owner holds.
+-- KEYS the locks; ARGV[1] lease in ms, from now, ARGV[2...] the owner of each.
+-- Returns 1 or 0 for each.
 local renewed = {}
 for place, key in ipairs(KEYS) do
   renewed[place] = redis.call('hexists', key, ARGV[place + 1])

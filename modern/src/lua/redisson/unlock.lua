@@ -1,7 +1,8 @@
--- KEYS[1] lock, KEYS[2] channel, KEYS[3] latch of this release;
--- ARGV[1] message, ARGV[2] lease in ms, ARGV[3] owner, ARGV[4] PUBLISH or SPUBLISH, ARGV[5] the latch's time to live in ms.
--- Leaves once. nil not the owner's, 0 still the owner's, 1 deleted and announced. The latch keeps the answer, so that the
+-- Leaves once; with the last entry, deletes the lock and publishes the release. The latch keeps the reply, so that the
 -- same release, sent again, does not leave twice.
+-- KEYS[1] lock, KEYS[2] channel, KEYS[3] latch of this release; ARGV[1] message, ARGV[2] lease in ms, ARGV[3] owner,
+-- ARGV[4] PUBLISH or SPUBLISH, ARGV[5] TTL of the latch in ms.
+-- Returns nil if the owner does not hold, 0 if the owner still holds, 1 if the lock was deleted.
 local before = redis.call('get', KEYS[3])
 if before then
   return tonumber(before)

@@ -1,5 +1,6 @@
--- KEYS[1] lock, KEYS[2] latch of this release; ARGV[1] lease in ms, ARGV[2] owner, ARGV[3] the latch's time to live in ms.
--- Leaves once, and tells nobody. nil not the owner's, 0 still the owner's, 1 deleted. The latch keeps the answer.
+-- Leaves once; with the last entry, deletes the lock. Nothing is published. The latch keeps the reply.
+-- KEYS[1] lock, KEYS[2] latch of this release; ARGV[1] lease in ms, ARGV[2] owner, ARGV[3] TTL of the latch in ms.
+-- Returns nil if the owner does not hold, 0 if the owner still holds, 1 if the lock was deleted.
 local before = redis.call('get', KEYS[2])
 if before then
   return tonumber(before)

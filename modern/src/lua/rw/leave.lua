@@ -1,6 +1,7 @@
--- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer, KEYS[4], if any, channel; ARGV[1] token, ARGV[2] publish or
--- spublish.
--- Removes every trace of the token, and wakes all waiters if that lets one of them in. 1 it held, 0 it did not.
+-- Removes all traces of the token, and wakes all waiters if one of them may now acquire.
+-- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer, KEYS[4] channel, if releases are published; ARGV[1] token,
+-- ARGV[2] publish or spublish.
+-- Returns 1 if the token held the lock, 0 if not.
 local held, lets_in = 0, false
 if redis.call('get', KEYS[1]) == ARGV[1] then
   held = redis.call('del', KEYS[1])

@@ -1,6 +1,7 @@
+-- Joins the readers, with a lease of its own, unless a writer holds or waits. An attempt that runs a second time finds
+-- itself among the readers, and its lease begins anew.
 -- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer; ARGV[1] token, ARGV[2] lease in ms.
--- Enters the readers with a lease of its own unless a writer holds or waits. Answers -1, or the ms until it may help to
--- ask again. An attempt that runs a second time finds itself among the readers, and stays for a whole lease from now.
+-- Returns -1 if it was acquired, otherwise the ms after which the next attempt may succeed.
 local time = redis.call('time')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local ends_ms = redis.call('zscore', KEYS[2], ARGV[1])

@@ -1,7 +1,8 @@
+-- Acquires as a writer if the lock is free. If only readers hold, it keeps new readers out until the last lease of the
+-- present ones ends, so that a stream of readers cannot starve a writer. An attempt that runs a second time finds its
+-- own token, and its lease begins anew.
 -- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer; ARGV[1] token, ARGV[2] lease in ms.
--- Takes the writer's place if nobody holds. If only readers do, it keeps new ones out for as long as the last of them
--- may stay, so that a stream of readers cannot starve a writer. Answers -1, or the ms until it may help to ask again. An
--- attempt that runs a second time finds its own token: it holds, for a whole lease from now.
+-- Returns -1 if it was acquired, otherwise the ms after which the next attempt may succeed.
 if redis.call('exists', KEYS[1]) == 1 then
   if redis.pcall('get', KEYS[1]) == ARGV[1] then
     redis.call('pexpire', KEYS[1], ARGV[2])

@@ -1,5 +1,6 @@
--- KEYS[1] lock hash, ARGV[1] the field of our side, ARGV[2] our stamp: removes the field if it still holds the stamp.
--- 1 removed, 0 not ours.
+-- Removes the stamp of one side if it is still the one that this client wrote.
+-- KEYS[1] lock, a hash; ARGV[1] read or write, ARGV[2] the stamp.
+-- Returns 1 if it was removed, 0 if it is missing or another client's.
 if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then
   return redis.call('HDEL', KEYS[1], ARGV[1])
 else

@@ -1,4 +1,6 @@
--- KEYS[1] readers' key, KEYS[2] writer's key, ARGV[1] lease in seconds. 1 held, 0 a writer is there.
+-- Acquires as a reader unless a writer holds.
+-- KEYS[1] readers' key, KEYS[2] writer's key; ARGV[1] lease in seconds.
+-- Returns 1 if it was acquired, 0 if a writer holds.
 local readKey, writeKey, timeout = KEYS[1], KEYS[2], ARGV[1]
 local wExist = redis.call('EXISTS', writeKey)
 if wExist == 1 then

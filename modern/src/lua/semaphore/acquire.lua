@@ -1,7 +1,7 @@
--- KEYS[1] holders, a sorted set of tokens by the server's ms at which their leases end;
--- ARGV[1] token, ARGV[2] lease in ms, ARGV[3] permits.
--- Takes a permit if one is free. Answers -1, or the ms until the first lease ends. An attempt that runs a second time finds
--- its own permit, and holds it for a whole lease from now.
+-- Acquires a permit if one is free. An attempt that runs a second time finds its own permit, and its lease begins anew.
+-- KEYS[1] holders, a sorted set of tokens by the server's ms at which their leases end; ARGV[1] token, ARGV[2] lease in
+-- ms, ARGV[3] number of permits.
+-- Returns -1 if it was acquired, otherwise the ms until the first lease ends.
 if redis.replicate_commands then
   redis.replicate_commands()
 end

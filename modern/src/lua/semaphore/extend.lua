@@ -1,5 +1,6 @@
--- KEYS[1] holders; ARGV[1] token, ARGV[2] lease in ms.
--- Lets the token hold its permit for a whole lease from now, if it still does. 1 extended, 0 its lease has ended.
+-- Extends the lease of the token's permit.
+-- KEYS[1] holders; ARGV[1] token, ARGV[2] lease in ms, from now.
+-- Returns 1 if it was extended, 0 if its lease has ended.
 if redis.replicate_commands then
   redis.replicate_commands()
 end

@@ -1,5 +1,6 @@
--- KEYS[1] holders, KEYS[2], if any, channel; ARGV[1] token, ARGV[2] publish or spublish.
--- Gives the permit up, and wakes one of those who wait. 1 it was held, 0 its lease had ended.
+-- Returns the permit, and publishes that if there is a channel, which wakes one waiter of each program.
+-- KEYS[1] holders, KEYS[2] channel, if releases are published; ARGV[1] token, ARGV[2] publish or spublish.
+-- Returns 1 if its lease was running, 0 if it had ended.
 local ends_ms = redis.call('zscore', KEYS[1], ARGV[1])
 if not ends_ms then
   return 0

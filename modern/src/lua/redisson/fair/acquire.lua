@@ -1,8 +1,9 @@
--- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each in it is waited for;
--- ARGV[1] lease in ms, ARGV[2] owner, ARGV[3] for how many ms it waits, ARGV[4] its clock in Unix ms;
--- ARGV[5], where nobody may enter twice, what to say to who does.
--- Enters if the lock is free and it is the owner's turn, or if it is the owner's; if not, stands in the queue. Answers nil,
--- or the ms until it may be the owner's turn.
+-- Enters if the lock is its owner's, or if it is free and the owner is first in the queue. Otherwise the owner joins
+-- the queue.
+-- KEYS[1] lock, KEYS[2] queue, KEYS[3] for each waiter until when the queue waits for it; ARGV[1] lease in ms, ARGV[2]
+-- owner, ARGV[3] waiting time in ms, ARGV[4] the client's clock in Unix ms, ARGV[5] the error for a second entry, if
+-- the lock is not re-entrant.
+-- Returns nil if the owner has entered, otherwise the ms until it may be its turn.
 local now = tonumber(ARGV[4])
 local first = redis.call('lindex', KEYS[2], 0)
 while first do

@@ -1,5 +1,5 @@
--- KEYS[1] queue, KEYS[2] until when each in it is waited for; ARGV[1] owner, ARGV[2] for how many ms it would have waited.
--- Leaves the queue: everybody behind comes so much earlier.
+-- Leaves the queue: the turn of every later waiter comes earlier by one waiting time.
+-- KEYS[1] queue, KEYS[2] for each waiter until when the queue waits for it; ARGV[1] owner, ARGV[2] waiting time in ms.
 local behind = false
 for _, waiter in ipairs(redis.call('lrange', KEYS[1], 0, -1)) do
   if behind then

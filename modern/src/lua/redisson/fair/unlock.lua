@@ -1,9 +1,9 @@
--- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each in it is waited for, KEYS[4] what the channels of the waiters begin
--- with, KEYS[5] latch of this release;
--- ARGV[1] message, ARGV[2] lease in ms, ARGV[3] owner, ARGV[4] its clock in Unix ms, ARGV[5] PUBLISH or SPUBLISH,
--- ARGV[6] the latch's time to live in ms.
--- Leaves once. nil not the owner's, 0 still the owner's, 1 there is no lock any more, and whose turn it is has been told.
--- The latch keeps the answer.
+-- Leaves once; with the last entry, deletes the lock and publishes the release to the first waiter. The latch keeps the
+-- reply.
+-- KEYS[1] lock, KEYS[2] queue, KEYS[3] for each waiter until when the queue waits for it, KEYS[4] prefix of the
+-- waiters' channels, KEYS[5] latch of this release; ARGV[1] message, ARGV[2] lease in ms, ARGV[3] owner, ARGV[4] the
+-- client's clock in Unix ms, ARGV[5] PUBLISH or SPUBLISH, ARGV[6] TTL of the latch in ms.
+-- Returns nil if the owner does not hold, 0 if the owner still holds, 1 if the lock was deleted or is missing.
 local before = redis.call('get', KEYS[5])
 if before then
   return tonumber(before)

@@ -1,7 +1,8 @@
--- KEYS[1] lock, KEYS[2] what the keys of this reader's leases begin with;
--- ARGV[1] lease in ms, ARGV[2] the owner as a reader, ARGV[3] the owner as a writer.
--- Enters if nobody writes, or the owner itself. Each entry has a key of its own, which lives for its lease; the lock
--- lives as long as the longest. Answers nil, or the ms until the writer's lease ends.
+-- Enters as a reader unless another owner is the writer. Each entry has a lease key of its own; the lock lives as long
+-- as the longest of them.
+-- KEYS[1] lock, KEYS[2] prefix of this reader's lease keys; ARGV[1] lease in ms, ARGV[2] the owner as a reader, ARGV[3]
+-- the owner as a writer.
+-- Returns nil if the owner has entered, otherwise the ms until the writer's lease ends.
 local mode = redis.call('hget', KEYS[1], 'mode')
 if not mode then
   redis.call('hset', KEYS[1], 'mode', 'read')

@@ -1,8 +1,9 @@
--- KEYS[1] lock, KEYS[2] channel, KEYS[3] what the keys of this reader's leases begin with, KEYS[4] what those of all
--- readers begin with, KEYS[5] latch of this release;
--- ARGV[1] message, ARGV[2] the owner as a reader, ARGV[3] PUBLISH or SPUBLISH, ARGV[4] the latch's time to live in ms.
--- Leaves once. nil not the owner's, 0 somebody still holds, 1 deleted and announced. The latch keeps the answer; where
--- there is no lock, it says 1.
+-- Leaves once as a reader. If nobody else holds, it deletes the lock and publishes the release. The latch keeps the
+-- reply; if the lock is missing it keeps 1.
+-- KEYS[1] lock, KEYS[2] channel, KEYS[3] prefix of this reader's lease keys, KEYS[4] prefix of all lease keys,
+-- KEYS[5] latch of this release; ARGV[1] message, ARGV[2] the owner as a reader, ARGV[3] PUBLISH or SPUBLISH, ARGV[4]
+-- TTL of the latch in ms.
+-- Returns nil if the owner does not hold, 0 if an owner still holds, 1 if the lock was deleted.
 local before = redis.call('get', KEYS[5])
 if before then
   return tonumber(before)
@@ -22,11 +23,11 @@ if left == 0 then
 end
 redis.call('del', KEYS[3] .. ':' .. (left + 1))
 if redis.call('hlen', KEYS[1]) > 1 then
-  -- Only as long as the longest lease of those who stay.
+  -- The lock lives as long as the longest lease of the remaining readers.
   local longest_ms = -3
   for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
     local count = tonumber(redis.call('hget', KEYS[1], field)) or 0
-    -- Nobody enters that often: a count that is none must not keep the server busy.
+    -- No owner enters that often: an invalid count must not keep the server busy.
     for entry = math.min(count, 10000), 1, -1 do
       local lease_ms = redis.call('pttl', KEYS[4] .. ':' .. field .. ':rwlock_timeout:' .. entry)
       longest_ms = math.max(longest_ms, lease_ms)

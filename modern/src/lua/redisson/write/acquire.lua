@@ -1,6 +1,7 @@
+-- Enters as a writer if the lock is free, or again if the owner is the writer, which adds a lease to the remaining
+-- time. A reader cannot become a writer.
 -- KEYS[1] lock; ARGV[1] lease in ms, ARGV[2] the owner as a writer.
--- Enters if nobody holds, or the owner itself as a writer; that adds a lease to what is left. A reader cannot become a
--- writer. Answers nil, or the ms until the lease ends.
+-- Returns nil if the owner has entered, otherwise the ms until the lease ends.
 local mode = redis.call('hget', KEYS[1], 'mode')
 if not mode then
   redis.call('hset', KEYS[1], 'mode', 'write')

@@ -1,8 +1,8 @@
--- KEYS[1] lock, KEYS[2] channel, KEYS[3] latch of this release;
--- ARGV[1] message, ARGV[2] lease in ms, ARGV[3] the owner as a writer, ARGV[4] PUBLISH or SPUBLISH,
--- ARGV[5] the latch's time to live in ms.
--- Leaves once. nil not the owner's, 0 still the owner's, 1 the writer is gone: announced, unless it stays as a reader.
--- The latch keeps the answer; where there is no lock, it says 1.
+-- Leaves once as a writer. The last entry deletes the lock and publishes the release, unless the owner stays as a
+-- reader: then nothing is published. The latch keeps the reply; if the lock is missing it keeps 1.
+-- KEYS[1] lock, KEYS[2] channel, KEYS[3] latch of this release; ARGV[1] message, ARGV[2] lease in ms, ARGV[3] the owner
+-- as a writer, ARGV[4] PUBLISH or SPUBLISH, ARGV[5] TTL of the latch in ms.
+-- Returns nil if the owner does not hold, 0 if the owner still holds, 1 if the writer has left.
 local before = redis.call('get', KEYS[3])
 if before then
   return tonumber(before)
