@@ -5,6 +5,10 @@
 //! failed attempt and a release delete the token on all servers, also on those that refused it or did not reply, because
 //! the command may have run there.
 //!
+//! An extension that a majority confirms writes the token again on the servers that lack it, if it is free there: a holder
+//! then survives one restart after another, not only the first. The replies to that do not count, so it can only make a
+//! majority larger, as a late vote of the first attempt would.
+//!
 //! Scripts are sent as text (`EVAL`): a server that reports too late that it does not know a script's hash would not be
 //! sent the script again.
 //!
@@ -74,8 +78,7 @@ impl Locker for Redlock {
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let since = redis.clock()?;
         let token = owner.token.hex().into_bytes();
-        let set = Set::new(&self.key, &token).only(Only::IfMissing).expiry(Expiry::Px(self.lease.length()));
-        let votes: Votes = self.ask_all(&set.command(), redis)?.into_iter().map(vote).collect();
+        let votes: Votes = self.ask_all(&self.claim(&token), redis)?.into_iter().map(vote).collect();
         if votes.granted() >= self.majority() {
             return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease, fence: None }));
         }
@@ -103,7 +106,10 @@ impl Locker for Redlock {
         let extend = EXTEND.eval(&[&self.key], &args);
         let heard = self.ask_all(&extend, redis)?;
         match self.decided(&heard) {
-            Some(true) => Ok(Extended::Until(Hold { since, lease: self.lease, ..hold.clone() })),
+            Some(true) => {
+                self.restore(&hold.value, &heard, redis)?;
+                Ok(Extended::Until(Hold { since, lease: self.lease, ..hold.clone() }))
+            }
             Some(false) => Ok(Extended::Lost),
             None => self.too_few_answers(extend, heard),
         }
@@ -159,6 +165,20 @@ impl Redlock {
     fn remaining_on_majority(&self, mut ttls: Vec<Ttl>) -> Option<Duration> {
         ttls.sort_unstable_by_key(|ttl| core::cmp::Reverse(ttl.left_of_millis().unwrap_or(Duration::MAX)));
         ttls.get(self.majority() - 1)?.left_of_millis()
+    }
+
+    /// Asks a server for its vote.
+    fn claim(&self, token: &[u8]) -> Command {
+        Set::new(&self.key, token).only(Only::IfMissing).expiry(Expiry::Px(self.lease.length())).command()
+    }
+
+    /// Writes the token again on the servers that replied to the extension that they lack it, where it is free: they have
+    /// lost it, or never granted it. Only for a holder whom a majority has confirmed.
+    fn restore(&self, token: &[u8], extended: &[Heard], redis: &mut Transcript) -> Turn<()> {
+        let lacks = |heard: &Heard| *heard == Heard::Reply(Reply::Int(0));
+        let without = self.nodes().zip(extended).filter(|(_, heard)| lacks(heard));
+        let claims: Vec<Command> = without.map(|(node, _)| self.claim(token).on(node)).collect();
+        redis.round(&claims).map(drop)
     }
 
     /// Deletes the token on all servers, also on those that should not have it.

@@ -21,6 +21,7 @@ on_both_sides!(
     a_holder_keeps_the_lock_when_a_majority_dies,
     a_lock_on_too_few_servers_is_refused,
     renewal_continues_without_a_minority,
+    a_renewal_restores_what_a_minority_forgot,
 );
 
 fn a_killed_minority_does_not_prevent_a_lock<S: Side>() {
@@ -142,6 +143,27 @@ fn a_lock_on_too_few_servers_is_refused<S: Side>() {
     };
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(fleet.holders(&[0, 1]), [0, 0]);
+}
+
+/// One after another, more than a majority forgets; the lock is held all the time.
+fn a_renewal_restores_what_a_minority_forgot<S: Side>() {
+    let fleet = Fleet::of(5);
+    let (first, second) = (S::over(&fleet, 5), S::over(&fleet, 5));
+    let guard = first.win();
+    for forgetful in [&[0, 1][..], &[2, 3], &[4, 0]] {
+        fleet.forget(forgetful);
+        assert!(matches!(first.extend(&guard), Ok(Answer::Known(Extended::Until(_)))), "{forgetful:?}");
+        assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [1; 5], "{forgetful:?}");
+        assert_eq!(second.refused().reason, Refusal::NoMajority);
+    }
+    assert!(matches!(first.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0; 5]);
+
+    // A lock that is lost is not restored.
+    let guard = first.win();
+    fleet.forget(&[0, 1, 2]);
+    assert!(matches!(first.extend(&guard), Ok(Answer::Known(Extended::Lost))));
+    assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0, 0, 0, 1, 1]);
 }
 
 fn renewal_continues_without_a_minority<S: Side>() {

@@ -64,6 +64,23 @@ fn an_extension_excludes_others_for_another_lease() {
     assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]));
 }
 
+/// The holder's extension finds a server without its token where the other client was first, or where a command was lost,
+/// and asks for that vote again: in no schedule does that let two in, remove another client's lock, or make an outcome
+/// untrue. Bounds: two clients, three servers; an extension per tick for one tick, and any number of them within a tick
+/// with one lost reply.
+#[test]
+fn restoring_a_vote_breaks_nothing() {
+    let table = [(Bounds::ticks(1), 2, 2, 1), (Bounds::ticks(0).lost_replies(1), 1, 1, 0)];
+    for (bounds, ticks, work, renew_after) in table {
+        let mut scene = scene(2, bounds);
+        scene.clients[0].locker = Arc::new(Redlock::new(Key::from("k"), lease(ticks), THREE));
+        (scene.clients[0].work, scene.clients[0].renew_after) = (work, Some(renew_after));
+        let findings = search(&scene, &SAFE);
+        println!("{} states", findings.states);
+        assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]), "{bounds:?}");
+    }
+}
+
 /// One of three forgets, and another majority is there.
 #[test]
 fn a_failover_of_one_server_breaks_it() {
