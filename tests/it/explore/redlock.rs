@@ -76,7 +76,7 @@ fn restoring_a_vote_breaks_nothing() {
         scene.clients[0].locker = Arc::new(Redlock::new(Key::from("k"), lease(ticks), THREE));
         (scene.clients[0].work, scene.clients[0].renew_after) = (work, Some(renew_after));
         let findings = search(&scene, &SAFE);
-        println!("{} states", findings.states);
+
         assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]), "{bounds:?}");
     }
 }
