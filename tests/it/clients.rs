@@ -1,6 +1,7 @@
-//! The packages in other languages carry the tables and the scripts of this library.
+//! The packages in other languages carry the tables and the scripts of this library, as it sends them.
 
 use lockshift::bridge::tables;
+use lockshift::wire::script_file;
 
 use crate::golden::golden;
 
@@ -24,11 +25,11 @@ fn every_package_has_the_tables_of_the_catalogue() {
 #[test]
 fn every_package_has_the_scripts_of_this_library_byte_for_byte() {
     let scripts = [
-        ("bridge-acquire", include_str!("../../src/bridge/lua/acquire.lua")),
-        ("bridge-extend", include_str!("../../src/bridge/lua/extend.lua")),
-        ("bridge-release", include_str!("../../src/bridge/lua/release.lua")),
-        ("token-extend", include_str!("../../modern/src/lua/extend.lua")),
-        ("token-release", include_str!("../../modern/src/lua/release.lua")),
+        ("bridge-acquire", script_file!("../../src/bridge/lua/acquire.lua").text()),
+        ("bridge-extend", script_file!("../../src/bridge/lua/extend.lua").text()),
+        ("bridge-release", script_file!("../../src/bridge/lua/release.lua").text()),
+        ("token-extend", script_file!("../../modern/src/lua/extend.lua").text()),
+        ("token-release", script_file!("../../modern/src/lua/release.lua").text()),
     ];
     for folder in FOLDERS {
         for (name, text) in scripts {

@@ -1,6 +1,3 @@
--- KEYS[1] new lock, KEYS[2] old lock; ARGV[1] token, ARGV[2] lease in ms, ARGV[3] new stamp. Writes both locks anew if the
--- new one is ours. What we find in the old one that is not ours we overwrite, and no longer call our own.
--- 1 extended; 2 extended, and the old lock was not as we had left it; 0 not ours.
 local mark = ARGV[1] .. ':'
 local held = redis.call('get', KEYS[1])
 if not held or string.sub(held, 1, #mark) ~= mark then

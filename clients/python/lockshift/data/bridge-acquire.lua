@@ -1,7 +1,3 @@
--- KEYS[1] new lock, KEYS[2] old lock, KEYS[3] counter, if it is fenced; ARGV[1] token, ARGV[2] lease in ms, ARGV[3] stamp,
--- ARGV[4], if any, the value of the old lock that was found to be expired. Takes both locks, or neither.
--- {1, fence} won; {0, ms} the new lock is held that long; {2, value} the old lock holds this; {3} it is not a string.
--- An attempt that runs a second time finds its own token and its stamp: it holds both, for a whole lease from now.
 if redis.call('exists', KEYS[1]) == 1 then
   local held, mark = redis.pcall('get', KEYS[1]), ARGV[1] .. ':'
   local is_own = type(held) == 'string' and string.sub(held, 1, #mark) == mark
@@ -23,8 +19,6 @@ if redis.call('exists', KEYS[2]) == 1 then
 end
 local fence = 0
 if KEYS[3] then
-  -- The next fence is above the last one and not below the server's clock in microseconds, so that a counter that is
-  -- deleted, or restored from an older copy, does not count again what it has counted. Checked before anything is written.
   local counted = redis.call('get', KEYS[3]) or '0'
   if not string.find(counted, '^%d+$') or tonumber(counted) >= 9007199254740991 then
     return redis.error_reply('NOFENCE the counter of this lock is not a count below 2^53: something else has written it')
