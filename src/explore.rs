@@ -28,6 +28,9 @@ mod memo;
 mod unbounded;
 mod visited;
 
+mod granularity;
+mod token_classes;
+
 mod blame;
 mod judge;
 mod places;

@@ -13,9 +13,10 @@ use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
 use super::named::{Named, protocol_names};
 use super::state_progress::StateProgress;
+use super::step_cut::StepCut;
+use super::time_budget::TimeBudget;
 use super::{output, values};
-use crate::driver::host;
-use crate::explore::{Bounds, End, Findings, Grain, NotForAllTime, Property, Scene, Search, Stop, Times};
+use crate::explore::{Bounds, End, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
 use client_spec::ClientSpec;
 use rule::Rule;
@@ -23,13 +24,15 @@ use rule::Rule;
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
 ///
 /// Each client acquires, works as long as it likes, and releases. Between any two of its steps others may run, the clock
-/// may tick (a second each time, or what --tick says), and as much may go wrong as is allowed. For every rule that can be broken the shortest
-/// schedule that breaks it is shown; where none can, that is so for every state within these bounds.
+/// may tick (a second each time, or what --tick says), and as much may go wrong as is allowed. For every rule that can be
+/// broken the shortest schedule that breaks it is shown; where none can, that is so for every state within these bounds.
 ///
-/// With --ticks forever the clock never ends, and what is impossible is so for all time; it is then also asked whether
-/// the lock can be lost for good. Time passes in ticks all the same: a schedule in real time is covered if the moments at
-/// which anything happens have at most as many different fractions of a second as there are ticks in one. A shorter --tick
-/// covers more.
+/// With --ticks forever the clock never ends, and what is impossible is so for all time, in ticks of the stated length; it is
+/// then also asked whether the lock can be lost for good. A tick is half of what all leases, skews and roundings are
+/// multiples of, so that moments on such a multiple and in between are both tried. Two ticks do not tell apart the order of
+/// two moments in between: a shorter --tick does, and takes longer. A margin or a rounding that is shorter than a tick is not seen.
+///
+/// Tokens that some client reads as a stamp are tried too: one of each class that the clients tell apart.
 ///
 /// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
 /// it is true only where every state was seen.
@@ -38,13 +41,13 @@ use rule::Rule;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// One client: a protocol, then perhaps ,lease=SECONDS (2 if not given) and ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms)
+    /// One client: a protocol, then perhaps ,lease=D (2 s if not given) and ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms)
     #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
     clients: Vec<ClientSpec>,
     /// How often the clock ticks, at most; or `forever`
     #[arg(long, value_name = "N", default_value = "4")]
     ticks: Ticks,
-    /// How long a tick is; if not given, a second, or half of one with `forever` where a client rounds its clock
+    /// How long a tick is; if not given, a second, or with `forever` as long as the clients' leases, skews and roundings allow
     #[arg(long, value_name = "D", value_parser = tick)]
     tick: Option<Duration>,
     /// How many clients may crash
@@ -62,7 +65,10 @@ pub(super) struct Args {
     /// Look for a breach of this rule, and of others named so; of all, if none is named
     #[arg(long = "rule", value_enum, value_name = "RULE")]
     rules: Vec<Rule>,
-    /// Give up beyond so many states
+    /// Stop after so long, with what was found until then
+    #[arg(long = "for", value_name = "D", value_parser = values::length)]
+    time: Option<Duration>,
+    /// Give up beyond so many states, in any one search
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     states: usize,
     /// Print the schedule that breaks the first rule as a Mermaid sequence diagram, for a wiki
@@ -94,29 +100,28 @@ impl FromStr for Ticks {
     }
 }
 
-/// How finely steps are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum StepCut {
-    /// Reading the clock, sending a command and receiving its reply are three steps
-    Fine,
-    /// A round trip is one step
-    Coarse,
-}
-
 /// Explores.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let (scene, properties) = (args.scene()?, args.properties()?);
+    let (scenes, properties) = (args.scene()?.by_token_class(), args.properties()?);
     let pages = args.html.as_deref().map(HtmlPages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let search = Search::new(&scene).properties(&properties).threads(threads).symmetry(true).max_states(args.states);
-    // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
-    let search = search.stop(Stop::AllViolated);
     let states = StateProgress::new();
-    let began = host::mono();
-    let findings = search.run(&mut |progress| states.tell(progress));
-    let seconds = host::mono().saturating_since(began).as_secs_f64();
+    let budget = TimeBudget::of(args.time);
+    let explore = |scene: &Scene| {
+        let search = Search::new(scene).properties(&properties).threads(threads).symmetry(true).max_states(args.states);
+        // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
+        let search = search.stop(Stop::AllViolated).interrupted_by(budget.is_spent());
+        search.run(&mut |progress| {
+            states.tell(progress);
+            budget.watch();
+        })
+    };
+    let findings = scenes.iter().map(explore).reduce(Findings::merged);
+    let findings = findings.ok_or_else(|| Failure::new(Exit::Usage, "there is nothing to explore"))?;
+    let seconds = budget.elapsed().as_secs_f64();
     drop(states);
-    let asked = Asked { tick: scene.tick, for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
+    let asked =
+        Asked { tick: scenes[0].tick, for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
     let exploration = Exploration::of(&findings, seconds, asked);
     if let Some(pages) = pages {
         write(&exploration, &pages)?;
@@ -141,6 +146,10 @@ fn write(exploration: &Exploration, pages: &HtmlPages<'_>) -> Result<(), Failure
 fn verdict(findings: &Findings) -> Result<Exit, Failure> {
     match (findings.violations.as_slice(), findings.end) {
         ([], End::Exhausted | End::Satisfied) => Ok(Exit::Yes),
+        ([], End::Interrupted) => Err(Failure::new(
+            Exit::Unusable,
+            "the time was too short to see every state: allow more with --for, or fewer --ticks, --crashes or clients",
+        )),
         ([], End::StatesBound(_) | End::MemoryBound(_)) => Err(Failure::new(
             Exit::Unusable,
             "the space of states is too large: allow fewer --ticks or --crashes, fewer clients, or more --states",
@@ -156,35 +165,19 @@ impl Args {
             Ticks::Forever => 0,
         };
         let bounds = Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies);
-        let grain = match self.grain {
-            StepCut::Fine => Grain::Fine,
-            StepCut::Coarse => Grain::Coarse,
-        };
         let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
-        let scene = Scene::new(bounds).grain(grain).servers(servers);
+        let scene = Scene::new(bounds).grain(self.grain.grain()).servers(servers);
         let mut scene = clients.into_iter().fold(scene, Scene::client);
         if let Some(tick) = self.tick {
             scene.tick = tick;
         }
         match self.ticks {
             Ticks::AtMost(_) => Ok(scene),
-            Ticks::Forever if self.tick.is_none() => self.finely_enough(scene)?.for_all_time(),
+            Ticks::Forever if self.tick.is_none() => scene.finely_timed().and_then(Scene::for_all_time),
             Ticks::Forever => scene.for_all_time(),
         }
         .map_err(|reason| self.refused(reason))
-    }
-
-    /// The scene in ticks of a second, or of half a second or less where a client rounds its clock or a skew is no whole
-    /// number of seconds.
-    fn finely_enough(&self, scene: Scene) -> Result<Scene, Failure> {
-        let skews = scene.clients.iter().map(|client| client.skew_ms.unsigned_abs());
-        let fraction = skews.fold(HALF_A_SECOND_MS, greatest_common_divisor).max(SHORTEST_TICK_MS);
-        let mut fine = scene.clone();
-        fine.tick = Duration::from_millis(fraction);
-        let has_fractions = scene.clients.iter().any(|client| client.skew_ms % 1_000 != 0);
-        let rounds = fine.rounds_its_clock().map_err(|reason| self.refused(reason))?;
-        Ok(if rounds || has_fractions { fine } else { scene })
     }
 
     /// Why a client cannot be explored for all time, by its name.
@@ -192,6 +185,15 @@ impl Args {
         let (place, what) = match why {
             NotForAllTime::Unmovable(place) => (place, "writes something that depends on the clock and is not a stamp"),
             NotForAllTime::TooFarAhead(place) => (place, "writes of a time too far ahead"),
+            NotForAllTime::OffGrid(place) => {
+                let name = &self.clients[place].choice;
+                return Failure::new(
+                    Exit::Usage,
+                    format_args!(
+                        "{name}: its lease or its skew is not a multiple of a tick; pass a --tick that divides them"
+                    ),
+                );
+            }
         };
         let name = &self.clients[place].choice;
         Failure::new(
@@ -212,15 +214,6 @@ impl Args {
         let rules = if self.rules.is_empty() { &can_be_judged } else { &self.rules };
         Ok(rules.iter().map(|rule| rule.property()).collect())
     }
-}
-
-/// Ticks where a client rounds its clock: so long, or shorter where a skew is.
-const HALF_A_SECOND_MS: u64 = 500;
-/// Shorter ticks make too many states unless they are asked for.
-const SHORTEST_TICK_MS: u64 = 100;
-
-fn greatest_common_divisor(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
 /// The length of a tick: whole milliseconds, a second at most.

@@ -45,6 +45,8 @@ pub struct Client {
     /// Its identity in the first round; `None`: one that follows from its place among the clients. Later rounds count
     /// the last byte of the token up.
     pub owner: Option<Owner>,
+    /// The first byte of its token, where it is not given an [`owner`](Self::owner).
+    pub token_head: u8,
     /// How many milliseconds its wall clock is ahead of the server's.
     pub skew_ms: i64,
     /// How often it acquires, works and releases.
@@ -76,6 +78,7 @@ impl Client {
             locker,
             protocol: protocol.into(),
             owner: None,
+            token_head: names::USUAL_HEAD,
             skew_ms: 0,
             rounds: Times::Of(1),
             tries: Times::Forever,
@@ -92,7 +95,7 @@ impl Client {
 
     /// Who the client at this place is when it has this many rounds left.
     pub(super) fn owner_at(&self, place: usize, rounds_left: Times) -> Owner {
-        let owner = self.owner.unwrap_or_else(|| names::owner(place));
+        let owner = self.owner.unwrap_or_else(|| names::owner(place, self.token_head));
         let round = match (self.rounds, rounds_left) {
             (Times::Of(all), Times::Of(left)) => all.saturating_sub(left),
             (Times::Of(_) | Times::Forever, _) => 0,
@@ -113,7 +116,7 @@ impl Client {
     }
 
     fn figures(&self) -> impl PartialEq {
-        let times = (self.skew_ms, self.rounds, self.tries, self.pause, self.work, self.renew_after);
+        let times = (self.token_head, self.skew_ms, self.rounds, self.tries, self.pause, self.work, self.renew_after);
         (times, self.heeds_lease, self.prompt, self.writes, self.lock)
     }
 }

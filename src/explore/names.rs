@@ -11,11 +11,13 @@ const SIGN: [u8; 4] = [0xc1, 0x1e, 0x9d, 0xb7];
 /// The process id of the client at place 0.
 const FIRST_PID: u32 = 4_100_000;
 
-/// The identity of the client at this place. Its token begins with a letter, as most random ones do not look like a
-/// number.
-pub(super) fn owner(place: usize) -> Owner {
+/// The first byte of a token: a letter in hex, as most random ones do not look like a number.
+pub(super) const USUAL_HEAD: u8 = 0xe7;
+
+/// The identity of the client at this place, whose token begins with this byte.
+pub(super) fn owner(place: usize, head: u8) -> Owner {
     let place = u8::try_from(place).unwrap_or(u8::MAX);
-    let token = Token::new([0xe7, 0x5a, 0, 0, 0, 0, 0, 0, 0, 0, SIGN[0], SIGN[1], SIGN[2], SIGN[3], place, 0]);
+    let token = Token::new([head, 0x5a, 0, 0, 0, 0, 0, 0, 0, 0, SIGN[0], SIGN[1], SIGN[2], SIGN[3], place, 0]);
     Owner::new(token, FIRST_PID + u32::from(place), 1)
 }
 

@@ -63,6 +63,7 @@ impl Scene {
     fn can_lose_reply<C>(&self, view: &ClientView<C>) -> bool {
         match self.grain {
             Grain::Fine => matches!(view.next, Next::Receive),
+            Grain::Medium => matches!(view.next, Next::Send(_)),
             Grain::Coarse => matches!(view.next, Next::Send(_) | Next::ReadClock),
         }
     }
@@ -110,6 +111,8 @@ struct Stepper<'a, P: Parts> {
     world: &'a mut World<P::Node, P::Actor>,
     who: usize,
     exchanged: Option<P::Actor>,
+    /// In the medium grain: it has read a clock in this step.
+    has_read_clock: bool,
 }
 
 /// What becomes of the reply of one server of several.
@@ -121,14 +124,14 @@ enum Reception {
 
 impl<'a, P: Parts> Stepper<'a, P> {
     fn of(who: u8, scene: &'a Scene, parts: &'a P, world: &'a mut World<P::Node, P::Actor>) -> Self {
-        Self { scene, parts, world, who: usize::from(who), exchanged: None }
+        Self { scene, parts, world, who: usize::from(who), exchanged: None, has_read_clock: false }
     }
 
     fn step(mut self) -> Result<Option<P::Actor>, P::Miss> {
         let held = self.view()?.activity.holds();
         match self.scene.grain {
             Grain::Fine => self.fine()?,
-            Grain::Coarse => while self.coarse()? {},
+            Grain::Medium | Grain::Coarse => while self.coarse()? {},
         }
         if held && !self.view()?.activity.holds() {
             self.end_renewals()?;
@@ -142,7 +145,7 @@ impl<'a, P: Parts> Stepper<'a, P> {
         self.arrive(node, reception)?;
         match self.scene.grain {
             Grain::Fine => {}
-            Grain::Coarse => while self.coarse()? {},
+            Grain::Medium | Grain::Coarse => while self.coarse()? {},
         }
         if held && !self.view()?.activity.holds() {
             self.end_renewals()?;
@@ -183,14 +186,15 @@ impl<'a, P: Parts> Stepper<'a, P> {
         }
     }
 
-    /// One fine step of a coarse one: whether another follows. A coarse step has one round trip at most, and ends with
-    /// its operation.
+    /// One fine step of a coarser one: whether another follows. Such a step has one round trip at most, and ends with its
+    /// operation; in the medium grain it also ends between a clock reading and a command.
     fn coarse(&mut self) -> Result<bool, P::Miss> {
         match self.view()?.next {
             Next::Round(_) => return Ok(false),
-            Next::Send(_) if self.exchanged.is_some() => return Ok(false),
+            Next::Send(_) if self.exchanged.is_some() || self.has_read_clock => return Ok(false),
             _ => {}
         }
+        self.has_read_clock |= self.scene.grain == Grain::Medium && matches!(self.view()?.next, Next::ReadClock);
         self.fine()?;
         Ok(self.view()?.activity.is_busy())
     }

@@ -2,6 +2,7 @@
 
 mod findings;
 
+use std::sync::atomic::Ordering;
 use std::{panic, thread};
 
 use super::expand::{Expander, Outbox};
@@ -114,6 +115,9 @@ impl<'a> Run<'a> {
             }
             if progress.bytes >= self.search.max_bytes {
                 return Some(End::MemoryBound(progress.bytes));
+            }
+            if self.search.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+                return Some(End::Interrupted);
             }
         }
     }

@@ -17,6 +17,9 @@ pub enum Grain {
     /// Reading the clock, sending a command (which the server runs at once) and receiving its reply are three steps: a
     /// reply can be on its way while time passes and others act.
     Fine,
+    /// A round trip is one step, with the clock readings after its reply; a clock reading before an operation's first command
+    /// is a step of its own, so that a client can be held up between its clock and its command.
+    Medium,
     /// A round trip is one step, and so are the clock readings around it. Every schedule found is also one of the fine
     /// grain, in fewer steps; not the other way round.
     Coarse,

@@ -1,6 +1,7 @@
 //! A search: what it is asked, what it finds.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 
 use super::blame::Cause;
 use super::property::{Properties, Property};
@@ -23,6 +24,7 @@ pub struct Search<'a> {
     pub(super) apart: bool,
     pub(super) suspect: Option<&'a str>,
     pub(super) stop: Stop,
+    pub(super) interrupt: Option<&'a AtomicBool>,
 }
 
 /// When a search ends before it has seen everything.
@@ -45,6 +47,8 @@ pub enum End {
     StatesBound(usize),
     /// It took as much memory as it was allowed.
     MemoryBound(usize),
+    /// Its caller interrupted it.
+    Interrupted,
 }
 
 /// How far a search is.
@@ -96,6 +100,42 @@ pub struct Violation {
     pub trace: Trace,
 }
 
+impl Findings {
+    /// What two searches have found: of several schedules that break one rule by one cause the shortest.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        let is_longer = |one: &Violation, than: &Violation| {
+            (one.property, &one.cause) == (than.property, &than.cause) && one.actions.len() >= than.actions.len()
+        };
+        self.violations.retain(|known| {
+            !other.violations.iter().any(|new| is_longer(known, new) && new.actions.len() < known.actions.len())
+        });
+        let news = other.violations.into_iter();
+        let news: Vec<Violation> =
+            news.filter(|new| !self.violations.iter().any(|known| is_longer(new, known))).collect();
+        self.violations.extend(news);
+        self.violations.sort_by(|one, other| one.order().cmp(&other.order()));
+        self.unjudged
+            .extend(other.unjudged.into_iter().filter(|rule| !self.unjudged.contains(rule)).collect::<Vec<_>>());
+        Self {
+            states: self.states + other.states,
+            steps: self.steps + other.steps,
+            depth: self.depth.max(other.depth),
+            bytes: self.bytes.max(other.bytes),
+            runs: (self.runs.0 + other.runs.0, self.runs.1 + other.runs.1),
+            end: self.end.or(other.end),
+            ..self
+        }
+    }
+}
+
+impl End {
+    /// How two searches ended together: exhausted only if both were.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Exhausted { other } else { self }
+    }
+}
+
 impl Violation {
     /// By its property, the shortest first.
     pub(super) fn order(&self) -> impl Ord {
@@ -116,6 +156,7 @@ impl<'a> Search<'a> {
             apart: false,
             suspect: None,
             stop: Stop::Never,
+            interrupt: None,
         }
     }
 
@@ -171,7 +212,14 @@ impl<'a> Search<'a> {
         Self { apart: true, suspect: Some(protocol), ..self }
     }
 
-    /// Until then.
+    /// Until this is set. It is looked at after every batch of states.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: &'a AtomicBool) -> Self {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
+    /// When to stop early.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = stop;

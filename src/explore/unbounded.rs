@@ -45,6 +45,9 @@ pub enum NotForAllTime {
     /// It writes of a time so far ahead that the horizon would be too wide.
     #[error("client {0} writes of a time too far ahead")]
     TooFarAhead(usize),
+    /// Its skew or its lease is not a multiple of a tick.
+    #[error("the skew or the lease of client {0} is not a multiple of a tick")]
+    OffGrid(usize),
 }
 
 /// Moments, in nanoseconds from the beginning, and where each is moved to; in order.
@@ -81,6 +84,18 @@ impl Retiming {
     /// All moments on the server's side, in order.
     pub(super) fn moments_of_node(&self, node: &ServerSide) -> Box<[i64]> {
         self.moments(|rewriting| drop(rewriting.node(node)))
+    }
+
+    /// The moments in what is stored on the server's side, deadlines left aside, in order.
+    fn stamps_of_node(&self, node: &ServerSide) -> Box<[i64]> {
+        let found = RefCell::new(Vec::new());
+        let note = |moment: i64| {
+            found.borrow_mut().push(moment);
+            moment
+        };
+        let text = |text: &[u8]| self.stamps.moved(text, &note);
+        drop(Rewriting { text: &text, ..Rewriting::NOTHING }.node(node));
+        found.into_inner().into()
     }
 
     fn moments(&self, visit: impl FnOnce(&Rewriting<'_>)) -> Box<[i64]> {
@@ -155,8 +170,12 @@ impl Scene {
     /// what a search finds impossible is so for all time.
     ///
     /// # Errors
-    /// [`NotForAllTime`] where a protocol writes something that depends on the clock and does not move with it.
+    /// [`NotForAllTime`] where a protocol writes something that depends on the clock and does not move with it, or a tick
+    /// does not fit.
     pub fn for_all_time(mut self) -> Result<Self, NotForAllTime> {
+        if let Some(place) = self.off_grid() {
+            return Err(NotForAllTime::OffGrid(place));
+        }
         let period = if self.rounds_its_clock()? { self.ticks_of_a_second() } else { 1 };
         self.horizon = Some(Horizon { ticks: 0, period });
         let farthest = (0..self.clients.len()).try_fold(0, |farthest, place| Ok(self.reach(place)?.max(farthest)))?;
@@ -171,7 +190,7 @@ impl Scene {
     ///
     /// # Errors
     /// [`NotForAllTime`] where it depends on the clock in another way.
-    pub fn rounds_its_clock(&self) -> Result<bool, NotForAllTime> {
+    fn rounds_its_clock(&self) -> Result<bool, NotForAllTime> {
         let mut rounds = false;
         for place in 0..self.clients.len() {
             let moves_by = |period| self.runs(place).all(|run| run.moves_by(period));
@@ -193,6 +212,24 @@ impl Scene {
         }
     }
 
+    /// Whether what some client writes, alone, has a moment of its own clock in it.
+    pub(super) fn writes_stamps(&self, place: usize) -> bool {
+        self.runs(place).next().is_some_and(|run| run.writes_stamps())
+    }
+
+    /// The first client whose skew or lease does not end on a tick.
+    fn off_grid(&self) -> Option<usize> {
+        let tick_ns = self.tick.as_nanos().max(1);
+        let fits = |length: Duration| length.as_nanos().is_multiple_of(tick_ns);
+        let reads_stamps = (0..self.clients.len()).any(|place| self.writes_stamps(place));
+        let is_off = |place: &usize| {
+            let client = &self.clients[*place];
+            reads_stamps && !fits(Duration::from_millis(client.skew_ms.unsigned_abs()))
+                || !fits(client.locker.lease().length())
+        };
+        (0..self.clients.len()).find(is_off)
+    }
+
     /// How far ahead a client looks, in ticks.
     fn reach(&self, place: usize) -> Result<u16, NotForAllTime> {
         let client = &self.clients[place];
@@ -204,7 +241,7 @@ impl Scene {
     }
 
     /// The client alone, on the server as it is at the start and on one whose owner has died, at each tick of a second.
-    fn runs(&self, place: usize) -> impl Iterator<Item = LoneRun> {
+    pub(super) fn runs(&self, place: usize) -> impl Iterator<Item = LoneRun> {
         let client = &self.clients[place];
         let lease = self.timeline().ticks_of(client.locker.lease().length());
         let after_death = self.clone().after_death_of(client, lease.saturating_add(SLACK * self.ticks_of_a_second()));
@@ -222,15 +259,27 @@ const FARTHEST: u16 = 200;
 const MOST_STEPS: usize = 64;
 
 /// One client alone, beginning at this tick of a second.
-struct LoneRun {
+pub(super) struct LoneRun {
     scene: Scene,
     place: usize,
     phase: u16,
 }
 
 impl LoneRun {
+    /// At which tick of a second it begins.
+    pub(super) fn phase(&self) -> u16 {
+        self.phase
+    }
+
+    /// Whether a moment is in what it has written, deadlines left aside.
+    fn writes_stamps(&self) -> bool {
+        let retiming = Retiming::of(&self.scene);
+        let has_stamp = |node: &ServerSide| !retiming.stamps_of_node(node).is_empty();
+        self.play(PRESENT + self.phase).iter().any(|(_, node)| has_stamp(node))
+    }
+
     /// Whether it does the same so many ticks later, everything moved by as much.
-    fn moves_by(&self, ticks: u16) -> bool {
+    pub(super) fn moves_by(&self, ticks: u16) -> bool {
         let retiming = Retiming::of(&self.scene);
         let begin = PRESENT + self.phase;
         let (now, later) = (self.play(begin), self.play(begin + ticks));

@@ -140,12 +140,12 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
         (0, End::Exhausted) => {
             format!("Impossible {bounds}, in ticks of {tick}: none of {states} states breaks {rule}.")
         }
-        (0, End::StatesBound(_) | End::MemoryBound(_) | End::Satisfied) => {
+        (0, End::StatesBound(_) | End::MemoryBound(_) | End::Interrupted | End::Satisfied) => {
             format!("Nothing found in {states} states, but there are more: this says nothing about those.")
         }
         (_, End::Exhausted) => format!("All {states} states were seen."),
         (_, End::Satisfied) => format!("{states} states were seen, until nothing was left to find."),
-        (_, End::StatesBound(_) | End::MemoryBound(_)) => {
+        (_, End::StatesBound(_) | End::MemoryBound(_) | End::Interrupted) => {
             format!("{states} states were seen, but there are more: this says nothing about other rules.")
         }
     }

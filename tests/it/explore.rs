@@ -5,6 +5,7 @@ mod apart;
 mod by_hand;
 mod follow;
 mod for_all_time;
+mod granularity;
 mod known;
 pub(crate) mod locks;
 mod lost;

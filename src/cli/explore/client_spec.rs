@@ -21,12 +21,11 @@ impl FromStr for ClientSpec {
 
     fn from_str(written: &str) -> Result<Self, String> {
         let Ok(mut spec) = written.parse::<Spec>();
-        let lease_s = match spec.take("lease") {
-            None => 2,
-            Some(lease) => lease.parse().map_err(|_| format!("lease={lease}: a whole number of seconds is wanted"))?,
-        };
+        let lease = spec.take("lease").map_or(Ok(Duration::from_secs(2)), |lease| {
+            length(&lease).ok_or_else(|| format!("lease={lease}: pass seconds, as in 3, or a duration, as in 1500ms"))
+        })?;
         let skew_ms = spec.take("skew").map_or(Ok(0), |skew| millis(&skew))?;
-        let lease = Lease::new(Duration::from_secs(lease_s)).map_err(|error| error.to_string())?;
+        let lease = Lease::new(lease).map_err(|error| error.to_string())?;
         Ok(Self { choice: Choice::of(&spec).map_err(|error| error.to_string())?, lease, skew_ms })
     }
 }
@@ -58,15 +57,17 @@ impl ClientSpec {
     }
 }
 
+/// A length of time: whole seconds, or a duration with its unit.
+fn length(written: &str) -> Option<Duration> {
+    written.parse().map(Duration::from_secs).ok().or_else(|| humantime::parse_duration(written).ok())
+}
+
 /// How far a clock is ahead: `1` and `1s` are a second, `-250ms` is a quarter of a second behind.
 fn millis(written: &str) -> Result<i64, String> {
     let wanted = || format!("skew={written}: pass seconds, as in 1 or -1, or a duration, as in 250ms or -1500ms");
     let (sign, length) = written.strip_prefix('-').map_or((1, written), |length| (-1, length));
-    let length = match length.parse() {
-        Ok(secs) => Duration::from_secs(secs),
-        Err(_) => humantime::parse_duration(length).map_err(|_| wanted())?,
-    };
-    i64::try_from(length.as_millis()).map(|ms| sign * ms).map_err(|_| wanted())
+    let ahead = self::length(length).ok_or_else(wanted)?;
+    i64::try_from(ahead.as_millis()).map(|ms| sign * ms).map_err(|_| wanted())
 }
 
 #[test]

@@ -15,14 +15,14 @@ const WITHIN: [&str; 4] = ["--ticks", "6", "--crashes", "1"];
 fn mixed_company_breaks_the_rules_on_a_shortest_schedule() {
     let ended = done(lockshift(), [&MIXED[..], &WITHIN].concat());
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
-    let first = "mutual exclusion, broken in 10 steps: A php-getset, B php-getset, C token\n\n";
+    let first = "mutual exclusion, broken in 5 steps: A php-getset, B php-getset, C token\n\n";
     assert!(ended.stdout.starts_with(first), "{}", ended.stdout);
     for expected in [
         "t  k                   A php-getset            B php-getset            C token\n",
-        " 9 ▶  3 s  -                   DEL → 1               ┃\n",
-        "✗ broken: mutual exclusion (B and C both hold)\n",
+        " 2    0 s  005a00…0200 (2 s)   SETNX 1700000002 → 0                          ┃\n",
+        "✗ broken: mutual exclusion (A and C both hold)\n",
         "A's DEL k, decided at 0 s, ran at 3 s",
-        "\n21,435 states were seen, until nothing was left to find.\n",
+        "\n32,166 states were seen, until nothing was left to find.\n",
     ] {
         assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
     }
@@ -59,7 +59,10 @@ fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
         violations.map(|violation| json!([violation["property"], violation["steps"]])).collect::<Vec<_>>()
     };
     let soon = found(&["--ticks", "6"]);
-    assert_eq!(soon, [json!(["lease honoured as written", 8]), json!(["removes only one's own", 8])]);
+    assert_eq!(
+        soon,
+        [json!(["mutual exclusion", 5]), json!(["lease honoured as written", 4]), json!(["removes only one's own", 8])]
+    );
     let for_good = [json!(["can be taken again", 2]), json!(["nobody is shut out", 2])];
     assert_eq!(
         found(&["--ticks", "forever", "--tick=1s"]),
@@ -84,7 +87,7 @@ fn a_sequence_diagram_of_the_first_rule_broken() {
     assert_eq!((drawn.code, drawn.stderr.as_str()), (Some(1), ""));
     assert!(drawn.stdout.starts_with("sequenceDiagram\n    participant A as A php-getset\n"), "{}", drawn.stdout);
     assert_eq!(drawn.stdout.matches("✗ broken: ").count(), 1, "{}", drawn.stdout);
-    assert!(drawn.stdout.contains("✗ broken: mutual exclusion (B and C both hold)"), "{}", drawn.stdout);
+    assert!(drawn.stdout.contains("✗ broken: mutual exclusion (A and C both hold)"), "{}", drawn.stdout);
     let nothing = done(lockshift(), [&TOKENS[..], &["--mermaid"]].concat());
     assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""), "nothing to draw");
 }
@@ -130,18 +133,19 @@ fn the_fields_of_its_json() {
     );
     let violation = &json["violations"][0];
     assert_eq!(fields(violation), ["property", "steps", "trace"]);
-    assert_eq!((&violation["property"], &violation["steps"]), (&"mutual exclusion".into(), &10.into()));
+    assert_eq!((&violation["property"], &violation["steps"]), (&"mutual exclusion".into(), &5.into()));
     let trace = violation["trace"].as_array().unwrap();
-    assert_eq!(trace.len(), 10);
+    assert_eq!(trace.len(), 5);
     for event in trace {
         assert_eq!(fields(event), ["action", "at_ms", "client", "command", "reply"]);
     }
-    let alone = [&MIXED[..], &["--ticks", "0", "--rule", "mutual-exclusion", "--json"]].concat();
+    let alone = [&TOKENS[..], &["--ticks", "0", "--json"]].concat();
     let all = done(lockshift(), alone).json();
     assert_eq!((&all["exhausted"], &all["violations"]), (&true.into(), &json!([])), "every state was seen");
     let shown = |event: &Value| [&event["client"], &event["command"], &event["reply"]].map(|word| word.to_string());
-    assert_eq!(shown(&trace[0]), [r#""A""#, r#""SETNX k 1700000002""#, r#""1""#]);
-    assert_eq!(shown(&trace[3]), [r#""clock""#, "null", "null"]);
+    assert_eq!(shown(&trace[1]), [r#""A""#, r#""SETNX k 1700000002""#, r#""0""#]);
+    let late = &json["violations"][2]["trace"][3];
+    assert_eq!(shown(late), [r#""clock""#, "null", "null"]);
 }
 
 fn fields(object: &Value) -> Vec<&str> {
@@ -157,7 +161,7 @@ fn a_space_that_is_too_large_is_no_answer() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let table: [(&[&str], &str); 11] = [
+    let table: [(&[&str], &str); 12] = [
         (&[], "--client <PROTOCOL>"),
         (&["--client", "token", "--ticks", "never"], "pass a number from 0 to 1000, or `forever`"),
         (&["--client", "token", "--rule", "nobody-shut-out"], "known only with --ticks forever"),
@@ -165,8 +169,9 @@ fn what_makes_no_sense_is_refused() {
         (&["--client", "newlife", "--ticks", "forever"], "newlife writes something that depends on the clock"),
         (&["--client", "resque-concurrent-restriction", "--ticks=forever"], "writes of a time too far ahead"),
         (&["--client", "tokn"], "did you mean `token`?"),
-        (&["--client", "token,lease=long"], "lease=long: a whole number of seconds is wanted"),
+        (&["--client", "token,lease=long"], "lease=long: pass seconds, as in 3"),
         (&["--client", "token,lease=0"], "too short"),
+        (&["--client", "php-getset,skew=300ms", "--ticks=forever", "--tick=500ms"], "pass a --tick that divides them"),
         (&["--client", "token,skew=soon"], "skew=soon: pass seconds"),
         (&["--client", "token", "--rounds", "0"], "--rounds"),
     ];
@@ -177,13 +182,31 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
+/// PHP compares a token that begins with digits as a number, and a token is random.
+#[test]
+fn tokens_that_a_client_reads_as_a_stamp_are_explored() {
+    let args =
+        ["explore", "--client=php-getset", "--client=token", "--rule=mutual-exclusion", "--grain=coarse", "--json"];
+    let ended = done(lockshift(), args);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let taken = ended.json()["violations"][0]["trace"].to_string();
+    assert!(taken.contains("GETSET k"), "{taken}");
+}
+
+#[test]
+fn a_search_whose_time_is_up_is_no_answer() {
+    let ended = done(lockshift(), [&TOKENS[..], &WITHIN, &["--for", "1ms"]].concat());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("the time was too short to see every state"), "{ended:?}");
+}
+
 /// A stamp in whole seconds is up to a second too short: that shows only where a lock is acquired between two seconds.
 #[test]
 fn a_stamp_that_is_rounded_down_lets_a_second_client_in_early() {
     let of = |client: &'static str, other: &'static str, tick: &[&'static str]| {
         let args =
             ["explore", "--client", client, "--client", other, "--grain=coarse", "--rule=mutual-exclusion", "--json"];
-        let ended = done(lockshift(), [&args[..], &["--ticks", "forever"], tick].concat());
+        let ended = done(lockshift(), [&args[..], tick].concat());
         (ended.code, ended.json()["violations"].as_array().unwrap().len(), ended.json()["exhausted"].as_bool())
     };
     for (client, other) in [
@@ -192,11 +215,12 @@ fn a_stamp_that_is_rounded_down_lets_a_second_client_in_early() {
         ("thinkphp-lockup", "thinkphp-lockup"),
         ("php-acquired-at", "php-acquired-at"),
     ] {
-        assert_eq!(of(client, other, &["--tick=1s"]), (Some(0), 0, Some(true)), "{client}: ticks of a second hide it");
-        assert_eq!(of(client, other, &[]).0, Some(1), "{client} {other}");
+        let whole_seconds = of(client, other, &["--ticks=5", "--tick=1s"]);
+        assert_eq!(whole_seconds, (Some(0), 0, Some(true)), "{client}: ticks of a second hide it");
+        assert_eq!(of(client, other, &["--ticks=forever"]).0, Some(1), "{client} {other}");
     }
     assert_eq!(
-        of("token", "token,skew=250ms", &[]),
+        of("token", "token,skew=250ms", &["--ticks=forever"]),
         (Some(0), 0, Some(true)),
         "a token lock does not ask any client's clock"
     );
