@@ -152,18 +152,18 @@ fn a_warning_comes_before_the_loss_when_no_renewal_is_confirmed() {
     let lease = Duration::from_secs(6);
     let lock = Locks::connect(&server.url()).unwrap().token("k", lease).unwrap();
     let held = lock.try_acquire().unwrap().expect("it is free");
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, warnings) = std::sync::mpsc::channel();
     held.on_about_to_be_lost(lease / 3, move |remaining| tell.send(remaining).unwrap()).unwrap();
     server.pause();
-    let remaining = told.recv_timeout(LONG).unwrap();
+    let remaining = warnings.recv_timeout(LONG).unwrap();
     server.resume();
     assert!(remaining <= lease / 3, "{remaining:?}");
 
     let other = Locks::connect(&server.url()).unwrap().token("l", LEASE).unwrap().try_acquire().unwrap().unwrap();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, warnings) = std::sync::mpsc::channel();
     other.on_about_to_be_lost(Duration::ZERO, move |_| tell.send(()).unwrap()).unwrap();
     other.release().unwrap();
-    assert!(told.recv_timeout(LONG).is_err(), "it was released, and the thread has ended");
+    assert!(warnings.recv_timeout(LONG).is_err(), "it was released, and the thread has ended");
 }
 
 #[test]

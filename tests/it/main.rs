@@ -16,6 +16,7 @@
 //! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
+//! - [`clients`]: the packages in other languages have the tables and scripts of this library.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.

@@ -250,9 +250,9 @@ fn follows_without_a_break(wait: impl Fn(&str, &dyn Fn()) + Send) {
     let sentinel = Server::with(&Options::new().sentinel_of(&old));
     let address = format!("redis+sentinel://{}/mymaster", sentinel.address());
     std::thread::scope(|scope| {
-        let (told, tells) = std::sync::mpsc::channel();
-        let waiter = scope.spawn(move || wait(&address, &|| told.send(()).unwrap()));
-        tells.recv().unwrap();
+        let (began, begins) = std::sync::mpsc::channel();
+        let waiter = scope.spawn(move || wait(&address, &|| began.send(()).unwrap()));
+        begins.recv().unwrap();
         until("the waiter listens at the old master", || (listeners(&old)? > 0).then_some(()));
         let mut operator = sentinel.connect();
         cmd("SENTINEL").arg("REMOVE").arg("mymaster").exec(&mut operator).unwrap();
