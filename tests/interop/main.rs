@@ -61,7 +61,9 @@ fn main() -> ExitCode {
     let stand = Arc::new(Stand::new());
     let trials = scenes::trials(&stand).chain(packages::trials(&stand)).collect();
     let conclusion = run(&arguments, trials);
-    if conclusion.has_failed() || arguments.list || conclusion.num_filtered_out > 0 {
+    // A run of some scenes renews the rows that it has played in whole, and compares nothing.
+    let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();
+    if conclusion.has_failed() || arguments.list || !is_compared {
         return conclusion.exit_code();
     }
     proven::compare(&stand)

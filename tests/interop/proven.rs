@@ -1,5 +1,5 @@
 //! The table in `docs/interop.md`: the scenes that each client has passed, per protocol and direction. `LOCKSHIFT_BLESS=1`
-//! writes it from the run, and every other complete run compares. Rows of clients that are not ready here stay as they are,
+//! writes the rows that a run has played in whole, and every other complete run compares. Rows of clients that are not ready here stay as they are,
 //! and clients from the machine's own packages may be of another version.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use crate::foreign::is_ready;
 use crate::golden::golden;
 use crate::roster::{CLIENTS, Client, Spoken};
-use crate::scenes::SCENES;
+use crate::scenes::{SCENES, Scene};
 use crate::stand::{Proof, Stand};
 
 const BEGINS: &str = "<!-- interop -->\n\n";
@@ -32,23 +32,28 @@ fn table(stand: &Stand, kept: &str) -> String {
     let mut table = format!("| client | through | protocol | {} |\n", heads.join(" | "));
     table += &format!("|---|---|---|{}\n", ":-:|".repeat(heads.len()));
     for client in CLIENTS {
-        let version = is_ready(client.name).then(|| stand.session(client).ask("version"));
         for spoken in client.speaks {
             let begins = format!("| {} | ", client.name);
             let protocol = format!(" | `{}` | ", spoken.label());
             let as_kept = kept.lines().find(|line| line.starts_with(&begins) && line.contains(&protocol));
-            table += &match &version {
-                None => as_kept.unwrap_or_default().to_owned(),
-                Some(version) => {
-                    let kept_version = as_kept.and_then(|line| line.strip_prefix(&begins)?.split(" | ").next());
-                    let version = kept_version.filter(|_| !client.is_pinned).unwrap_or(version);
-                    format!("{begins}{version}{protocol}{} |", marks(stand, client, *spoken))
-                }
-            };
-            table += "\n";
+            if is_ready(client.name) && is_played(stand, client, *spoken) {
+                let version = stand.session(client).ask("version");
+                let kept_version = as_kept.and_then(|line| line.strip_prefix(&begins)?.split(" | ").next());
+                let version = kept_version.filter(|_| !client.is_pinned).unwrap_or(&version);
+                table += &format!("{begins}{version}{protocol}{} |\n", marks(stand, client, *spoken));
+            } else if let Some(row) = as_kept {
+                table += &format!("{row}\n");
+            }
         }
     }
     table
+}
+
+/// Whether this run has played every scene of the row.
+fn is_played(stand: &Stand, client: &Client, spoken: Spoken) -> bool {
+    let proofs = stand.proofs();
+    let proof = |scene: &Scene| Proof { client: client.name, spoken: spoken.label(), scene: scene.name };
+    SCENES.iter().filter(|scene| scene.is_for(spoken)).all(|scene| proofs.contains(&proof(scene)))
 }
 
 /// What has been proven, a mark for each scene.

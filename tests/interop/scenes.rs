@@ -31,6 +31,13 @@ pub(crate) struct Scene {
     play: fn(&Part<'_>),
 }
 
+impl Scene {
+    /// Whether it is played with this protocol.
+    pub(crate) fn is_for(&self, spoken: Spoken) -> bool {
+        (self.applies)(spoken)
+    }
+}
+
 /// The participants of a scene.
 struct Part<'a> {
     stand: &'a Stand,
@@ -107,7 +114,7 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
     let stand = Arc::clone(stand);
     let rows = CLIENTS.iter().flat_map(|client| client.speaks.iter().map(move |spoken| (client, *spoken)));
     let scenes = rows.flat_map(|(client, spoken)| SCENES.iter().map(move |scene| (client, spoken, scene)));
-    scenes.filter(|(_, spoken, scene)| (scene.applies)(*spoken)).map(move |(client, spoken, scene)| {
+    scenes.filter(|(_, spoken, scene)| scene.is_for(*spoken)).map(move |(client, spoken, scene)| {
         let stand = Arc::clone(&stand);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {

@@ -5,10 +5,15 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
+/// Whether the files are written rather than compared.
+pub(crate) fn is_renewed() -> bool {
+    env::var_os("LOCKSHIFT_BLESS").is_some()
+}
+
 /// Panics unless the file, by its path from the root, holds exactly this; or writes it, where that was asked for.
 pub(crate) fn golden(file: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    if env::var_os("LOCKSHIFT_BLESS").is_some() {
+    if is_renewed() {
         fs::write(&path, actual).expect("the file can be written");
         return;
     }

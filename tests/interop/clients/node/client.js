@@ -9,7 +9,8 @@ const [, , name, port] = process.argv;
 const connect = () => require('redis').createClient({ host: '127.0.0.1', port: Number(port) });
 const sleep = promisify(setTimeout);
 
-// The package waits for ever; one lap of it is one try. It is given a client on which a second SETNX is never answered.
+// The package waits for ever; one lap of it is one try. It is given a client on which a second SETNX, or SET of the
+// versions from 0.1.0, is never answered.
 function redisLock() {
   const client = connect();
   const held = new Map();
@@ -18,11 +19,12 @@ function redisLock() {
       let tries = 0;
       const oneLap = {
         setnx: (...args) => (++tries === 1 ? client.setnx(...args) : resolve('held')),
+        set: (...args) => (++tries === 1 ? client.set(...args) : resolve('held')),
         get: client.get.bind(client),
         getset: client.getset.bind(client),
         del: client.del.bind(client),
       };
-      require('redis-lock')(oneLap, 1)(key.replace(/^lock\./, ''), leaseMs, (done) => {
+      require(name)(oneLap, 1)(key.replace(/^lock\./, ''), leaseMs, (done) => {
         held.set(key, done);
         resolve('won');
       });
@@ -31,6 +33,33 @@ function redisLock() {
       held.get(key)((error, deleted) => (error ? reject(error) : resolve(deleted ? 'released' : 'refused')));
     }),
     extend: async () => 'unspoken',
+  };
+}
+
+function redislock() {
+  const redislock = require('redislock');
+  const client = connect();
+  const held = new Map();
+  return {
+    acquire: async (dialect, key, leaseMs) => {
+      const lock = redislock.createLock(client, { timeout: leaseMs, retries: 0 });
+      try {
+        await lock.acquire(key);
+      } catch (error) {
+        if (error.message === `Could not acquire lock on "${key}"`) return 'held';
+        throw error;
+      }
+      held.set(key, lock);
+      return 'won';
+    },
+    release: async (key) => {
+      await held.get(key).release();
+      return 'released';
+    },
+    extend: async (key, leaseMs) => {
+      await held.get(key).extend(leaseMs);
+      return 'extended';
+    },
   };
 }
 
@@ -99,7 +128,7 @@ function lockshift() {
   };
 }
 
-const locks = { 'redis-lock': redisLock, redlock, lockshift }[name]();
+const locks = (name.startsWith('redis-lock') ? redisLock : { redislock, redlock, lockshift }[name])();
 
 async function work(dialect, key, witness, cycles, holdMs, leaseMs) {
   const counter = locks.counter ? locks.counter() : connect();
@@ -127,7 +156,10 @@ const questions = {
   release: locks.release,
   extend: (key, leaseMs) => locks.extend(key, Number(leaseMs)),
   work,
-  version: locks.version || (async () => `${name} ${require(`${name}/package.json`).version}, Node`),
+  version: locks.version || (async () => {
+    const { name: published, version } = require(`${name}/package.json`);
+    return `${published} ${version}, Node`;
+  }),
   stamp: locks.stamp,
   judge: locks.judge,
   crash: () => process.kill(process.pid, 'SIGKILL'),

@@ -1,6 +1,7 @@
 """A foreign client in Python, on standard input and output: `python client.py PORT [FOLDER]`. What it is asked and what it answers
 is described in tests/interop/foreign.rs. The lock is that of whichever version of `redis` is installed: 2.9.1 writes a
-stamp, the versions of today a token. With the folder of this project's package, it is that package's."""
+stamp, the versions of today a token, and 2.10 has two locks that write tokens. With the folder of this project's
+package, it is that package's."""
 
 import os
 import platform
@@ -9,6 +10,13 @@ import sys
 import time
 
 import redis
+
+# The classes of redis-py 2.10, whose protocols differ.
+CLASSES = {"redis-py-2.10": "Lock", "redis-py-2.10-lua": "LuaLock"}
+
+
+def options(dialect):
+    return {"lock_class": getattr(redis.lock, CLASSES[dialect])} if dialect in CLASSES else {}
 
 
 def connect():
@@ -22,7 +30,7 @@ class Locks:
 
     def acquire(self, dialect, key, lease_ms):
         lease = int(lease_ms) / 1000
-        lock = self.redis.lock(key, timeout=lease, sleep=min(0.1, lease))
+        lock = self.redis.lock(key, timeout=lease, sleep=min(0.1, lease), **options(dialect))
         won = lock.acquire(blocking=False)
         if won:
             self.held[key] = lock
