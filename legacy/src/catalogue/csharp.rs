@@ -107,7 +107,7 @@ pub const NEWLIFE: Dialect = Dialect {
     name: "newlife",
     family: Family::T1,
     language: Language::CSharp,
-    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, from 2022-03-04",
+    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, from a54cb42 (2022-03-04)",
     form: Form::stamp(Stamp::MILLIS),
     clock: Clock::Uptime,
     claim: Claim::SetNxEx(Words::ExpiryFirst),
@@ -126,9 +126,10 @@ pub const NEWLIFE: Dialect = Dialect {
 };
 
 /// A `DateTime` as text, in the host's local time, and the verdict of the SETNX page with "not after".
+/// From 9c4c1bd (2017-12-18) to 550ab5a it did the same without a TTL; no row says that.
 pub const NEWLIFE_2017: Dialect = Dialect {
     name: "newlife-2017",
-    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, from 2017-12",
+    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, 550ab5a (2020-06-20) to a54cb42 (2022-03-04)",
     form: Form::stamp(Stamp { digits: Digits::DateTime, ..Stamp::MILLIS }),
     clock: Clock::Local,
     look: Some(Look {

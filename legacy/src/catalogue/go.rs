@@ -16,7 +16,7 @@ pub const GORLOCK: Dialect = Dialect {
     name: "gorlock",
     family: Family::N1,
     language: Language::Go,
-    source: "vanng822/gorlock, lock.go, over go-redis",
+    source: "vanng822/gorlock from 2.0.0 (7e5e9c8, 2025-07-12), lock.go, over go-redis",
     key: KeyName::prefixed("gorlock:"),
     form: Form::stamp(Stamp { unit: Unit::Nanosecond, ..Stamp::SECONDS }),
     lease_unit: Unit::Nanosecond,
@@ -34,7 +34,7 @@ pub const GORLOCK: Dialect = Dialect {
 /// Before that, with a bare SETNX.
 pub const GORLOCK_SETNX: Dialect = Dialect {
     name: "gorlock-setnx",
-    source: "vanng822/gorlock, lock.go, before go-redis",
+    source: "vanng822/gorlock, lock.go, before 7e5e9c8 (2025-07-12), over redigo",
     claim: Claim::Setnx,
     ..GORLOCK
 };
@@ -53,7 +53,7 @@ pub const REDIGOLOCK: Dialect = Dialect {
     name: "redigolock",
     family: Family::M3,
     language: Language::Go,
-    source: "vube/redigolock, redigolock.go",
+    source: "vube/redigolock from adb0181 (2013-10-03), redigolock.go",
     key: KeyName::around("L:{", "}"),
     form: Form::stamp(Stamp::MILLIS),
     lease_unit: Unit::Millisecond,

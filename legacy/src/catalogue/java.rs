@@ -22,7 +22,7 @@ pub const JEDIS_LOCK: Dialect = Dialect {
     name: "jedis-lock",
     family: Family::M1,
     language: Language::Java,
-    source: "abelaska/jedis-lock 1.0.0, src/main/java/com/github/jedis/lock/JedisLock.java",
+    source: "abelaska/jedis-lock 1.0.0 (5989cdd, 2011-05-15), src/main/java/com/github/jedis/lock/JedisLock.java",
     form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)),
     lease_unit: Unit::Millisecond,
     look: Some(Look::expired_if_before(Reader::JavaParseLong)),
@@ -38,7 +38,7 @@ pub const JEDIS_LOCK: Dialect = Dialect {
 pub const JEDIS_LOCK_2015: Dialect = Dialect {
     name: "jedis-lock-2015",
     family: Family::X2,
-    source: "abelaska/jedis-lock, JedisLock.java, from 2015",
+    source: "abelaska/jedis-lock, JedisLock.java, from 2324afc (2015-07-13), never released",
     form: Form::of(&[Part::Uuid, Part::Text(":"), Part::Stamp], Stamp::MILLIS.plus(ONE_MS)),
     look: Some(Look {
         missing: Missing::Expired,

@@ -23,7 +23,7 @@ pub const FAYE_REDIS: Dialect = Dialect {
     name: "faye-redis",
     family: Family::M1,
     language: Language::Node,
-    source: "faye/faye-redis-node, faye-redis.js, _withLock",
+    source: "faye/faye-redis-node 0.1.0 (82f4b29, 2011-12-03) to 0.2.0, faye-redis.js, _withLock",
     key: KeyName::prefixed("/locks/"),
     form: Form::stamp(Stamp::MILLIS.plus(ONE_MS)),
     lease_unit: Unit::Millisecond,
@@ -54,7 +54,7 @@ pub const FAYE_REDIS_RUBY: Dialect = Dialect {
 pub const NPM_REDIS_LOCK: Dialect = Dialect {
     name: "npm-redis-lock",
     also: &["npm-redis-lock-0.0.8", "npm-redis-lock-0.0.9"],
-    source: "errorception/redis-lock (npm redis-lock) 0.0.3 (32027ab, 2012-10-11) to 0.0.9, index.js",
+    source: "errorception/redis-lock (npm redis-lock) 0.0.3 (32027ab, 2012-10-11) to 0.0.9 (2015-01-29), index.js",
     key: KeyName::prefixed("lock."),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
@@ -94,7 +94,7 @@ pub const NPM_REDIS_LOCK_0_1_0: Dialect = Dialect {
     name: "npm-redis-lock-0.1.0",
     also: &[],
     family: Family::M4,
-    source: "errorception/redis-lock (npm redis-lock) from 0.1.0 (2ba7a4c, 2015-02-09), index.js",
+    source: "errorception/redis-lock (npm redis-lock) 0.1.0 (2ba7a4c, released 2015-02-09) to 1.0.0, index.js",
     claim: Claim::SetNxPx(Words::ExpiryFirst),
     look: None,
     takeover: Takeover::Never,
@@ -107,7 +107,7 @@ pub const NODE_RESQUE: Dialect = Dialect {
     name: "node-resque",
     family: Family::W1,
     language: Language::Node,
-    source: "actionhero/node-resque, src/plugins/QueueLock.ts",
+    source: "actionhero/node-resque from 8.2.4 (c417e6d, 2021-03-03), src/plugins/QueueLock.ts",
     key: KeyName::prefixed("resque:lock:"),
     form: Form::stamp(Stamp { now: Now::Nearest, ..Stamp::SECONDS.plus(ONE_SECOND) }),
     look: Some(Look {
@@ -124,10 +124,11 @@ pub const NODE_RESQUE: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// No TTL after SETNX, and one of decades after SET.
+/// No TTL after SETNX, and one of decades after SET. Before 2.0.9 there was no EXPIRE at all, and before 0.16.5 (f366f60,
+/// 2015-07-02) it read the key again after its SET and took its own stamp for that of another: a takeover never won.
 pub const NODE_RESQUE_2019: Dialect = Dialect {
     name: "node-resque-2019",
-    source: "actionhero/node-resque to 2019, lib/plugins/QueueLock.js",
+    source: "actionhero/node-resque 2.0.9 (515ef63, 2016-07-07) to 8.2.3, lib/plugins/queueLock.js, src/plugins/QueueLock.ts",
     ttl: Ttl { taken: Lifetime::ExpireByMoment, ..Ttl::NONE },
     ..NODE_RESQUE
 };

@@ -58,7 +58,7 @@ pub const KDYBY_REDIS: Dialect = Dialect {
     name: "kdyby-redis",
     family: Family::S2,
     language: Language::Php,
-    source: "Kdyby/Redis, src/Kdyby/Redis/ExclusiveLock.php; PHP before 8",
+    source: "Kdyby/Redis from 3.2.1 (dce1be8, 2015-01-15), src/Kdyby/Redis/ExclusiveLock.php; PHP before 8",
     key: KeyName::suffixed(":lock"),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
@@ -78,7 +78,7 @@ pub const KDYBY_REDIS: Dialect = Dialect {
 /// The same code in its forks for PHP 8.
 pub const KDYBY_REDIS_PHP8: Dialect = Dialect {
     name: "kdyby-redis-php8",
-    source: "Kdyby/Redis, src/Kdyby/Redis/ExclusiveLock.php; forks for PHP 8",
+    source: "Kdyby/Redis from 3.2.1 (dce1be8, 2015-01-15), src/Kdyby/Redis/ExclusiveLock.php; forks for PHP 8",
     look: Some(Look {
         absent: Absent::NilOrEmpty,
         missing: Missing::ClaimAgain,
@@ -93,7 +93,7 @@ pub const PREDIS_LOCK: Dialect = Dialect {
     name: "predis-lock",
     family: Family::X1,
     language: Language::Php,
-    source: "mfullbrook/PredisLock, src/Mcf/PredisLock/Lock.php; PHP before 8",
+    source: "mfullbrook/PredisLock from 425312d (2012-04-13), src/Mcf/PredisLock/Lock.php; PHP before 8",
     key: KeyName::prefixed("lock:"),
     form: Form::of(&[Part::Stamp, Part::Text(":"), Part::Pid], Stamp::SECONDS.plus(ONE_SECOND)),
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::Php7BeforeColon) }),
@@ -105,7 +105,7 @@ pub const PREDIS_LOCK: Dialect = Dialect {
 /// The same code on PHP 8.
 pub const PREDIS_LOCK_PHP8: Dialect = Dialect {
     name: "predis-lock-php8",
-    source: "mfullbrook/PredisLock, src/Mcf/PredisLock/Lock.php; PHP 8",
+    source: "mfullbrook/PredisLock from 425312d (2012-04-13), src/Mcf/PredisLock/Lock.php; PHP 8",
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::Php8BeforeColon) }),
     ..PREDIS_LOCK
 };

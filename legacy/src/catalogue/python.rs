@@ -152,7 +152,7 @@ pub const CHRIS_LAMB_REPR: Dialect = Dialect {
 /// The recipe without a margin, and with a hundredth of slack for the digits that `str` cuts off.
 pub const REDSET: Dialect = Dialect {
     name: "redset",
-    source: "percolate/redset, redset/locks.py; redis-py to 2.6",
+    source: "percolate/redset from 0.3 (528bf34, 2013-10-12), redset/locks.py; redis-py to 2.6",
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::Python2Str)),
     look: Some(Look {
         absent: Absent::NilOrEmpty,
@@ -166,7 +166,7 @@ pub const REDSET: Dialect = Dialect {
 /// The same over a redis-py that prints floats by `repr`.
 pub const REDSET_REPR: Dialect = Dialect {
     name: "redset-repr",
-    source: "percolate/redset, redset/locks.py; redis-py from 2.7",
+    source: "percolate/redset from 0.3 (528bf34, 2013-10-12), redset/locks.py; redis-py from 2.7",
     form: Form::stamp(Stamp::float_seconds(Now::MicrosFloat, Digits::PythonRepr)),
     ..REDSET
 };
@@ -174,7 +174,7 @@ pub const REDSET_REPR: Dialect = Dialect {
 /// The recipe, and a DEL only within the lease.
 pub const RETOOLS: Dialect = Dialect {
     name: "retools",
-    source: "bbangert/retools, retools/lock.py, before 40453cd (2012-01-10)",
+    source: "bbangert/retools 0.1, retools/lock.py, before 40453cd (2012-01-10)",
     release: Release::WithinLease,
     ..CHRIS_LAMB
 };
@@ -182,7 +182,7 @@ pub const RETOOLS: Dialect = Dialect {
 /// For four months with an EXPIRE that was given the stamp: a TTL of decades.
 pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
     name: "retools-absolute-expire",
-    source: "bbangert/retools, retools/lock.py, ba6de15 (2012-01-10) to b817891 (2012-05-02)",
+    source: "bbangert/retools 0.2, retools/lock.py, ba6de15 (2012-01-16) to b817891 (2012-05-02)",
     ttl: Ttl::when_won(Lifetime::ExpireByMoment),
     ..RETOOLS
 };
@@ -190,7 +190,7 @@ pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
 /// Then with one that was given the lease.
 pub const RETOOLS_EXPIRE: Dialect = Dialect {
     name: "retools-expire",
-    source: "bbangert/retools, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24)",
+    source: "bbangert/retools 0.3, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24)",
     ttl: Ttl::when_won(Lifetime::Expire),
     ..RETOOLS
 };

@@ -1,4 +1,8 @@
 //! Ruby, beside the resque plugins.
+//!
+//! Not a row: robust-redis-lock (promiscuous-io, to 1.3.1) keeps a hash `redis:lock:NAME` of `expires_at`, `token` and
+//! `recovery_data`, an index of all locks and a counter, and judges them by Lua scripts of its own. No client of a string
+//! shares a key with it: each ends with WRONGTYPE.
 
 use core::time::Duration;
 
@@ -49,7 +53,7 @@ pub const OHM_LOCK: Dialect = Dialect {
 /// With `:expiration`. No value is `nil.to_f`, 0.0, and so expired.
 pub const REDIS_OBJECTS: Dialect = Dialect {
     name: "redis-objects",
-    source: "nateware/redis-objects to 1.4.1, lib/redis/lock.rb",
+    source: "nateware/redis-objects 0.2.4 (01c526c, 2010-02-15) to 1.4.1, lib/redis/lock.rb",
     key: KeyName::PLAIN,
     form: Form::stamp(Stamp::float_seconds(Now::Exact, Digits::RubyToS).plus(ONE_SECOND)),
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToF) }),
@@ -74,7 +78,7 @@ pub const REDIS_OBJECTS_WITHOUT_EXPIRATION: Dialect = Dialect {
 pub const REDIS_OBJECTS_1_4_2: Dialect = Dialect {
     name: "redis-objects-1.4.2",
     family: Family::E0,
-    source: "nateware/redis-objects 1.4.2, lib/redis/lock.rb",
+    source: "nateware/redis-objects 1.4.2 (9ee0847, 2018-07-09), lib/redis/lock.rb",
     form: Form::unstamped(&[]),
     lease_unit: Unit::Millisecond,
     claim: Claim::SetNxPx(Words::ExpiryFirst),
@@ -88,7 +92,7 @@ pub const REDIS_OBJECTS_1_4_2: Dialect = Dialect {
 /// The same with the end of the lease put right.
 pub const REDIS_OBJECTS_1_4_3: Dialect = Dialect {
     name: "redis-objects-1.4.3",
-    source: "nateware/redis-objects from 1.4.3, lib/redis/lock.rb",
+    source: "nateware/redis-objects from 1.4.3 (ebba6ad, 2018-10-06), lib/redis/lock.rb",
     release: Release::WithinLease,
     ..REDIS_OBJECTS_1_4_2
 };
@@ -96,7 +100,7 @@ pub const REDIS_OBJECTS_1_4_3: Dialect = Dialect {
 /// One clock reading per attempt, and the stamp of the first SETNX for every command.
 pub const REDIS_MUTEX: Dialect = Dialect {
     name: "redis-mutex",
-    source: "kenn/redis-mutex from 4.0.1 (e1bfbc1, 2017-12-16), lib/redis_mutex.rb",
+    source: "kenn/redis-mutex from 4.0.1 (e1bfbc1, 2017-12-15), lib/redis_mutex.rb",
     key: KeyName::prefixed("RedisMutex:"),
     look: Some(MUTEX_LOOK),
     candidate: Candidate::Same,
@@ -109,7 +113,7 @@ pub const REDIS_MUTEX: Dialect = Dialect {
 /// value, SETNX is sent until it wins.
 pub const REDIS_MUTEX_4_0_0: Dialect = Dialect {
     name: "redis-mutex-4.0.0",
-    source: "kenn/redis-mutex 4.0.0 (2014-11-23), lib/redis_mutex.rb",
+    source: "kenn/redis-mutex 4.0.0 (9dc9ce2, 2014-11-23), lib/redis_mutex.rb",
     look: Some(Look { order: LookOrder::LookFirst, ..MUTEX_LOOK }),
     ..REDIS_MUTEX
 };
@@ -118,7 +122,7 @@ pub const REDIS_MUTEX_4_0_0: Dialect = Dialect {
 pub const REDIS_MUTEX_2_1_1: Dialect = Dialect {
     name: "redis-mutex-2.1.1",
     also: &["redis-mutex-3.0"],
-    source: "kenn/redis-mutex 2.1.1 (e5433f3, 2013-06-19) to 3.0.0, lib/redis/mutex.rb",
+    source: "kenn/redis-mutex 2.1.1 (e5433f3, released 2013-06-19) to 3.0.0, lib/redis/mutex.rb",
     key: KeyName::prefixed("Redis::Mutex:"),
     ..REDIS_MUTEX_4_0_0
 };
@@ -127,7 +131,7 @@ pub const REDIS_MUTEX_2_1_1: Dialect = Dialect {
 pub const REDIS_MUTEX_2_0: Dialect = Dialect {
     name: "redis-mutex-2.0",
     also: &["redis-mutex-1.0"],
-    source: "kenn/redis-mutex 1.0.0 to 2.1.0, lib/redis/mutex.rb",
+    source: "kenn/redis-mutex 1.0.0 (10b66a2, 2011-03-01) to 2.1.0, lib/redis/mutex.rb",
     key: KeyName::prefixed("Redis::Mutex:"),
     look: Some(Look { missing: Missing::Expired, ..MUTEX_LOOK }),
     ..REDIS_MUTEX
@@ -178,7 +182,7 @@ pub const REDIS_LOCK_GEM: Dialect = Dialect {
     also: &["patrick-tulskie-redis-lock"],
     family: Family::X1,
     language: Language::Ruby,
-    source: "PatrickTulskie/redis-lock from 0.2.0, lib/redis/lock.rb",
+    source: "PatrickTulskie/redis-lock from 0.2.0 (7c503f7, 2014-05-17), lib/redis/lock.rb",
     key: KeyName::prefixed("lock:"),
     form: Form::of(
         &[Part::Stamp, Part::Text("-"), Part::Pid, Part::Text("-"), Part::Thread],
@@ -196,7 +200,7 @@ pub const REDIS_LOCK_GEM: Dialect = Dialect {
 pub const REDIS_LOCK_GEM_0_1: Dialect = Dialect {
     name: "redis-lock-gem-0.1",
     also: &[],
-    source: "PatrickTulskie/redis-lock 0.1.x, lib/redis/lock.rb",
+    source: "PatrickTulskie/redis-lock 0.1.x (8596097, 2011-01-16), lib/redis/lock.rb",
     form: Form::of(&[Part::Stamp, Part::Text("-"), Part::Pid], Stamp::SECONDS.plus(ONE_SECOND)),
     ..REDIS_LOCK_GEM
 };
@@ -229,12 +233,13 @@ pub const REDIS_CAVE_KEEPER: Dialect = Dialect {
     ..SETNX_PAGE
 };
 
-/// Two keys, by MSETNX and WATCH.
+/// Two keys, by MSETNX and WATCH. The owner is `host:pid` in all versions, unless the caller gives another: inspect and
+/// scan recognise it only in a key that begins with `lock:owner:`.
 pub const MLANETT_REDIS_LOCK: Dialect = Dialect {
     name: "mlanett-redis-lock",
     family: Family::K2,
     language: Language::Ruby,
-    source: "mlanett/redis-lock, lib/redis-lock.rb",
+    source: "mlanett/redis-lock 0.0.1 (2012-01) to 0.2.7 (45e5f77, 2016-03-03), lib/redis-lock.rb",
     key: KeyName::prefixed("lock:owner:"),
     keys: Keys::OwnerAndExpiry,
     form: Form::unstamped(&[Part::OwnerId]),

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[&Dialect] = &[
 pub const RESQUE_LOCK: Dialect = Dialect {
     name: "resque-lock",
     language: Language::Ruby,
-    source: "defunkt/resque-lock 1.1, lib/resque/plugins/lock.rb",
+    source: "defunkt/resque-lock 1.1 (e06fc2b, 2012-11-06), lib/resque/plugins/lock.rb",
     key: KeyName::prefixed("resque:lock:"),
     look: Some(LOOK),
     candidate: Candidate::Same,
