@@ -58,7 +58,7 @@ impl Shapes {
 
     /// Many dialects write the same digits in the same unit, and differ in what they add: one of them will do.
     fn add_stamped(&mut self, form: Form) {
-        let looks = |form: &Form| (form.parts, form.stamp.unit, form.stamp.digits);
+        let looks = |form: &Form| (form.parts, form.stamp.unit, form.stamp.digits, form.quoted_when_taken);
         if self.stamped.iter().all(|known| looks(known) != looks(&form)) {
             self.stamped.push(form);
         }
@@ -103,11 +103,12 @@ mod tests {
     fn stamps_and_tokens_are_known_by_their_shape_and_counters_are_not() {
         let now = UnixTime::from_secs(1_700_000_000).unwrap();
         let shapes = Shapes::known();
-        let locks: [&[u8]; 8] = [
+        let locks: [&[u8]; 9] = [
             b"1700000060",
             b"1699000000",
             b"1700000060123",
             b"1700000060.25",
+            b"\"1700000060123\"",
             b"1700000060-12-7",
             b"\x00\x00\x01\x8b\xcf\xe5\x68\x00",
             b"00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7",

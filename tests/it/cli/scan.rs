@@ -65,6 +65,7 @@ fn locks_of_other_programs_are_counted() {
         ("base62", "y4aBIdZ0Rq1mCNn8xJvT7u".to_owned(), Some(30)),
         ("uuid", "300d8390-e620-11f1-8132-85f8fb6888f4".to_owned(), Some(30)),
         ("bridge", format!("0{ends}"), Some(30)),
+        ("servicestack", format!("\"{ends}000\""), None),
         ("lock:owner:x", "web-3:4711".to_owned(), None),
         ("lock:expire:x", ends.to_string(), None),
         ("session", "Rva_bi1OZAFd357UISVzrQ".to_owned(), None),
@@ -78,7 +79,11 @@ fn locks_of_other_programs_are_counted() {
     let locks = json["locks"].as_array().unwrap();
     let mut keys: Vec<_> = locks.iter().map(|lock| lock["key"].as_str().unwrap()).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["base62", "base64", "base64url", "bridge", "lock:owner:x", "reentrant", "uuid"], "{json}");
+    assert_eq!(
+        keys,
+        ["base62", "base64", "base64url", "bridge", "lock:owner:x", "reentrant", "servicestack", "uuid"],
+        "{json}"
+    );
 }
 
 #[test]
