@@ -1,6 +1,10 @@
 //! Locks known to be good or bad, and how bad.
 
+use std::time::Duration;
+
 use lockshift::explore::{Bounds, End, Grain, Property, Search};
+use lockshift::lock::Lease;
+use lockshift::protocols::Choice;
 use lockshift::report::explanation;
 
 use super::locks::{getset, token};
@@ -43,6 +47,19 @@ fn three_clients_cannot_break_the_token_lock() {
 
     let coarse = search(&scene.grain(Grain::Coarse), all);
     assert_eq!((violated(&coarse), coarse.end, coarse.states), (vec![], End::Exhausted, 247));
+}
+
+#[test]
+fn the_plain_lock_of_redis_py_2_10_deletes_the_next_holders_lock_and_its_lua_lock_does_not() {
+    let release = |name: &str| {
+        let choice: Choice = name.parse().unwrap();
+        let locker = choice.locker("k".into(), Lease::new(Duration::from_secs(2)).unwrap());
+        let found = search(&crowd(&locker, 2, Bounds::ticks(4)), &[Property::ReleasesOnlyOwn]);
+        (violated(&found), found.end)
+    };
+    let (broken, _) = release("redis-py-2.10");
+    assert!(broken.iter().any(|(property, _)| *property == Property::ReleasesOnlyOwn), "{broken:?}");
+    assert_eq!(release("redis-py-2.10-lua"), (vec![], End::Exhausted));
 }
 
 #[test]
