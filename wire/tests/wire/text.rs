@@ -63,7 +63,7 @@ fn replies_and_faults_are_shown_on_one_line() {
 #[test]
 fn a_key_is_bytes() {
     let key = Key::new(*b"\xff k");
-    assert_eq!((key.to_string(), format!("{key:?}")), (r"\xff k".to_owned(), r#"Key("\xff k")"#.to_owned()));
+    assert_eq!((key.to_string(), format!("{key:?}")), (r"$'\xff k'".to_owned(), r#"Key("$'\xff k'")"#.to_owned()));
     assert_eq!(key.with_suffix(":serving").as_bytes(), b"\xff k:serving");
 }
 
