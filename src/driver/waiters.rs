@@ -4,7 +4,7 @@
 //! it is a token, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
 //! no release is missed, and no release wakes a crowd.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lockshift_lock::{ReleaseChannel, Token};
@@ -25,14 +25,15 @@ pub(super) struct WaiterRegistry {
 #[derive(Debug)]
 struct Channel {
     subscription: Subscription,
-    /// In the order in which they came.
-    waiting: VecDeque<Waiter>,
+    /// By number, which is the order in which they came.
+    waiting: BTreeMap<u64, Waiter>,
+    /// The numbers of those that have not been woken since their last attempt.
+    asleep: BTreeSet<u64>,
     idle_since: Option<MonoTime>,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    number: u64,
     name: String,
     wake_up: WakeUp,
 }
@@ -122,18 +123,30 @@ impl WaiterRegistry {
         queue.idle_since = None;
         if queue.subscription == Subscription::Confirmed {
             wake_up.wake();
+        } else {
+            queue.asleep.insert(number);
         }
-        queue.waiting.push_back(Waiter { number, name: name.hex(), wake_up });
+        queue.waiting.insert(number, Waiter { name: name.hex(), wake_up });
         number
+    }
+
+    /// An attempt of this waiter begins: it uses every wake-up until now.
+    pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64) {
+        let Some(queue) = self.channels.get_mut(channel) else { return };
+        let Some(waiter) = queue.waiting.get(&number) else { return };
+        waiter.wake_up.clear();
+        queue.asleep.insert(number);
     }
 
     /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
     /// woken in its place.
     pub(super) fn leave(&mut self, channel: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(index) = queue.waiting.iter().position(|waiter| waiter.number == number) else { return };
-        let gone = queue.waiting.remove(index).expect("it was just found there");
-        if passes_on || gone.wake_up.is_woken() {
+        if queue.waiting.remove(&number).is_none() {
+            return;
+        }
+        let was_awake = !queue.asleep.remove(&number);
+        if passes_on || was_awake {
             queue.wake_one();
         }
         if queue.waiting.is_empty() {
@@ -165,7 +178,7 @@ impl WaiterRegistry {
 
     /// A message came.
     pub(super) fn heard(&mut self, channel: &ReleaseChannel, message: &[u8]) {
-        let Some(queue) = self.channels.get(channel) else { return };
+        let Some(queue) = self.channels.get_mut(channel) else { return };
         match message {
             b"0" => queue.wake_one(),
             name if is_token(name) => queue.wake_named(name),
@@ -185,24 +198,27 @@ impl WaiterRegistry {
 
 impl Channel {
     fn wanted() -> Self {
-        Self { subscription: Subscription::Wanted, waiting: VecDeque::new(), idle_since: None }
+        Self { subscription: Subscription::Wanted, waiting: BTreeMap::new(), asleep: BTreeSet::new(), idle_since: None }
     }
 
-    /// Wakes the first that is not awake already. If all are, each will try later than now.
-    fn wake_one(&self) {
-        if let Some(waiter) = self.waiting.iter().find(|waiter| !waiter.wake_up.is_woken()) {
+    /// Wakes the first that is not awake already, which takes no longer if many are. If all are, each will try later than
+    /// now.
+    fn wake_one(&mut self) {
+        if let Some(waiter) = self.asleep.pop_first().and_then(|number| self.waiting.get(&number)) {
             waiter.wake_up.wake();
         }
     }
 
-    fn wake_named(&self, name: &[u8]) {
-        if let Some(waiter) = self.waiting.iter().find(|waiter| waiter.name.as_bytes() == name) {
+    fn wake_named(&mut self, name: &[u8]) {
+        if let Some((number, waiter)) = self.waiting.iter().find(|(_, waiter)| waiter.name.as_bytes() == name) {
+            self.asleep.remove(number);
             waiter.wake_up.wake();
         }
     }
 
-    fn wake_all(&self) {
-        self.waiting.iter().for_each(|waiter| waiter.wake_up.wake());
+    fn wake_all(&mut self) {
+        self.asleep.clear();
+        self.waiting.values().for_each(|waiter| waiter.wake_up.wake());
     }
 }
 

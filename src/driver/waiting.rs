@@ -120,7 +120,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
     pub(super) fn begin_attempt(&mut self) {
         if let Some(waiter) = &mut self.waiter {
             waiter.owes_wake_up = true;
-            waiter.wake_up.clear();
+            waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number);
         }
     }
 

@@ -39,6 +39,7 @@ impl WakeUp {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn is_woken(&self) -> bool {
         self.state().is_woken
     }

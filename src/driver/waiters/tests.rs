@@ -45,8 +45,8 @@ impl Fixture {
         self.registry.heard(&self.channel, message.as_bytes());
     }
 
-    fn all_try(&self) {
-        self.waiting.iter().for_each(|(_, flag)| flag.clear());
+    fn all_try(&mut self) {
+        self.waiting.iter().for_each(|(number, _)| self.registry.begin_attempt(&self.channel, *number));
     }
 
     /// Who is awake, by place.
