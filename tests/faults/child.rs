@@ -61,9 +61,9 @@ impl Handle {
         self.set_clock(8, -nanos(length));
     }
 
-    /// Its wall clock is so far ahead.
-    pub(crate) fn step_clock(&self, ahead: Duration) {
-        self.set_clock(0, nanos(ahead));
+    /// Its wall clock is so far ahead, or behind if that is negative.
+    pub(crate) fn step_clock(&self, ahead_ns: i64) {
+        self.set_clock(0, ahead_ns);
     }
 
     fn signal(&self, signal: Signal) {

@@ -81,6 +81,37 @@ impl Driver {
     }
 }
 
+/// What hears the releases for the waiters of either driver.
+pub(crate) enum Listener {
+    Blocking(blocking::ReleaseListener),
+    Tokio(aio::ReleaseListener),
+}
+
+impl Listener {
+    /// A listener of this driver.
+    pub(crate) fn on(driver: Driver, server: &Client) -> Self {
+        match driver {
+            Driver::Blocking => {
+                Self::Blocking(blocking::ReleaseListener::new(server.clone()).expect("the system has random bits"))
+            }
+            Driver::Tokio => Self::Tokio(aio::ReleaseListener::new(server.clone())),
+        }
+    }
+
+    /// A lock over a connection of its own to this server, whose waiters hear releases.
+    pub(crate) fn lock(&self, server: &Server, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
+        match self {
+            Self::Blocking(listener) => {
+                Box::new(blocking::Lock::new(connect::blocking::Connection::to(server), locker).hearing(listener))
+            }
+            Self::Tokio(listener) => {
+                let connection = connect::aio::Connection::to(server);
+                Box::new(aio::Lock::on_own_connection(connection, locker).hearing(listener))
+            }
+        }
+    }
+}
+
 /// On which all tasks run.
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();

@@ -12,6 +12,7 @@ use lockshift::driver::{Attempt, Wait, aio};
 use lockshift::lock::{Lease, Locker, Mode};
 
 use crate::drivers::Way;
+use crate::promise::{Harm, Row};
 use crate::subjects::Subject;
 
 /// Which future is dropped.
@@ -27,6 +28,17 @@ pub(crate) enum Dropped {
 
 impl Dropped {
     pub(crate) const ALL: [Self; 4] = [Self::Attempt, Self::Wait, Self::Extend, Self::Release];
+
+    /// What happens, as a row of the table.
+    pub(crate) const fn row(self) -> Row {
+        let name = match self {
+            Self::Attempt => "future of an attempt dropped at each await",
+            Self::Wait => "future of a wait dropped at each await",
+            Self::Extend => "future of an extension dropped at each await",
+            Self::Release => "future of a release dropped at each await",
+        };
+        Row::new(name, Harm::None)
+    }
 }
 
 /// What a lock is made over.
@@ -41,20 +53,28 @@ const MOST_POLLS: usize = 12;
 
 /// Drops the future after one poll, after two, and so on, until it is done by itself.
 ///
-/// # Errors
-/// After which poll something stayed behind.
-pub(crate) async fn at_each_await(subject: &Subject, dropped: Dropped, way: &Way) -> Result<(), String> {
+/// At how many of them nothing stayed behind, and after which something did.
+pub(crate) async fn at_each_await(subject: &Subject, dropped: Dropped, way: &Way) -> (u64, Option<String>) {
+    let mut runs = 0;
     for polls in 1..=MOST_POLLS {
         let key = format!("{{{} {dropped:?} {polls}}}", subject.name);
         let scene = Scene { way, one: subject.locker_for(&key, lease()), other: subject.against_for(&key, lease()) };
         let said = |problem: String| format!("{}, {dropped:?} dropped after {polls} polls: {problem}", subject.name);
-        let is_done = scene.play(dropped, polls).await.map_err(said)?;
-        scene.can_be_had().await.map_err(said)?;
-        if is_done {
-            break;
+        let played = match scene.play(dropped, polls).await {
+            Ok(is_done) => scene.can_be_had().await.map(|()| is_done),
+            Err(problem) => Err(problem),
+        };
+        match played {
+            Ok(is_done) => {
+                runs += 1;
+                if is_done {
+                    break;
+                }
+            }
+            Err(problem) => return (runs, Some(said(problem))),
         }
     }
-    Ok(())
+    (runs, None)
 }
 
 fn lease() -> Lease {

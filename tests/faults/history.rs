@@ -24,8 +24,8 @@ struct Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
-    /// Acquires for a lease that ends at this moment or later.
-    Acquire(Stamp),
+    /// Acquires for a lease that ends at this moment or later; alone, or with others that share.
+    Acquire { until: Stamp, is_shared: bool },
     /// Goes by the lock that it holds.
     Rely,
     /// Frees it.
@@ -35,37 +35,56 @@ enum Does {
 }
 
 /// The lock, at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// Who holds, and when the lease may end.
-    holder: Option<(usize, Stamp)>,
+    /// Which visits hold, and when the lease of each may end: one, or several that share the lock.
+    holders: Vec<(usize, Stamp)>,
+    is_shared: bool,
     /// The operations until here took effect at this moment or later.
     now: Stamp,
 }
 
-/// How far the search goes: a history that it cannot judge within that many states passes.
-const MOST_STATES: usize = 200_000;
-
-/// Whether there is such an order. Histories of shared locks, and of more operations than fit a word, are not judged.
-pub(crate) fn is_possible(log: &Log) -> bool {
-    if log.visits.iter().any(|visit| visit.mode == Mode::Shared) {
-        return true;
-    }
-    let operations = operations(log);
-    operations.len() > 128 || Search { operations: &operations, tried: HashSet::new() }.goes_on(0, START)
+/// Whether a lock can have a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// There is such an order.
+    Possible,
+    /// There is none.
+    Impossible,
+    /// The history has too many operations, or orders, to know.
+    #[default]
+    Undecided,
 }
 
-const START: State = State { holder: None, now: Duration::ZERO };
+/// How far the search goes.
+const MOST_STATES: usize = 200_000;
+
+/// Whether a lock can have this history. What is not judged is a refusal: it may be due to another waiter.
+pub(crate) fn judge(log: &Log) -> Verdict {
+    let operations = operations(log);
+    if operations.len() > 128 {
+        return Verdict::Undecided;
+    }
+    let mut search = Search { operations: &operations, tried: HashSet::new() };
+    match search.goes_on(0, &START) {
+        Some(true) => Verdict::Possible,
+        Some(false) => Verdict::Impossible,
+        None => Verdict::Undecided,
+    }
+}
+
+const START: State = State { holders: Vec::new(), is_shared: false, now: Duration::ZERO };
 
 fn operations(log: &Log) -> Vec<Operation> {
     let mut operations = Vec::new();
     for (who, visit) in log.visits.iter().enumerate() {
         let mut add = |does, began, ended| operations.push(Operation { who, does, began, ended });
         let (asked, answered) = visit.asked;
+        let is_shared = visit.mode == Mode::Shared;
         match visit.outcome {
-            Outcome::Won => add(Does::Acquire(visit.until), asked, Some(answered)),
+            Outcome::Won => add(Does::Acquire { until: visit.until, is_shared }, asked, Some(answered)),
             Outcome::Unknown => {
-                add(Does::Acquire(asked + visit.lease), asked, None);
+                add(Does::Acquire { until: asked + visit.lease, is_shared }, asked, None);
                 // The driver takes back what it may have won.
                 add(Does::Free, asked, None);
             }
@@ -96,96 +115,129 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether what is not done yet can follow.
-    fn goes_on(&mut self, done: u128, state: State) -> bool {
+    /// Whether what is not done yet can follow; `None`: that takes too long to find out.
+    fn goes_on(&mut self, done: u128, state: &State) -> Option<bool> {
         let is_open = |place: &usize| done & 1 << place == 0;
         let open: Vec<usize> = (0..self.operations.len()).filter(is_open).collect();
         let Some(first_return) = open.iter().filter_map(|place| self.operations[*place].ended).min() else {
-            return true;
+            return Some(true);
         };
         if self.tried.len() == MOST_STATES {
-            return true;
+            return None;
         }
-        if !self.tried.insert((done, state)) {
-            return false;
+        if !self.tried.insert((done, state.clone())) {
+            return Some(false);
         }
-        open.into_iter().any(|place| {
+        for place in open {
             let operation = &self.operations[place];
-            operation.began <= first_return
-                && step(state, operation).is_some_and(|state| self.goes_on(done | 1 << place, state))
-        })
+            if operation.began > first_return {
+                continue;
+            }
+            if let Some(next) = step(state, operation) {
+                match self.goes_on(done | 1 << place, &next) {
+                    Some(false) => {}
+                    known => return known,
+                }
+            }
+        }
+        Some(false)
     }
 }
 
 /// The lock after this operation, if it can be the next.
-fn step(state: State, operation: &Operation) -> Option<State> {
+fn step(state: &State, operation: &Operation) -> Option<State> {
     let now = state.now.max(operation.began);
     let latest = operation.ended.unwrap_or(Stamp::MAX);
     if now > latest {
         return None;
     }
-    let is_mine = state.holder.is_some_and(|(who, _)| who == operation.who);
+    let mine = state.holders.iter().position(|(who, _)| *who == operation.who);
+    let without = |place: usize, now| {
+        let mut holders = state.holders.clone();
+        holders.remove(place);
+        State { holders, now, ..*state }
+    };
     match operation.does {
-        Does::Acquire(until) => {
-            let now = state.holder.map_or(now, |(_, ends)| now.max(ends));
-            (now <= latest).then_some(State { holder: Some((operation.who, until)), now })
+        Does::Acquire { until, is_shared } if is_shared && state.is_shared => {
+            let mut holders = state.holders.clone();
+            holders.push((operation.who, until));
+            Some(State { holders, is_shared, now })
         }
-        Does::Rely => is_mine.then_some(State { now, ..state }),
-        Does::Free if is_mine => Some(State { holder: None, now }),
+        Does::Acquire { until, is_shared } => {
+            let now = state.holders.iter().fold(now, |now, (_, ends)| now.max(*ends));
+            (now <= latest).then(|| State { holders: vec![(operation.who, until)], is_shared, now })
+        }
+        Does::Rely => mine.map(|_| State { now, ..state.clone() }),
         // What may have no effect need not be in the order.
-        Does::Free => None,
-        Does::MissIt => match state.holder {
-            Some((_, ends)) if is_mine => {
-                (now.max(ends) <= latest).then_some(State { holder: None, now: now.max(ends) })
+        Does::Free => mine.map(|place| without(place, now)),
+        Does::MissIt => match mine {
+            Some(place) => {
+                let now = now.max(state.holders[place].1);
+                (now <= latest).then(|| without(place, now))
             }
-            _ => Some(State { now, ..state }),
+            None => Some(State { now, ..state.clone() }),
         },
     }
 }
 
-/// These are judged before anything else is: a judge that lets everything pass would make every run a success.
+/// What a lock can have, and what it cannot: a judge that lets everything pass would make every run a success.
 pub(crate) fn assert_judges() {
     use crate::witness::{Event, Visit, Witness};
 
     let ms = Duration::from_millis;
-    let visit =
-        |client, asked: (u64, u64), outcome, inside: Option<(u64, u64)>, released: Option<(u64, u64, Ending)>| {
-            let witness = Witness::default();
-            let visit = witness.begin(client, Mode::Exclusive, ms(100));
-            witness.note(visit, Event::Asks(ms(asked.0)));
-            witness.note(visit, Event::Answered(ms(asked.1), outcome));
-            for at in inside.into_iter().flat_map(|(since, last)| [since, last]) {
-                witness.note(visit, Event::Inside(ms(at), ms(asked.0 + 100).saturating_sub(ms(at))));
-            }
-            if let Some((began, ended, ending)) = released {
-                witness.note(visit, Event::Releases(ms(began)));
-                witness.note(visit, Event::Released(ms(ended), ending));
-            }
-            witness.log(|log| log.visits.remove(0))
-        };
+    type Inside = Option<(u64, u64)>;
+    let visit_in = |mode, client, asked: (u64, u64), outcome, inside: Inside, released: Option<(u64, u64, Ending)>| {
+        let witness = Witness::default();
+        let visit = witness.begin(client, mode, ms(100));
+        witness.note(visit, Event::Asks(ms(asked.0)));
+        witness.note(visit, Event::Answered(ms(asked.1), outcome));
+        for at in inside.into_iter().flat_map(|(since, last)| [since, last]) {
+            witness.note(visit, Event::Inside(ms(at), ms(asked.0 + 100).saturating_sub(ms(at))));
+        }
+        if let Some((began, ended, ending)) = released {
+            witness.note(visit, Event::Releases(ms(began)));
+            witness.note(visit, Event::Released(ms(ended), ending));
+        }
+        witness.log(|log| log.visits.remove(0))
+    };
     let freed = Ending::Known(Released::Freed);
     let lost = Ending::Known(Released::Lost);
-    let won = |client, asked, inside, released| visit(client, asked, Outcome::Won, Some(inside), released);
-    let possible = |visits: Vec<Visit>| is_possible(&Log { visits, struck: None });
+    let won = |client, asked, inside, released| {
+        visit_in(Mode::Exclusive, client, asked, Outcome::Won, Some(inside), released)
+    };
+    let reads =
+        |client, asked, inside, released| visit_in(Mode::Shared, client, asked, Outcome::Won, Some(inside), released);
+    let unknown = |client, asked| visit_in(Mode::Exclusive, client, asked, Outcome::Unknown, None, None);
+    let assert_is = |verdict: Verdict, visits: Vec<Visit>, why: &str| {
+        assert_eq!(judge(&Log { visits, struck: None }), verdict, "{why}");
+    };
+    let possible = |visits, why: &str| assert_is(Verdict::Possible, visits, why);
+    let impossible = |visits, why: &str| assert_is(Verdict::Impossible, visits, why);
 
     let one = won(1, (0, 10), (11, 20), Some((21, 30, freed)));
-    assert!(possible(vec![one.clone(), won(2, (5, 40), (41, 50), Some((51, 60, freed)))]), "one after the other");
-    assert!(!possible(vec![one.clone(), won(2, (5, 14), (15, 18), None)]), "both inside");
-    assert!(!possible(vec![won(1, (0, 10), (11, 50), None), won(2, (60, 70), (71, 80), None)]), "the lease runs");
-    assert!(possible(vec![won(1, (0, 10), (11, 50), None), won(2, (60, 130), (131, 132), None)]), "it has ended");
-    assert!(!possible(vec![won(1, (0, 10), (11, 20), Some((21, 30, lost)))]), "nobody else had it");
-    assert!(possible(vec![won(1, (0, 10), (11, 20), Some((21, 130, lost)))]), "its lease may have ended meanwhile");
-    let unknown = visit(3, (0, 10), Outcome::Unknown, None, None);
-    assert!(possible(vec![unknown, won(1, (20, 30), (31, 40), Some((41, 50, freed)))]), "it had no effect");
-    let unknown = won(1, (0, 10), (11, 20), Some((21, 30, Ending::Unknown)));
-    assert!(possible(vec![unknown.clone(), won(2, (31, 40), (41, 50), None)]), "its release had effect");
-    assert!(possible(vec![unknown.clone(), won(2, (121, 140), (141, 150), None)]), "or had none");
-    assert!(
-        !possible(vec![
-            won(1, (0, 10), (11, 20), Some((21, 30, Ending::Unknown))),
-            won(2, (31, 40), (41, 60), None),
-            won(3, (50, 55), (56, 58), None)
-        ]),
-        "it can only have freed its own"
+    possible(vec![one.clone(), won(2, (5, 40), (41, 50), Some((51, 60, freed)))], "one after the other");
+    impossible(vec![one.clone(), won(2, (5, 14), (15, 18), None)], "both inside");
+    impossible(vec![won(1, (0, 10), (11, 50), None), won(2, (60, 70), (71, 80), None)], "the lease runs");
+    possible(vec![won(1, (0, 10), (11, 50), None), won(2, (60, 130), (131, 132), None)], "it has ended");
+    impossible(vec![won(1, (0, 10), (11, 20), Some((21, 30, lost)))], "no other client had it");
+    possible(vec![won(1, (0, 10), (11, 20), Some((21, 130, lost)))], "its lease may have ended meanwhile");
+    possible(vec![unknown(3, (0, 10)), won(1, (20, 30), (31, 40), Some((41, 50, freed)))], "it had no effect");
+    impossible(
+        vec![unknown(3, (0, 10)), won(1, (5, 30), (31, 40), Some((41, 50, lost)))],
+        "no late command wins while a lease runs",
     );
+    let unsure = won(1, (0, 10), (11, 20), Some((21, 30, Ending::Unknown)));
+    possible(vec![unsure.clone(), won(2, (31, 40), (41, 50), None)], "its release had effect");
+    possible(vec![unsure.clone(), won(2, (121, 140), (141, 150), None)], "or had none");
+    let second = won(2, (31, 40), (41, 60), None);
+    impossible(vec![unsure, second, won(3, (50, 55), (56, 58), None)], "it can only have freed its own");
+    let reader = reads(1, (0, 10), (11, 50), Some((51, 60, freed)));
+    possible(vec![reader.clone(), reads(2, (5, 15), (16, 40), Some((41, 45, freed)))], "two share it");
+    impossible(vec![reader.clone(), won(2, (5, 15), (16, 40), None)], "a writer beside a reader");
+    let both = [reader, reads(2, (5, 15), (16, 70), Some((71, 75, freed)))];
+    let and = |writer: Visit| both.iter().cloned().chain([writer]).collect::<Vec<_>>();
+    impossible(and(won(3, (52, 65), (66, 68), None)), "one of two readers has left");
+    possible(and(won(3, (52, 80), (81, 85), None)), "both readers have left");
+    let crowd = (0..60).map(|number| won(number, (0, 10_000), (5_000, 5_001), None));
+    assert_is(Verdict::Undecided, crowd.collect(), "too many operations");
 }

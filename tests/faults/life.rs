@@ -79,7 +79,8 @@ impl Life<'_> {
     ) -> Lived {
         let proxy = Proxy::before(server);
         let held_for = self.patience();
-        let target = Target { server: server.client(), process: Handle::default(), held_for };
+        let place = self.key.bytes().map(usize::from).sum::<usize>() + self.command;
+        let target = Target { server: server.client(), process: Handle::default(), held_for, place };
         let strike = (fault.strike)(&target);
         let ground = Ground {
             struck: struck(&proxy),

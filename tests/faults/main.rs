@@ -43,6 +43,7 @@
 //! | a lease is counted on a clock that stands still in suspend | `Instant::now` in `driver::host::mono` | `machine_suspended_past_the_lease` |
 //! | a writer that gives up leaves its mark, and keeps readers out | `ReadWriteLock::withdraw` | `wait_dropped_at_each_await` (all of it) |
 
+mod bugs;
 mod child;
 mod client;
 mod crowd;
@@ -52,6 +53,7 @@ mod history;
 mod judge;
 mod life;
 mod nature;
+mod page;
 mod promise;
 mod several;
 mod strikes;
@@ -59,6 +61,7 @@ mod subjects;
 mod suite;
 mod table;
 mod witness;
+mod woken;
 
 /// What the other tests stand on as well.
 #[path = "../it"]

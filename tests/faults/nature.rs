@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use lockshift::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{Command, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift::wire::{Command, Entry, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// What a protocol does by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Nature {
     /// Two clients that try at the same time can both win.
     pub(crate) admits_two: bool,
@@ -55,6 +55,20 @@ impl Nature {
             frees_after,
         }
     }
+}
+
+/// The commands that a client sends which acquires a free lock and releases it: their names, and of scripts the text.
+pub(crate) fn conversation(locker: &Arc<dyn Locker>) -> Vec<Vec<u8>> {
+    let play = Play { one: locker, others: locker };
+    let mut stage = Stage::new(PHASES[1]);
+    let mut commands = Vec::new();
+    let mut talk = Talk::of(ONE);
+    let Some(hold) = won(talk.finish(&mut stage, &play.acquire(ONE))) else { return commands };
+    commands.extend(talk.sent_so_far());
+    let mut talk = Talk::of(ONE);
+    talk.finish(&mut stage, &|redis: &mut Transcript| locker.release(&hold, redis));
+    commands.extend(talk.sent_so_far());
+    commands
 }
 
 /// Scenes of one protocol.
@@ -219,10 +233,11 @@ impl Play<'_> {
         for freed_after in 0..6 {
             for other_after in freed_after..6 {
                 let (mut stage, mut talk, mut outcome) = (held.clone(), Talk::of(ONE), None);
-                let mut other = None;
+                let (mut other, mut is_freed) = (None, false);
                 for command in 0..MOST_COMMANDS {
                     if command == freed_after {
                         self.release(&mut stage, HOLDER, first);
+                        is_freed = true;
                     }
                     if command == other_after {
                         other = self.win(&mut stage, OTHER);
@@ -232,7 +247,10 @@ impl Play<'_> {
                         break;
                     }
                 }
-                tally((stage, [outcome, other]));
+                // A try that ended before met the holder, and its refusal says nothing.
+                if is_freed {
+                    tally((stage, [outcome, other]));
+                }
             }
         }
     }
@@ -363,6 +381,20 @@ impl Talk {
             Err(Pending::Fault(_)) => Step::Done(None),
             Err(_) => Step::Went,
         }
+    }
+
+    /// The names of the commands that were answered, and of scripts the text.
+    fn sent_so_far(&mut self) -> impl Iterator<Item = Vec<u8>> {
+        let named = |command: &Command| {
+            let script = if command.is("EVAL") || command.is("EVALSHA") { command.args().first() } else { None };
+            script.map_or_else(|| command.name().to_vec(), Clone::clone)
+        };
+        let commands = self.redis.rewind().entries().iter().flat_map(|entry| match entry {
+            Entry::Exchange(command, _) => vec![command.clone()],
+            Entry::Round(round) => round.iter().map(|(command, _)| command.clone()).collect(),
+            Entry::Clock(_) => Vec::new(),
+        });
+        commands.map(|command| named(&command)).collect::<Vec<_>>().into_iter()
     }
 
     fn finish<T>(&mut self, stage: &mut Stage, procedure: &impl Fn(&mut Transcript) -> Turn<T>) -> Option<T> {

@@ -19,6 +19,13 @@ pub(crate) struct Row {
     pub(crate) stay: Stay,
 }
 
+impl Row {
+    /// A fault that keeps no command back, of a client that stays inside as long as it is asked to.
+    pub(crate) const fn new(name: &'static str, harm: Harm) -> Self {
+        Self { name, harm, delay: Duration::ZERO, stay: Stay::Told }
+    }
+}
+
 /// What a fault does to the ground that every lock stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Harm {

@@ -33,6 +33,8 @@ pub(crate) struct Target {
     pub(crate) process: Handle,
     /// Until when the lock is held that its owner leaves alone.
     pub(crate) held_for: Duration,
+    /// Differs from run to run, the same each time: for a fault that strikes at any byte.
+    pub(crate) place: usize,
 }
 
 impl Target {
@@ -91,7 +93,7 @@ impl Target {
 const LATE: Duration = Duration::from_millis(350);
 
 const fn row(name: &'static str) -> Row {
-    Row { name, harm: Harm::None, delay: Duration::ZERO, stay: Stay::Told }
+    Row::new(name, Harm::None)
 }
 
 const WIRE: Fault = Fault {
@@ -106,7 +108,8 @@ const SERVER: Fault = Fault { server: Some(Options::new), ..WIRE };
 
 const PROCESS: Fault = Fault { strikes_process: true, ..WIRE };
 
-const HOUR: Duration = Duration::from_secs(3600);
+/// In nanoseconds.
+const HOUR_NS: i64 = 3_600_000_000_000;
 
 /// Every fault.
 pub(crate) const FAULTS: &[Fault] = &[
@@ -115,7 +118,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { row: row("command cut in half"), strike: |_| Strike::Cut(Cut::Within), ..WIRE },
     Fault { row: row("reply cut off"), strike: |_| Strike::Cut(Cut::After), ..WIRE },
     Fault { row: row("reply cut in half"), strike: |_| Strike::Cut(Cut::WithinReply), ..WIRE },
-    Fault { row: row("reply cut after a byte"), strike: |_| Strike::CutReply(1), ..WIRE },
+    Fault { row: row("reply cut at any byte"), strike: |target| Strike::CutReply(target.place), ..WIRE },
     Fault { row: row("reply byte by byte"), strike: |_| Strike::Trickle, ..WIRE },
     Fault { row: Row { delay: LATE, ..row("command late") }, strike: |_| Strike::Late(LATE), ..WIRE },
     Fault { row: row("reply late"), strike: |_| Strike::LateReply(LATE), ..WIRE },
@@ -228,7 +231,12 @@ pub(crate) const FAULTS: &[Fault] = &[
     },
     Fault {
         row: Row { harm: Harm::WallClock, ..row("wall clock an hour ahead") },
-        strike: |target| target.on_process(|it| it.process.step_clock(HOUR)),
+        strike: |target| target.on_process(|it| it.process.step_clock(HOUR_NS)),
+        ..PROCESS
+    },
+    Fault {
+        row: Row { harm: Harm::WallClock, ..row("wall clock an hour behind") },
+        strike: |target| target.on_process(|it| it.process.step_clock(-HOUR_NS)),
         ..PROCESS
     },
 ];

@@ -1,12 +1,13 @@
 //! Who is put to the test: every lock of the catalogue, with what it is by nature.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::protocols::Choice;
 use lockshift::wire::Key;
 
-use crate::nature::{Nature, lease};
+use crate::nature::{Nature, conversation, lease};
 use crate::protocols::every;
 
 /// A lock of the catalogue.
@@ -19,6 +20,20 @@ pub(crate) struct Subject {
     /// By what name it is on one server.
     alone: String,
     nature: OnceLock<Nature>,
+}
+
+/// What the first is of several locks of the same nature whose clients send the same commands.
+pub(crate) fn is_first_of_its_kind(subject: &Subject) -> bool {
+    static FIRST: OnceLock<BTreeSet<&str>> = OnceLock::new();
+    let first = FIRST.get_or_init(|| {
+        let mut kinds = BTreeSet::new();
+        let is_new = |subject: &&Subject| {
+            let locker = choice(&subject.alone).locker("k".into(), lease());
+            kinds.insert((conversation(&locker), *subject.nature(), locker.needs_own_connection()))
+        };
+        subjects().iter().filter(is_new).map(|subject| subject.name.as_str()).collect()
+    });
+    first.contains(subject.name.as_str())
 }
 
 /// All of them; of read/write locks, both sides.

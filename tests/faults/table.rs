@@ -1,123 +1,157 @@
-//! What all runs have shown, fault by lock, and the page that says so.
+//! What the runs of one trial have shown, fault by lock; kept in a file, so that the page can be made of all trials.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::judge::Shown;
+use crate::history::Verdict;
+use crate::life::Lived;
 
-/// The counts of all runs of a lock under a fault, through both drivers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Counts {
-    runs: u32,
-    double_holds: u32,
-    stuck: u32,
-    false_losses: u32,
-    longest_recovery: Option<Duration>,
-    /// Through how many drivers the time did not go as far as the last command.
-    left_out: u32,
+/// The counts of all runs of a lock under a fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) runs: u64,
+    pub(crate) double_holds: u64,
+    pub(crate) stuck: u64,
+    pub(crate) false_losses: u64,
+    /// Runs that broke what the lock promises.
+    pub(crate) broken: u64,
+    /// Runs whose history the checker judged, and those of them that no lock can have.
+    pub(crate) histories: u64,
+    pub(crate) impossible: u64,
+    /// Runs whose history was too long for it.
+    pub(crate) undecided: u64,
+    /// In how many trials the time did not suffice for the last command.
+    pub(crate) left_out: u64,
+    pub(crate) longest_recovery: Duration,
 }
 
-/// What all runs have shown.
-#[derive(Debug, Default)]
-pub(crate) struct Table(Mutex<BTreeMap<(&'static str, String), Counts>>);
+/// By fault and lock.
+pub(crate) type Cells = BTreeMap<(String, String), Counts>;
 
-/// The page that the whole suite writes.
-const PAGE: &str = "docs/faults.md";
+/// What the runs of one trial have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Table(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    cells: Cells,
+    complaints: Vec<String>,
+}
 
 impl Table {
     /// Counts a run.
-    pub(crate) fn count(&self, fault: &'static str, lock: &str, shown: &Shown) {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = table.entry((fault, lock.to_owned())).or_default();
-        counts.runs += 1;
-        counts.double_holds += u32::from(shown.double_holds > 0);
-        counts.stuck += u32::from(shown.is_stuck);
-        counts.false_losses += u32::from(shown.false_losses > 0);
-        counts.longest_recovery = counts.longest_recovery.max(shown.recovery);
+    pub(crate) fn count(&self, fault: &str, lock: &str, lived: Lived) {
+        let shown = lived.shown;
+        let recovery = shown.recovery.unwrap_or_default();
+        self.change(fault, lock, |counts| {
+            counts.runs += 1;
+            counts.double_holds += u64::from(shown.double_holds > 0);
+            counts.stuck += u64::from(shown.is_stuck);
+            counts.false_losses += u64::from(shown.false_losses > 0);
+            counts.broken += u64::from(lived.complaint.is_some());
+            counts.histories += u64::from(shown.history != Verdict::Undecided);
+            counts.impossible += u64::from(shown.history == Verdict::Impossible);
+            counts.undecided += u64::from(shown.history == Verdict::Undecided);
+            counts.longest_recovery = counts.longest_recovery.max(recovery);
+        });
+        self.kept(|kept| kept.complaints.extend(lived.complaint));
     }
 
-    /// Notes that the time was over before this lock's last command was struck.
-    pub(crate) fn leave_out(&self, fault: &'static str, lock: &str) {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        table.entry((fault, lock.to_owned())).or_default().left_out += 1;
+    /// Counts this many runs after which the lock could be had, and one after which it could not if there is a
+    /// complaint.
+    pub(crate) fn count_recoveries(&self, fault: &str, lock: &str, runs: u64, complaint: Option<String>) {
+        self.change(fault, lock, |counts| {
+            counts.runs += runs + u64::from(complaint.is_some());
+            counts.stuck += u64::from(complaint.is_some());
+            counts.broken += u64::from(complaint.is_some());
+        });
+        self.kept(|kept| kept.complaints.extend(complaint));
     }
 
-    /// Writes the page.
-    pub(crate) fn write_page(&self) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
-        std::fs::write(&path, self.page()).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+    /// Notes that the time did not suffice for this lock's last command.
+    pub(crate) fn leave_out(&self, fault: &str, lock: &str) {
+        self.change(fault, lock, |counts| counts.left_out += 1);
     }
 
-    fn page(&self) -> String {
-        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut faults: BTreeMap<&str, Vec<(&str, &Counts)>> = BTreeMap::new();
-        for ((fault, lock), counts) in &*table {
-            faults.entry(fault).or_default().push((lock, counts));
-        }
-        let mut page = String::from(HEAD);
-        let total = |of: fn(&Counts) -> u32| -> u32 { table.values().map(of).sum() };
-        page += &format!(
-            "{} runs; {} of them with a double hold, {} with a stuck key, {} with a false loss.\n\n",
-            total(|it| it.runs),
-            total(|it| it.double_holds),
-            total(|it| it.stuck),
-            total(|it| it.false_losses)
-        );
-        page += COLUMNS;
-        for (fault, locks) in &faults {
-            let sum = |of: fn(&Counts) -> u32| locks.iter().map(|(_, counts)| of(counts)).sum();
-            let all = Counts {
-                runs: sum(|it| it.runs),
-                double_holds: sum(|it| it.double_holds),
-                stuck: sum(|it| it.stuck),
-                false_losses: sum(|it| it.false_losses),
-                longest_recovery: locks.iter().filter_map(|(_, counts)| counts.longest_recovery).max(),
-                left_out: sum(|it| it.left_out),
-            };
-            page += &all.row(fault);
-        }
-        for (fault, locks) in &faults {
-            write!(page, "\n## {fault}\n\n{COLUMNS}").expect("a String takes everything");
-            locks.iter().for_each(|(lock, counts)| page += &counts.row(&format!("`{lock}`")));
-        }
-        page
+    /// What was not as promised, a text each.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.kept(|kept| kept.complaints.clone())
     }
+
+    /// Writes it down: the first line is `head`, then a line for each cell.
+    pub(crate) fn save(&self, trial: &str, head: &str) {
+        let mut text = format!("{head}\n");
+        self.kept(|kept| {
+            for ((fault, lock), counts) in &kept.cells {
+                let numbers = counts.numbers().map(|number| number.to_string()).join("\t");
+                writeln!(text, "{fault}\t{lock}\t{numbers}").expect("a String takes everything");
+            }
+        });
+        let path = record(trial);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the build folder is ours");
+        std::fs::write(&path, text).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+    }
+
+    fn change(&self, fault: &str, lock: &str, change: impl FnOnce(&mut Counts)) {
+        self.kept(|kept| change(kept.cells.entry((fault.to_owned(), lock.to_owned())).or_default()));
+    }
+
+    fn kept<T>(&self, look: impl FnOnce(&mut Kept) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What a trial has written down, with its first line; `None` if it has not been played.
+pub(crate) fn saved(trial: &str) -> Option<(String, Cells)> {
+    let text = std::fs::read_to_string(record(trial)).ok()?;
+    let mut lines = text.lines();
+    let head = lines.next()?.to_owned();
+    let cell = |line: &str| {
+        let mut words = line.split('\t');
+        let (fault, lock) = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some(((fault, lock), Counts::read(words)?))
+    };
+    let cells = lines.map(|line| cell(line).unwrap_or_else(|| panic!("{trial}: not a line of a table: {line}")));
+    Some((head, cells.collect()))
+}
+
+fn record(trial: &str) -> PathBuf {
+    let name = trial.replace("::", "-");
+    std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name).with_extension("tsv")
 }
 
 impl Counts {
-    fn row(&self, of: &str) -> String {
-        let Self { runs, double_holds, stuck, false_losses, longest_recovery, left_out } = self;
-        let recovery = longest_recovery.map_or_else(|| "-".to_owned(), |it| format!("{:.1} s", it.as_secs_f64()));
-        let runs = if *left_out > 0 { format!("{runs}+") } else { runs.to_string() };
-        format!("| {of} | {runs} | {double_holds} | {stuck} | {false_losses} | {recovery} |\n")
+    fn numbers(&self) -> [u64; 10] {
+        let millis = u64::try_from(self.longest_recovery.as_millis()).expect("a recovery is seconds long");
+        let Self { runs, double_holds, stuck, false_losses, broken, histories, .. } = *self;
+        let rest = [self.impossible, self.undecided, self.left_out, millis];
+        [runs, double_holds, stuck, false_losses, broken, histories, rest[0], rest[1], rest[2], rest[3]]
+    }
+
+    fn read<'a>(words: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let numbers: Vec<u64> = words.map(str::parse).collect::<Result<_, _>>().ok()?;
+        let numbers: [u64; 10] = numbers.try_into().ok()?;
+        let [runs, double_holds, stuck, false_losses, broken, histories, impossible, undecided, left_out, millis] =
+            numbers;
+        let longest_recovery = Duration::from_millis(millis);
+        let judged = Self { histories, impossible, undecided, left_out, longest_recovery, ..Self::default() };
+        Some(Self { runs, double_holds, stuck, false_losses, broken, ..judged })
+    }
+
+    /// Adds the counts of other runs.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.double_holds += other.double_holds;
+        self.stuck += other.stuck;
+        self.false_losses += other.false_losses;
+        self.broken += other.broken;
+        self.histories += other.histories;
+        self.impossible += other.impossible;
+        self.undecided += other.undecided;
+        self.left_out += other.left_out;
+        self.longest_recovery = self.longest_recovery.max(other.longest_recovery);
     }
 }
-
-const HEAD: &str = "\
-# Faults
-
-What the fault suite has seen, with every lock of the catalogue through both drivers on real servers. It writes this page:
-
-```text
-LOCKSHIFT_FAULTS=all cargo test --all-features --test faults
-```
-
-In each run one client acquires, stays inside and releases, and the fault strikes at one of its commands; two others want
-the lock as well. A number of runs with a `+`: the time was over before every command had been struck.
-
-- A **double hold**: two clients went by their guards at the same moment, and may not hold together.
-- A **stuck key**: the lock could not be had when every lease had ended.
-- A **false loss**: a holder was told that its lock was lost while its lease ran and no other client could have had it.
-- The **longest recovery** is from the fault to the next acquisition, by any of the clients.
-
-A run fails if it breaks what the lock promises. A lock promises what its protocol keeps by itself, as observed on the
-simulated server: many old protocols let two clients in by themselves, leave a key for ever when their owner dies, or let
-one client spoil the value of another. Such runs are counted here and do not fail. A fault that makes one server forget
-its keys takes every lock away that lives there, and a stepped wall clock every lock that trusts it.
-
-";
-const COLUMNS: &str =
-    "| | runs | double holds | stuck keys | false losses | longest recovery |\n|---|--:|--:|--:|--:|--:|\n";

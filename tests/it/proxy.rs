@@ -36,7 +36,7 @@ impl Cut {
 pub(crate) enum Strike {
     /// The connection is cut.
     Cut(Cut),
-    /// The connection is cut after this many bytes of the reply.
+    /// The connection is cut within the reply, after this many bytes of it; counted on from its start if it is shorter.
     CutReply(usize),
     /// The message arrives this much later.
     Late(Duration),
@@ -197,7 +197,9 @@ enum Passage {
     All,
     /// Half of it, and the connection is cut.
     Half,
-    /// So many bytes of it, and the connection is cut.
+    /// Nothing of it, and the connection is cut.
+    None,
+    /// So many bytes of it, counted on from its start if it is shorter, and the connection is cut.
     Part(usize),
     Late(Duration),
     ByteByByte,
@@ -208,9 +210,9 @@ enum Passage {
 /// How the message at which this happens passes, and its reply.
 fn passages(strike: Strike) -> (Passage, Passage) {
     match strike {
-        Strike::Cut(Cut::Before) => (Passage::Part(0), Passage::All),
+        Strike::Cut(Cut::Before) => (Passage::None, Passage::All),
         Strike::Cut(Cut::Within) => (Passage::Half, Passage::All),
-        Strike::Cut(Cut::After) => (Passage::All, Passage::Part(0)),
+        Strike::Cut(Cut::After) => (Passage::All, Passage::None),
         Strike::Cut(Cut::WithinReply) => (Passage::All, Passage::Half),
         Strike::CutReply(bytes) => (Passage::All, Passage::Part(bytes)),
         Strike::Late(delay) => (Passage::Late(delay), Passage::All),
@@ -238,7 +240,8 @@ fn carry(from: &mut TcpStream, to: &mut TcpStream, plan: &Mutex<Plan>, passage: 
         let passes = match passage(message) {
             Passage::All => length,
             Passage::Half => length / 2,
-            Passage::Part(bytes) => bytes,
+            Passage::None => 0,
+            Passage::Part(bytes) => bytes % length,
             Passage::Late(delay) => {
                 pause(delay);
                 length
@@ -255,7 +258,7 @@ fn carry(from: &mut TcpStream, to: &mut TcpStream, plan: &Mutex<Plan>, passage: 
             }
         };
         let is_cut = passes < length;
-        if to.write_all(&message[..passes.min(length)]).is_err() || is_cut {
+        if to.write_all(&message[..passes]).is_err() || is_cut {
             break;
         }
     }

@@ -1,6 +1,5 @@
 //! Every lock through Sentinel; and what holders and contenders learn when it replaces the master.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use lockshift::connect::{self, blocking::Connection};
@@ -10,91 +9,29 @@ use lockshift::driver::{Answer, Attempt, Loss, Renewal, blocking};
 use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
-use redis::{InfoDict, Value, cmd};
+use redis::cmd;
 
 use crate::cli::{done, lockshift};
 use crate::life::{Over, lives};
 use crate::patience::until;
-use crate::server::{Options, Server};
-
-/// A master, its replica, and a sentinel that watches both.
-struct Watched {
-    master: Server,
-    replica: Server,
-    sentinel: Server,
-}
+use crate::server::{Options, Server, Watched};
 
 impl Watched {
-    fn start() -> Self {
-        let master = Server::start();
-        let replica = Server::with(&Options::new().replica_of(&master));
-        // A sentinel looks every ten seconds: it had better see at once what it is to see.
-        until("the replica follows", || {
-            let info: InfoDict = cmd("INFO").arg("replication").query(&mut replica.connect()).ok()?;
-            (info.get::<String>("master_link_status")? == "up").then_some(())
-        });
-        let sentinel = Server::with(&Options::new().sentinel_of(&master));
-        let watched = Self { master, replica, sentinel };
-        until("the sentinel knows the replica, and that it follows", || watched.knows_the_replica());
-        watched
-    }
-
-    fn knows_the_replica(&self) -> Option<()> {
-        let ask = cmd("SENTINEL").arg("REPLICAS").arg("mymaster").query(&mut self.sentinel.connect());
-        let known: Vec<HashMap<String, String>> = ask.ok()?;
-        let follows = |replica: &HashMap<String, String>| {
-            replica["flags"] == "slave" && replica.get("master-link-status").is_some_and(|status| status == "ok")
-        };
-        known.iter().any(follows).then_some(())
-    }
-
-    /// Waits until the replica has all that the master has.
-    fn replicate(&self) {
-        let mut master = self.master.connect();
-        cmd("SET").arg("mark").arg(1).exec(&mut master).unwrap();
-        let mut replica = self.replica.connect();
-        until("the replica has the mark", || cmd("GET").arg("mark").query::<Option<u8>>(&mut replica).ok().flatten());
-    }
-
-    /// Makes the replica the master.
-    fn fail_over(&self) {
-        let mut sentinel = self.sentinel.connect();
-        until("the sentinel begins a failover", || {
-            cmd("SENTINEL").arg("FAILOVER").arg("mymaster").exec(&mut sentinel).ok()
-        });
-        let port = self.replica.address().port();
-        until("the sentinel names the replica as master", || {
-            let ask = cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg("mymaster").query(&mut sentinel);
-            let (_, named): (String, u16) = ask.ok()?;
-            (named == port).then_some(())
-        });
-        until("the old master follows the new one", || {
-            // A demoted master closes all connections.
-            let mut master = self.master.client().get_connection().ok()?;
-            let (role, ..): (String, Value, Value, Value, Value) = cmd("ROLE").query(&mut master).ok()?;
-            (role == "slave").then_some(())
-        });
-    }
-
     /// The master, by what the sentinel says.
-    fn master(&self) -> connect::Server {
+    fn named(&self) -> connect::Server {
         self.address().parse().expect("it is well formed")
-    }
-
-    fn address(&self) -> String {
-        format!("redis+sentinel://{}/mymaster", self.sentinel.address())
     }
 
     fn lock(&self) -> blocking::Lock<Connection> {
         let lease = Lease::new(Duration::from_secs(600)).unwrap();
-        blocking::Lock::new(Connection::to(&self.master()), TokenLock::new(Key::from("k"), lease))
+        blocking::Lock::new(Connection::to(&self.named()), TokenLock::new(Key::from("k"), lease))
     }
 }
 
 #[test]
 fn every_lock_lives_through_sentinel_with_both_drivers() {
     let watched = Watched::start();
-    let master = watched.master();
+    let master = watched.named();
     let threads = Over::threads(|| master.connect().expect("there is a master"));
     assert_eq!(lives(&threads, "threads", |_| false), Vec::<String>::new());
     #[cfg(feature = "tokio")]
@@ -148,7 +85,7 @@ fn won(lock: &blocking::Lock<Connection>) -> blocking::Guard<Connection> {
 fn a_held_lock_is_renewed_through_a_failover() {
     let watched = Watched::start();
     let lease = Lease::new(Duration::from_secs(30)).unwrap();
-    let lock = blocking::Lock::new(watched.master().connect().unwrap(), TokenLock::new(Key::from("k"), lease));
+    let lock = blocking::Lock::new(watched.named().connect().unwrap(), TokenLock::new(Key::from("k"), lease));
     let mut guard = won(&lock);
     guard.renew(Renewal::every(Duration::from_millis(200))).unwrap();
     watched.replicate();
@@ -171,7 +108,7 @@ fn a_task_acquires_on_the_new_master_while_it_waits_through_a_failover() {
     let watched = Watched::start();
     let lease = Lease::new(Duration::from_secs(600)).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let connection = runtime.block_on(watched.master().connect_async()).unwrap();
+    let connection = runtime.block_on(watched.named().connect_async()).unwrap();
     let lock = Lock::new(connection, TokenLock::new(Key::from("k"), lease));
     let holder = won(&watched.lock());
     watched.replicate();

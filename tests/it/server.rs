@@ -8,6 +8,7 @@ mod cluster;
 mod contents;
 mod fetched;
 mod options;
+mod watched;
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -22,6 +23,7 @@ pub(crate) use cluster::Cluster;
 pub(crate) use contents::{Contents, contents};
 pub(crate) use fetched::fetched;
 pub(crate) use options::Options;
+pub(crate) use watched::Watched;
 
 use crate::patience::until;
 

@@ -1,0 +1,109 @@
+//! A waiter that is woken by a release and then cannot reach the server: the wake-up must go on to the next waiter. The
+//! lease is longer than any test, so that nothing but the wake-up brings the next waiter in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use lockshift::connect;
+use lockshift::driver::{Attempt, Wait};
+use lockshift::lock::{Lease, Locker};
+use lockshift::modern::{Publish, TokenLock};
+use redis::{Connection, cmd};
+
+use crate::drivers::{Driver, Held, Listener, Lock, Way};
+use crate::patience::{PATIENCE, pause, until};
+use crate::promise::{Harm, Row};
+use crate::proxy::Proxy;
+use crate::server::Server;
+use crate::table::Table;
+
+pub(crate) const WOKEN_AND_CUT_OFF: Row = Row::new("woken waiter is cut off from the server", Harm::None);
+
+/// A waiter that is woken by a release is cut off before its attempt arrives, this often.
+pub(crate) fn is_cut_off(driver: Driver, times: u32, table: &Table) {
+    let server = Server::start();
+    for number in 0..times {
+        let complaint = next_waiter_wins(&server, driver, number).err();
+        let runs = u64::from(complaint.is_none());
+        table.count_recoveries(WOKEN_AND_CUT_OFF.name, "token", runs, complaint);
+    }
+}
+
+fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), String> {
+    let key = format!("{driver} {number}");
+    let lease = Lease::new(Duration::from_secs(600)).expect("ten minutes are a lease");
+    let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(key.as_str().into(), lease).announced(Publish::Everywhere));
+    let proxy = Proxy::before(server);
+    let listener = Listener::on(driver, &server.client());
+    let waiter = |url: String| listener.lock(&reached_at(url), Arc::clone(&locker));
+    let is_released = AtomicBool::new(false);
+    let insists = || !is_released.load(Ordering::SeqCst);
+    let holder = driver.lock(&Way::to(&[server.url()]), Arc::clone(&locker));
+    let held = acquired(&*holder, &Wait::backoff().for_at_most(PATIENCE), insists)?;
+    let held = held.ok_or_else(|| format!("{key}: a free lock was not acquired"))?;
+    let (first, next) = (waiter(proxy.url()), waiter(server.url()));
+    let mut operator = server.connect();
+    thread::scope(|scope| {
+        let first = scope.spawn(move || {
+            acquired(&*first, &Wait::notified().for_at_most(PATIENCE), insists).map(|held| held.is_some())
+        });
+        until_waiting(&mut operator, &key);
+        until_quiet(|| proxy.messages().len());
+        let next = scope.spawn(move || acquired(&*next, &Wait::notified().for_at_most(PATIENCE), insists));
+        // It tries once when it comes, and once more when it listens.
+        pause(Duration::from_millis(150));
+
+        proxy.hold_back();
+        is_released.store(true, Ordering::SeqCst);
+        let released = held.release();
+        // Its guard is dropped, so that the first can win.
+        let won = next.join().expect("a waiter does not panic").map(|held| held.is_some());
+        proxy.let_through();
+        let first = first.join().expect("a waiter does not panic");
+        match won {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                Err(format!("{key}: the next waiter slept on a free lock; {released:?}; the first: {first:?}"))
+            }
+            Err(error) => Err(format!("{key}: the next waiter: {error}; {released:?}; the first: {first:?}")),
+        }
+    })
+}
+
+/// Acquires. While it insists it asks again if the outcome is unknown or an error, as on a busy machine.
+fn acquired(lock: &dyn Lock, wait: &Wait, insists: impl Fn() -> bool) -> Result<Option<Box<dyn Held>>, String> {
+    loop {
+        match lock.acquire(wait) {
+            Ok(Attempt::Won(held)) => return Ok(Some(held)),
+            Ok(Attempt::Unknown(_)) | Err(_) if insists() => {}
+            Ok(_) => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+fn reached_at(url: String) -> connect::Server {
+    match Way::to(&[url]) {
+        Way::Server(server) => server,
+        Way::Masters(_) => unreachable!("one address is one server"),
+    }
+}
+
+fn until_waiting(operator: &mut Connection, key: &str) {
+    let channel = format!("{{{key}}}:released");
+    until("the waiter listens", || {
+        let (_, listeners): (String, usize) = cmd("PUBSUB").arg("NUMSUB").arg(&channel).query(operator).ok()?;
+        (listeners == 1).then_some(())
+    });
+}
+
+/// Waits until this number has not changed for a while.
+fn until_quiet(number: impl Fn() -> usize) {
+    until("the waiter has tried and waits", || {
+        let before = number();
+        pause(Duration::from_millis(100));
+        (number() == before).then_some(())
+    });
+}
