@@ -44,9 +44,9 @@ impl Acquiring<'_> {
         // Without a time limit an error is reported at once, unless the server has answered before.
         let mut may_recover = self.wait.is_some();
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
-            may_recover |= attempt.is_ok();
+            may_recover |= is_answered(attempt);
             asked = request_within(events, pause);
-            asked.is_none() && !is_hopeless(attempt) && (attempt.is_ok() || may_recover)
+            asked.is_none() && !is_hopeless(attempt) && may_recover
         });
         // Nor may one be missed that came during the last try.
         let asked = asked.or_else(|| request_within(events, Duration::ZERO));
@@ -122,4 +122,9 @@ fn request_within(events: &RunEvents, length: Duration) -> Option<StopRequest> {
 /// Whether waiting cannot help: no release changes it.
 fn is_hopeless<G>(attempt: &Result<Attempt<G>, Error>) -> bool {
     matches!(attempt, Ok(Attempt::Held(held)) if held.reason == Refusal::Unreadable)
+}
+
+/// Whether the server has replied how the attempt ended.
+fn is_answered<G>(attempt: &Result<Attempt<G>, Error>) -> bool {
+    matches!(attempt, Ok(Attempt::Won(_) | Attempt::Held(_) | Attempt::TooLate))
 }
