@@ -29,6 +29,11 @@ impl Script {
         str::from_utf8(&self.sha1_hex).expect("hex digits are ASCII")
     }
 
+    /// The name under which Redis caches a script of this text, of which it is known only at run time.
+    pub const fn sha1_hex_of(text: &[u8]) -> [u8; 40] {
+        hex(const_sha1::sha1(text).as_bytes())
+    }
+
     /// `EVALSHA sha1 numkeys key... arg...`.
     pub fn evalsha(&self, keys: &[&Key], args: &[&[u8]]) -> Command {
         self.by_hash(keys, args).command()

@@ -141,6 +141,11 @@ impl Transcript {
         Ok(self.clock()?.wall)
     }
 
+    /// The command with which the last run left, if it is not answered yet.
+    pub fn asked(&self) -> Option<&Command> {
+        self.asked.as_ref()
+    }
+
     /// Answers the command with which the last run left.
     ///
     /// # Panics
