@@ -61,9 +61,12 @@ mod tables;
 mod trial;
 mod unbridgeable;
 
+pub(crate) use fleet::{Clocks, Fleet, could_have_written};
 #[cfg(feature = "sim")]
 pub(crate) use lock::BridgeStamp;
+pub(crate) use lock::stamp_writer;
 pub use lock::{Bridge, new_key};
 pub(crate) use marked_form::marked_forms;
+pub(crate) use stamp_writer::StampWriter;
 pub use tables::{Tables, tables};
 pub use unbridgeable::{StolenStamp, Unbridgeable};

@@ -9,27 +9,27 @@ use crate::wire::{Key, MonoTime, Reading, Transcript, Turn, UnixTime};
 
 /// The old clients that share the old key: a lock of each dialect.
 #[derive(Clone, Debug)]
-pub(super) struct Fleet(Vec<Lock>);
+pub(crate) struct Fleet(Vec<Lock>);
 
 /// The clock readings: the client's own, and the server's if a dialect uses it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clocks {
-    pub(super) host: Reading,
-    pub(super) server: Option<UnixTime>,
+pub(crate) struct Clocks {
+    pub(crate) host: Reading,
+    pub(crate) server: Option<UnixTime>,
 }
 
 impl Fleet {
-    pub(super) fn new(dialects: &[&'static Dialect], key: &Key, lease: Lease) -> Self {
+    pub(crate) fn new(dialects: &[&'static Dialect], key: &Key, lease: Lease) -> Self {
         Self(dialects.iter().map(|dialect| Lock::new(dialect, key.clone(), lease)).collect())
     }
 
     /// The locks of its dialects, in the given order.
-    pub(super) fn members(&self) -> &[Lock] {
+    pub(crate) fn members(&self) -> &[Lock] {
         &self.0
     }
 
     /// Reads the clocks that these dialects use.
-    pub(super) fn clocks(&self, redis: &mut Transcript) -> Turn<Clocks> {
+    pub(crate) fn clocks(&self, redis: &mut Transcript) -> Turn<Clocks> {
         let host = redis.clock()?;
         let asks_server = self.0.iter().any(|member| member.dialect().clock == Clock::Server);
         Ok(Clocks { host, server: if asks_server { Some(redis.time()?) } else { None } })
@@ -38,7 +38,7 @@ impl Fleet {
     /// How the fleet judges the value. The judges are the dialects that could have written it, or all dialects if none
     /// could: it has expired if one judge considers it expired and none considers it live. A dialect that cannot read it
     /// does not count: it would neither hold the lock nor take it over.
-    pub(super) fn looks(&self, value: &[u8], clocks: &Clocks) -> Looks {
+    pub(crate) fn looks(&self, value: &[u8], clocks: &Clocks) -> Looks {
         let writers: Vec<&Lock> = self.0.iter().filter(|member| could_have_written(member, value, clocks)).collect();
         let judges = if writers.is_empty() { self.0.iter().collect() } else { writers };
         let verdicts: Vec<Looks> =
@@ -47,7 +47,7 @@ impl Fleet {
     }
 
     /// The remaining time of the stamp in the value: the longest by any of its possible writers.
-    pub(super) fn left_of(&self, value: &[u8], clocks: &Clocks) -> Option<Duration> {
+    pub(crate) fn left_of(&self, value: &[u8], clocks: &Clocks) -> Option<Duration> {
         let writers = self.0.iter().filter(|member| could_have_written(member, value, clocks));
         let left = |member: &Lock| {
             Some(member.dialect().expires_at(value)?.saturating_since(clocks.of(member.dialect()).wall))
@@ -56,14 +56,14 @@ impl Fleet {
     }
 
     /// Whether no dialect considers the value an expired lock.
-    pub(super) fn keeps_out(&self, value: &[u8], clocks: &Clocks) -> bool {
+    pub(crate) fn keeps_out(&self, value: &[u8], clocks: &Clocks) -> bool {
         self.0.iter().all(|member| member.looks(value, clocks.of(member.dialect())) != Looks::Expired)
     }
 }
 
 /// Whether the dialect, or a bridge in its form, could have written the value by now, for a lease of any length. A stamp
 /// further in the future than any lease is in another unit.
-fn could_have_written(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
+pub(crate) fn could_have_written(member: &Lock, value: &[u8], clocks: &Clocks) -> bool {
     let form = member.dialect().form;
     if !form.is_stamped() {
         return form.matches(value);
@@ -88,7 +88,7 @@ const FIRST: UnixTime = match UnixTime::from_secs(1_230_768_000) {
 
 impl Clocks {
     /// The reading of the clock that this dialect uses.
-    pub(super) fn of(&self, dialect: &Dialect) -> Reading {
+    pub(crate) fn of(&self, dialect: &Dialect) -> Reading {
         match (dialect.clock, self.server) {
             (Clock::Server, Some(wall)) => Reading { wall, ..self.host },
             (Clock::Server, None) | (Clock::Local | Clock::Uptime, _) => self.host,
@@ -96,14 +96,14 @@ impl Clocks {
     }
 
     /// The readings after this much time.
-    pub(super) fn after(&self, length: Duration) -> Self {
+    pub(crate) fn after(&self, length: Duration) -> Self {
         let Reading { wall, mono } = self.host;
         let host = Reading { wall: wall.saturating_add(length), mono: mono.saturating_add(length) };
         Self { host, server: self.server.map(|wall| wall.saturating_add(length)) }
     }
 
     /// All clocks at this moment.
-    pub(super) fn at(wall: UnixTime) -> Self {
+    pub(crate) fn at(wall: UnixTime) -> Self {
         Self { host: Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) }, server: Some(wall) }
     }
 }

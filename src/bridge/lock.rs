@@ -269,7 +269,7 @@ pub(super) const FRACTIONS: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
 /// The first stamp that the whole fleet respects; in a form that no old client writes, if the fleet treats it the same.
-fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {
+pub(crate) fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {
     let first_stolen = |writer: &StampWriter| tried_leases(lease).find_map(|lease| find_stolen(fleet, writer, lease));
     let mut stolen = Vec::new();
     for writer in StampWriter::candidates(fleet) {

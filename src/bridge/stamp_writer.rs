@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::fleet::{Clocks, Fleet};
 use super::marked_form::marked;
-use crate::legacy::{Dialect, Form, Number, Part};
+use crate::legacy::{Dialect, Form, Number, Part, Stamp};
 use crate::lock::{Lease, Owner};
 
 /// Writes the stamp in the old key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StampWriter {
+pub(crate) struct StampWriter {
     /// The written form.
     pub(super) form: Form,
     /// The dialect whose form and clock it uses.
@@ -58,14 +58,34 @@ impl StampWriter {
         !self.ahead.is_zero()
     }
 
+    /// Whether its stamps are live longer than any lease, so that they must expire with their key.
+    pub(crate) fn outlasts_leases(&self) -> bool {
+        !self.ahead.is_zero() || !self.form.is_stamped()
+    }
+
     /// The name of the form: a dialect or `token`.
     pub(super) fn name(&self) -> &'static str {
         if self.form == TOKEN { "token" } else { self.of.name }
     }
 
     /// The value that `owner` writes for a lease that begins now.
-    pub(super) fn write(&self, owner: &Owner, lease: Lease, fleet: &Fleet, clocks: &Clocks) -> Vec<u8> {
+    pub(crate) fn write(&self, owner: &Owner, lease: Lease, fleet: &Fleet, clocks: &Clocks) -> Vec<u8> {
         self.make(lease, fleet, clocks, |number| self.form.write(number, owner))
+    }
+
+    /// The value that `owner` writes and that no dialect of the fleet considers expired for this long from now: the
+    /// earliest such stamp. `None` if there is none within a few units of that end.
+    pub(crate) fn write_for(&self, owner: &Owner, length: Duration, fleet: &Fleet, clocks: &Clocks) -> Option<Vec<u8>> {
+        const TRIED: u32 = 6;
+        let Stamp { unit, margin, .. } = self.form.stamp;
+        let last = clocks.after(length.saturating_sub(Duration::from_nanos(1)));
+        let first = length.saturating_sub(margin).saturating_sub(unit.length() * 2);
+        let now = clocks.of(self.of).wall;
+        let at = |units: u32| {
+            let later = first + unit.length() * units + self.ahead;
+            self.form.write(self.form.stamp.at(now.saturating_add(later), Duration::ZERO), owner)
+        };
+        (0..TRIED).map(at).find(|value| fleet.keeps_out(value, &last))
     }
 
     /// The value that replaces `old`, of the same owner, for a lease that begins now.
