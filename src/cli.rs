@@ -12,6 +12,7 @@ mod explore;
 mod failure;
 mod file;
 mod global_options;
+mod guard;
 mod hazards;
 mod html_pages;
 mod inspect;
@@ -73,6 +74,7 @@ fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
         Subcommands::Record(args) => record::run(&args, global),
         Subcommands::Audit(args) => audit::run(&args, global),
         Subcommands::DryRun(args) => dry_run::run(&args, global),
+        Subcommands::Guard(args) => guard::run(&args, global),
         Subcommands::Protocols(args) => protocols::run(&args, global),
         Subcommands::Completions(args) => completions::run(&args, Args::command()),
         Subcommands::Man(args) => man::run(&args, Args::command()),

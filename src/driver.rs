@@ -178,6 +178,8 @@ mod waiting;
 mod wake_up;
 mod watched_lease;
 
+#[cfg(feature = "guard")]
+pub(crate) use connection::reply as reply_of;
 pub(crate) use connection::unsent;
 pub use counters::{Counted, Counters};
 pub use error::Error;

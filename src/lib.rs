@@ -68,6 +68,7 @@ pub mod driver;
 pub mod dry_run;
 #[cfg(feature = "sim")]
 pub mod explore;
+pub mod guard;
 pub mod inspect;
 pub mod locks;
 #[cfg(feature = "sim")]
@@ -76,6 +77,8 @@ pub mod monitor;
 #[cfg(feature = "sim")]
 pub mod plan;
 pub mod protocols;
+#[cfg(feature = "guard")]
+pub mod proxy;
 pub mod race_id;
 #[cfg(feature = "sim")]
 pub mod races;

@@ -17,6 +17,7 @@
 
 mod bridge;
 mod choice;
+mod guard;
 mod maker;
 mod modern;
 mod protocol;

@@ -9,6 +9,8 @@ mod dry_run;
 mod explanation;
 mod exploration;
 mod fold;
+#[cfg(feature = "guard")]
+mod guard;
 mod inspection;
 mod matrix;
 mod moment;
@@ -29,6 +31,8 @@ pub use dry_run::DryRun;
 pub use explanation::explanation;
 pub use exploration::{Asked, Exploration};
 pub use fold::folded;
+#[cfg(feature = "guard")]
+pub use guard::Guarded;
 pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use plan::Planned;

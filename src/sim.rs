@@ -66,6 +66,8 @@ mod strings;
 mod transactions;
 
 pub use flavour::Flavour;
+#[cfg(feature = "guard")]
+pub(crate) use glob::matches as matches_glob;
 pub use ranking::Ranking;
 pub use rewrite::Rewrite;
 pub use server::{Seen, Server, Stored};

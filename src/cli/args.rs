@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::global_options::GlobalOptions;
 use super::{
-    audit, compare, completions, dry_run, explore, inspect, man, matrix, plan, protocols, races, record, run, scan,
-    supervise,
+    audit, compare, completions, dry_run, explore, guard, inspect, man, matrix, plan, protocols, races, record, run,
+    scan, supervise,
 };
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
@@ -32,6 +32,7 @@ pub(super) enum Subcommands {
     Record(record::Args),
     Audit(audit::Args),
     DryRun(dry_run::Args),
+    Guard(guard::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -10,7 +10,7 @@ use redis::{ErrorKind, RedisError, RedisResult, Value};
 /// What came back: a reply, which may be an error reply, or a broken connection.
 ///
 /// Some connections hand an error reply out as a value, others as an error: for us it is a reply either way.
-pub(super) fn reply(result: RedisResult<Value>) -> Result<Reply, RedisError> {
+pub(crate) fn reply(result: RedisResult<Value>) -> Result<Reply, RedisError> {
     match result {
         Ok(value) => Ok(from_value(value)),
         Err(error) => refusal_text(&error).map(Reply::Error).ok_or(error),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::bridge;
+use super::guard;
 use super::maker::Maker;
 use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
@@ -27,9 +28,11 @@ impl Choice {
     /// Validates a name with its options.
     ///
     /// # Errors
-    /// [`Unsuitable`]: unknown protocol, unknown option, invalid value, or a fleet that cannot be bridged.
+    /// [`Unsuitable`]: unknown protocol, unknown option, invalid value, a fleet that cannot be bridged, or a client that
+    /// cannot be guarded.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
-        let protocol = find(&spec.name)?;
+        let guarded = guard::client(&spec.name);
+        let protocol = find(guarded.unwrap_or(&spec.name))?;
         let settings = protocol.settings();
         let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.words.contains(&word));
         if let Some((name, word)) = spec.options().iter().find(|(name, word)| !knows(name, word)) {
@@ -41,13 +44,18 @@ impl Choice {
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
         let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
+        if guarded.is_some() {
+            let written = guard::name(protocol.name());
+            let maker = guard::maker(protocol)?;
+            return Ok(Self { protocol, written, maker, servers: 1 });
+        }
         let maker = protocol.maker(name, spec.options())?;
         let servers = spec.options().iter().find(|(name, _)| name == SERVERS.name);
         let servers = servers.and_then(|(_, word)| word.parse().ok()).unwrap_or(1);
         Ok(Self { protocol, written: format!("{name}{options}"), maker, servers })
     }
 
-    /// The protocol.
+    /// The protocol. Of a client behind a guard, the one that the client speaks.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

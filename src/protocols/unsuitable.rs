@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::setting::Setting;
 use crate::bridge::Unbridgeable;
+use crate::guard::Unguardable;
 
 /// Why a specification does not name a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,6 +35,14 @@ pub enum Unsuitable {
         name: String,
         /// The reason.
         because: Unbridgeable,
+    },
+    /// The client cannot be guarded.
+    #[error("cannot guard `{name}`: {because}")]
+    Unguardable {
+        /// The client's protocol as written.
+        name: String,
+        /// The reason.
+        because: Unguardable,
     },
 }
 

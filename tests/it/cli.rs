@@ -2,7 +2,7 @@
 
 mod addresses;
 mod audit;
-mod command;
+pub(crate) mod command;
 mod compare;
 mod coverage;
 mod dry_run;

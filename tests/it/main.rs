@@ -8,6 +8,7 @@
 //! - [`monitor`]: what crossed the wire, as that server saw it.
 //! - [`proxy`]: a connection that breaks where the test wants it.
 //! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
+//! - [`guard_process`]: `lockshift guard` before a server.
 //! - [`protocols`]: every protocol by name.
 //! - [`life`]: two of each protocol meet.
 //!
@@ -26,6 +27,7 @@
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.
 //! - [`fencing`]: fences grow, whatever becomes of their counter.
 //! - [`foreign`]: what real programs were recorded to send is what their rows could have sent.
+//! - [`guard`]: old clients behind a guard are safe, unchanged.
 //! - [`hostile`]: servers that refuse, hang or go away, and keys that hold something else.
 //! - [`locks`]: the entry point, with threads and with tasks.
 //! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
@@ -58,6 +60,8 @@ mod explore;
 mod fencing;
 mod foreign;
 mod golden;
+mod guard;
+mod guard_process;
 mod hostile;
 mod life;
 mod locks;

@@ -1,0 +1,51 @@
+//! The guard: what a proxy beside an old client does so that the client is as safe as its protocol allows, without a change
+//! to the client.
+//!
+//! The guard is a procedure like every protocol: a function over a [`Transcript`](crate::wire::Transcript) of what it sends
+//! to the server, from the state of a client's connection and the client's next command to an [`Answer`]. So the proxy runs
+//! it on a socket, and the explorer between a client and the simulated server ([`Guarded`]).
+//!
+//! For each key the guard runs the client's own protocol over what the client has sent and was answered, and so knows where
+//! in its protocol the client is. With the first command that could acquire the lock the guard decides: a script judges
+//! nothing, but replaces exactly the value that the guard has judged by the server's clock, and writes the guard's own
+//! stamp. From then on the client is answered so that its own function reaches this decision at any clock:
+//!
+//! ```text
+//! client -> SETNX invoices 1700000030      guard -> look at the key and the server's clock: no key, or an expired stamp
+//!                                          guard -> write 01700000030 if that is still so
+//! client <- 1                              the client has won, and so has its stamp on the server
+//!
+//! client -> SETNX invoices 1700000030      guard -> look at the key: a live stamp
+//! client <- 0
+//! client -> GET invoices
+//! client <- 7258118400                     the year 2200: held, whatever the client's clock says
+//! ```
+//!
+//! What the client overwrites, deletes or expires afterwards acts on its own lock only: DEL compares the guard's stamp.
+//!
+//! The guard reads the clock of the client's host to learn how much longer a stamp is ahead of it; its clock and the
+//! client's must be the same, so a guard belongs on the host of its clients.
+//!
+//! Some dialects have no answer that makes them win, or lose, at any clock; [`Rule::new`] refuses them with the reason,
+//! [`Unguardable`]. It finds out by running them.
+
+mod answer;
+mod connection;
+mod decision;
+mod guarded;
+mod playing;
+mod rule;
+mod run;
+mod scripts;
+mod talk;
+mod unguardable;
+
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Note};
+pub use connection::Connection;
+pub use decision::Decision;
+pub use guarded::Guarded;
+pub use rule::{Lifetime, Rule};
+pub use unguardable::Unguardable;

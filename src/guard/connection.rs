@@ -1,0 +1,77 @@
+//! What the guard knows of one client connection.
+
+use std::collections::BTreeMap;
+
+use super::answer::{Answer, Note};
+use super::rule::Rule;
+use super::talk::{Grant, On, Talk};
+use crate::lock::Owner;
+use crate::wire::{Command, Key, Transcript, Turn};
+
+/// What the guard knows of one client connection: where its client is in its protocol on each guarded key, and whether it is
+/// inside MULTI.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Connection {
+    talks: BTreeMap<Key, Talk>,
+    in_multi: bool,
+}
+
+impl Connection {
+    /// A connection whose client holds the lock on `key`: it believes to have written `own`, and the guard wrote `stamp`.
+    pub(super) fn holding(key: Key, own: Vec<u8>, stamp: Vec<u8>) -> Self {
+        Self { talks: BTreeMap::from([(key, Talk::holding(Grant { own, stamp }))]), in_multi: false }
+    }
+
+    /// The value that the client believes to have written by its latest acquisition of this key, and the guard's stamp.
+    pub(super) fn grant(&self, key: &Key) -> Option<(&[u8], &[u8])> {
+        let grant = self.talks.get(key)?.grant()?;
+        Some((&grant.own, &grant.stamp))
+    }
+
+    /// The keys on which its client holds a lock that it has not released.
+    pub fn held(&self) -> impl Iterator<Item = &Key> {
+        self.talks.iter().filter(|(_, talk)| talk.grant().is_some()).map(|(key, _)| key)
+    }
+
+    /// Whether it is inside MULTI, where commands are queued.
+    pub fn is_in_multi(&self) -> bool {
+        self.in_multi
+    }
+
+    /// The client sends a command that names no key: what it does to the connection.
+    pub fn observe(&mut self, command: &Command) {
+        if command.is("MULTI") {
+            self.in_multi = true;
+        } else if ["EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
+            self.in_multi = false;
+        }
+    }
+
+    /// The client sends a command on a guarded key. `redis` takes what the guard sends and reads; `owner` is fresh.
+    /// Returns the connection after it, what becomes of the command, and what there is to report.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::wire::Pending): a reply or the host's clock is still to come, or the server refused.
+    pub fn serve(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        command: &Command,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        let mut after = self.clone();
+        let mut talk = after.talks.remove(key).unwrap_or_default();
+        let (talk, answer, notes) = if self.in_multi {
+            talk.in_multi(command);
+            (talk, Answer::Pass, Vec::new())
+        } else {
+            let guard = On { rule, key, members: rule.members(key), owner };
+            talk.serve(&guard, command, redis)?
+        };
+        if !talk.is_empty() {
+            after.talks.insert(key.clone(), talk);
+        }
+        Ok((after, answer, notes))
+    }
+}

@@ -1,0 +1,123 @@
+//! A rule of the guard: which protocols share a key, and which stamp keeps them out.
+
+use std::time::Duration;
+
+use super::playing;
+use super::unguardable::Unguardable;
+use crate::bridge::{Clocks, Fleet, StampWriter, could_have_written, stamp_writer};
+use crate::legacy::{Clock, Dialect, Keys, Lock, Looks, Moment};
+use crate::lock::{Lease, Owner};
+use crate::wire::{Key, Transcript, Turn, UnixTime};
+
+/// Which protocols the clients of a key may speak, proven to be guardable.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    dialects: Vec<&'static Dialect>,
+    fleet: Fleet,
+    writer: StampWriter,
+    lifetime: Lifetime,
+}
+
+/// How long a guarded key lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Lifetime {
+    /// A little longer than its stamp says, so that a key is cleared away that nobody takes over.
+    BeyondStamp,
+    /// For ever, as most old clients leave it.
+    Endless,
+}
+
+/// How much longer a key lives than its holder may rely on it.
+const BEYOND: Duration = Duration::from_secs(1);
+
+impl Rule {
+    /// The rule for a key whose clients speak these dialects. Each is tried: its own function runs at extreme clocks
+    /// on every reply that the guard may choose.
+    ///
+    /// # Errors
+    /// [`Unguardable`]: a dialect cannot be guarded, or no stamp keeps all of them out.
+    pub fn new(dialects: &[&'static Dialect], lifetime: Lifetime) -> Result<Self, Unguardable> {
+        if dialects.is_empty() {
+            return Err(Unguardable::NoProtocol);
+        }
+        let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
+        let fleet = Fleet::new(dialects, &Key::from("k"), lease);
+        for member in fleet.members() {
+            check(member.dialect())?;
+            playing::check(member)?;
+        }
+        let writer = stamp_writer(&fleet, lease)?;
+        if lifetime == Lifetime::Endless && writer.outlasts_leases() {
+            return Err(Unguardable::NeedsTtl(dialects[0].name));
+        }
+        Ok(Self { dialects: dialects.to_vec(), fleet, writer, lifetime })
+    }
+
+    /// Its dialects.
+    pub fn dialects(&self) -> &[&'static Dialect] {
+        &self.dialects
+    }
+
+    /// The protocols of its dialects on this key.
+    pub(super) fn members(&self, key: &Key) -> Vec<Lock> {
+        let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
+        self.dialects.iter().map(|dialect| Lock::new(dialect, key.clone(), lease)).collect()
+    }
+
+    /// Reads the clocks of which its clients make stamps: that of the host, which is theirs too, and the server's if a
+    /// dialect uses it.
+    pub(super) fn clocks(&self, redis: &mut Transcript) -> Turn<Clocks> {
+        self.fleet.clocks(redis)
+    }
+
+    /// How much longer a client relies on the lock that has written this value; `None` if this dialect could not have
+    /// written it by now.
+    pub(super) fn remaining(&self, member: &Lock, value: &[u8], clocks: &Clocks) -> Option<Duration> {
+        if !could_have_written(member, value, clocks) {
+            return None;
+        }
+        let now = clocks.of(member.dialect()).wall;
+        // The client has rounded its clock to a unit, and counts its lease from the clock as it was.
+        let stamp = &member.dialect().form.stamp;
+        let end = member.dialect().expires_at(value)?;
+        Some((end.saturating_since(now) + stamp.unit.length()).saturating_sub(stamp.margin)).filter(|_| end >= now)
+    }
+
+    /// How the fleet judges a value at this moment of the server's clock.
+    pub(super) fn looks(&self, value: &[u8], at: UnixTime) -> Looks {
+        self.fleet.looks(value, &Clocks::at(at))
+    }
+
+    /// The stamp that keeps the fleet out for this long from a moment of the server's clock.
+    pub(super) fn stamp(&self, owner: &Owner, length: Duration, at: UnixTime) -> Option<Vec<u8>> {
+        self.writer.write_for(owner, length, &self.fleet, &Clocks::at(at))
+    }
+
+    /// The time to live of a key whose holder relies on it for this long, in milliseconds; `None` if it lives for ever.
+    pub(super) fn ttl_ms(&self, length: Duration) -> Option<u128> {
+        match self.lifetime {
+            Lifetime::BeyondStamp => Some((length + BEYOND).as_millis()),
+            Lifetime::Endless => None,
+        }
+    }
+
+    /// Whether its keys expire.
+    pub(super) fn has_ttl(&self) -> bool {
+        self.lifetime == Lifetime::BeyondStamp
+    }
+}
+
+/// The lease of the trials.
+const TRIED_FOR: Duration = Duration::from_secs(60);
+
+/// Whether the dialect's values say how long its client relies on the lock.
+fn check(dialect: &Dialect) -> Result<(), Unguardable> {
+    match (dialect.keys, dialect.clock, dialect.form.stamp.moment) {
+        (Keys::OwnerAndExpiry, _, _) => Err(Unguardable::TwoKeys(dialect.name)),
+        (Keys::One, Clock::Uptime, _) => Err(Unguardable::Uptime(dialect.name)),
+        (Keys::One, _, _) if !dialect.form.is_stamped() => Err(Unguardable::NoStamp(dialect.name)),
+        (Keys::One, _, Moment::Acquisition) => Err(Unguardable::AcquisitionTime(dialect.name)),
+        (Keys::One, Clock::Local | Clock::Server, Moment::Expiry) => Ok(()),
+    }
+}

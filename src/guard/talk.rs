@@ -1,0 +1,335 @@
+//! What the guard knows of one client and one key, and what it does with the client's next command.
+
+use super::answer::{Answer, Note};
+use super::decision::{Decision, could_acquire, has_nx, replies};
+use super::playing;
+use super::rule::Rule;
+use super::run::Run;
+use super::scripts::{self, Content, Sight};
+use crate::bridge::Clocks;
+use crate::legacy::{Lock, Looks};
+use crate::lock::Owner;
+use crate::wire::{Command, Key, MonoTime, Reading, Reply, Transcript, Turn, UnixTime};
+use std::time::Duration;
+
+/// What the guard knows of one client and one key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Talk {
+    /// The attempt under way.
+    trying: Option<Attempt>,
+    /// What the client has acquired and not released, the oldest first.
+    holds: Vec<Grant>,
+}
+
+/// An attempt under way: the protocols that the client may speak, and what was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Attempt {
+    runs: Vec<Run>,
+    decided: Option<Decision>,
+}
+
+/// A lock that was granted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Grant {
+    /// The value that the client believes to have written.
+    pub(super) own: Vec<u8>,
+    /// The guard's stamp, which is in the key.
+    pub(super) stamp: Vec<u8>,
+}
+
+/// A clock for runs whose next step does not depend on the clock: the answers were chosen so.
+const ANY_CLOCK: Reading = Reading {
+    wall: match UnixTime::from_secs(1_800_000_000) {
+        Some(moment) => moment,
+        None => panic!("2027 is before 2262"),
+    },
+    mono: MonoTime::since_origin(Duration::ZERO),
+};
+
+/// How often the guard judges anew because the key has changed before it could write.
+const MOST_LOOKS: usize = 3;
+
+impl Talk {
+    /// A client that holds this.
+    pub(super) fn holding(grant: Grant) -> Self {
+        Self { trying: None, holds: vec![grant] }
+    }
+
+    /// What the client holds by its latest attempt.
+    pub(super) fn grant(&self) -> Option<&Grant> {
+        self.holds.last()
+    }
+
+    /// Whether nothing is known that the next command could depend on.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The client sends this command on the key.
+    pub(super) fn serve(
+        mut self,
+        guard: &On<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        let attempt = self.trying.take().and_then(|attempt| attempt.goes_on(guard, command));
+        // A holder that looks at its key is about to release it.
+        let is_own_look = command.is("GET") && !self.holds.is_empty();
+        let attempt = attempt.or_else(|| Attempt::begins(guard, command).filter(|_| !is_own_look));
+        if let Some(attempt) = attempt {
+            return self.attempt(attempt, guard, command, redis);
+        }
+        match command.args() {
+            [_] if command.is("DEL") || command.is("UNLINK") => self.release(guard, redis),
+            [_] if command.is("GET") => self.read(guard, redis),
+            [_, value, ..] if is_claim(command) => {
+                let value = value.clone();
+                self.claim(command, &value, guard, redis)
+            }
+            [_, _] if is_expire(command) => Ok((self, Answer::Reply(Reply::Int(1)), Vec::new())),
+            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(command, redis),
+            _ => Ok((self, Answer::Pass, Vec::new())),
+        }
+    }
+
+    /// The client sends this inside MULTI: it goes to the server, where a WATCH protects it. A DEL there is its release.
+    pub(super) fn in_multi(&mut self, command: &Command) {
+        if command.is("DEL") || command.is("UNLINK") {
+            self.holds.clear();
+        }
+    }
+
+    /// A command of an attempt.
+    fn attempt(
+        mut self,
+        mut attempt: Attempt,
+        guard: &On<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        let mut notes = Vec::new();
+        let decision = match attempt.decided {
+            Some(decided) => Some(decided),
+            None if could_acquire(command) => {
+                let clocks = guard.rule.clocks(redis)?;
+                let Some((value, remaining)) = attempt.claim(guard, &clocks) else {
+                    // No protocol of the rule writes this value by now: another program's.
+                    return Ok((self, Answer::Pass, notes));
+                };
+                if !self.holds.is_empty() {
+                    notes.push(Note::AttemptWhileHolding);
+                }
+                match decide(guard, remaining, redis)? {
+                    Decided::Won { stamp, note } => {
+                        self.holds.push(Grant { own: value, stamp });
+                        notes.push(note);
+                        Some(Decision::Win)
+                    }
+                    Decided::Lost(note) => {
+                        notes.push(note);
+                        Some(Decision::Lose)
+                    }
+                }
+            }
+            None if command.is("GET") => {
+                let sight = scripts::look(redis, guard.key)?;
+                guard.is_held(&sight).then_some(Decision::Lose)
+            }
+            None => None,
+        };
+        attempt.decided = decision;
+        let Some(reply) = attempt.choose(guard, command) else { return Ok((self, Answer::Pass, notes)) };
+        attempt.answered(guard, &reply);
+        self.trying = Some(attempt).filter(|attempt| !attempt.runs.is_empty());
+        Ok((self, Answer::Reply(reply), notes))
+    }
+
+    /// DEL: the client's own lock, if it is as the guard wrote it. Where an earlier lock of the connection was not
+    /// released, the DEL may be meant for that one, and the oldest is tried first.
+    fn release(mut self, guard: &On<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+        if self.holds.is_empty() {
+            return Ok((self, Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
+        }
+        let grant = self.holds.remove(0);
+        let deleted = scripts::release(redis, guard.key, &grant.stamp, guard.rule.has_ttl())?;
+        let note = if deleted { Note::Released } else { Note::ReleasedLost };
+        Ok((self, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
+    }
+
+    /// GET: the client finds its own value where the guard's stamp of its lock is.
+    fn read(self, guard: &On<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+        if self.holds.is_empty() {
+            return Ok((self, Answer::Pass, Vec::new()));
+        }
+        let reply = redis.send(Command::new("GET").arg(guard.key))?;
+        let reply = match &reply {
+            Reply::Bulk(value) => {
+                self.holds.iter().find(|grant| grant.stamp == *value).map_or(reply, |grant| Reply::bulk(&grant.own))
+            }
+            _ => reply,
+        };
+        Ok((self, Answer::Reply(reply), Vec::new()))
+    }
+
+    /// A claim or a takeover outside of an attempt: of a client whose attempt began on another connection. It writes only
+    /// what the guard has decided.
+    fn claim(
+        mut self,
+        command: &Command,
+        value: &[u8],
+        guard: &On<'_>,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        let clocks = guard.rule.clocks(redis)?;
+        let by = guard.members.iter().find_map(|member| Some((member, guard.rule.remaining(member, value, &clocks)?)));
+        let Some((member, remaining)) = by else { return Ok((self, Answer::Pass, Vec::new())) };
+        let sight = scripts::look(redis, guard.key)?;
+        let reply = |decision| replies(member, command, Some(decision), None).into_iter().next().unwrap_or(Reply::Nil);
+        match take(guard, sight, remaining, redis)? {
+            (Decided::Won { stamp, note }, replaced) => {
+                self.holds.push(Grant { own: value.to_vec(), stamp });
+                let reply = match replaced {
+                    Content::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
+                    Content::Nothing | Content::NotString if command.is("GETSET") => Reply::Nil,
+                    _ => reply(Decision::Win),
+                };
+                Ok((self, Answer::Reply(reply), vec![note]))
+            }
+            (Decided::Lost(note), _) => Ok((self, Answer::Reply(reply(Decision::Lose)), vec![note])),
+        }
+    }
+
+    /// A script that compares the client's own value compares the guard's stamp instead.
+    fn script(mut self, command: &Command, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+        let names = |grant: &Grant| command.args().iter().skip(3).any(|word| *word == grant.own);
+        let Some(place) = self.holds.iter().position(names) else { return Ok((self, Answer::Pass, Vec::new())) };
+        let grant = self.holds[place].clone();
+        let words = command
+            .words()
+            .iter()
+            .enumerate()
+            .map(|(at, word)| if at > 3 && *word == grant.own { grant.stamp.clone() } else { word.clone() });
+        let translated = Command::from_words(words.collect()).expect("a command has a name");
+        let reply = redis.send(translated)?;
+        let mut notes = Vec::new();
+        if reply == Reply::Int(1) {
+            self.holds.remove(place);
+            notes.push(Note::Released);
+        }
+        Ok((self, Answer::Reply(reply), notes))
+    }
+}
+
+impl Attempt {
+    /// The attempt that begins with this command, if one does.
+    fn begins(guard: &On<'_>, command: &Command) -> Option<Self> {
+        let runs = (0..guard.members.len()).map(Run::new).collect();
+        Self { runs, decided: None }.goes_on(guard, command)
+    }
+
+    /// The attempt with this command, in the protocols that would send it now.
+    fn goes_on(self, guard: &On<'_>, command: &Command) -> Option<Self> {
+        let runs = self.runs.into_iter().filter_map(|run| {
+            let member = &guard.members[run.member];
+            run.accept(member, command, ANY_CLOCK)
+        });
+        let runs: Vec<Run> = runs.collect();
+        (!runs.is_empty()).then_some(Self { runs, ..self })
+    }
+
+    /// The value that it writes, and for how long its client relies on it, in the protocols that could have written it by
+    /// now. Where several could, the longest counts.
+    fn claim(&mut self, guard: &On<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
+        let remaining = |run: &Run| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
+        self.runs.retain(|run| remaining(run).is_some());
+        let longest = self.runs.iter().filter_map(remaining).max()?;
+        Some((self.runs.first()?.value()?.to_vec(), longest))
+    }
+
+    /// The reply that leads all protocols that the client may speak to the decision.
+    fn choose(&self, guard: &On<'_>, command: &Command) -> Option<Reply> {
+        let possible: Vec<Vec<Reply>> = self
+            .runs
+            .iter()
+            .map(|run| replies(&guard.members[run.member], command, self.decided, run.seen()))
+            .collect();
+        // The rule has proven that there is a reply; if all protocols have this one, it is the one.
+        if let [only] = possible.first()?.as_slice()
+            && possible.iter().all(|replies| replies.as_slice() == std::slice::from_ref(only))
+        {
+            return Some(only.clone());
+        }
+        let leads_all = |reply: &Reply| {
+            self.runs.iter().all(|run| {
+                let reply = run.in_its_words(reply);
+                playing::leads(&guard.members[run.member], &run.transcript, reply, self.decided)
+            })
+        };
+        possible.into_iter().flatten().find(leads_all)
+    }
+
+    /// The client was answered: protocols in which the attempt has ended are dropped.
+    fn answered(&mut self, guard: &On<'_>, reply: &Reply) {
+        self.runs.retain_mut(|run| run.answered(&guard.members[run.member], reply, ANY_CLOCK).is_none());
+    }
+}
+
+/// A rule on one key, for one command.
+pub(super) struct On<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) key: &'a Key,
+    pub(super) members: Vec<Lock>,
+    /// The owner as whom the guard writes: fresh for each command.
+    pub(super) owner: &'a Owner,
+}
+
+impl On<'_> {
+    /// Whether a client that saw this would have to leave it alone.
+    fn is_held(&self, sight: &Sight) -> bool {
+        match &sight.content {
+            Content::Nothing => false,
+            Content::NotString => true,
+            Content::Value(value) => self.rule.looks(value, sight.at) != Looks::Expired,
+        }
+    }
+}
+
+/// What the guard has decided.
+enum Decided {
+    Won { stamp: Vec<u8>, note: Note },
+    Lost(Note),
+}
+
+/// Looks at the key, judges its value by the server's clock, and replaces exactly that value.
+fn decide(guard: &On<'_>, remaining: Duration, redis: &mut Transcript) -> Turn<Decided> {
+    let sight = scripts::look(redis, guard.key)?;
+    Ok(take(guard, sight, remaining, redis)?.0)
+}
+
+/// Replaces what was seen, and judges anew if it has changed. Returns the content that was replaced.
+fn take(guard: &On<'_>, mut sight: Sight, remaining: Duration, redis: &mut Transcript) -> Turn<(Decided, Content)> {
+    for _ in 0..MOST_LOOKS {
+        if guard.is_held(&sight) {
+            break;
+        }
+        let Some(stamp) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
+        let (judged, note) = match &sight.content {
+            Content::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
+            Content::Nothing | Content::NotString => (None, Note::Acquired(remaining)),
+        };
+        match scripts::take(redis, guard.key, &stamp, guard.rule.ttl_ms(remaining), judged)? {
+            Ok(()) => return Ok((Decided::Won { stamp, note }, sight.content)),
+            Err(changed) => sight = changed,
+        }
+    }
+    Ok((Decided::Lost(Note::Refused), sight.content))
+}
+
+/// Whether it writes a value of its client's where that may acquire the lock.
+fn is_claim(command: &Command) -> bool {
+    command.is("SETNX") || command.is("GETSET") || command.is("SET") && has_nx(command)
+}
+
+fn is_expire(command: &Command) -> bool {
+    ["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"].iter().any(|name| command.is(name))
+}

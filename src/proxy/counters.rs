@@ -1,0 +1,85 @@
+//! What the proxy has counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::guard::Note;
+
+/// Counters that all connections share.
+#[derive(Debug, Default)]
+pub struct Counters {
+    connections: AtomicU64,
+    acquired: AtomicU64,
+    taken_over: AtomicU64,
+    refused: AtomicU64,
+    released: AtomicU64,
+    lost: AtomicU64,
+    deletions_prevented: AtomicU64,
+    attempts_while_holding: AtomicU64,
+    holders_disconnected: AtomicU64,
+}
+
+/// Their values at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize))]
+pub struct Counts {
+    /// Client connections so far.
+    pub connections: u64,
+    /// Free locks that were acquired.
+    pub acquired: u64,
+    /// Expired locks that were taken over.
+    pub taken_over: u64,
+    /// Attempts that were refused.
+    pub refused: u64,
+    /// Locks that were released by their holders.
+    pub released: u64,
+    /// Releases of locks that had been lost.
+    pub lost: u64,
+    /// DELs that would have deleted a lock that the client did not hold.
+    pub deletions_prevented: u64,
+    /// Attempts on a connection that held the lock: several clients share it, or a holder did not release.
+    pub attempts_while_holding: u64,
+    /// Connections that ended while their client held a lock.
+    pub holders_disconnected: u64,
+}
+
+impl Counters {
+    /// Counts what happened to a lock.
+    pub(super) fn note(&self, note: &Note) {
+        let counters: &[&AtomicU64] = match note {
+            Note::Acquired(_) => &[&self.acquired],
+            Note::TookOver(_) => &[&self.taken_over],
+            Note::Refused => &[&self.refused],
+            Note::Released => &[&self.released],
+            Note::ReleasedLost => &[&self.lost, &self.deletions_prevented],
+            Note::DelIgnored => &[&self.deletions_prevented],
+            Note::AttemptWhileHolding => &[&self.attempts_while_holding],
+        };
+        for counter in counters {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn connected(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn holder_disconnected(&self) {
+        self.holders_disconnected.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Their values now.
+    pub fn counts(&self) -> Counts {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            connections: value(&self.connections),
+            acquired: value(&self.acquired),
+            taken_over: value(&self.taken_over),
+            refused: value(&self.refused),
+            released: value(&self.released),
+            lost: value(&self.lost),
+            deletions_prevented: value(&self.deletions_prevented),
+            attempts_while_holding: value(&self.attempts_while_holding),
+            holders_disconnected: value(&self.holders_disconnected),
+        }
+    }
+}

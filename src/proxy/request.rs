@@ -1,0 +1,96 @@
+//! A command at the head of what a client has sent: its first words, before it is complete.
+
+use super::frame::Malformed;
+use crate::wire::Command;
+
+/// The first words of a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Head<'a> {
+    /// More bytes are needed to tell.
+    Incomplete,
+    /// These words, of so many; fewer if they have not all arrived.
+    Array { words: Vec<&'a [u8]>, count: usize },
+    /// A line of words, as one types it; so many bytes with its end.
+    Inline { words: Vec<&'a [u8]>, length: usize },
+}
+
+/// As many words as are needed to find a key: those of `EVALSHA sha numkeys key`.
+const MOST_WORDS: usize = 4;
+/// Longer lines are refused, as Redis refuses them.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// Reads the head of the bytes.
+pub(super) fn head(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
+    let Some(first) = bytes.first() else { return Ok(Head::Incomplete) };
+    if *first != b'*' {
+        return inline(bytes);
+    }
+    let Some((count, mut rest)) = line_number(&bytes[1..])? else { return Ok(Head::Incomplete) };
+    let Ok(count) = usize::try_from(count) else { return Ok(Head::Array { words: Vec::new(), count: 0 }) };
+    let mut words = Vec::with_capacity(MOST_WORDS);
+    while words.len() < count.min(MOST_WORDS) {
+        let Some((b'$', number)) = rest.split_first() else {
+            return if rest.is_empty() { Ok(Head::Incomplete) } else { Err(Malformed) };
+        };
+        let Some((length, behind)) = line_number(number)? else { return Ok(Head::Incomplete) };
+        let length = usize::try_from(length).map_err(|_| Malformed)?;
+        let Some(word) = behind.get(..length) else {
+            // A long word is not a key of a lock: what is known is enough.
+            return Ok(if length > LONGEST_LINE { Head::Array { words, count } } else { Head::Incomplete });
+        };
+        words.push(word);
+        rest = behind.get(length + 2..).unwrap_or_default();
+    }
+    Ok(Head::Array { words, count })
+}
+
+fn inline(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
+    let Some(end) = memchr::memchr(b'\n', bytes) else {
+        return if bytes.len() > LONGEST_LINE { Err(Malformed) } else { Ok(Head::Incomplete) };
+    };
+    let words = bytes[..end].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+    Ok(Head::Inline { words, length: end + 1 })
+}
+
+/// A number and what follows its line; `None` if the line is not complete.
+fn line_number(bytes: &[u8]) -> Result<Option<(i64, &[u8])>, Malformed> {
+    const LONGEST: usize = 24;
+    let Some(end) = memchr::memchr(b'\n', &bytes[..bytes.len().min(LONGEST)]) else {
+        return if bytes.len() < LONGEST { Ok(None) } else { Err(Malformed) };
+    };
+    let digits = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
+    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).ok_or(Malformed)?;
+    Ok(Some((number, &bytes[end + 1..])))
+}
+
+/// The complete command of a frame.
+pub(super) fn command(frame: &[u8]) -> Option<Command> {
+    if frame.first() != Some(&b'*') {
+        let Ok(Head::Inline { words, .. }) = head(frame) else { return None };
+        return Command::from_words(words.into_iter().map(<[u8]>::to_vec).collect());
+    }
+    let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
+    let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
+    Command::from_words(words.collect::<Option<_>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_words_are_read_as_soon_as_they_are_there() {
+        let whole = b"*3\r\n$5\r\nSETNX\r\n$1\r\nk\r\n$2\r\n10\r\n";
+        for end in 0..whole.len() - 2 {
+            assert_eq!(head(&whole[..end]), Ok(Head::Incomplete), "{end}");
+        }
+        let words = vec![&b"SETNX"[..], b"k", b"10"];
+        assert_eq!(head(whole), Ok(Head::Array { words: words.clone(), count: 3 }));
+        assert_eq!(head(b"SETNX k  10\r\n"), Ok(Head::Inline { words, length: 13 }));
+        assert_eq!(command(whole), command(b"SETNX k 10\r\n"));
+        let long = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$99999999\r\nabc";
+        assert_eq!(head(long), Ok(Head::Array { words: vec![b"SET", b"k"], count: 3 }));
+        assert_eq!(head(b"*2\r\n+GET\r\n"), Err(Malformed));
+        assert_eq!(head(b"*x\r\n"), Err(Malformed));
+    }
+}

@@ -1,0 +1,41 @@
+//! What a guard has counted.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::proxy::Counts;
+
+/// What a guard has counted.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Guarded(pub Counts);
+
+impl Report for Guarded {
+    fn text(&self, _: Option<u16>) -> String {
+        let Counts {
+            connections,
+            acquired,
+            taken_over,
+            refused,
+            released,
+            lost,
+            deletions_prevented,
+            attempts_while_holding,
+            holders_disconnected,
+        } = self.0;
+        [
+            (connections, "client connections"),
+            (acquired, "free locks acquired"),
+            (taken_over, "expired locks taken over"),
+            (refused, "attempts refused"),
+            (released, "locks released"),
+            (lost, "releases of locks that had been lost"),
+            (deletions_prevented, "deletions of a lock that the client did not hold, prevented"),
+            (attempts_while_holding, "attempts on a connection that held the lock"),
+            (holders_disconnected, "holders that disconnected"),
+        ]
+        .iter()
+        .map(|(count, what)| format!("{count:>9}  {what}\n"))
+        .collect()
+    }
+}

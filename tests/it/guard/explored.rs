@@ -1,0 +1,174 @@
+//! The guard between clients and the simulated server, in every schedule.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
+use lockshift::guard::{Guarded, Lifetime, Rule};
+use lockshift::legacy::{self, Dialect, Lock, catalogue};
+use lockshift::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
+use lockshift::report::explanation;
+use lockshift::wire::{Command, Key, Pending, Reply, Transcript, Turn};
+
+const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two is not zero");
+
+/// The rules that a step of a client can break.
+const RULES: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+fn seconds(secs: u64) -> Lease {
+    Lease::new(Duration::from_secs(secs)).unwrap()
+}
+
+fn plain(dialect: &'static Dialect, secs: u64) -> Lock {
+    Lock::new(dialect, Key::from("k"), seconds(secs))
+}
+
+fn guarded(dialect: &'static Dialect, secs: u64) -> Option<Arc<dyn Locker>> {
+    let rule = Rule::new(&[dialect], Lifetime::BeyondStamp).ok()?;
+    Some(Arc::new(Guarded::new(plain(dialect, secs), Arc::new(rule))))
+}
+
+fn php() -> &'static Dialect {
+    legacy::find("php-getset").unwrap()
+}
+
+/// Two clients, the first two seconds ahead of the other; one of them may crash.
+fn apart(locker: &Arc<dyn Locker>, ticks: u16) -> Scene {
+    let client = Client::new("client", Arc::clone(locker));
+    Scene::new(Bounds::ticks(ticks).crashes(1)).client(Client { skew_ms: 2_000, ..client.clone() }).client(client)
+}
+
+fn search(scene: &Scene, properties: &[Property]) -> Findings {
+    Search::new(scene).properties(properties).symmetry(true).threads(TWO).run(&mut |_| ())
+}
+
+#[track_caller]
+fn is_clean(found: &Findings) {
+    let told: Vec<_> =
+        found.violations.iter().map(|it| format!("{}: {}", it.property, explanation(&it.trace))).collect();
+    assert_eq!((told, found.end), (vec![], End::Exhausted));
+}
+
+/// A guard that writes its own stamp, atomically, and passes the server's replies on: a client that reads its clock after
+/// the reply judges anew.
+struct PassesReplies(Lock);
+
+impl Locker for PassesReplies {
+    fn key(&self) -> &Key {
+        self.0.key()
+    }
+
+    fn lease(&self) -> Lease {
+        self.0.lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        const TAKE_IF: &str =
+            "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('getset', KEYS[1], ARGV[2]) end
+            return redis.call('get', KEYS[1])";
+        let mut client = Transcript::new();
+        let mut read = None;
+        loop {
+            match self.0.acquire(owner, client.rewind()) {
+                Ok(acquired) => return Ok(acquired),
+                Err(Pending::Clock) => client.record_clock(redis.clock()?),
+                Err(Pending::Send(command)) => {
+                    let command = match command.args() {
+                        [key, stamp] if command.is("GETSET") => {
+                            let judged = read.clone().unwrap_or_default();
+                            Command::new("EVAL").arg(TAKE_IF).arg("1").arg(key).arg(judged).arg(stamp)
+                        }
+                        _ => command,
+                    };
+                    let reply = redis.send(command)?;
+                    if let Reply::Bulk(value) = &reply {
+                        read = Some(value.clone());
+                    }
+                    client.record_reply(reply);
+                }
+                Err(pending) => return Err(pending),
+            }
+        }
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        self.0.release(hold, redis)
+    }
+
+    fn late_release(&self) -> LateRelease {
+        self.0.late_release()
+    }
+
+    fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
+        Ok(Extended::Unsupported)
+    }
+
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.0.ownership(hold, redis)
+    }
+}
+
+#[test]
+fn clocks_two_seconds_apart_break_a_guard_that_passes_replies_and_not_one_that_chooses_them() {
+    let passing: Arc<dyn Locker> = Arc::new(PassesReplies(plain(php(), 1)));
+    let broken = search(&apart(&passing, 4), &[Property::MutualExclusion]);
+    assert_eq!(broken.violations.len(), 1);
+
+    let choosing = guarded(php(), 1).unwrap();
+    let found = search(&apart(&choosing, 4), &RULES);
+    is_clean(&found);
+    assert!(found.states > 10_000, "{}", found.states);
+}
+
+#[test]
+fn three_guarded_clients_exclude_each_other() {
+    let client = Client::new("client", guarded(php(), 1).unwrap());
+    let scene = (0..3).fold(Scene::new(Bounds::ticks(3).crashes(1)), |scene, _| scene.client(client.clone()));
+    let found = search(&scene.grain(Grain::Coarse), &RULES);
+    is_clean(&found);
+    assert!(found.states > 10_000, "{}", found.states);
+}
+
+#[test]
+fn guarded_clients_of_every_dialect_exclude_each_other() {
+    let mut states = 0;
+    let mut count = 0;
+    for dialect in catalogue() {
+        let Some(locker) = guarded(dialect, 1) else { continue };
+        let scene = apart(&locker, 4).grain(Grain::Coarse);
+        let found = search(&scene, &RULES);
+        let told: Vec<_> =
+            found.violations.iter().map(|it| format!("{}: {}", it.property, explanation(&it.trace))).collect();
+        assert_eq!((told, found.end), (vec![], End::Exhausted), "{}", dialect.name);
+        states += found.states;
+        count += 1;
+    }
+    assert!(count > 60 && states > 100_000, "{count} dialects, {states} states");
+}
+
+/// An unguarded client and a guarded one, either of which may crash: what goes wrong is of the unguarded client's making.
+#[test]
+fn a_guarded_client_causes_no_violation_beside_an_unguarded_one() {
+    let mut blamed = Vec::new();
+    for dialect in catalogue() {
+        let Some(locker) = guarded(dialect, 1) else { continue };
+        let old = Client::new(dialect.name, Arc::new(plain(dialect, 1)));
+        let scene = [&old, &Client::new("guarded", locker)]
+            .into_iter()
+            .fold(Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse), |scene, client| {
+                scene.client(client.clone())
+            });
+        let found =
+            Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO).blaming("guarded").run(&mut |_| ());
+        assert_eq!(found.end, End::Exhausted, "{}", dialect.name);
+        blamed.extend(
+            found
+                .violations
+                .iter()
+                .map(|it| format!("{}: {}: {:?}: {}", dialect.name, it.property, it.cause, explanation(&it.trace))),
+        );
+    }
+    assert!(blamed.is_empty(), "{blamed:#?}");
+}

@@ -1,0 +1,334 @@
+//! The proxy on a real server: what is not a lock's is answered as without it, and a lock's command by the guard.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use redis::{Commands, Connection, RedisResult, Value, cmd};
+
+use crate::guard_process::GuardProcess;
+use crate::patience::until;
+use crate::server::{Options, Server};
+
+fn guard(server: &Server) -> GuardProcess {
+    GuardProcess::start(&server.url(), &[("lock:*".to_owned(), "php-getset")], &[])
+}
+
+/// The bytes of a command.
+fn frame(words: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        bytes.extend(format!("${}\r\n", word.len()).bytes());
+        bytes.extend_from_slice(word);
+        bytes.extend(b"\r\n");
+    }
+    bytes
+}
+
+const END: &[u8] = b"the end of this dialogue";
+
+/// What is answered to these bytes, sent in pieces of this length.
+fn answers(mut stream: TcpStream, bytes: &[u8], piece: usize) -> Vec<u8> {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let bytes = [bytes, &frame(&[b"ECHO", END])].concat();
+    let mut writer = stream.try_clone().unwrap();
+    let writing = std::thread::spawn(move || bytes.chunks(piece).try_for_each(|piece| writer.write_all(piece)));
+    let (mut answered, mut buffer) = (Vec::new(), vec![0; 65_536]);
+    while !answered.windows(END.len()).rev().take(65_536 + END.len()).any(|window| window == END) {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => answered.extend_from_slice(&buffer[..length]),
+            Err(error) => panic!("{error}: {}", String::from_utf8_lossy(&answered[..answered.len().min(2_000)])),
+        }
+    }
+    writing.join().unwrap().unwrap();
+    answered
+}
+
+/// Traffic of every kind that is not a lock's.
+fn traffic() -> Vec<u8> {
+    let big = vec![b'x'; 3_000_000];
+    let script: &[u8] = b"return {KEYS[1], 1, false, {ok='fine'}, redis.call('get', KEYS[1])}";
+    let mut all = b"PING\r\nECHO  inline\r\n\r\n*0\r\n".to_vec();
+    let commands: &[&[&[u8]]] = &[
+        &[b"SET", b"a", &big],
+        &[b"GET", b"a"],
+        &[b"SET", b"lock:value", &big],
+        &[b"STRLEN", b"lock:value"],
+        &[b"NO-SUCH-COMMAND", b"x"],
+        &[b"GET"],
+        &[b"RPUSH", b"list", b"1", b"2", b""],
+        &[b"LRANGE", b"list", b"0", b"-1"],
+        &[b"GET", b"list"],
+        &[b"MULTI"],
+        &[b"INCR", b"n"],
+        &[b"GET", b"missing"],
+        &[b"EXEC"],
+        &[b"WATCH", b"n"],
+        &[b"MULTI"],
+        &[b"SETNX", b"lock:in-multi", b"5"],
+        &[b"DISCARD"],
+        &[b"MULTI"],
+        &[b"WRONG"],
+        &[b"EXEC"],
+        &[b"EVAL", script, b"1", b"n"],
+        &[b"SELECT", b"3"],
+        &[b"GET", b"n"],
+        &[b"SELECT", b"0"],
+        &[b"HELLO", b"3", b"SETNAME", b"somebody"],
+        &[b"HSET", b"h", b"f", b"v"],
+        &[b"HGETALL", b"h"],
+        &[b"GET", b"missing"],
+        &[b"ZADD", b"z", b"1.5", b"m"],
+        &[b"ZRANGE", b"z", b"0", b"-1", b"WITHSCORES"],
+        &[b"CLIENT", b"GETNAME"],
+        &[b"HELLO", b"2"],
+        &[b"BLPOP", b"nothing", b"0.05"],
+        &[b"DEL", b"a", b"n", b"no-lock"],
+        &[b"GETSET", b"plain", b"1"],
+        &[b"SETNX", b"plain", b"2"],
+        &[b"EXPIRE", b"plain", b"100"],
+        &[b"SCAN", b"0", b"COUNT", b"1000", b"MATCH", b"pl*"],
+    ];
+    let words: Vec<&[&[u8]]> = commands.to_vec();
+    // The versions and ids in the reply to HELLO differ between connections, and its length with them.
+    for words in words.into_iter().filter(|words| words[0] != b"HELLO") {
+        all.extend(frame(words));
+    }
+    all
+}
+
+#[test]
+fn other_traffic_is_answered_byte_for_byte_as_without_a_guard() {
+    for piece in [1_000_000_000, 4_096, 7] {
+        let traffic = if piece == 7 { traffic().into_iter().take(60).collect() } else { traffic() };
+        let [direct, behind] = [Server::start(), Server::start()];
+        let expected = answers(TcpStream::connect(direct.address()).unwrap(), &traffic, piece);
+        let guard = guard(&behind);
+        let answered = answers(guard.stream(), &traffic, piece);
+        assert!(answered == expected, "pieces of {piece}: {} bytes, not {}", answered.len(), expected.len());
+    }
+}
+
+#[test]
+fn a_lock_is_decided_by_the_guard() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let [mut one, mut other, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+    let stamp = |connection: &mut Connection, secs: i64| -> String {
+        let (now, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
+        (now + secs).to_string()
+    };
+    let key = "lock:a";
+    let own = stamp(&mut one, 30);
+    assert!(one.set_nx::<_, _, bool>(key, &own).unwrap());
+    let stored: String = direct.get(key).unwrap();
+    assert!(stored != own && stored.trim_start_matches('0').parse::<i64>().unwrap() >= own.parse::<i64>().unwrap());
+    assert!(one.expire::<_, bool>(key, 1).unwrap());
+    assert!(direct.pttl::<_, i64>(key).unwrap() > 20_000, "the guard gives the key its time to live");
+    assert_eq!(one.get::<_, String>(key).unwrap(), own, "the holder finds its own value");
+
+    let others = stamp(&mut other, 30);
+    assert!(!other.set_nx::<_, _, bool>(key, &others).unwrap());
+    assert_eq!(other.get::<_, String>(key).unwrap(), "7258118400", "a stamp that is live at any clock");
+    assert_eq!(other.del::<_, i64>(key).unwrap(), 0, "it is not its own");
+    assert_eq!(direct.get::<_, String>(key).unwrap(), stored);
+
+    let several: i64 = cmd("DEL").arg("plain").arg(key).arg("more").query(&mut other).unwrap();
+    assert_eq!((several, direct.get::<_, String>(key).unwrap()), (0, stored));
+    direct.set::<_, _, ()>("plain", 1).unwrap();
+    let several: i64 = cmd("DEL").arg("plain").arg(key).query(&mut one).unwrap();
+    assert_eq!((several, direct.exists::<_, bool>(key).unwrap()), (2, false), "both are deleted");
+
+    // What a crashed client left is taken over; exactly that value is replaced.
+    direct.set::<_, _, ()>(key, "1700000000").unwrap();
+    assert!(other.set_nx::<_, _, bool>(key, &others).unwrap());
+    assert_ne!(direct.get::<_, String>(key).unwrap(), "1700000000");
+    drop((one, other));
+    guard.terminate();
+    let (output, _) = guard.done();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in ["1  free locks acquired", "1  expired locks taken over", "1  attempts refused", "1  holders that disc"]
+    {
+        assert!(text.contains(line), "{line}:\n{text}");
+    }
+}
+
+/// Two logical clients on one connection cannot be told apart: the DEL of the first must not delete the lock of the second.
+#[test]
+fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let [mut shared, mut direct] = [guard.connect(), server.connect()];
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+    assert!(shared.set_nx::<_, _, bool>("lock:a", now + 1).unwrap());
+    until("its stamp has expired", || {
+        let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+        shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap().then_some(())
+    });
+    let second: String = direct.get("lock:a").unwrap();
+    assert_eq!(shared.del::<_, i64>("lock:a").unwrap(), 0, "the first client's lock is gone");
+    assert_eq!(direct.get::<_, String>("lock:a").unwrap(), second);
+    assert_eq!(shared.del::<_, i64>("lock:a").unwrap(), 1);
+}
+
+#[test]
+fn nil_is_answered_in_the_version_of_the_connection() {
+    let server = Server::start();
+    let guard = GuardProcess::start(&server.url(), &[("lock:*".to_owned(), "npm-redis-lock-0.1.0")], &[]);
+    let mut direct = server.connect();
+    direct.set::<_, _, ()>("lock:a", "4102444800000").unwrap();
+    let own = frame(&[b"SET", b"lock:a", b"1893456000001", b"NX", b"PX", b"1000"]);
+
+    let two = answers(guard.stream(), &own, 4_096);
+    assert!(two.starts_with(b"$-1\r\n"), "{}", String::from_utf8_lossy(&two));
+    let three = answers(guard.stream(), &[frame(&[b"HELLO", b"3"]), own].concat(), 4_096);
+    assert!(three.windows(4).any(|window| window == b"_\r\n$"), "{}", String::from_utf8_lossy(&three));
+}
+
+#[test]
+fn messages_reach_a_subscriber_and_commands_a_monitor() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut subscriber = guard.connect();
+    let mut pubsub = subscriber.as_pubsub();
+    pubsub.subscribe("news").unwrap();
+    server.connect().publish::<_, _, ()>("news", "hello").unwrap();
+    assert_eq!(pubsub.get_message().unwrap().get_payload::<String>().unwrap(), "hello");
+
+    let mut monitor = guard.connect();
+    cmd("MONITOR").exec(&mut monitor).unwrap();
+    cmd("PING").arg("somebody").exec(&mut server.connect()).unwrap();
+    until("the monitor sees it", || {
+        let Value::SimpleString(line) = monitor.recv_response().unwrap() else { return None };
+        line.contains("somebody").then_some(())
+    });
+}
+
+#[test]
+fn malformed_and_huge_frames_concern_nobody_else() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut other = guard.connect();
+    for bytes in [
+        &b"*1\r\n$99999999999999999999999\r\n"[..],
+        b"*99999999999999999999999999999999\r\n",
+        b"*2\r\n+GET\r\n+a\r\n",
+        b"*x\r\n",
+    ] {
+        let mut stream = guard.stream();
+        stream.write_all(bytes).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.starts_with("-ERR Protocol error"), "{answer}");
+        cmd("PING").exec(&mut other).unwrap();
+    }
+    // In the middle of a frame, and gone.
+    for bytes in
+        [&b"*3\r\n$5\r\nSETNX\r\n$6\r\nlock:a\r\n$10\r\n170"[..], b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1000000\r\nxyz"]
+    {
+        let mut stream = guard.stream();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(Shutdown::Both).unwrap();
+    }
+    assert!(!other.exists::<_, bool>(&["lock:a", "a"][..]).unwrap());
+
+    let before = memory_kb(guard.id());
+    let mut stream = guard.stream();
+    let piece = vec![b'x'; 1 << 20];
+    write!(stream, "*3\r\n$3\r\nSET\r\n$6\r\nlock:b\r\n${}\r\n", 100 << 20).unwrap();
+    (0..100).for_each(|_| stream.write_all(&piece).unwrap());
+    stream.write_all(b"\r\n*2\r\n$3\r\nGET\r\n$6\r\nlock:b\r\n").unwrap();
+    let mut answer = vec![0; 5 + 12 + (100 << 20)];
+    stream.read_exact(&mut answer).unwrap();
+    let grown = memory_kb(guard.id()).saturating_sub(before);
+    assert!(grown < 20_000, "memory has grown by {grown} kB");
+}
+
+fn memory_kb(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn a_server_that_is_down_is_reported_to_its_clients_and_found_again() {
+    let mut server = Server::start();
+    let guard = guard(&server);
+    guard.connect().set::<_, _, ()>("a", 1).unwrap();
+    server.kill();
+    let mut answer = String::new();
+    let _ = guard.stream().read_to_string(&mut answer);
+    assert!(answer.starts_with("-ERR lockshift guard: cannot connect"), "{answer}");
+    server.restart();
+    assert_eq!(guard.connect().set::<_, _, String>("a", 1), Ok("OK".to_owned()));
+}
+
+#[test]
+fn a_password_goes_to_the_server_and_its_refusal_to_the_client() {
+    let server = Server::with(&Options::new().password("sesame"));
+    let plain = format!("redis://{}/", server.address());
+    let guard = GuardProcess::start(&plain, &[("lock:*".to_owned(), "php-getset")], &[]);
+    let mut connection = guard.connect();
+    let refused: RedisResult<bool> = connection.set_nx("lock:a", "1893456000");
+    assert!(refused.unwrap_err().to_string().contains("NOAUTH"));
+    cmd("AUTH").arg("sesame").exec(&mut connection).unwrap();
+    assert_eq!(connection.set_nx("lock:a", "1893456000"), Ok(true));
+}
+
+#[test]
+fn unix_sockets_serve_on_both_sides() {
+    let directory = tempfile::tempdir().unwrap();
+    let [outer, inner] = ["outer", "inner"].map(|name| directory.path().join(name).display().to_string());
+    let server = Server::start();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let inside = GuardProcess::listening_on(&format!("unix:{inner}"), &server.url(), &rules, &[]);
+    let outside = GuardProcess::listening_on(&format!("unix:{outer}"), &format!("redis+unix://{inner}"), &rules, &[]);
+    let mut connection = redis::Client::open(format!("redis+unix://{outer}")).unwrap().get_connection().unwrap();
+    assert_eq!(connection.set_nx("plain", 1), Ok(true));
+    drop(connection);
+    outside.terminate();
+    assert!(outside.done().0.status.success());
+    assert!(!std::path::Path::new(&outer).exists(), "its socket is removed");
+    drop(inside);
+}
+
+#[test]
+fn a_guard_that_is_asked_to_end_answers_what_is_under_way() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut idle = guard.connect();
+    let mut blocked = guard.stream();
+    blocked.write_all(&frame(&[b"BLPOP", b"queue", b"0"])).unwrap();
+    until("the command has arrived", || {
+        let clients: String = cmd("CLIENT").arg("LIST").query(&mut server.connect()).unwrap();
+        clients.contains("cmd=blpop").then_some(())
+    });
+    guard.terminate();
+    until("an idle connection ends", || cmd("PING").exec(&mut idle).is_err().then_some(()));
+    server.connect().rpush::<_, _, ()>("queue", "job").unwrap();
+    let mut answer = String::new();
+    blocked.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer, "*2\r\n$5\r\nqueue\r\n$3\r\njob\r\n");
+    assert!(guard.done().0.status.success());
+}
+
+#[test]
+fn what_cannot_be_guarded_is_refused_with_the_reason() {
+    for (arguments, reason) in [
+        (&["--guard", "lock:*=celery-once"][..], "no reply to SETEX keeps celery-once from acquiring"),
+        (&["--guard", "lock:*=token"], "token is not an old dialect"),
+        (&["--guard", "lock:*=php-getset,java-getset"], "no stamp keeps them all out"),
+        (&["--guard", "lock:*=php-getst"], "did you mean `php-getset`?"),
+        (&["--guard", "php-getset"], "expected PATTERN=PROTOCOL"),
+        (&["--guard", "lock:*=php-getset", "--redis", "redis://:sesame@127.0.0.1/"], "no user, password or database"),
+    ] {
+        let mut command = crate::cli::command::lockshift();
+        command.args(["guard", "--listen", "127.0.0.1:0"]);
+        if !arguments.contains(&"--redis") {
+            command.args(["--redis", "redis://127.0.0.1:1/"]);
+        }
+        let done = crate::cli::command::done(command, arguments);
+        assert!(done.code == Some(2) && done.stderr.contains(reason), "{arguments:?}: {done:?}");
+    }
+}
