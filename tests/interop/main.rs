@@ -41,6 +41,7 @@ mod wire;
 #[allow(dead_code, unused_imports, reason = "they use the rest of it")]
 mod it {
     pub(crate) mod golden;
+    pub(crate) mod guard_process;
     pub(crate) mod monitor;
     pub(crate) mod patience;
     pub(crate) mod server;
@@ -51,7 +52,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, run};
 
-use it::{golden, monitor, patience, server};
+use it::{golden, guard_process, monitor, patience, server};
 use stand::Stand;
 
 fn main() -> ExitCode {
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
     // The scenes mostly wait.
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let stand = Arc::new(Stand::new());
-    let trials = scenes::trials(&stand).chain(packages::trials(&stand)).collect();
+    let trials = scenes::trials(&stand).chain(packages::trials(&stand)).chain(scenes::guarded_trials(&stand)).collect();
     let conclusion = run(&arguments, trials);
     // A run of some scenes renews the rows that it has played in whole, and compares nothing.
     let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();

@@ -4,6 +4,7 @@ mod bytes;
 mod contention;
 mod crash;
 mod expiry;
+pub(crate) mod guarded;
 mod matrix;
 mod mixed;
 mod release;
@@ -120,6 +121,21 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
         Trial::test(name, move || {
             (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
             stand.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
+            Ok(())
+        })
+    })
+}
+
+/// Every client with an old protocol behind the guard.
+pub(crate) fn guarded_trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
+    let stand = Arc::clone(stand);
+    let scenes =
+        guarded::rows().flat_map(|(client, spoken)| guarded::SCENES.iter().map(move |it| (client, spoken, it)));
+    scenes.map(move |(client, spoken, scene)| {
+        let stand = Arc::clone(&stand);
+        let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
+        Trial::test(name, move || {
+            (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
             Ok(())
         })
     })

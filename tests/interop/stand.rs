@@ -8,7 +8,10 @@ use redis::Connection;
 
 use crate::foreign::{Process, Session};
 use crate::foreign_values::{self, Written};
-use crate::roster::Client;
+use crate::guard_process::GuardProcess;
+use crate::roster::{Client, Spoken};
+use crate::scenes::guarded::rows;
+use crate::scenes::word;
 use crate::server::Server;
 
 /// The one server of all tests and the clients that are running against it.
@@ -16,6 +19,7 @@ use crate::server::Server;
 pub(crate) struct Stand {
     /// Clients that serve many sessions. Before the server, so that they end first.
     serving: Mutex<BTreeMap<&'static str, Arc<Process>>>,
+    guard: OnceLock<GuardProcess>,
     server: OnceLock<Server>,
     sessions: AtomicU32,
     proofs: Mutex<BTreeSet<Proof>>,
@@ -76,7 +80,18 @@ impl Stand {
         self.server.get_or_init(Server::start)
     }
 
-    fn port(&self) -> u16 {
+    /// The guard before the server, with a rule for each client and protocol; started when first asked for.
+    pub(crate) fn guard(&self) -> &GuardProcess {
+        self.guard.get_or_init(|| {
+            let rule = |(client, spoken): (&Client, Spoken)| {
+                (format!("lock.{}.{}.*", client.name, word(&spoken.label())), spoken.protocol)
+            };
+            GuardProcess::start(&self.server().url(), &rows().map(rule).collect::<Vec<_>>(), &[])
+        })
+    }
+
+    /// The port of the server.
+    pub(crate) fn port(&self) -> u16 {
         self.server().address().port()
     }
 
