@@ -39,11 +39,6 @@ impl GuardProcess {
         Self { process: Some(process), messages: Some(messages), address }
     }
 
-    /// Where clients connect.
-    pub(crate) fn address(&self) -> &str {
-        &self.address
-    }
-
     /// The port where clients connect.
     pub(crate) fn port(&self) -> u16 {
         self.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("it listens on TCP")
@@ -51,7 +46,7 @@ impl GuardProcess {
 
     /// A raw connection to it.
     pub(crate) fn stream(&self) -> TcpStream {
-        TcpStream::connect(&self.address).expect("it listens")
+        TcpStream::connect(("127.0.0.1", self.port())).expect("it listens")
     }
 
     /// A client's connection to it.
