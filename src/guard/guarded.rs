@@ -116,7 +116,11 @@ impl Locker for Guarded {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(Ownership::Theirs),
             Ok(None) => Ok(Ownership::Free),
             Ok(Some(found)) if found != stamp => Ok(Ownership::Theirs),
-            Ok(Some(_)) => Ok(Ownership::Ours { left: redis.pttl(self.key())?.left_of_millis() }),
+            Ok(Some(_)) => Ok(match redis.pttl(self.key())?.left_of_millis() {
+                // An old client has written back what it has read.
+                None if self.rule.has_ttl() => Ownership::Theirs,
+                left => Ownership::Ours { left },
+            }),
             Err(pending) => Err(pending),
         }
     }

@@ -71,7 +71,8 @@ impl Rule {
         self.fleet.clocks(redis)
     }
 
-    /// How much longer a client relies on the lock that has written this value; `None` if this dialect could not have
+    /// How much longer a client relies on the lock that has written this value: not at all if it was held up for longer
+    /// than its lease between reading its clock and now; `None` if this dialect could not have
     /// written it by now.
     pub(super) fn remaining(&self, member: &Lock, value: &[u8], clocks: &Clocks) -> Option<Duration> {
         if !could_have_written(member, value, clocks) {
@@ -81,7 +82,10 @@ impl Rule {
         // The client has rounded its clock to a unit, and counts its lease from the clock as it was.
         let stamp = &member.dialect().form.stamp;
         let end = member.dialect().expires_at(value)?;
-        Some((end.saturating_since(now) + stamp.unit.length()).saturating_sub(stamp.margin)).filter(|_| end >= now)
+        if end < now {
+            return Some(Duration::ZERO);
+        }
+        Some((end.saturating_since(now) + stamp.unit.length()).saturating_sub(stamp.margin))
     }
 
     /// How the fleet judges a value at this moment of the server's clock.

@@ -309,7 +309,8 @@ fn decide(guard: &On<'_>, remaining: Duration, redis: &mut Transcript) -> Turn<D
 /// Replaces what was seen, and judges anew if it has changed. Returns the content that was replaced.
 fn take(guard: &On<'_>, mut sight: Sight, remaining: Duration, redis: &mut Transcript) -> Turn<(Decided, Content)> {
     for _ in 0..MOST_LOOKS {
-        if guard.is_held(&sight) {
+        // A client that does not rely on the lock any more does not get it.
+        if remaining.is_zero() || guard.is_held(&sight) {
             break;
         }
         let Some(stamp) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };

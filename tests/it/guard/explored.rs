@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
 use lockshift::guard::{Guarded, Lifetime, Rule};
-use lockshift::legacy::{self, Dialect, Lock, catalogue};
+use lockshift::legacy::{self, Dialect, Lock, Release, catalogue};
 use lockshift::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key, Pending, Reply, Transcript, Turn};
@@ -153,7 +153,10 @@ fn guarded_clients_of_every_dialect_exclude_each_other() {
 fn a_guarded_client_causes_no_violation_beside_an_unguarded_one() {
     let mut blamed = Vec::new();
     for dialect in catalogue() {
-        let Some(locker) = guarded(dialect, 1) else { continue };
+        // It deletes another key than its own and believes that it has released: no guard can change that.
+        let Some(locker) = guarded(dialect, 1).filter(|_| dialect.release != Release::DelSerializedKey) else {
+            continue;
+        };
         let old = Client::new(dialect.name, Arc::new(plain(dialect, 1)));
         let scene = [&old, &Client::new("guarded", locker)]
             .into_iter()
