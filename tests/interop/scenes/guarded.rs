@@ -2,7 +2,7 @@
 //! expired, and delete no lock but their own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockshift::guard::{Lifetime, Rule};
 use lockshift::legacy::{Dialect, Takeover};
@@ -13,7 +13,7 @@ use lockshift::wire::UnixTime;
 use super::{LONG, Part};
 use crate::foreign::{Process, Session};
 use crate::ours::Ours;
-use crate::patience::{pause, until};
+use crate::patience::{now, pause, until};
 use crate::roster::{CLIENTS, Client, Spoken};
 
 /// A lease that every protocol can say.
@@ -81,7 +81,7 @@ fn exclude_unguarded_ones(part: &Part<'_>) {
 fn take_over(part: &Part<'_>) {
     let (key, protocol, [late, next]) = (part.key("k"), part.spoken.protocol, two(part));
     let value = || -> Option<Vec<u8>> { redis::cmd("GET").arg(&key).query(&mut part.stand.connect()).unwrap() };
-    let began = Instant::now();
+    let began = now();
     assert!(late.acquires(protocol, &key, SHORT), "the lock is free");
     let first = value();
     until("the expired lock is taken over", || {
