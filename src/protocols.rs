@@ -27,8 +27,8 @@ mod unsuitable;
 
 pub(crate) use bridge::stamp_forms as bridge_stamp_forms;
 pub use choice::Choice;
-pub use modern::Holder;
+pub use modern::{Holder, KeyType};
 pub use protocol::{Generation, Protocol, catalogue, find};
-pub use setting::Setting;
+pub use setting::{Setting, Values};
 pub use spec::Spec;
 pub use unsuitable::Unsuitable;

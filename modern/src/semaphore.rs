@@ -93,6 +93,10 @@ impl Locker for Semaphore {
         if self.permits == NonZeroU32::MIN { Mode::Exclusive } else { Mode::Shared }
     }
 
+    fn max_sharers(&self) -> Option<NonZeroU32> {
+        Some(self.permits)
+    }
+
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let token = owner.token.hex().into_bytes();
         let since = redis.clock()?;

@@ -850,7 +850,7 @@ fn text_of(stored: Option<&Stored>) -> Option<&[u8]> {
     }
 }
 
-/// Whether these are sides of read/write locks, whose holders are not judged.
+/// Whether these are read/write locks or semaphores, whose holders are not judged.
 fn is_shared(variants: VariantSet) -> bool {
-    variants.iter().all(Variant::is_read_write)
+    variants.iter().all(Variant::is_shared)
 }

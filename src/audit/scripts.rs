@@ -89,7 +89,7 @@ fn scripts_of(variants: &[Variant]) -> HashMap<Vec<u8>, Script> {
             scripts.entry(sha1(&script.text)).or_insert(script);
         }
         for script in claimed.iter().filter_map(|command| Script::of(command, NAME, &alone, true)) {
-            let excludes = !variant.is_read_write();
+            let excludes = !variant.is_shared();
             scripts.insert(sha1(&script.text), Script { excludes, ..script });
         }
     }

@@ -60,8 +60,8 @@ pub struct LockSummary {
     pub database: u32,
     /// The protocols that the clients may speak that acquired it.
     pub dialects: Vec<String>,
-    /// Whether all of them may speak a read/write lock, whose holders are not judged.
-    pub is_read_write: bool,
+    /// Whether all of them may speak a read/write lock or a semaphore, whose holders are not judged.
+    pub is_shared: bool,
     /// Maximum number of clients that used it at a time.
     pub clients: usize,
     /// The clients that acquired it, the busiest first: all of them, or the 256 that acquired it most often.
@@ -139,7 +139,7 @@ impl Summaries {
                 key,
                 database,
                 dialects: names(variants),
-                is_read_write: !variants.is_empty() && variants.iter().all(Variant::is_read_write),
+                is_shared: !variants.is_empty() && variants.iter().all(Variant::is_shared),
                 clients: kept.clients,
                 busiest: kept.busiest.finish(variants),
                 statistics: kept.statistics,

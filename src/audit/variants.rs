@@ -51,7 +51,7 @@ impl Variant {
     fn of(protocol: Protocol) -> Vec<Self> {
         let plain = protocol.name().to_owned();
         let settings = protocol.settings().iter();
-        let set = settings.flat_map(|it| it.words.iter().skip(1).map(|word| format!("{},{}={word}", plain, it.name)));
+        let set = settings.flat_map(|it| it.alternatives().iter().map(|word| format!("{},{}={word}", plain, it.name)));
         let written = [plain.clone()].into_iter().chain(set);
         let chosen = written.filter_map(|written| written.parse().ok());
         chosen.map(|choice| Self { protocol, spoken: Spoken::Chosen(choice) }).collect()
@@ -122,9 +122,9 @@ impl Variant {
         self.dialect().is_some_and(|dialect| begins(&dialect.form))
     }
 
-    /// Whether it is one side of a read/write lock.
-    pub(super) fn is_read_write(&self) -> bool {
-        self.protocol().settings().iter().any(|setting| setting.name == "side")
+    /// Whether several holders may share it: a read/write lock, or a semaphore.
+    pub(super) fn is_shared(&self) -> bool {
+        self.protocol.may_be_shared()
     }
 
     /// Its lock on a key, where it found this value: a bridge takes over only values that it knows.

@@ -9,7 +9,7 @@ use super::output;
 use super::state_progress::StateProgress;
 use crate::legacy::Dialect;
 use crate::plan::{self, Phase};
-use crate::protocols::{Choice, Generation, catalogue};
+use crate::protocols::{Choice, Generation, KeyType, catalogue};
 use crate::report::Planned;
 
 /// Plan the way of a fleet from its old locks to a new one, phase by phase
@@ -46,8 +46,9 @@ fn dialect(typed: &str) -> Result<&'static Dialect, String> {
 fn modern(typed: &str) -> Result<Choice, String> {
     let choice: Choice = typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string())?;
     match choice.protocol().generation() {
-        Generation::Modern if choice.protocol().keeps_hash() => {
-            Err(format!("`{choice}` keeps a hash, and a bridge a string: beside one it would end with an error"))
+        Generation::Modern if choice.protocol().key_type() != KeyType::String => {
+            let key_type = choice.protocol().key_type().redis_name();
+            Err(format!("`{choice}` keeps a {key_type}, and a bridge a string: beside one it would end with an error"))
         }
         Generation::Modern if choice.spans_servers() => {
             Err(format!("`{choice}` asks several servers, and a bridge one: what most of them grant the one may hold"))

@@ -140,7 +140,7 @@ impl Args {
         let choice = self.wait_policy.suited(&choice);
         ran.protocol = choice.to_string();
         let locker = choice.locker(key.clone(), self.lease);
-        let locker = Arc::new(Typed::new(locker, choice.protocol().keeps_hash(), choice.servers()));
+        let locker = Arc::new(Typed::new(locker, choice.protocol().key_type(), choice.servers()));
         let wires = RunCarrier::to(server, self.lease)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let mut lock = Lock::new(wires, Arc::clone(&locker));

@@ -49,8 +49,8 @@ pub(super) struct Want {
 }
 
 impl Demand {
-    /// The demand for every lock of an audit that has kept its episodes, the busiest first. Read/write locks, which are
-    /// there to be held by several, are left out.
+    /// The demand for every lock of an audit that has kept its episodes, the busiest first. Read/write locks and semaphores,
+    /// which are there to be held by several, are left out.
     pub fn all(audit: &Audit) -> Vec<Self> {
         let Some(began_at) = audit.first_at else { return Vec::new() };
         let end = began_at.saturating_add(audit.length);
@@ -58,7 +58,7 @@ impl Demand {
         for episode in &audit.episodes {
             episodes.entry((episode.database, &episode.key)).or_default().push(episode);
         }
-        let locks = audit.locks.iter().filter(|lock| !lock.is_read_write);
+        let locks = audit.locks.iter().filter(|lock| !lock.is_shared);
         let of = |lock: &LockSummary| {
             let episodes = episodes.get(&(lock.database, &lock.key))?;
             Some(Self::of(lock, episodes, began_at, end))

@@ -82,9 +82,21 @@ impl<P: Parts> Judge<'_, P> {
         }
         Ok(match (clients[one].locker.mode(), clients[other].locker.mode()) {
             (Mode::Exclusive, Mode::Exclusive) => Some(Property::MutualExclusion),
-            (Mode::Shared, Mode::Shared) => None,
+            (Mode::Shared, Mode::Shared) => self.exceeds_permits(one, world)?.then_some(Property::MutualExclusion),
             (Mode::Shared, Mode::Exclusive) | (Mode::Exclusive, Mode::Shared) => Some(Property::ReaderExcludesWriter),
         })
+    }
+
+    /// Whether more clients believe that they hold the lock of this client than may share it.
+    fn exceeds_permits(&self, who: usize, world: &World<P::Node, P::Actor>) -> Result<bool, P::Miss> {
+        let clients = &self.scene.clients;
+        let Some(permits) = clients[who].locker.max_sharers() else { return Ok(false) };
+        let mut believers = 0;
+        for (place, actor) in world.actors.iter().enumerate() {
+            let is_same_lock = clients[place].lock == clients[who].lock;
+            believers += u32::from(is_same_lock && self.parts.view(place, actor)?.believes_until > world.clock.tick);
+        }
+        Ok(believers > permits.get())
     }
 
     /// A client's lease is running, and the server says that the lock is not its own.

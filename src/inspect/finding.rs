@@ -7,7 +7,7 @@ use super::reader::{Reader, Would, readers};
 use super::sight::Sight;
 use super::token::TokenForm;
 use super::writer::{Writer, foreign_token, writers, writers_of_hash};
-use crate::protocols::{Holder, Protocol, catalogue};
+use crate::protocols::{Holder, KeyType, Protocol, catalogue};
 use crate::wire::{Ttl, UnixTime};
 
 /// What a look at a key comes to.
@@ -48,7 +48,7 @@ impl Finding {
         let token = foreign_token(&sight)
             .filter(|_| writers.iter().all(|writer| !writer.protocol.could_write(value.unwrap_or_default())));
         let own = writers.first().map(|writer| writer.protocol).filter(|own| !fleet.contains(own));
-        let keeps_string = fleet.iter().any(|protocol| !protocol.keeps_hash());
+        let keeps_string = fleet.iter().any(|protocol| protocol.key_type() == KeyType::String);
         let asked = fleet.into_iter().chain(own);
         let readers = value.map_or_else(Vec::new, |value| readers(value, sight.at, asked));
         let ends_at = writers.iter().find_map(|writer| writer.ends_at);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::legacy::{Dialect, Keys, Lock, Looks, Missing, Takeover};
 use crate::lock::Lease;
-use crate::protocols::Protocol;
+use crate::protocols::{KeyType, Protocol};
 use crate::wire::{Key, MonoTime, Reading, UnixTime};
 
 /// A protocol, and what it would do about the key.
@@ -45,7 +45,7 @@ pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = P
                 }
                 Some(dialect) => Would::of(dialect, value, at),
                 // Its commands are those of another type.
-                None if protocol.keeps_hash() => Would::Fail,
+                None if protocol.key_type() != KeyType::String => Would::Fail,
                 None => Would::WaitForTheKeyToGo,
             };
         Reader { protocol, now: would(now), at_last: would(at_last) }

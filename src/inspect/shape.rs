@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::token::TokenForm;
 use crate::legacy::{Clock, Dialect, Form, Keys};
-use crate::protocols::{Protocol, bridge_stamp_forms, catalogue};
+use crate::protocols::{KeyType, Protocol, bridge_stamp_forms, catalogue};
 use crate::wire::{Key, UnixTime};
 
 /// The shapes by which a lock is known among millions of other keys: a stamp at a believable time, or a token.
@@ -48,7 +48,7 @@ impl Shapes {
                     shapes.add_stamped(dialect.form);
                 }
                 Some(_) | None if protocol.names_owner() => shapes.naming.push(protocol),
-                Some(_) | None if protocol.keeps_hash() => shapes.hashes.push(protocol),
+                Some(_) | None if protocol.key_type() == KeyType::Hash => shapes.hashes.push(protocol),
                 Some(_) | None => {}
             }
         }

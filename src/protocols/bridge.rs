@@ -19,9 +19,9 @@ pub(super) const NAME: &str = "bridge:php-getset";
 pub(super) const SOURCE: &str = "lockshift: a stamp for the old clients and a token for the new, held at once";
 pub(super) const ENCODING: &str = "a stamp of the named dialects; <hex>:<that stamp> in {key}:token";
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting { name: "fence", words: &["no", "yes"] },
+    Setting::of("fence", &["no", "yes"]),
     // Whether its dialects must exclude each other.
-    Setting { name: "fleet", words: &["exclusive", "any"] },
+    Setting::of("fleet", &["exclusive", "any"]),
 ];
 
 /// The forms of the stamps by which a bridge knows its own among those of old clients.

@@ -34,7 +34,7 @@ impl Choice {
         let guarded = guard::client(&spec.name);
         let protocol = find(guarded.unwrap_or(&spec.name))?;
         let settings = protocol.settings();
-        let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.words.contains(&word));
+        let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.allows(word));
         if let Some((name, word)) = spec.options().iter().find(|(name, word)| !knows(name, word)) {
             return Err(Unsuitable::Option {
                 protocol: protocol.name(),

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use self::holder::Layout;
 use super::maker::Maker;
-use super::setting::Setting;
+use super::setting::{Setting, Values};
 use crate::bridge::new_key;
 use crate::modern::redisson::{Fair, Mutex, ReadWrite};
 use crate::modern::{
-    FairLock, FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, StampHashLock, TokenLock,
+    FairLock, FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, Semaphore, StampHashLock, TokenLock,
 };
 
 pub use self::holder::Holder;
@@ -39,6 +39,30 @@ enum Shape {
     One,
     /// A hash with this layout.
     Hash(Layout),
+    /// A sorted set of such tokens.
+    Members,
+}
+
+/// The type of a lock's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    /// A string.
+    String,
+    /// A hash.
+    Hash,
+    /// A sorted set.
+    SortedSet,
+}
+
+impl KeyType {
+    /// The reply to TYPE.
+    pub fn redis_name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Hash => "hash",
+            Self::SortedSet => "zset",
+        }
+    }
 }
 
 /// A name is given once.
@@ -50,8 +74,12 @@ impl PartialEq for Modern {
 
 impl Eq for Modern {}
 
-const SIDE: Setting = Setting { name: "side", words: &["writer", "reader"] };
-const ANNOUNCE: Setting = Setting { name: "announce", words: &["publish", "spublish"] };
+/// The sides of a read/write lock.
+pub(super) const SIDE: Setting = Setting::of("side", &["writer", "reader"]);
+/// The number of holders at once.
+pub(super) const PERMITS: Setting = Setting { name: "permits", values: Values::UpTo(1000) };
+const ANNOUNCED: Setting = Setting::of("announce", &["none", "publish", "spublish"]);
+const ANNOUNCE: Setting = Setting::of("announce", &["publish", "spublish"]);
 
 /// All modern locks.
 pub(super) const ROWS: &[Modern] = &[
@@ -60,10 +88,10 @@ pub(super) const ROWS: &[Modern] = &[
         source: "Redis documentation, \"Distributed Locks with Redis\", and SET, \"Patterns\"",
         encoding: "<hex>",
         settings: &[
-            Setting { name: "expiry", words: &["px", "ex", "pxat", "exat"] },
-            Setting { name: "key", words: &["same", "sibling"] },
-            Setting { name: "native", words: &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"] },
-            Setting { name: "announce", words: &["none", "publish", "spublish"] },
+            Setting::of("expiry", &["px", "ex", "pxat", "exat"]),
+            Setting::of("key", &["same", "sibling"]),
+            Setting::of("native", &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"]),
+            ANNOUNCED,
         ],
         shape: Shape::Token,
         maker: token,
@@ -88,7 +116,7 @@ pub(super) const ROWS: &[Modern] = &[
         name: "reentrant",
         source: "\"Distributed lock by Redis\", re-entrant lock (hash and Lua)",
         encoding: "hash of <uuid>:<thread>: decimal count",
-        settings: &[Setting { name: "fence", words: &["no", "yes"] }],
+        settings: &[Setting::of("fence", &["no", "yes"])],
         shape: Shape::Hash(Layout::OwnerOrThread),
         maker: reentrant,
     },
@@ -107,6 +135,14 @@ pub(super) const ROWS: &[Modern] = &[
         settings: &[SIDE],
         shape: Shape::Token,
         maker: read_write,
+    },
+    Modern {
+        name: "semaphore",
+        source: "lockshift: a number of permits, each with a lease",
+        encoding: "sorted set of <hex>: the server's ms at which its lease ends",
+        settings: &[PERMITS, ANNOUNCED],
+        shape: Shape::Members,
+        maker: semaphore,
     },
     Modern {
         name: "rw-pair",
@@ -128,7 +164,7 @@ pub(super) const ROWS: &[Modern] = &[
         name: "redisson",
         source: "redisson/redisson 4.7.0, getLock, getFencedLock, getSpinLock, getFairLock",
         encoding: "hash of <uuid>:<thread>: decimal count",
-        settings: &[Setting { name: "kind", words: options::REDISSON_KINDS }, ANNOUNCE],
+        settings: &[Setting::of("kind", options::REDISSON_KINDS), ANNOUNCE],
         shape: Shape::Hash(Layout::Owner),
         maker: redisson,
     },
@@ -148,7 +184,7 @@ impl Modern {
         match self.shape {
             Shape::Token => is_token(value),
             Shape::One => value == b"1",
-            Shape::Hash(_) => false,
+            Shape::Hash(_) | Shape::Members => false,
         }
     }
 
@@ -156,13 +192,17 @@ impl Modern {
     pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.shape {
             Shape::Hash(layout) => layout.holders(fields),
-            Shape::Token | Shape::One => None,
+            Shape::Token | Shape::One | Shape::Members => None,
         }
     }
 
-    /// Whether its key holds a hash.
-    pub(super) fn keeps_hash(&self) -> bool {
-        matches!(self.shape, Shape::Hash(_))
+    /// The type of its key.
+    pub(super) fn key_type(&self) -> KeyType {
+        match self.shape {
+            Shape::Token | Shape::One => KeyType::String,
+            Shape::Hash(_) => KeyType::Hash,
+            Shape::Members => KeyType::SortedSet,
+        }
     }
 
     /// Whether the string that it writes names its owner.
@@ -206,6 +246,14 @@ fn redlock(options: &Options<'_>) -> Maker {
 fn read_write(options: &Options<'_>) -> Maker {
     let mode = options.mode();
     Arc::new(move |key, lease| Arc::new(ReadWriteLock::new(key, mode, lease)))
+}
+
+fn semaphore(options: &Options<'_>) -> Maker {
+    let (permits, announced) = (options.permits(), options.announced());
+    Arc::new(move |key, lease| {
+        let lock = Semaphore::new(key, permits, lease);
+        Arc::new(announced.map_or(lock.clone(), |publish| lock.announced(publish)))
+    })
 }
 
 fn rw_pair(options: &Options<'_>) -> Maker {

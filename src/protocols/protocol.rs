@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::bridge;
 use super::maker::Maker;
-use super::modern::{self, Holder, Modern, Options};
+use super::modern::{self, Holder, KeyType, Modern, Options};
 use super::setting::Setting;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{self, Dialect, KeyName};
@@ -169,12 +169,22 @@ impl Protocol {
         }
     }
 
-    /// Whether its key holds a hash.
-    pub fn keeps_hash(self) -> bool {
+    /// The type of its key.
+    pub fn key_type(self) -> KeyType {
         match self.0 {
-            Row::Legacy(_) | Row::Bridge => false,
-            Row::Modern(modern) => modern.keeps_hash(),
+            Row::Legacy(_) | Row::Bridge => KeyType::String,
+            Row::Modern(modern) => modern.key_type(),
         }
+    }
+
+    /// Whether it has a reading and a writing side.
+    pub fn has_sides(self) -> bool {
+        self.settings().contains(&modern::SIDE)
+    }
+
+    /// Whether several holders may share it: as readers, or with a permit each.
+    pub fn may_be_shared(self) -> bool {
+        self.has_sides() || self.settings().contains(&modern::PERMITS)
     }
 
     /// A function that creates its locks, under this name and with these options, all of which its settings allow.

@@ -23,4 +23,4 @@ mod terminal;
 mod traces;
 mod usage;
 
-pub(crate) use command::{done, done_within, lockshift};
+pub(crate) use command::{done, done_within, lockshift, lockshift_at};

@@ -10,6 +10,7 @@ use lockshift::modern::Semaphore;
 use lockshift::wire::{Key, Transcript};
 use redis::{Connection, cmd};
 
+use crate::cli::{done, lockshift_at};
 use crate::server::Server;
 
 fn permits(permits: u32, lease: Duration) -> Semaphore {
@@ -71,6 +72,24 @@ fn a_permit_whose_lease_ends_is_free_and_one_that_is_extended_is_not() {
     assert_eq!(lost, Extended::Lost);
     let released = run(&mut redis, &|redis: &mut Transcript| short.release(&dead, redis)).unwrap();
     assert_eq!(released, Released::Lost);
+}
+
+#[test]
+fn run_holds_a_permit_while_its_command_runs() {
+    let server = Server::start();
+    let mut redis = server.connect();
+    let semaphore = permits(2, Duration::from_secs(600));
+    let [first, _second] = [(); 2].map(|()| win(&semaphore, &mut redis));
+    let flags = ["run", "k", "--protocol", "semaphore,permits=2", "--", "redis-cli", "-p"];
+    let port = server.address().port().to_string();
+    let args = || [&flags[..], &[port.as_str(), "zcard", "k"]].concat();
+    let refused = done(lockshift_at(&server), args());
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+
+    run(&mut redis, &|redis: &mut Transcript| semaphore.release(&first, redis)).unwrap();
+    let ran = done(lockshift_at(&server), args());
+    assert_eq!((ran.code, ran.stdout.trim()), (Some(0), "2"), "{ran:?}");
+    assert_eq!(cmd("ZCARD").arg("k").query(&mut redis), Ok(1), "the second one still holds");
 }
 
 #[test]

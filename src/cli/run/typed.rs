@@ -4,26 +4,27 @@
 use crate::lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
 };
+use crate::protocols::KeyType;
 use crate::wire::{Command, Heard, Key, Node, Reply, Transcript, Turn};
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A lock that looks at the type of its key before and after each attempt.
 pub(super) struct Typed {
     locker: Arc<dyn Locker>,
-    keeps_hash: bool,
+    key_type: KeyType,
     servers: u8,
 }
 
 impl Typed {
-    /// This lock, which keeps a hash or a string in its key, on so many independent servers.
-    pub(super) fn new(locker: Arc<dyn Locker>, keeps_hash: bool, servers: u8) -> Self {
-        Self { locker, keeps_hash, servers }
+    /// This lock, whose key is of this type, on so many independent servers.
+    pub(super) fn new(locker: Arc<dyn Locker>, key_type: KeyType, servers: u8) -> Self {
+        Self { locker, key_type, servers }
     }
 
     /// Leaves with WRONGTYPE where the key cannot hold this lock. A server that does not answer is left to the lock.
     fn look(&self, redis: &mut Transcript) -> Turn<()> {
-        let ours = if self.keeps_hash { "hash" } else { "string" };
         let ask = Command::new("TYPE").arg(self.locker.key().as_bytes());
         let replies = match self.servers {
             1 => vec![redis.send(ask.clone())?],
@@ -41,7 +42,7 @@ impl Typed {
         };
         for reply in replies {
             match reply {
-                Reply::Status(kind) if kind == "none" || kind == ours => {}
+                Reply::Status(kind) if kind == "none" || kind == self.key_type.redis_name() => {}
                 Reply::Status(_) => return Transcript::fault(ask, Reply::Error(WRONG_TYPE.to_owned())),
                 refused @ Reply::Error(_) => return Transcript::fault(ask, refused),
                 Reply::Int(_) | Reply::Bulk(_) | Reply::Array(_) | Reply::Nil => {
@@ -74,6 +75,10 @@ impl Locker for Typed {
         self.locker.mode()
     }
 
+    fn max_sharers(&self) -> Option<NonZeroU32> {
+        self.locker.max_sharers()
+    }
+
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         self.look(redis)?;
         let acquired = self.locker.acquire(owner, redis)?;
@@ -101,6 +106,10 @@ impl Locker for Typed {
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.locker.disclaim(owner, redis)
+    }
+
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        self.locker.reentrant_name(owner)
     }
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {

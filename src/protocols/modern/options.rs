@@ -1,6 +1,6 @@
 //! The options of a modern lock and their values. An option that is not given has the first value of its setting.
 
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU32};
 
 use super::super::setting::Setting;
 use crate::lock::Mode;
@@ -12,7 +12,7 @@ pub(in crate::protocols) struct Options<'a>(&'a [(String, String)]);
 
 /// The number of independent servers of a lock.
 pub(in crate::protocols) const SERVERS: Setting =
-    Setting { name: "servers", words: &["1", "2", "3", "4", "5", "6", "7", "8", "9"] };
+    Setting::of("servers", &["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
 
 /// The kinds of Redisson's locks.
 pub(super) const REDISSON_KINDS: &[&str] = &["lock", "fenced", "spin", "non-reentrant", "fair", "fair-non-reentrant"];
@@ -31,6 +31,11 @@ impl<'a> Options<'a> {
     /// The number of independent servers of the lock.
     pub(super) fn servers(&self) -> NonZeroU8 {
         self.word(SERVERS.name).and_then(|word| word.parse().ok()).unwrap_or(NonZeroU8::MIN)
+    }
+
+    /// The number of holders at once.
+    pub(super) fn permits(&self) -> NonZeroU32 {
+        self.word("permits").and_then(|word| word.parse().ok()).unwrap_or(NonZeroU32::MIN)
     }
 
     /// The side of a read/write lock.

@@ -31,7 +31,7 @@ fn every() -> Vec<Spoken> {
         let mut say = |written: String, needs| all.push(Spoken { protocol, written, needs });
         say(protocol.name().to_owned(), None);
         for setting in protocol.settings().iter().filter(|setting| setting.name != "servers") {
-            for word in &setting.words[1..] {
+            for word in setting.alternatives() {
                 let needs = (setting.name == "native").then_some(*word);
                 say(format!("{},{}={word}", protocol.name(), setting.name), needs);
             }

@@ -41,7 +41,7 @@ pub(super) fn default_signals() {
 }
 
 /// The command for this server.
-pub(super) fn lockshift_at(server: &Server) -> Command {
+pub(crate) fn lockshift_at(server: &Server) -> Command {
     let mut command = lockshift();
     command.env("REDIS_URL", server.url());
     command

@@ -1,6 +1,6 @@
 //! The modern locks.
 
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use lockshift::lock::{Lease, Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift::modern::{
     FairLock, FencedTokenLock, MultiKeyLock, Native, PairLock, Publish, ReadWriteLock, Redlock, ReentrantLock,
-    StampHashLock, Timing, TokenLock,
+    Semaphore, StampHashLock, Timing, TokenLock,
 };
 use lockshift::wire::Key;
 
@@ -25,6 +25,7 @@ pub(super) const TABLES: &[&str] = &[
     include_str!("modern/rw_pair.txt"),
     include_str!("modern/rw_stamps.txt"),
     include_str!("modern/read_write.txt"),
+    include_str!("modern/semaphore.txt"),
     include_str!("modern/token_fenced.txt"),
     include_str!("modern/reentrant.txt"),
     include_str!("modern/multi_key.txt"),
@@ -125,6 +126,15 @@ fn the_read_write_lock_of_stamps_in_a_hash() {
 fn the_read_write_lock_of_readers_with_a_lease_each() {
     let rows = two_sided("read-write", |mode: Mode| Arc::new(ReadWriteLock::new(key(), mode, seconds(10))));
     holds(include_str!("modern/read_write.txt"), &rows);
+}
+
+#[test]
+fn the_semaphore() {
+    let row = |permits: u32| {
+        let lock = Semaphore::new(key(), NonZeroU32::new(permits).expect("a permit"), seconds(10));
+        alike(&format!("semaphore,permits={permits}"), Clock::Runs, Arc::new(lock))
+    };
+    holds(include_str!("modern/semaphore.txt"), &[row(1), row(2)]);
 }
 
 #[test]

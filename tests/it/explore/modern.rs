@@ -87,6 +87,31 @@ fn three_clients_cannot_break_a_lock_of_one_owner() {
     }
 }
 
+fn semaphore(permits: u32) -> Arc<dyn Locker> {
+    Arc::new(Semaphore::new(k(), NonZeroU32::new(permits).unwrap(), lease(2)))
+}
+
+#[test]
+fn three_clients_never_hold_more_than_two_permits() {
+    let scripts = scripts!["semaphore/acquire", "semaphore/release"];
+    for scene in [coarse, fine] {
+        let scene = scene(crowd(&semaphore(2), 3, Bounds::ticks(0)), scripts);
+        is_clean("semaphore,permits=2", &scene, &WATCHED);
+    }
+}
+
+#[test]
+fn a_client_with_another_number_of_permits_is_found() {
+    let client = |permits| Client::new("semaphore", semaphore(permits));
+    let scene = Scene::new(Bounds::ticks(0)).client(client(2)).client(client(2)).client(client(3));
+    let found =
+        search(&coarse(scene, scripts!["semaphore/acquire", "semaphore/release"]), &[Property::MutualExclusion]);
+    assert!(
+        matches!(violated(&found)[..], [(Property::MutualExclusion, _)]),
+        "three hold, and two of them know of two permits"
+    );
+}
+
 /// What waits in the queue keeps newcomers out, and so it should: that is no phantom.
 #[test]
 fn three_clients_cannot_break_the_fair_lock() {

@@ -30,7 +30,7 @@ fn no_protocol_runs_a_command_on_a_key_of_another_type() {
     let mut connection = scene.connect();
     for (kind, words) in TYPES {
         let (name, args) = words.split_first().unwrap();
-        for protocol in catalogue().filter(|it| kind != if it.keeps_hash() { "hash" } else { "string" }) {
+        for protocol in catalogue().filter(|it| kind != it.key_type().redis_name()) {
             // Some derive their key from the name that they are given.
             let lease = Lease::new(Duration::from_secs(30)).unwrap();
             let key = protocol.name().parse::<Choice>().unwrap().locker("stock".into(), lease).key().clone();
