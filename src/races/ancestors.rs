@@ -63,7 +63,7 @@ pub(super) const RACES: &[Race] = &[
         remedies: &[
             Remedy::old(&jedis::NAIVE_SET_EX_NX, "the lease ends it"),
             Remedy::all(
-                RaceProtocol::Token,
+                RaceProtocol::TOKEN,
                 "the client deletes its token if it is there, and if it cannot the lease ends it",
             ),
         ],

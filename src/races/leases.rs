@@ -48,7 +48,7 @@ pub(super) const RACES: &[Race] = &[
                     "the stamp is a second later than the lease, and no clock further ahead",
                 )
             },
-            Remedy::all(RaceProtocol::Token, "only Redis' own clock ends the lease"),
+            Remedy::all(RaceProtocol::TOKEN, "only Redis' own clock ends the lease"),
         ],
         variations: &[Variation {
             what: "a second of tolerance does not help against four of skew",
@@ -87,7 +87,7 @@ pub(super) const RACES: &[Race] = &[
         },
         remedies: &[Remedy {
             checks_fence: true,
-            ..Remedy::all(RaceProtocol::FencedToken, "the resource refuses a number that is lower than one it has seen")
+            ..Remedy::all(RaceProtocol::Modern("token-fenced"), "the resource refuses a number that is lower than one it has seen")
         }],
         variations: &[Variation {
             what: "a client that looks at its lease, but only before it writes",

@@ -24,7 +24,7 @@ const A_DEATH: Bounds = Bounds::ticks(1).crashes(1).afterwards(100);
 const STEALS: Sketch = Sketch { marks: &[Mark::Runs("B", "GET"), Mark::Runs("B", "GETSET")], blame: 1 };
 const STARVES: Sketch = Sketch { marks: &[Mark::Runs("A", "SETNX"), Mark::Crashes("A")], blame: 1 };
 
-const ALL_TOKENS: Remedy = Remedy::all(RaceProtocol::Token, "one protocol to a key");
+const ALL_TOKENS: Remedy = Remedy::all(RaceProtocol::TOKEN, "one protocol to a key");
 const ALL_PHP: Remedy = Remedy::old(&php::PHP_GETSET, "one dialect to a key");
 const ALL_JAVA: Remedy = Remedy::old(&java_article::JAVA_GETSET, "one dialect to a key");
 const ALL_JEDIS: Remedy = Remedy::old(&java::JEDIS_LOCK, "one dialect to a key");

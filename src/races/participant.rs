@@ -67,7 +67,7 @@ impl Participant {
 
     /// [`new`](Self::new), with the token lock, for so many seconds.
     pub const fn token(lease_secs: u64) -> Self {
-        Self::new(RaceProtocol::Token, Duration::from_secs(lease_secs))
+        Self::new(RaceProtocol::TOKEN, Duration::from_secs(lease_secs))
     }
 
     /// The same client, trying so often.

@@ -24,7 +24,7 @@ pub(super) const RACES: &[Race] = &[
         scenario: Scenario { participants: &[JEDIS; 2], bounds: Bounds::ticks(2), ..Scenario::EMPTY },
         violates: Property::TruthfulOutcome,
         sketch: Sketch { marks: &[Mark::Runs("A", "SET"), Mark::TimePasses, Mark::Runs("A", "EVAL")], blame: 2 },
-        remedies: &[Remedy::all(RaceProtocol::Token, "the release says what the script has answered")],
+        remedies: &[Remedy::all(RaceProtocol::TOKEN, "the release says what the script has answered")],
         variations: &[],
         remark: None,
     },

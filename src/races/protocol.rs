@@ -6,7 +6,7 @@ use super::flawed::{FractionalLease, Polled};
 use super::quorum::{Quorum, SERVERS};
 use crate::legacy::{Dialect, Lock};
 use crate::lock::{Lease, Locker, Mode};
-use crate::modern::{FencedTokenLock, PairLock, ReadWriteLock, Redlock, StampHashLock, TokenLock};
+use crate::protocols::Choice;
 use crate::wire::Key;
 
 /// Which protocol a client speaks.
@@ -19,36 +19,28 @@ pub enum RaceProtocol {
     FractionalLease(&'static Dialect),
     /// An old one inside the polling of the Java article, which is told to try so often.
     Polled(&'static Dialect, i32),
-    /// The token lock.
-    Token,
-    /// The token lock with a fence.
-    FencedToken,
     /// A token on a majority of servers, asked one after the other; a failed try is left behind.
     Quorum,
-    /// A token on a majority of servers.
-    Redlock,
-    /// The read/write lock of two keys.
-    Pair(Mode),
-    /// The read/write lock of one hash.
-    StampHash(Mode),
-    /// The read/write lock with an entry for each reader.
-    ReadWrite(Mode),
+    /// A modern lock of the catalogue, by its name and options: `rw-pair,side=reader`.
+    Modern(&'static str),
 }
 
 impl RaceProtocol {
+    /// The token lock.
+    pub const TOKEN: Self = Self::Modern("token");
+
     /// Its name.
     pub fn name(self) -> String {
         match self {
             Self::Dialect(dialect) => dialect.name.to_owned(),
             Self::FractionalLease(dialect) => format!("{} (lease not validated)", dialect.name),
             Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
-            Self::Token => "token".to_owned(),
-            Self::FencedToken => "token-fenced".to_owned(),
             Self::Quorum => "redlock (a failed try is left behind)".to_owned(),
-            Self::Redlock => "redlock".to_owned(),
-            Self::Pair(mode) => format!("rw-pair ({})", side(mode)),
-            Self::StampHash(mode) => format!("rw-stamps ({})", side(mode)),
-            Self::ReadWrite(mode) => format!("read-write ({})", side(mode)),
+            Self::Modern(written) => {
+                let choice = choice(written);
+                let name = choice.protocol().name();
+                if choice.protocol().has_sides() { format!("{name} ({})", side(&choice)) } else { name.to_owned() }
+            }
         }
     }
 
@@ -58,13 +50,8 @@ impl RaceProtocol {
             Self::Dialect(dialect) => Arc::new(Lock::new(dialect, key, lease)),
             Self::FractionalLease(dialect) => Arc::new(FractionalLease::new(Lock::new(dialect, key, lease))),
             Self::Polled(dialect, tries) => Arc::new(Polled::new(Lock::new(dialect, key, lease), tries)),
-            Self::Token => Arc::new(TokenLock::new(key, lease)),
-            Self::FencedToken => Arc::new(FencedTokenLock::new(key, lease)),
             Self::Quorum => Arc::new(Quorum::new(key, lease)),
-            Self::Redlock => Arc::new(Redlock::new(key, lease, SERVERS)),
-            Self::Pair(mode) => Arc::new(PairLock::new(key.sibling("readers"), key, mode, lease)),
-            Self::StampHash(mode) => Arc::new(StampHashLock::new(key, mode, lease, lease)),
-            Self::ReadWrite(mode) => Arc::new(ReadWriteLock::new(key, mode, lease)),
+            Self::Modern(written) => choice(written).locker(key, lease),
         }
     }
 }
@@ -72,7 +59,11 @@ impl RaceProtocol {
 impl RaceProtocol {
     /// On how many servers it keeps its lock.
     pub(super) fn servers(self) -> u8 {
-        if matches!(self, Self::Quorum | Self::Redlock) { SERVERS.get() } else { 1 }
+        match self {
+            Self::Quorum => SERVERS.get(),
+            Self::Modern(written) => choice(written).servers(),
+            Self::Dialect(_) | Self::FractionalLease(_) | Self::Polled(..) => 1,
+        }
     }
 }
 
@@ -87,8 +78,13 @@ pub(super) fn names(protocols: impl Iterator<Item = RaceProtocol>) -> String {
     names.join(" + ")
 }
 
-fn side(mode: Mode) -> &'static str {
-    match mode {
+fn choice(written: &str) -> Choice {
+    written.parse().expect("a race names protocols of the catalogue")
+}
+
+fn side(choice: &Choice) -> &'static str {
+    let lease = Lease::new(Lease::MIN).expect("the shortest lease is a lease");
+    match choice.locker("lock".into(), lease).mode() {
         Mode::Shared => "reader",
         Mode::Exclusive => "writer",
     }

@@ -9,18 +9,17 @@ use super::remedy::Remedy;
 use super::scenario::Scenario;
 use super::sketch::{Mark, Sketch};
 use crate::explore::{Bounds, Property};
-use crate::lock::Mode::{Exclusive, Shared};
 use crate::race_id::RaceId;
 
 const LEASE: Duration = Duration::from_secs(3);
-const PAIR_READER: Participant = Participant::new(RaceProtocol::Pair(Shared), LEASE);
-const PAIR_WRITER: Participant = Participant::new(RaceProtocol::Pair(Exclusive), LEASE);
-const HASH_READER: Participant = Participant::new(RaceProtocol::StampHash(Shared), LEASE);
+const PAIR_READER: Participant = Participant::new(RaceProtocol::Modern("rw-pair,side=reader"), LEASE);
+const PAIR_WRITER: Participant = Participant::new(RaceProtocol::Modern("rw-pair,side=writer"), LEASE);
+const HASH_READER: Participant = Participant::new(RaceProtocol::Modern("rw-stamps,side=reader"), LEASE);
 const LATER_READER: Participant = Participant { skew_ms: 1_000, ..HASH_READER };
-const HASH_WRITER: Participant = Participant::new(RaceProtocol::StampHash(Exclusive), LEASE);
+const HASH_WRITER: Participant = Participant::new(RaceProtocol::Modern("rw-stamps,side=writer"), LEASE);
 
 const AN_ENTRY_EACH: Remedy = Remedy::each(
-    &[RaceProtocol::ReadWrite(Shared), RaceProtocol::ReadWrite(Shared), RaceProtocol::ReadWrite(Exclusive)],
+    &[RaceProtocol::Modern("read-write,side=reader"), RaceProtocol::Modern("read-write,side=reader"), RaceProtocol::Modern("read-write,side=writer")],
     "each reader has an entry of its own, named by a random token",
 );
 

@@ -39,7 +39,7 @@ pub enum Speaks {
 impl Remedy {
     /// All clients use the token lock.
     pub(super) const TOKEN: Self = Self::all(
-        RaceProtocol::Token,
+        RaceProtocol::TOKEN,
         "Redis itself ends the lease, no client writes into a key that exists, and each deletes only its own token",
     );
 

@@ -81,7 +81,7 @@ pub(super) const RACES: &[Race] = &[
         sketch: Sketch { marks: &[Mark::Runs("A", "SETNX"), Mark::Runs("A", "EXPIRE"), Mark::TimePasses], blame: 1 },
         remedies: &[
             Remedy::each(
-                &[RaceProtocol::Dialect(&python::RETOOLS_EXPIRE), RaceProtocol::Token],
+                &[RaceProtocol::Dialect(&python::RETOOLS_EXPIRE), RaceProtocol::TOKEN],
                 "EXPIRE is given the lease",
             ),
             Remedy::TOKEN,

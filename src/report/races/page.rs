@@ -27,5 +27,5 @@ pub fn race_page(result: &RaceResult) -> Option<String> {
 /// The remedy that says most beside the race: the token lock where that helps, or else the first that does.
 fn best(result: &RaceResult) -> Option<&(&'static Remedy, Checked)> {
     let helps = || result.prevented_by.iter().filter(|(_, checked)| checked.prevents());
-    helps().find(|(remedy, _)| remedy.speaks == Speaks::All(RaceProtocol::Token)).or_else(|| helps().next())
+    helps().find(|(remedy, _)| remedy.speaks == Speaks::All(RaceProtocol::TOKEN)).or_else(|| helps().next())
 }

@@ -34,7 +34,7 @@ fn every_race_is_met_and_shrinks_to_almost_the_shortest_schedule() {
 fn no_schedule_breaks_the_token_lock() {
     let mut held = 0;
     for race in races::catalogue() {
-        for remedy in race.remedies.iter().filter(|remedy| remedy.speaks == Speaks::All(RaceProtocol::Token)) {
+        for remedy in race.remedies.iter().filter(|remedy| remedy.speaks == Speaks::All(RaceProtocol::TOKEN)) {
             assert_eq!(meet(&race.scene_with(remedy), race.violates, ENOUGH, 0), None, "{}", race.id);
             held += 1;
         }
