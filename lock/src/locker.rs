@@ -1,6 +1,7 @@
 //! The trait that every lock protocol implements.
 
 use alloc::sync::Arc;
+use core::num::NonZeroU32;
 
 use lockshift_wire::{Key, Transcript, Turn};
 
@@ -49,6 +50,11 @@ pub trait Locker: Send + Sync {
     /// Whether a winner excludes all others, or only those that want to be alone.
     fn mode(&self) -> Mode {
         Mode::Exclusive
+    }
+
+    /// The maximum number of holders at once that share the lock; `None` if any number may.
+    fn max_sharers(&self) -> Option<NonZeroU32> {
+        None
     }
 
     /// One try, from first command to verdict.
@@ -108,6 +114,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn mode(&self) -> Mode {
         (**self).mode()
+    }
+
+    fn max_sharers(&self) -> Option<NonZeroU32> {
+        (**self).max_sharers()
     }
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
