@@ -12,7 +12,8 @@ use crate::explore::{Bounds, Property};
 use crate::race_id::RaceId;
 
 const TOKEN: Participant = Participant::token(2);
-const FENCED_WRITER: Participant = Participant { protocol: RaceProtocol::Modern("token-fenced"), writes: true, ..TOKEN };
+const FENCED_WRITER: Participant =
+    Participant { protocol: RaceProtocol::Modern("token-fenced"), writes: true, ..TOKEN };
 const A_MINORITY: Participant = Participant::new(RaceProtocol::Quorum, Duration::from_secs(2)).trying(1);
 const A_MAJORITY: Participant = Participant::new(RaceProtocol::Modern("redlock,servers=3"), Duration::from_secs(2));
 const A_FAILOVER: Bounds = Bounds::ticks(1).failovers(1);
@@ -51,7 +52,10 @@ pub(super) const RACES: &[Race] = &[
         scenario: Scenario { participants: &[A_MINORITY; 3], ..Scenario::EMPTY },
         violates: Property::NoPhantom,
         sketch: Sketch { marks: &[Mark::Runs("A", "SET"), Mark::Runs("B", "SET"), Mark::Runs("C", "SET")], blame: 2 },
-        remedies: &[Remedy::all(RaceProtocol::Modern("redlock,servers=3"), "a failed try is taken back on all servers, always")],
+        remedies: &[Remedy::all(
+            RaceProtocol::Modern("redlock,servers=3"),
+            "a failed try is taken back on all servers, always",
+        )],
         variations: &[],
         remark: None,
     },

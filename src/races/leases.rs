@@ -87,7 +87,10 @@ pub(super) const RACES: &[Race] = &[
         },
         remedies: &[Remedy {
             checks_fence: true,
-            ..Remedy::all(RaceProtocol::Modern("token-fenced"), "the resource refuses a number that is lower than one it has seen")
+            ..Remedy::all(
+                RaceProtocol::Modern("token-fenced"),
+                "the resource refuses a number that is lower than one it has seen",
+            )
         }],
         variations: &[Variation {
             what: "a client that looks at its lease, but only before it writes",

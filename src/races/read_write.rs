@@ -19,7 +19,11 @@ const LATER_READER: Participant = Participant { skew_ms: 1_000, ..HASH_READER };
 const HASH_WRITER: Participant = Participant::new(RaceProtocol::Modern("rw-stamps,side=writer"), LEASE);
 
 const AN_ENTRY_EACH: Remedy = Remedy::each(
-    &[RaceProtocol::Modern("read-write,side=reader"), RaceProtocol::Modern("read-write,side=reader"), RaceProtocol::Modern("read-write,side=writer")],
+    &[
+        RaceProtocol::Modern("read-write,side=reader"),
+        RaceProtocol::Modern("read-write,side=reader"),
+        RaceProtocol::Modern("read-write,side=writer"),
+    ],
     "each reader has an entry of its own, named by a random token",
 );
 

@@ -80,7 +80,7 @@ fn run_holds_a_permit_while_its_command_runs() {
     let mut redis = server.connect();
     let semaphore = permits(2, Duration::from_secs(600));
     let [first, _second] = [(); 2].map(|()| win(&semaphore, &mut redis));
-    let flags = ["run", "k", "--protocol", "semaphore,permits=2", "--", "redis-cli", "-p"];
+    let flags = ["run", "k", "--nonblock", "--protocol", "semaphore,permits=2", "--", "redis-cli", "-p"];
     let port = server.address().port().to_string();
     let args = || [&flags[..], &[port.as_str(), "zcard", "k"]].concat();
     let refused = done(lockshift_at(&server), args());

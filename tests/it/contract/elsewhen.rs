@@ -4,6 +4,7 @@
 //! answered here, all else is passed on to the driver. A driver cannot tell, and what crosses the wire becomes a
 //! literal. The driver's own clock only shows in the holds, where it goes by it.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -114,6 +115,10 @@ impl Locker for Elsewhen {
 
     fn mode(&self) -> Mode {
         self.lock.mode()
+    }
+
+    fn max_sharers(&self) -> Option<NonZeroU32> {
+        self.lock.max_sharers()
     }
 
     fn acquire(&self, _: &Owner, redis: &mut Transcript) -> Turn<Acquired> {

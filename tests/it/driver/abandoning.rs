@@ -38,7 +38,8 @@ impl Meeting {
         for protocol in catalogue().filter(|protocol| !NEVER_RELEASED.contains(&protocol.name())) {
             let name = protocol.name();
             meetings.push(Self::of_equals(name.to_owned()));
-            for setting in protocol.settings().iter().filter(|setting| !["servers", "permits"].contains(&setting.name)) {
+            for setting in protocol.settings().iter().filter(|setting| !["servers", "permits"].contains(&setting.name))
+            {
                 for word in setting.alternatives() {
                     let other = format!("{name},{}={word}", setting.name);
                     if setting.name == "side" {
