@@ -45,6 +45,7 @@ enum Shape {
 
 /// The type of a lock's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeyType {
     /// A string.
     String,

@@ -13,6 +13,7 @@ pub struct Setting {
 
 /// The values of an option; the first is the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Values {
     /// One of these words.
     Words(&'static [&'static str]),

@@ -46,9 +46,9 @@ fn search(scene: &Scene, properties: &[Property]) -> Findings {
 
 #[track_caller]
 fn is_clean(found: &Findings) {
-    let told: Vec<_> =
+    let text: Vec<_> =
         found.violations.iter().map(|it| format!("{}: {}", it.property, explanation(&it.trace))).collect();
-    assert_eq!((told, found.end), (vec![], End::Exhausted));
+    assert_eq!((text, found.end), (vec![], End::Exhausted));
 }
 
 /// A guard that writes its own stamp, atomically, and passes the server's replies on: a client that reads its clock after
@@ -139,9 +139,9 @@ fn guarded_clients_of_every_dialect_exclude_each_other() {
         let Some(locker) = guarded(dialect, 1) else { continue };
         let scene = apart(&locker, 4).grain(Grain::Coarse);
         let found = search(&scene, &RULES);
-        let told: Vec<_> =
+        let text: Vec<_> =
             found.violations.iter().map(|it| format!("{}: {}", it.property, explanation(&it.trace))).collect();
-        assert_eq!((told, found.end), (vec![], End::Exhausted), "{}", dialect.name);
+        assert_eq!((text, found.end), (vec![], End::Exhausted), "{}", dialect.name);
         states += found.states;
         count += 1;
     }
