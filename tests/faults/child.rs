@@ -156,7 +156,7 @@ fn written(event: Event) -> String {
     let (word, at, how) = match event {
         Event::Asks(at) => ("asks", at, 0),
         Event::Answered(at, outcome) => ("answered", at, place(&OUTCOMES, &outcome) as u128),
-        Event::Inside(at, left) => ("inside", at, left.as_nanos()),
+        Event::Inside(at, left) => ("inside", at, left.as_nanos().min(u64::MAX.into())),
         Event::Lost(at, loss) => ("lost", at, place(&LOSSES, &loss) as u128),
         Event::Releases(at) => ("releases", at, 0),
         Event::Released(at, ending) => ("released", at, place(&ENDINGS, &ending) as u128),

@@ -78,6 +78,8 @@ fn stay_inside(held: &dyn Held, stay: Stay, lease: Duration, note: &impl Fn(Even
         match stay {
             Stay::Told | Stay::Renewing if leaves => return,
             Stay::Told | Stay::Renewing => pause(LOOK),
+            // A lock that never ends by itself cannot be overrun.
+            Stay::Overrunning if held.left() == Duration::MAX => return,
             Stay::Overrunning => pause(held.left() + lease / 2),
         }
     }

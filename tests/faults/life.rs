@@ -146,6 +146,7 @@ impl Life<'_> {
 
     /// Tries twice at most.
     fn struck_client(&self, ground: &Ground<'_>, witness: &Witness, begun: &AtomicBool) {
+        let _begins = Begins(begun);
         let locker = self.subject.locker(&self.key);
         let client =
             Client { number: 1, driver: self.driver, way: ground.struck.clone(), locker, witness, tells: |_| () };
@@ -238,5 +239,15 @@ impl Life<'_> {
 
     fn slack(&self) -> Duration {
         if self.subject.nature().frees_after.is_some() { SLACK } else { Duration::ZERO }
+    }
+}
+
+/// The others begin when this is dropped at the latest, also if their run has broken off: it fails then, and goes on for no
+/// longer than they are patient.
+struct Begins<'a>(&'a AtomicBool);
+
+impl Drop for Begins<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }

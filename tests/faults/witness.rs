@@ -138,7 +138,8 @@ impl Visit {
             }
             Event::Inside(at, left) => {
                 self.inside = Some((self.inside.map_or(at, |(since, _)| since), at));
-                self.until = at + left;
+                // A lock may never end by itself.
+                self.until = at.saturating_add(left);
             }
             Event::Lost(at, loss) => self.lost = Some((at, loss)),
             Event::Releases(at) => self.released = Some((at, Duration::MAX, Ending::Unknown)),
