@@ -109,15 +109,18 @@ pub(super) struct Waiting<'a, L: Listener> {
 impl<'a, L: Listener> Waiting<'a, L> {
     pub(super) fn begin(wait: &'a Wait, listener: Option<&'a L>, acquisition: &Acquisition) -> Self {
         let listener = if wait.listens() { listener.zip(acquisition.release_channel()) } else { None };
-        // Where others listen already a place is taken before the first attempt, which then misses nothing.
-        let listens =
-            |(listener, channel): &&(&'a L, ReleaseChannel)| listener.waiters().state().registry.is_confirmed(channel);
-        let waiter = listener.as_ref().filter(listens).map(|place| Waiter::enter(place, acquisition));
-        Self { patience: wait.begin(host::mono()), listener, waiter }
+        Self { patience: wait.begin(host::mono()), listener, waiter: None }
     }
 
     /// An attempt begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self) {
+    pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition) {
+        if self.waiter.is_none() {
+            // Where others listen already a place is taken before the attempt, which then misses nothing.
+            let listens = |(listener, channel): &&(&'a L, ReleaseChannel)| {
+                listener.waiters().state().registry.is_confirmed(channel)
+            };
+            self.waiter = self.listener.as_ref().filter(listens).map(|place| Waiter::enter(place, acquisition));
+        }
         if let Some(waiter) = &mut self.waiter {
             waiter.owes_wake_up = true;
             waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number);
@@ -143,10 +146,9 @@ impl<'a, L: Listener> Waiting<'a, L> {
             _ => pause,
         };
         if !matches!(attempt, Ok(Attempt::Held(_))) {
-            // The next attempt has another name.
+            // The next attempt has another name, and no wake-up cuts the pause before it short.
             self.waiter = None;
-        }
-        if self.waiter.is_none() {
+        } else if self.waiter.is_none() {
             self.waiter = self.listener.as_ref().map(|place| Waiter::enter(place, acquisition));
         }
         Some(pause)

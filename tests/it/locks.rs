@@ -203,7 +203,11 @@ fn a_cluster_connection_that_resends_is_refused_before_anything_is_sent() {
     let mut operator = node.connect();
     cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16383).exec(&mut operator).unwrap();
     let client = redis::cluster::ClusterClient::new(vec![node.url()]).unwrap();
-    let connection = until("the cluster is one", || client.get_connection().ok());
+    until("the cluster serves all slots", || {
+        let info: String = cmd("CLUSTER").arg("INFO").query(&mut operator).ok()?;
+        info.contains("cluster_state:ok").then_some(())
+    });
+    let connection = client.get_connection().unwrap();
     let lock = blocking::Lock::new(connection, TokenLock::new("k".into(), Lease::new(LEASE).unwrap()));
     assert_eq!(lock.try_acquire().unwrap_err().kind(), ErrorKind::ResendingConnection);
     assert!(!exists(&node, "k"));

@@ -117,7 +117,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         let mut acquiring = Acquiring::begin(self.session()?, self.shadow.as_ref())?;
         let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
-            waiting.begin_attempt();
+            waiting.begin_attempt(&acquiring.acquisition);
             let (tried, attempt) = acquiring.attempt().await?;
             acquiring = tried;
             let Some(pause) = waiting.after(&attempt, &acquiring.acquisition) else {

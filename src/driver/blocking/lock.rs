@@ -162,7 +162,7 @@ impl<C: Carrier + 'static> Lock<C> {
         let mut acquiring = Acquiring::begin(&self.session, self.shadow.as_ref())?;
         let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
-            waiting.begin_attempt();
+            waiting.begin_attempt(&acquiring.acquisition);
             let attempt = acquiring.attempt();
             match waiting.after(&attempt, &acquiring.acquisition) {
                 Some(pause) if pass(&attempt, pause, waiting.wake_up()) => {}

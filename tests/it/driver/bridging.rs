@@ -174,7 +174,7 @@ fn a_client_of_the_token_lock_alone_is_excluded_and_excludes<W: World>() {
 fn on_a_cluster() {
     let cluster = Cluster::start();
     for key in ["invoices", "user:{7}", "a}b", "{}x", "{", ""] {
-        let connection = cluster.client().get_connection().unwrap();
+        let connection = cluster.target().connect().unwrap();
         let lock = blocking::Lock::new(connection, bridge_on(key).fenced());
         let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("`{key}`: the lock is free") };
         assert!(matches!(lock.try_acquire(), Ok(Attempt::Held(_))), "`{key}`");

@@ -85,8 +85,8 @@ fn a_pool_has_its_connection_back_after_the_release_whatever_the_renewal_did() {
 #[test]
 fn a_cluster() {
     let cluster = Cluster::start();
-    carries_a_lock(cluster.client().get_connection().unwrap());
-    refuses_watch(cluster.client().get_connection().unwrap());
+    carries_a_lock(cluster.target().connect().unwrap());
+    refuses_watch(cluster.target().connect().unwrap());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_cluster_whose_nodes_all_hold_locks() {
     let guards: Vec<_> = (0..20)
         .map(|number| {
             let locker = TokenLock::new(Key::new(format!("k{number}")), Lease::new(AN_HOUR).unwrap());
-            match Lock::new(cluster.client().get_connection().unwrap(), locker).try_acquire() {
+            match Lock::new(cluster.target().connect().unwrap(), locker).try_acquire() {
                 Ok(Attempt::Won(guard)) => guard,
                 other => panic!("nobody has k{number}, but: {other:?}"),
             }

@@ -114,7 +114,7 @@ fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
 fn a_waiter_that_pauses_longer_than_its_place_lives_keeps_it<W: World>() {
     for wait in [Wait::every(AN_HOUR), Wait::backoff_between(AN_HOUR, AN_HOUR, 1)] {
         let server = Server::start();
-        let short = || fair().keeping_places_for(lease(1500));
+        let short = || fair().keeping_places_for(lease(3000));
         let [alice, bob, carol] = [(); 3].map(|()| W::open(&server, short()));
         let guard = alice.win();
         let mut operator = server.connect();
@@ -139,7 +139,7 @@ fn a_waiter_that_pauses_longer_than_its_place_lives_keeps_it<W: World>() {
             };
             let before = queue(&mut operator);
             // Longer than a place is kept.
-            host::sleep(ms(2500));
+            host::sleep(ms(4500));
             assert_eq!(queue(&mut operator), before, "both have kept their places");
             drop((alice.release(guard), won));
             assert_eq!(winners.iter().collect::<Vec<_>>(), ["bob", "carol"]);

@@ -115,6 +115,11 @@ impl Cluster {
         ClusterClient::new(vec![self.masters[0].url()]).expect("the url is well formed")
     }
 
+    /// What names it, by one of its nodes.
+    pub(crate) fn target(&self) -> lockshift::connect::Server {
+        format!("{}?cluster=true", self.masters[0].url()).parse().expect("the url is well formed")
+    }
+
     /// Its servers, in the order of their slots.
     pub(crate) fn masters(&self) -> &[Server; 3] {
         &self.masters

@@ -79,7 +79,7 @@ async fn the_connection_is_free_after_the_release_whatever_the_renewal_did() {
 #[tokio::test]
 async fn a_cluster() {
     let cluster = Cluster::start();
-    carries_a_lock(cluster.client().get_async_connection().await.unwrap()).await;
+    carries_a_lock(cluster.target().connect_async().await.unwrap()).await;
 }
 
 #[tokio::test]
