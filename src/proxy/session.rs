@@ -31,6 +31,9 @@ pub(super) struct Shared {
 
 /// Bytes that are read at once.
 const PIECE: usize = 16 * 1024;
+/// A client is read no further while so many bytes of it were not looked at: more than the first words of a command, or a
+/// guarded command, can have.
+const MOST_UNREAD: usize = 512 * 1024;
 /// A direction that has so many bytes to deliver reads no more.
 const MOST_WAITING: usize = 64 * 1024;
 /// A guarded command or a reply to the guard is not longer.
@@ -124,7 +127,7 @@ impl Session {
                 self.client.1.write_all(&traffic.to_client).await?;
                 return Ok(());
             }
-            let may_read_client = traffic.from_client.len() < MOST_WAITING && traffic.to_server.len() < MOST_WAITING;
+            let may_read_client = traffic.from_client.len() < MOST_UNREAD && traffic.to_server.len() < MOST_WAITING;
             tokio::select! {
                 read = self.client.0.read(&mut from_client), if may_read_client => {
                     let length = read?;

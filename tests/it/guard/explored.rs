@@ -136,7 +136,7 @@ fn guarded_clients_of_every_dialect_exclude_each_other() {
     let mut states = 0;
     let mut count = 0;
     for dialect in catalogue() {
-        let Some(locker) = guarded(dialect, 1) else { continue };
+        let Some(locker) = guarded(dialect, 1).filter(|_| releases_its_key(dialect)) else { continue };
         let scene = apart(&locker, 4).grain(Grain::Coarse);
         let found = search(&scene, &RULES);
         let text: Vec<_> =
@@ -146,6 +146,11 @@ fn guarded_clients_of_every_dialect_exclude_each_other() {
         count += 1;
     }
     assert!(count > 60 && states > 100_000, "{count} dialects, {states} states");
+}
+
+/// Spring's template deletes another key than its own and believes that it has released: no guard can change that.
+fn releases_its_key(dialect: &Dialect) -> bool {
+    dialect.release != Release::DelSerializedKey
 }
 
 /// An unguarded client and a guarded one, either of which may crash: what goes wrong is of the unguarded client's making.
