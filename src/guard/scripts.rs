@@ -31,20 +31,34 @@ pub(super) fn look(redis: &mut Transcript, key: &Key) -> Turn<Sight> {
     }
 }
 
-/// Writes the stamp if there is no key, or if it holds exactly the judged value. Otherwise what it holds.
-pub(super) fn take(
-    redis: &mut Transcript,
-    key: &Key,
-    stamp: &[u8],
-    ttl_ms: Option<u128>,
-    judged: Option<&[u8]>,
-) -> Turn<Result<(), Sight>> {
-    let ttl_ms = ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string());
-    let args: Vec<&[u8]> = [stamp, ttl_ms.as_bytes()].into_iter().chain(judged).collect();
+/// A stamp to write.
+pub(super) struct Stamp<'a> {
+    pub(super) value: &'a [u8],
+    /// Its key's time to live; `None` if it lives for ever.
+    pub(super) ttl_ms: Option<u128>,
+    /// When its client stops relying on it, by the server's clock.
+    pub(super) end: UnixTime,
+}
+
+/// What became of a stamp.
+pub(super) enum Taken {
+    Written,
+    /// Nothing was written: the lease has ended meanwhile.
+    TooLate,
+    /// Nothing was written: the key holds something else.
+    Changed(Sight),
+}
+
+/// Writes the stamp if there is no key, or if it holds exactly the judged value.
+pub(super) fn take(redis: &mut Transcript, key: &Key, stamp: &Stamp<'_>, judged: Option<&[u8]>) -> Turn<Taken> {
+    let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string());
+    let end = (stamp.end.as_nanos() / 1_000).to_string();
+    let args: Vec<&[u8]> = [stamp.value, ttl_ms.as_bytes(), end.as_bytes()].into_iter().chain(judged).collect();
     let reply = redis.script(&TAKE, &[key], &args)?;
     match (&reply, sight(&reply)) {
-        (Reply::Array(items), _) if *items == [Reply::Int(1)] => Ok(Ok(())),
-        (_, Some(sight)) => Ok(Err(sight)),
+        (Reply::Array(items), _) if *items == [Reply::Int(1)] => Ok(Taken::Written),
+        (Reply::Array(items), _) if *items == [Reply::Int(0)] => Ok(Taken::TooLate),
+        (_, Some(sight)) => Ok(Taken::Changed(sight)),
         (_, None) => Transcript::fault(TAKE.evalsha(&[key], &args), reply),
     }
 }

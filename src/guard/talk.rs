@@ -5,7 +5,7 @@ use super::decision::{Decision, could_acquire, has_nx, replies};
 use super::playing;
 use super::rule::Rule;
 use super::run::Run;
-use super::scripts::{self, Content, Sight};
+use super::scripts::{self, Content, Sight, Stamp, Taken};
 use crate::bridge::Clocks;
 use crate::legacy::{Lock, Looks};
 use crate::lock::Owner;
@@ -313,14 +313,17 @@ fn take(guard: &On<'_>, mut sight: Sight, remaining: Duration, redis: &mut Trans
         if remaining.is_zero() || guard.is_held(&sight) {
             break;
         }
-        let Some(stamp) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
+        let Some(value) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
+        let end = sight.at.saturating_add(remaining);
+        let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(remaining), end };
         let (judged, note) = match &sight.content {
             Content::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
             Content::Nothing | Content::NotString => (None, Note::Acquired(remaining)),
         };
-        match scripts::take(redis, guard.key, &stamp, guard.rule.ttl_ms(remaining), judged)? {
-            Ok(()) => return Ok((Decided::Won { stamp, note }, sight.content)),
-            Err(changed) => sight = changed,
+        match scripts::take(redis, guard.key, &stamp, judged)? {
+            Taken::Written => return Ok((Decided::Won { stamp: value, note }, sight.content)),
+            Taken::TooLate => break,
+            Taken::Changed(changed) => sight = changed,
         }
     }
     Ok((Decided::Lost(Note::Refused), sight.content))
