@@ -13,7 +13,7 @@ use crate::wire::{Command, Key, Pending, Reply, Transcript, Turn};
 /// it needs it.
 #[derive(Clone, Debug)]
 pub struct Guarded {
-    client: Lock,
+    pub(super) client: Lock,
     rule: Arc<Rule>,
 }
 

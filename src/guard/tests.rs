@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{Guarded, Lifetime, Rule, Unguardable};
-use crate::legacy::{Clock, Dialect, Lock, catalogue};
+use crate::legacy::{Clock, Dialect, Lock, LookOrder, Looks, catalogue};
 use crate::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use crate::rehearsal::Rehearsal;
 use crate::sim::{Flavour, Server, Session, Value};
@@ -39,8 +39,13 @@ fn guardable() -> impl Iterator<Item = (&'static Dialect, Guarded)> {
     catalogue().filter_map(|dialect| Some((dialect, guarded(dialect, Lifetime::BeyondStamp).ok()?)))
 }
 
-/// Acquires once. The host's clock shows `host` until the guard has decided, and after that what `later` says.
+/// Acquires once. The host's clock shows `host` until the guard has decided, and after that what `later` says. A client that
+/// looks before it claims is decided about when it looks, if the lock is held, and otherwise when it claims.
 fn acquire(client: &Guarded, server: &mut Server, host: UnixTime, later: &[UnixTime]) -> Acquired {
+    const WORDS_OF_A_LOOK: usize = 4;
+    let is_held = value(server, NOW).is_some_and(|value| client.client.looks(&value, at(NOW)) == Looks::Live);
+    let looks_first = client.client.dialect().look.is_some_and(|look| look.order == LookOrder::LookFirst);
+    let look_decides = is_held || !looks_first;
     let mut redis = Transcript::new();
     let (mut later, mut decided) = (later.iter().cycle(), false);
     loop {
@@ -51,13 +56,17 @@ fn acquire(client: &Guarded, server: &mut Server, host: UnixTime, later: &[UnixT
                 redis.record_clock(Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) });
             }
             Err(Pending::Send(command)) => {
-                // The guard's own clock reading comes before its look.
-                decided |= command.is("EVAL") || command.is("EVALSHA");
+                let is_look = command.words().len() == WORDS_OF_A_LOOK;
+                decided |= (command.is("EVAL") || command.is("EVALSHA")) && (look_decides || !is_look);
                 redis.record_reply(server.call(CLIENT, &command, NOW));
             }
             Err(pending) => panic!("{pending:?}"),
         }
     }
+}
+
+fn at(wall: UnixTime) -> Reading {
+    Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) }
 }
 
 fn release(client: &Guarded, server: &mut Server, hold: &Hold, at: UnixTime) -> Released {
