@@ -25,7 +25,12 @@ pub(super) fn feature(key: &Key, exchanges: &[Exchange]) -> u64 {
     stamp::capitals(last.command.name(), &mut hasher);
     let keys = if last.is_script() { keys_of_script(last.command.args()).unwrap_or(0) } else { 0 };
     for (place, word) in last.command.args().iter().enumerate() {
-        if place >= 2 && place - 2 < keys { context.key(word, &mut hasher) } else { context.word(word, &mut hasher) }
+        match place {
+            // The SHA-1 of a script has the form of a token, and tells one script from another.
+            0 if last.is_script() => word.hash(&mut hasher),
+            2.. if place - 2 < keys => context.key(word, &mut hasher),
+            _ => context.word(word, &mut hasher),
+        }
     }
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);
@@ -128,6 +133,19 @@ impl Context<'_> {
             }
         }
     }
+}
+
+#[test]
+fn one_script_is_not_taken_for_another() {
+    use crate::audit::event::Event;
+    use crate::wire::Command;
+    let of = |sha1: &str| {
+        let command = Command::new("EVALSHA").arg(sha1).arg("1").arg("k").arg("3600");
+        let event = Event::new("client".into(), command, UnixTime::from_nanos(0), 1);
+        feature(&"k".into(), &[Exchange::new(event, Reply::Int(1))])
+    };
+    let (write, read) = ("2c61639e746ab347a6b7751eb161337186092f80", "2272986c81463d71fdd621ddc18a4c2cedc0456d");
+    assert_ne!(of(write), of(read));
 }
 
 #[test]

@@ -66,9 +66,25 @@ fn without_micros(reply: Reply) -> Reply {
                 Reply::Bulk(digits)
             }
         }
+        // The parts of TIME, which a script returns: the second one counts microseconds.
+        Reply::Array(mut items) if is_time(&items) => {
+            items[1] = Reply::bulk("0");
+            Reply::Array(items)
+        }
         Reply::Array(items) => Reply::Array(items.into_iter().map(without_micros).collect()),
         other => other,
     }
+}
+
+/// Whether these begin with seconds of this century and microseconds.
+fn is_time(items: &[Reply]) -> bool {
+    let number = |item: &Reply| match item {
+        Reply::Bulk(digits) => str::from_utf8(digits).ok()?.parse::<u64>().ok(),
+        _ => None,
+    };
+    let [secs, micros, ..] = items else { return false };
+    number(secs).is_some_and(|secs| (1_577_836_800..4_102_444_800).contains(&secs))
+        && number(micros).is_some_and(|micros| micros < 1_000_000)
 }
 
 /// With its items sorted, where Redis promises no order.
