@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ use crate::table::Table;
 
 pub(crate) const WOKEN_AND_CUT_OFF: Row = Row::new("woken waiter is cut off from the server", Harm::None);
 
+/// For how long the first waiter goes on: what it sends late may keep the key for the whole lease.
+const CUT_OFF: Duration = Duration::from_secs(2);
+
 /// A waiter that is woken by a release is cut off before its attempt arrives, this often.
 pub(crate) fn is_cut_off(driver: Driver, times: u32, table: &Table) {
     let server = Server::start();
@@ -33,7 +37,7 @@ pub(crate) fn is_cut_off(driver: Driver, times: u32, table: &Table) {
 
 fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), String> {
     let key = format!("{driver} {number}");
-    let lease = Lease::new(Duration::from_secs(600)).expect("ten minutes are a lease");
+    let lease = Lease::new(PATIENCE * 2).expect("forty seconds are a lease");
     let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(key.as_str().into(), lease).announced(Publish::Everywhere));
     let proxy = Proxy::before(server);
     let listener = Listener::on(driver, &server.client());
@@ -47,37 +51,46 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
     let mut operator = server.connect();
     thread::scope(|scope| {
         let first = scope.spawn(move || {
-            acquired(&*first, &Wait::notified().for_at_most(PATIENCE), insists).map(|held| held.is_some())
+            acquired(&*first, &Wait::notified().for_at_most(CUT_OFF), insists).map(|held| held.is_some())
         });
         until_waiting(&mut operator, &key);
         until_quiet(|| proxy.messages().len());
-        let next = scope.spawn(move || acquired(&*next, &Wait::notified().for_at_most(PATIENCE), insists));
+        let (ended, ends) = channel();
+        scope.spawn(move || {
+            // Its guard is dropped, so that the first can win.
+            let won = acquired(&*next, &Wait::notified(), insists).map(|held| held.is_some());
+            // The run may have given it up.
+            let _ = ended.send(won);
+        });
         // It tries once when it comes, and once more when it listens.
         pause(Duration::from_millis(150));
 
         proxy.hold_back();
         is_released.store(true, Ordering::SeqCst);
         let released = held.release();
-        // Its guard is dropped, so that the first can win.
-        let won = next.join().expect("a waiter does not panic").map(|held| held.is_some());
+        let won = ends.recv_timeout(PATIENCE);
         proxy.let_through();
+        if won.is_err() {
+            // Or this would not end before the lease, nor before that of what the first has sent late.
+            cmd("DEL").arg(&key).exec(&mut operator).map_err(|error| error.to_string())?;
+            cmd("PUBLISH").arg(channel_of(&key)).arg("1").exec(&mut operator).map_err(|error| error.to_string())?;
+        }
         let first = first.join().expect("a waiter does not panic");
         match won {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                Err(format!("{key}: the next waiter slept on a free lock; {released:?}; the first: {first:?}"))
-            }
-            Err(error) => Err(format!("{key}: the next waiter: {error}; {released:?}; the first: {first:?}")),
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(format!("{key}: the next waiter ended without the lock; {released:?}; {first:?}")),
+            Ok(Err(error)) => Err(format!("{key}: the next waiter: {error}; {released:?}; the first: {first:?}")),
+            Err(_) => Err(format!("{key}: the next waiter slept on a free lock; {released:?}; the first: {first:?}")),
         }
     })
 }
 
-/// Acquires. While it insists it asks again if the outcome is unknown or an error, as on a busy machine.
+/// Acquires. While it insists it asks again however an attempt has ended, as on a busy machine.
 fn acquired(lock: &dyn Lock, wait: &Wait, insists: impl Fn() -> bool) -> Result<Option<Box<dyn Held>>, String> {
     loop {
         match lock.acquire(wait) {
             Ok(Attempt::Won(held)) => return Ok(Some(held)),
-            Ok(Attempt::Unknown(_)) | Err(_) if insists() => {}
+            _ if insists() => {}
             Ok(_) => return Ok(None),
             Err(error) => return Err(error.to_string()),
         }
@@ -91,10 +104,14 @@ fn reached_at(url: String) -> connect::Server {
     }
 }
 
+/// Where releases of this key are announced.
+fn channel_of(key: &str) -> String {
+    format!("{{{key}}}:released")
+}
+
 fn until_waiting(operator: &mut Connection, key: &str) {
-    let channel = format!("{{{key}}}:released");
     until("the waiter listens", || {
-        let (_, listeners): (String, usize) = cmd("PUBSUB").arg("NUMSUB").arg(&channel).query(operator).ok()?;
+        let (_, listeners): (String, usize) = cmd("PUBSUB").arg("NUMSUB").arg(channel_of(key)).query(operator).ok()?;
         (listeners == 1).then_some(())
     });
 }
