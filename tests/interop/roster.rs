@@ -129,11 +129,8 @@ const REDISSON: &[Spoken] = &[
 ];
 
 /// This project's packages. What their bridges write and judge is shown by `packages`.
-const PACKAGE: &[Spoken] = &[
-    Spoken::of("token"),
-    Spoken::of("bridge:php-getset").with_own_judgement(),
-    Spoken::of("bridge:jedis-lock").with_own_judgement(),
-];
+const PACKAGE: &[Spoken] = &[Spoken::of("token"), Spoken::of("bridge:php-getset").with_own_judgement()];
+const PACKAGE_IN_MILLIS: &[Spoken] = &[Spoken::of("token"), Spoken::of("bridge:jedis-lock").with_own_judgement()];
 
 /// All of them.
 pub(crate) const CLIENTS: &[Client] = &[
@@ -163,7 +160,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::php("lockshift-predis", PACKAGE),
     Client::quick("lockshift-python", PACKAGE),
     Client::quick("lockshift-node", PACKAGE),
-    Client::java("lockshift-jedis", PACKAGE),
+    Client::java("lockshift-jedis", PACKAGE_IN_MILLIS),
     Client::java("lockshift-lettuce", PACKAGE),
     Client::java("lockshift-spring", PACKAGE),
 ];
