@@ -6,7 +6,7 @@
 //! until all earlier commands of its connection are answered; then the guard runs alone on the upstream connection, and its
 //! answer follows the earlier replies.
 //!
-//! For that the proxy must know where commands and replies end. [`Scanner`](frame::Scanner) finds that out without keeping
+//! For that the proxy must know where commands and replies end. `frame::Scanner` finds that out without keeping
 //! contents; complete frames, which are small, are decoded by the `redis` crate.
 
 mod counters;

@@ -1,6 +1,7 @@
 //! The two servers side by side, and what the simulated one may have become.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use lockshift::sim::{Message, Server, Session, Via};
 use lockshift::wire::{Command, Reply, UnixTime};
@@ -46,6 +47,11 @@ impl Duel {
     /// Both servers, empty.
     pub(super) fn begin(server: &crate::server::Server, terms: Terms) -> Self {
         let mut clock = Peer::of(server);
+        // The server may not have noticed yet that the subscribers of the sequence before are gone.
+        let subscribers = Command::new("CLIENT").arg("LIST").arg("TYPE").arg("pubsub");
+        while matches!(clock.ask(&subscribers), Reply::Bulk(list) if !list.is_empty()) {
+            pause(Duration::from_millis(1));
+        }
         for forget in ["FLUSHALL", "SCRIPT FLUSH"] {
             let words = forget.split(' ').map(|word| word.as_bytes().to_vec()).collect();
             clock.ask(&Command::from_words(words).expect("there are words"));
