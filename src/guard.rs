@@ -33,11 +33,11 @@ mod answer;
 mod connection;
 mod decision;
 mod guarded;
+mod key_session;
 mod playing;
 mod rule;
 mod run;
 mod scripts;
-mod talk;
 mod unguardable;
 
 #[cfg(test)]

@@ -18,3 +18,4 @@ pub use phase::Phase;
 pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;
 pub use rule::RULES;
+pub use scenes::{BOUNDS, PlanBounds};

@@ -67,8 +67,8 @@ impl FairLock {
     /// Keeps the place of a waiter for this long after its last attempt; 5 s by default. A waiter that crashes delays the
     /// others for at most this time, and every waiter tries again after a third of it.
     ///
-    /// The drivers of this library come back in time, whatever pause they are told to make. A caller that runs the protocol
-    /// itself has to come back more often than that: a waiter whose place has expired is passed over, and queues again
+    /// The drivers of this library try again in time, however long a pause is set. A caller that runs the protocol
+    /// itself has to try again more often than that: a waiter whose place has expired is passed over, and queues again
     /// behind the others with its next attempt. The lock remains safe and every waiter gets its turn, but it is no longer
     /// first come, first served.
     #[must_use]

@@ -74,7 +74,7 @@ impl StampWriter {
     }
 
     /// The value that `owner` writes and that no dialect of the fleet considers expired for this long from now: the
-    /// earliest such stamp. `None` if there is none within a few units of that end.
+    /// earliest such stamp. `None` if no such stamp lies within a few units of that end.
     pub(crate) fn write_for(&self, owner: &Owner, length: Duration, fleet: &Fleet, clocks: &Clocks) -> Option<Vec<u8>> {
         const TRIED: u32 = 6;
         let Stamp { unit, margin, .. } = self.form.stamp;

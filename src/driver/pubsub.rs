@@ -18,7 +18,7 @@ pub(super) const QUIET: Duration = Duration::from_secs(5);
 /// How long connecting, and the reply to a PING, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same server, over a connection that the kernel probes while nothing is said.
+/// The same server, over a connection that the kernel probes while nothing is sent.
 pub(super) fn kept_alive(info: &ConnectionInfo) -> ConnectionInfo {
     let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
     info.clone().set_tcp_settings(info.tcp_settings().clone().set_keepalive(keepalive))
@@ -82,7 +82,7 @@ impl Heard {
     }
 }
 
-/// How a change is said.
+/// The command that makes a change.
 pub(super) fn command(change: &Change) -> Cmd {
     let (name, channel) = match change {
         Change::Listen(channel) if channel.sharded => ("SSUBSCRIBE", channel),

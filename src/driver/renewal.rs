@@ -60,7 +60,7 @@ impl Renewal {
     }
 
     /// At once, then after every whole `lease`, and `times` altogether: the background thread of the Jedis article, which
-    /// sleeps for as long as it has just set the expiry to, four times if nothing else is said. So the lock expires when
+    /// sleeps for as long as it has just set the expiry to, four times by default. So the lock expires when
     /// it wakes, and only the first extension is of any use: as a policy to be compared with, not to be used.
     pub const fn whole_lease(lease: Lease, times: u32) -> Self {
         Self::at(Pace::WholeLease(lease.length())).times(times)

@@ -34,7 +34,7 @@ pub(super) struct Listening {
 /// How far the listener's thread or task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListenerState {
-    /// There is none.
+    /// No listener is running.
     Gone,
     /// It will look into the registry before it begins to read.
     Connecting,

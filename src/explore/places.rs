@@ -34,7 +34,7 @@ impl Set {
         Self(self.0 | others.0)
     }
 
-    /// Whether there are none.
+    /// Whether it holds no place.
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -100,7 +100,7 @@ impl Properties {
         self.0 & 1 << property as u16 != 0
     }
 
-    /// Whether there are none.
+    /// Whether it holds no property.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -87,7 +87,7 @@ pub struct Scene {
     pub begin: UnixTime,
     /// The server at tick 0, and the guarded resource if there is one.
     pub(super) start: ServerSide,
-    /// How moments are told apart, if the clock never ends.
+    /// How moments are distinguished, if the clock never ends.
     pub(super) horizon: Option<Horizon>,
     /// Until which tick the lease of a dead owner runs.
     pub(super) dead_lease_until: u16,

@@ -63,7 +63,7 @@ struct Sorting<'a> {
     exchanges: &'a Exchanges,
     /// Where each client goes.
     places: Places,
-    /// Clients that can be told apart by trying only: where they are, and the range of places that they go to.
+    /// Clients that only trying can distinguish: where they are, and the range of places that they go to.
     ties: Vec<Vec<usize>>,
     /// The least world so far, and where the clients go for it.
     best: Option<((u32, Vec<u32>), Places)>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::lock::Lease;
 use crate::wire::{MonoTime, Reading, UnixTime};
 
-/// Beyond how many ticks moments need not be told apart, and by how many they may be moved without a difference.
+/// Beyond how many ticks moments need not be distinguished, and by how many they may be moved without a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Horizon {
     pub(super) ticks: u16,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::answer::{Answer, Note};
+use super::key_session::{Grant, GuardedKey, KeySession};
 use super::rule::Rule;
-use super::talk::{Grant, On, Talk};
 use crate::lock::Owner;
 use crate::wire::{Command, Key, Transcript, Turn};
 
@@ -12,25 +12,25 @@ use crate::wire::{Command, Key, Transcript, Turn};
 /// inside MULTI.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Connection {
-    talks: BTreeMap<Key, Talk>,
+    sessions: BTreeMap<Key, KeySession>,
     in_multi: bool,
 }
 
 impl Connection {
     /// A connection whose client holds the lock on `key`: it believes to have written `own`, and the guard wrote `stamp`.
     pub(super) fn holding(key: Key, own: Vec<u8>, stamp: Vec<u8>) -> Self {
-        Self { talks: BTreeMap::from([(key, Talk::holding(Grant { own, stamp }))]), in_multi: false }
+        Self { sessions: BTreeMap::from([(key, KeySession::holding(Grant { own, stamp }))]), in_multi: false }
     }
 
     /// The value that the client believes to have written by its latest acquisition of this key, and the guard's stamp.
     pub(super) fn grant(&self, key: &Key) -> Option<(&[u8], &[u8])> {
-        let grant = self.talks.get(key)?.grant()?;
+        let grant = self.sessions.get(key)?.grant()?;
         Some((&grant.own, &grant.stamp))
     }
 
     /// The keys on which its client holds a lock that it has not released.
     pub fn held(&self) -> impl Iterator<Item = &Key> {
-        self.talks.iter().filter(|(_, talk)| talk.grant().is_some()).map(|(key, _)| key)
+        self.sessions.iter().filter(|(_, session)| session.grant().is_some()).map(|(key, _)| key)
     }
 
     /// Whether it is inside MULTI, where commands are queued.
@@ -61,16 +61,16 @@ impl Connection {
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
         let mut after = self.clone();
-        let mut talk = after.talks.remove(key).unwrap_or_default();
-        let (talk, answer, notes) = if self.in_multi {
-            talk.in_multi(command);
-            (talk, Answer::Pass, Vec::new())
+        let mut session = after.sessions.remove(key).unwrap_or_default();
+        let (session, answer, notes) = if self.in_multi {
+            session.in_multi(command);
+            (session, Answer::Pass, Vec::new())
         } else {
-            let guard = On { rule, key, members: rule.members(key), owner };
-            talk.serve(&guard, command, redis)?
+            let guard = GuardedKey { rule, key, members: rule.members(key), owner };
+            session.serve(&guard, command, redis)?
         };
-        if !talk.is_empty() {
-            after.talks.insert(key.clone(), talk);
+        if !session.is_empty() {
+            after.sessions.insert(key.clone(), session);
         }
         Ok((after, answer, notes))
     }

@@ -1,10 +1,10 @@
 //! What the guard sends to the server, as typed functions.
 
-use crate::wire::{Key, Reply, Script, Transcript, Turn, UnixTime};
+use crate::wire::{Key, Reply, Script, Transcript, Turn, UnixTime, script_file};
 
-const LOOK: Script = Script::new(include_str!("lua/look.lua"));
-const TAKE: Script = Script::new(include_str!("lua/take.lua"));
-const RELEASE: Script = Script::new(include_str!("lua/release.lua"));
+const LOOK: Script = script_file!("lua/look.lua");
+const TAKE: Script = script_file!("lua/take.lua");
+const RELEASE: Script = script_file!("lua/release.lua");
 
 /// What the key holds, at a moment of the server's clock.
 #[derive(Clone, Debug)]

@@ -25,21 +25,34 @@ pub(super) struct Participants {
     pub(super) stamp_of: &'static Dialect,
 }
 
-/// Leases here, in ticks of a second. Beside two old clients the third holds for longer, so that not every stamp of one moment
-/// is the same.
-const LEASE: Duration = Duration::from_secs(2);
-const LONGER: Duration = Duration::from_secs(3);
+/// How much of each phase is explored. A race that needs more is not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanBounds {
+    /// Clients at a time.
+    pub clients: usize,
+    /// Their leases. Beside two old clients the third holds for longer, so that not every stamp of one moment is the same.
+    pub leases: [Duration; 2],
+    /// By so many whole seconds the clocks, which agree, advance.
+    pub ticks: u16,
+    /// How many of two clients may crash, in schedules of their own.
+    pub crashes: u8,
+}
+
+/// The bounds of every plan: a lease, a tick until the last of the old clients takes it for expired, and the lease of another.
+pub const BOUNDS: PlanBounds =
+    PlanBounds { clients: 3, leases: [Duration::from_secs(2), Duration::from_secs(3)], ticks: 3, crashes: 1 };
+
 /// When an owner died, in ticks before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
-/// A lease, a tick until the last of the old clients takes it for expired, and the lease of another.
-const TICKS: Bounds = Bounds::ticks(3);
+const TICKS: Bounds = Bounds::ticks(BOUNDS.ticks);
 /// A client may crash; then all leases expire.
-const A_CRASH: Bounds = Bounds::ticks(1).crashes(1).afterwards(1_000);
+const A_CRASH: Bounds = Bounds::ticks(1).crashes(BOUNDS.crashes).afterwards(1_000);
 
 impl Participants {
     pub(super) fn new(fleet: &[&'static Dialect], to: &Choice) -> Result<Self, Unbridgeable> {
         let key = Key::from("lock");
-        let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
+        let [lease, longer] = BOUNDS.leases.map(|length| Lease::new(length).expect("some seconds are a lease"));
         let renewed = |client: Client| Client { renew_after: Some(1), ..client };
         let old = |lease: Lease| {
             let lock = |dialect| Arc::new(legacy::Lock::new(dialect, key.clone(), lease));

@@ -1,4 +1,4 @@
-//! What a client is told, and what is true.
+//! What a reply makes a client believe, and what is true.
 
 use super::participant::Participant;
 use super::protocol::RaceProtocol;

@@ -7,7 +7,7 @@ use super::Report;
 use super::explanation::explanation;
 use super::exploration::grouped;
 use super::step_text;
-use crate::plan::{Advice, PhaseResult, Plan, Residual};
+use crate::plan::{Advice, BOUNDS, PhaseResult, Plan, Residual};
 use crate::race_id::RaceId;
 
 /// The migration of a fleet to a new lock: the fields are those of its JSON.
@@ -79,16 +79,27 @@ const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
+/// What was explored.
+fn bounds() -> String {
+    let [lease, longer] = BOUNDS.leases.map(|lease| lease.as_secs());
+    format!(
+        "Explored in each phase: {} clients with leases of {lease} s and {longer} s whose clocks agree, for {} s in whole \
+         seconds;\nand two clients, {} of which may crash. A race that needs more is not found.\n",
+        BOUNDS.clients, BOUNDS.ticks, BOUNDS.crashes
+    )
+}
+
 impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
         let mut text = format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
         text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
+        text += &bounds();
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
         }
         text += &match self.safe {
             true => format!(
-                "\n{GOOD}Safe:{GOOD:#} no phase has a race that the old clients do not have among themselves.\n"
+                "\n{GOOD}Safe within these bounds:{GOOD:#} no phase has a race that the old clients do not have among themselves.\n"
             ),
             false => format!("\n{BAD}Not safe.{BAD:#}\n"),
         };

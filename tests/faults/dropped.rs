@@ -59,7 +59,8 @@ pub(crate) async fn at_each_await(subject: &Subject, dropped: Dropped, way: &Way
     for polls in 1..=MOST_POLLS {
         let key = format!("{{{} {dropped:?} {polls}}}", subject.name);
         let scene = Scene { way, one: subject.locker_for(&key, lease()), other: subject.against_for(&key, lease()) };
-        let said = |problem: String| format!("{}, {dropped:?} dropped after {polls} polls: {problem}", subject.name);
+        let described =
+            |problem: String| format!("{}, {dropped:?} dropped after {polls} polls: {problem}", subject.name);
         let played = match scene.play(dropped, polls).await {
             Ok(is_done) => scene.can_be_had().await.map(|()| is_done),
             Err(problem) => Err(problem),
@@ -71,7 +72,7 @@ pub(crate) async fn at_each_await(subject: &Subject, dropped: Dropped, way: &Way
                     break;
                 }
             }
-            Err(problem) => return (runs, Some(said(problem))),
+            Err(problem) => return (runs, Some(described(problem))),
         }
     }
     (runs, None)

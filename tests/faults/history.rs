@@ -49,7 +49,7 @@ struct State {
 pub(crate) enum Verdict {
     /// There is such an order.
     Possible,
-    /// There is none.
+    /// No such order exists.
     Impossible,
     /// The history has too many operations, or orders, to know.
     #[default]

@@ -99,7 +99,7 @@ fn page(facts: &Facts, cells: &Cells) -> String {
     let names: BTreeSet<&str> = cells.keys().map(|(_, lock)| lock.as_str()).collect();
     let first = subjects().iter().filter(|subject| is_first_of_its_kind(subject)).count();
     let left_out = left_out(cells);
-    let said = write!(
+    let written = write!(
         line,
         "## The last run\n\n\
         | | |\n|---|---|\n\
@@ -132,7 +132,7 @@ fn page(facts: &Facts, cells: &Cells) -> String {
         left_out.0,
         left_out.1,
     );
-    said.expect("a String takes everything");
+    written.expect("a String takes everything");
     by_fault(line, cells);
     by_lock(line, cells);
     *line += &reintroduced();

@@ -38,7 +38,7 @@ pub trait Carrier {
     /// Sends a command to the server that it is for, and waits for the reply.
     ///
     /// # Errors
-    /// There is none.
+    /// [`Unanswered`] if no reply came: it says whether the command can have run.
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered>;
 
     /// Sends these commands, each to another server, all before it waits for any reply: what was heard of each.

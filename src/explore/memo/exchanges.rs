@@ -42,7 +42,7 @@ impl Exchanges {
         self.named_by_node.push(named(|rewriting| drop(rewriting.node(node))));
     }
 
-    /// The clients that are not told apart from others by their own state alone: those that another part of the world names,
+    /// The clients whose own state alone does not distinguish them from others: those that another part of the world names,
     /// and those that name another.
     pub(in super::super) fn entangled(&self, world: &World<u32, u32>) -> Set {
         let mut entangled = self.named_by_node[world.node as usize];

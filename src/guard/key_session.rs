@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// What the guard knows of one client and one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Talk {
+pub(super) struct KeySession {
     /// The attempt under way.
     trying: Option<Attempt>,
     /// What the client has acquired and not released, the oldest first.
@@ -49,7 +49,7 @@ const ANY_CLOCK: Reading = Reading {
 /// How often the guard judges anew because the key has changed before it could write.
 const MOST_LOOKS: usize = 3;
 
-impl Talk {
+impl KeySession {
     /// A client that holds this.
     pub(super) fn holding(grant: Grant) -> Self {
         Self { trying: None, holds: vec![grant] }
@@ -68,7 +68,7 @@ impl Talk {
     /// The client sends this command on the key.
     pub(super) fn serve(
         mut self,
-        guard: &On<'_>,
+        guard: &GuardedKey<'_>,
         command: &Command,
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
@@ -103,7 +103,7 @@ impl Talk {
     fn attempt(
         mut self,
         mut attempt: Attempt,
-        guard: &On<'_>,
+        guard: &GuardedKey<'_>,
         command: &Command,
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
@@ -146,7 +146,7 @@ impl Talk {
 
     /// DEL: the client's own lock, if it is as the guard wrote it. Where an earlier lock of the connection was not
     /// released, the DEL may be meant for that one, and the oldest is tried first.
-    fn release(mut self, guard: &On<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+    fn release(mut self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
         if self.holds.is_empty() {
             return Ok((self, Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
         }
@@ -157,7 +157,7 @@ impl Talk {
     }
 
     /// GET: the client finds its own value where the guard's stamp of its lock is.
-    fn read(self, guard: &On<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+    fn read(self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
         if self.holds.is_empty() {
             return Ok((self, Answer::Pass, Vec::new()));
         }
@@ -177,7 +177,7 @@ impl Talk {
         mut self,
         command: &Command,
         value: &[u8],
-        guard: &On<'_>,
+        guard: &GuardedKey<'_>,
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
         let clocks = guard.rule.clocks(redis)?;
@@ -222,13 +222,13 @@ impl Talk {
 
 impl Attempt {
     /// The attempt that begins with this command, if one does.
-    fn begins(guard: &On<'_>, command: &Command) -> Option<Self> {
+    fn begins(guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
         let runs = (0..guard.members.len()).map(Run::new).collect();
         Self { runs, decided: None }.goes_on(guard, command)
     }
 
     /// The attempt with this command, in the protocols that would send it now.
-    fn goes_on(self, guard: &On<'_>, command: &Command) -> Option<Self> {
+    fn goes_on(self, guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
         let runs = self.runs.into_iter().filter_map(|run| {
             let member = &guard.members[run.member];
             run.accept(member, command, ANY_CLOCK)
@@ -239,7 +239,7 @@ impl Attempt {
 
     /// The value that it writes, and for how long its client relies on it, in the protocols that could have written it by
     /// now. Where several could, the longest counts.
-    fn claim(&mut self, guard: &On<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
+    fn claim(&mut self, guard: &GuardedKey<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
         let remaining = |run: &Run| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
         self.runs.retain(|run| remaining(run).is_some());
         let longest = self.runs.iter().filter_map(remaining).max()?;
@@ -247,7 +247,7 @@ impl Attempt {
     }
 
     /// The reply that leads all protocols that the client may speak to the decision.
-    fn choose(&self, guard: &On<'_>, command: &Command) -> Option<Reply> {
+    fn choose(&self, guard: &GuardedKey<'_>, command: &Command) -> Option<Reply> {
         let possible: Vec<Vec<Reply>> = self
             .runs
             .iter()
@@ -269,13 +269,13 @@ impl Attempt {
     }
 
     /// The client was answered: protocols in which the attempt has ended are dropped.
-    fn answered(&mut self, guard: &On<'_>, reply: &Reply) {
+    fn answered(&mut self, guard: &GuardedKey<'_>, reply: &Reply) {
         self.runs.retain_mut(|run| run.answered(&guard.members[run.member], reply, ANY_CLOCK).is_none());
     }
 }
 
 /// A rule on one key, for one command.
-pub(super) struct On<'a> {
+pub(super) struct GuardedKey<'a> {
     pub(super) rule: &'a Rule,
     pub(super) key: &'a Key,
     pub(super) members: Vec<Lock>,
@@ -283,7 +283,7 @@ pub(super) struct On<'a> {
     pub(super) owner: &'a Owner,
 }
 
-impl On<'_> {
+impl GuardedKey<'_> {
     /// Whether a client that saw this would have to leave it alone.
     fn is_held(&self, sight: &Sight) -> bool {
         match &sight.content {
@@ -301,13 +301,18 @@ enum Decided {
 }
 
 /// Looks at the key, judges its value by the server's clock, and replaces exactly that value.
-fn decide(guard: &On<'_>, remaining: Duration, redis: &mut Transcript) -> Turn<Decided> {
+fn decide(guard: &GuardedKey<'_>, remaining: Duration, redis: &mut Transcript) -> Turn<Decided> {
     let sight = scripts::look(redis, guard.key)?;
     Ok(take(guard, sight, remaining, redis)?.0)
 }
 
 /// Replaces what was seen, and judges anew if it has changed. Returns the content that was replaced.
-fn take(guard: &On<'_>, mut sight: Sight, remaining: Duration, redis: &mut Transcript) -> Turn<(Decided, Content)> {
+fn take(
+    guard: &GuardedKey<'_>,
+    mut sight: Sight,
+    remaining: Duration,
+    redis: &mut Transcript,
+) -> Turn<(Decided, Content)> {
     for _ in 0..MOST_LOOKS {
         // A client that does not rely on the lock any more does not get it.
         if remaining.is_zero() || guard.is_held(&sight) {
