@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::nature::Nature;
-use crate::promise::Harm;
+use crate::promise::{Harm, Row};
 use crate::subjects::{Subject, is_first_of_its_kind, redlock, subjects};
 use crate::suite::rows;
 use crate::table::{Cells, Counts, saved};
@@ -60,6 +60,34 @@ pub(crate) fn write(trials: &[String]) {
 
 fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)
+}
+
+/// Whether the page has these rows, in this order, and no lock that there is not.
+///
+/// # Errors
+/// In what it differs.
+pub(crate) fn assert_has_rows(rows: &[Row]) -> Result<(), String> {
+    let page = std::fs::read_to_string(path()).map_err(|error| format!("cannot read {PAGE}: {error}"))?;
+    let again = "run all of the suite again, as the page says";
+    let table = page.split("## By fault").nth(1).unwrap_or_default().split("\n## ").next().unwrap_or_default();
+    let on_page: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .skip_while(|name| *name != rows[0].name)
+        .collect();
+    let in_suite: Vec<&str> = rows.iter().map(|row| row.name).collect();
+    if on_page != in_suite {
+        return Err(format!("{PAGE} has the rows {on_page:#?}, and the suite {in_suite:#?}: {again}"));
+    }
+    let locks =
+        page.lines().filter_map(|line| line.strip_prefix(LOCKS)).flat_map(|line| line.split('`').skip(1).step_by(2));
+    let known: BTreeSet<&str> = subjects().iter().map(|subject| subject.name.as_str()).collect();
+    let unknown: Vec<&str> = locks.filter(|lock| !known.contains(lock) && !lock.starts_with("redlock,")).collect();
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{PAGE} has locks that are not in the catalogue: {unknown:?}: {again}"))
+    }
 }
 
 /// What begins the line with the names of a group of locks.

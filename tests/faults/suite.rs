@@ -132,6 +132,7 @@ pub(crate) fn run() -> ExitCode {
                 .collect();
             if leaky.is_empty() { Ok(()) } else { Err(format!("judged by less than they keep: {leaky:?}").into()) }
         }),
+        Trial::test("page::its_rows_are_those_of_the_suite", || Ok(page::assert_has_rows(&rows())?)),
         Trial::test("bugs::the_patches_that_reintroduce_them_apply", || Ok(bugs::assert_apply()?)),
     ];
     let conclusion = libtest_mimic::run(&arguments, judges.into_iter().chain(trials).collect());
