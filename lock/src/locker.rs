@@ -1,5 +1,6 @@
 //! The trait that every lock protocol implements.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::num::NonZeroU32;
 
@@ -72,11 +73,19 @@ pub trait Locker: Send + Sync {
     /// Asks the server whose the lock is now.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership>;
 
-    /// Makes sure that a try whose reply was lost leaves no lock behind, if that can be done without hurting another
-    /// holder. Protocols whose values name no owner can do nothing: their own lease has to end it.
+    /// Makes sure that an attempt whose reply was lost leaves no lock behind, if that can be done without hurting another
+    /// holder. Protocols whose values name no owner can do nothing: their own lease has to end it. A re-entrant lock
+    /// leaves once if the server counts more than [`Owner::entries`].
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         let _ = (owner, redis);
         Ok(())
+    }
+
+    /// The name that all holds of this owner share on a re-entrant lock; `None` for protocols that give each acquisition a
+    /// value of its own. A driver counts the holds under each name, for [`Owner::entries`].
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        let _ = owner;
+        None
     }
 
     /// Where a release of this lock is announced to `owner` while it waits; `None` for protocols that announce nothing.
@@ -142,6 +151,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         (**self).disclaim(owner, redis)
+    }
+
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        (**self).reentrant_name(owner)
     }
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {

@@ -58,12 +58,15 @@ pub struct Owner {
     pub pid: u32,
     /// A number of the thread or task within the process.
     pub thread: u64,
+    /// How many holds of a re-entrant lock this thread already has, as its program counts them. A
+    /// [disclaim](crate::Locker::disclaim) does not release them.
+    pub entries: u32,
 }
 
 impl Owner {
     /// The owner of this token in a program that acquires nothing else: its instance has the same name.
     pub const fn new(token: Token, pid: u32, thread: u64) -> Self {
-        Self { token, instance: token, pid, thread }
+        Self { token, instance: token, pid, thread, entries: 0 }
     }
 
     /// `<uuid>:<thread>`: one name for all that this thread of this program acquires, as re-entrant locks write it.

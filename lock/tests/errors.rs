@@ -84,7 +84,7 @@ fn a_token_is_written_in_two_ways() {
 #[test]
 fn a_thread_has_one_name_for_all_that_it_acquires() {
     let (token, instance) = (Token::new([0xab; 16]), Token::new([0xcd; 16]));
-    let owner = Owner { token, instance, pid: 7, thread: 42 };
+    let owner = Owner { token, instance, pid: 7, thread: 42, entries: 0 };
     assert_eq!(owner.thread_name(), "cdcdcdcd-cdcd-4dcd-8dcd-cdcdcdcdcdcd:42");
     assert_eq!(Owner { token: instance, ..owner }.thread_name(), owner.thread_name());
     assert_ne!(Owner { thread: 43, ..owner }.thread_name(), owner.thread_name());

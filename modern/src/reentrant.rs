@@ -3,11 +3,11 @@
 //! It behaves as its source describes. The lease counts in whole seconds; a release does not change the TTL unless it is
 //! the last one; and an owner that enters again after its lease has expired starts a new count, so that a release for an
 //! earlier entry ends the new one. The source publishes no release notification. An owner is a thread of a program, so a
-//! lost reply cannot be undone: the client cannot find out whether it has entered once more.
+//! client whose reply was lost compares the count with the number of holds that its program knows of.
 //!
 //! Source: "Distributed lock by Redis", "re-entrant lock (hash and Lua)" and "automatic renewal 1.0".
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -56,7 +56,7 @@ impl ReentrantLock {
         Self { announced: Some((announce, self.key.sibling("released"))), ..self }
     }
 
-    fn lease_s(&self) -> alloc::string::String {
+    fn lease_s(&self) -> String {
         self.lease.length().as_secs().to_string()
     }
 
@@ -111,6 +111,20 @@ impl Locker for ReentrantLock {
             Reply::Int(1) => Ok(Released::Freed),
             other => Transcript::fault(script.evalsha(&keys, &args), other),
         }
+    }
+
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        Some(owner.thread_name())
+    }
+
+    /// Leaves once if the server counts an entry that is not one of the thread's holds.
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let value = owner.thread_name().into_bytes();
+        if !field::has_surplus_entry(&self.key, &value, owner, redis)? {
+            return Ok(());
+        }
+        let since = redis.clock()?;
+        self.release(&Hold { value, since, lease: self.lease, fence: None }, redis).map(drop)
     }
 
     fn late_release(&self) -> LateRelease {

@@ -55,7 +55,7 @@ pub fn owner(thread: u64) -> Result<Owner, getrandom::Error> {
     let pid = std::process::id();
     SUPPLY.with_borrow_mut(|supply| {
         let token = supply.token(pid)?;
-        Ok(Owner { token, instance: instance(supply, pid)?, pid, thread })
+        Ok(Owner { token, instance: instance(supply, pid)?, pid, thread, entries: 0 })
     })
 }
 

@@ -279,7 +279,13 @@ const HOLDER: u32 = 9;
 
 /// Threads of one program.
 fn owner(number: u32) -> Owner {
-    Owner { token: Token::new([number as u8; 16]), instance: Token::new([0; 16]), pid: 1, thread: number.into() }
+    Owner {
+        token: Token::new([number as u8; 16]),
+        instance: Token::new([0; 16]),
+        pid: 1,
+        thread: number.into(),
+        entries: 0,
+    }
 }
 
 /// Where the parts of a second begin that some stamps round away.

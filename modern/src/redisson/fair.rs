@@ -136,9 +136,20 @@ impl Locker for Fair {
         field::ownership(&self.name, HoldValue::of(hold).field, redis)
     }
 
-    /// Removes the owner's place in the queue, which is harmless. Whether the owner has entered is unknown.
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        Some(owner.thread_name())
+    }
+
+    /// Removes the place in the queue, and leaves once if the server counts an entry that is not one of the thread's holds.
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        self.withdraw(owner, redis)
+        self.withdraw(owner, redis)?;
+        let field = owner.thread_name();
+        if !field::has_surplus_entry(&self.name, field.as_bytes(), owner, redis)? {
+            return Ok(());
+        }
+        let since = redis.clock()?;
+        let hold = Hold { value: hold_value::encode(&field, owner), since, lease: self.lease, fence: None };
+        self.release(&hold, redis).map(drop)
     }
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {

@@ -151,6 +151,21 @@ impl Locker for Mutex {
         field::ownership(&self.name, HoldValue::of(hold).field, redis)
     }
 
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        Some(owner.thread_name())
+    }
+
+    /// Leaves once if the server counts an entry that is not one of the thread's holds.
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let field = owner.thread_name();
+        if !field::has_surplus_entry(&self.name, field.as_bytes(), owner, redis)? {
+            return Ok(());
+        }
+        let since = redis.clock()?;
+        let hold = Hold { value: hold_value::encode(&field, owner), since, lease: self.lease, fence: None };
+        self.release(&hold, redis).map(drop)
+    }
+
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         match self.kind {
             Kind::Spin => None,

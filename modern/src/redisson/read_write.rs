@@ -60,6 +60,14 @@ impl ReadWrite {
     fn lease_ms(&self) -> String {
         self.lease.length().as_millis().to_string()
     }
+
+    /// The owner's field in the hash, on this side of the lock.
+    fn field(&self, owner: &Owner) -> String {
+        match self.mode {
+            Mode::Shared => owner.thread_name(),
+            Mode::Exclusive => format!("{}:write", owner.thread_name()),
+        }
+    }
 }
 
 impl Locker for ReadWrite {
@@ -135,6 +143,21 @@ impl Locker for ReadWrite {
     /// The time is that of the whole lock, which may outlive a reader's own lease.
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
         field::ownership(&self.name, HoldValue::of(hold).field, redis)
+    }
+
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        Some(self.field(owner))
+    }
+
+    /// Leaves once if the server counts an entry that is not one of the thread's holds.
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let field = self.field(owner);
+        if !field::has_surplus_entry(&self.name, field.as_bytes(), owner, redis)? {
+            return Ok(());
+        }
+        let since = redis.clock()?;
+        let hold = Hold { value: hold_value::encode(&field, owner), since, lease: self.lease, fence: None };
+        self.release(&hold, redis).map(drop)
     }
 
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Ownership, Refusal, Released};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Owner, Ownership, Refusal, Released};
 use lockshift_modern::ReentrantLock;
 
 use crate::dialogue::{self, lease, owner, play};
@@ -70,6 +70,16 @@ fn ownership_reads_the_field_of_the_owner() {
 }
 
 #[test]
-fn an_attempt_with_a_lost_reply_is_not_undone() {
-    assert_eq!(play("", |redis| lock().disclaim(&owner(), redis)), Ok(()), "the thread may have been in before");
+fn an_entry_beyond_the_holds_of_the_thread_is_disclaimed() {
+    let released = "EVALSHA <reentrant/release> 1 k <me> -> 0";
+    let table = [
+        (0, "HGET k <me> -> (nil)".to_owned()),
+        (1, "HGET k <me> -> 1".to_owned()),
+        (0, format!("HGET k <me> -> 1\nclock -> 0\n{released}")),
+        (1, format!("HGET k <me> -> 2\nclock -> 0\n{released}")),
+    ];
+    for (entries, dialogue) in table {
+        let owner = Owner { entries, ..owner() };
+        assert_eq!(play(&dialogue, |redis| lock().disclaim(&owner, redis)), Ok(()), "{dialogue}");
+    }
 }

@@ -108,6 +108,10 @@ impl Locker for Typed {
         self.locker.disclaim(owner, redis)
     }
 
+    fn reentrant_name(&self, owner: &Owner) -> Option<String> {
+        self.locker.reentrant_name(owner)
+    }
+
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         self.locker.release_channel(owner)
     }

@@ -9,6 +9,7 @@ use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::unattended::{alone, to_the_end};
 use crate::driver::acquisition::Acquisition;
+use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::events::ACQUIRE;
 use crate::driver::host;
@@ -50,12 +51,14 @@ impl<C: Carrier + 'static> Acquiring<C> {
     async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
         let mut connection = self.session.for_attempt().await;
         let owner = self.acquisition.owner();
+        self.session.disclaim_earlier(&mut connection, &owner).await?;
+        let entry = Entry::begin(&*self.session.locker, &owner);
         match self.session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
                 let replicated = self.session.replicate(&mut connection).await;
                 drop(connection);
                 let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-                let guard = Guard::new(self.session.clone(), hold, shadow, self.runtime.clone());
+                let guard = Guard::new(self.session.clone(), hold, shadow, entry, self.runtime.clone());
                 if replicated.is_ok() && guard.lost().is_none() {
                     return Ok(self.acquisition.won(guard));
                 }
@@ -68,10 +71,10 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 self.acquisition.refused(held)
             }
             Err(interrupted) => {
+                drop(entry);
                 if interrupted.may_have_acted {
-                    let disclaim = |locker: &dyn Locker, redis: &mut _| locker.disclaim(&owner, redis);
-                    let disclaimed = self.session.ask(&mut connection, disclaim).await;
-                    log_undone(self.session.locker.key(), "disclaim an interrupted attempt", &disclaimed);
+                    // Without a reply it is due before the next attempt.
+                    let _ = self.session.disclaim(&mut connection, &owner).await;
                 }
                 self.acquisition.interrupted(interrupted)
             }

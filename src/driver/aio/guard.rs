@@ -15,6 +15,7 @@ use super::renewing::Renewing;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
 use super::unattended::{alone, to_the_end};
+use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::lease_state::{LeaseState, Loss};
@@ -35,10 +36,16 @@ pub struct Guard<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>, runtime: Handle) -> Self {
+    pub(super) fn new(
+        session: Session<C>,
+        hold: Hold,
+        shadow: Option<ShadowHold>,
+        entry: Option<Entry>,
+        runtime: Handle,
+    ) -> Self {
         let counters = Arc::clone(&session.counters);
         let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
-        let held = Arc::new(HeldLock { session, lease, shadow });
+        let held = Arc::new(HeldLock { session, lease, shadow, entry });
         Self { held, runtime, renewing: None, is_released: false }
     }
 

@@ -18,6 +18,7 @@ use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
+use crate::driver::undisclaimed::Undisclaimed;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
 
@@ -30,6 +31,7 @@ pub struct Lock<C> {
     listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
     replication: Option<Replication>,
+    undisclaimed: Undisclaimed,
 }
 
 /// How tries and guards come by their connection.
@@ -152,6 +154,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             listener: None,
             shadow: None,
             replication: None,
+            undisclaimed: Undisclaimed::default(),
         }
     }
 
@@ -164,8 +167,13 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             Share::Clones(connection) => Arc::new(SharedConnection::new(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
-        let (locker, counters) = (Arc::clone(&self.locker), Arc::clone(&self.counters));
-        Ok(Session { connection, locker, counters, replication: self.replication })
+        Ok(Session {
+            connection,
+            locker: Arc::clone(&self.locker),
+            counters: Arc::clone(&self.counters),
+            replication: self.replication,
+            undisclaimed: self.undisclaimed.clone(),
+        })
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use lockshift_lock::{Hold, Locker, Ownership};
+use lockshift_lock::{Hold, Locker, Owner, Ownership};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 
 use super::carrier::{Carrier, run};
 use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
+use crate::driver::entries;
 use crate::driver::error::Error;
 use crate::driver::interrupted::Interrupted;
 use crate::driver::replication::Replication;
+use crate::driver::undisclaimed::Undisclaimed;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
@@ -18,6 +20,7 @@ pub(super) struct Session<C> {
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
     pub(super) replication: Option<Replication>,
+    pub(super) undisclaimed: Undisclaimed,
 }
 
 impl<C> Clone for Session<C> {
@@ -27,6 +30,7 @@ impl<C> Clone for Session<C> {
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),
             replication: self.replication,
+            undisclaimed: self.undisclaimed.clone(),
         }
     }
 }
@@ -60,6 +64,27 @@ impl<C: Carrier + 'static> Session<C> {
             leave_transaction(connection).await;
         }
         answer
+    }
+
+    /// Disclaims an attempt that may have acted.
+    ///
+    /// # Errors
+    /// No reply arrived: the next attempt repeats it.
+    pub(super) async fn disclaim(&self, connection: &mut C, owner: &Owner) -> Result<(), Error> {
+        let owner = entries::counted(&*self.locker, owner);
+        let disclaimed = self.ask(connection, |locker, redis| locker.disclaim(&owner, redis)).await;
+        self.undisclaimed.note(&*self.locker, &owner, disclaimed)
+    }
+
+    /// Disclaims the earlier attempts that could not be disclaimed, before this owner's next one.
+    ///
+    /// # Errors
+    /// No reply arrived this time either.
+    pub(super) async fn disclaim_earlier(&self, connection: &mut C, owner: &Owner) -> Result<(), Error> {
+        while let Some(earlier) = self.undisclaimed.take(&*self.locker, owner) {
+            self.disclaim(connection, &earlier).await?;
+        }
+        Ok(())
     }
 
     /// Asks whose the lock is, from the point of view of this hold.

@@ -7,6 +7,7 @@ use super::guard::Guard;
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use crate::driver::acquisition::Acquisition;
+use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::interrupted::log_undone;
@@ -30,11 +31,14 @@ impl<C: Carrier + 'static> Acquiring<C> {
         let mut connection = self.session.for_attempt();
         self.session.check(&connection)?;
         let owner = self.acquisition.owner();
+        self.session.disclaim_earlier(&mut connection, &owner)?;
+        let entry = Entry::begin(&*self.session.locker, &owner);
         match self.session.ask(&mut connection, |locker, redis| locker.acquire(&owner, redis)) {
             Ok(Acquired::Won(hold)) => {
                 let replicated = self.session.replicate(&mut connection);
                 drop(connection);
-                let guard = Guard::new(self.session.clone(), hold, self.shadow.as_ref().and_then(Shadow::take));
+                let shadow = self.shadow.as_ref().and_then(Shadow::take);
+                let guard = Guard::new(self.session.clone(), hold, shadow, entry);
                 if replicated.is_ok() && guard.lost().is_none() {
                     return Ok(self.acquisition.won(guard));
                 }
@@ -48,9 +52,10 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 self.acquisition.refused(held)
             }
             Err(interrupted) => {
+                drop(entry);
                 if interrupted.may_have_acted {
-                    let disclaimed = self.session.ask(&mut connection, |locker, redis| locker.disclaim(&owner, redis));
-                    log_undone(self.session.locker.key(), "disclaim an interrupted attempt", &disclaimed);
+                    // Without a reply it is due before the next attempt.
+                    let _ = self.session.disclaim(&mut connection, &owner);
                 }
                 self.acquisition.interrupted(interrupted)
             }

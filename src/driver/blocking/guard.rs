@@ -13,6 +13,7 @@ use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
+use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::lease_state::{LeaseState, Loss};
@@ -30,10 +31,10 @@ pub struct Guard<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>) -> Self {
+    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>, entry: Option<Entry>) -> Self {
         let counters = Arc::clone(&session.counters);
         let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
-        let held = Arc::new(HeldLock { session, lease, shadow });
+        let held = Arc::new(HeldLock { session, lease, shadow, entry });
         Self { held, renewing: None, is_released: false }
     }
 

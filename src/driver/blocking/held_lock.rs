@@ -6,6 +6,7 @@ use lockshift_wire::Key;
 use super::carrier::Carrier;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
+use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
@@ -17,6 +18,8 @@ pub(super) struct HeldLock<C> {
     pub(super) session: Session<C>,
     pub(super) lease: WatchedLease,
     pub(super) shadow: Option<ShadowHold>,
+    /// Counts this hold, if the lock is re-entrant.
+    pub(super) entry: Option<Entry>,
 }
 
 impl<C: Carrier + 'static> HeldLock<C> {
@@ -59,6 +62,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
     /// Lets go without a word; what is held beside is left to its lease too.
     pub(super) fn abandon(&self) {
         self.lease.change(LeaseState::end);
+        self.entry.iter().for_each(Entry::keep);
         self.shadow.iter().for_each(ShadowHold::abandon);
     }
 }

@@ -3,16 +3,18 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use lockshift_lock::{Hold, Locker, Ownership};
+use lockshift_lock::{Hold, Locker, Owner, Ownership};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 use redis::Client;
 
 use super::carrier::{Carrier, run};
 use super::shared_connection::{Borrowed, SharedConnection};
 use crate::driver::counters::Counters;
+use crate::driver::entries;
 use crate::driver::error::Error;
 use crate::driver::interrupted::Interrupted;
 use crate::driver::replication::Replication;
+use crate::driver::undisclaimed::Undisclaimed;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct Session<C> {
@@ -20,6 +22,7 @@ pub(super) struct Session<C> {
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
     pub(super) replication: Option<Replication>,
+    undisclaimed: Undisclaimed,
 }
 
 impl<C> Clone for Session<C> {
@@ -29,6 +32,7 @@ impl<C> Clone for Session<C> {
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),
             replication: self.replication,
+            undisclaimed: self.undisclaimed.clone(),
         }
     }
 }
@@ -40,6 +44,7 @@ impl<C: Carrier + 'static> Session<C> {
             locker: Arc::new(locker),
             counters: Arc::new(Counters::default()),
             replication: None,
+            undisclaimed: Undisclaimed::default(),
         }
     }
 
@@ -85,6 +90,27 @@ impl<C: Carrier + 'static> Session<C> {
             leave_transaction(connection);
         }
         answer
+    }
+
+    /// Disclaims an attempt that may have acted.
+    ///
+    /// # Errors
+    /// No reply arrived: the next attempt repeats it.
+    pub(super) fn disclaim(&self, connection: &mut C, owner: &Owner) -> Result<(), Error> {
+        let owner = entries::counted(&*self.locker, owner);
+        let disclaimed = self.ask(connection, |locker, redis| locker.disclaim(&owner, redis));
+        self.undisclaimed.note(&*self.locker, &owner, disclaimed)
+    }
+
+    /// Disclaims the earlier attempts that could not be disclaimed, before this owner's next one.
+    ///
+    /// # Errors
+    /// No reply arrived this time either.
+    pub(super) fn disclaim_earlier(&self, connection: &mut C, owner: &Owner) -> Result<(), Error> {
+        while let Some(earlier) = self.undisclaimed.take(&*self.locker, owner) {
+            self.disclaim(connection, &earlier)?;
+        }
+        Ok(())
     }
 
     /// Asks whose the lock is, from the point of view of this hold.

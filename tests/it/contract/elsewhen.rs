@@ -152,8 +152,13 @@ impl Locker for Elsewhen {
         self.run(redis, |inner| self.lock.ownership(&inside(hold), inner))
     }
 
-    fn disclaim(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
-        self.run(redis, |inner| self.lock.disclaim(&self.owner, inner))
+    fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
+        let owner = Owner { entries: owner.entries, ..self.owner };
+        self.run(redis, |inner| self.lock.disclaim(&owner, inner))
+    }
+
+    fn reentrant_name(&self, _: &Owner) -> Option<String> {
+        self.lock.reentrant_name(&self.owner)
     }
 
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{self, Arc};
 
 use lockshift::driver::{Answer, Attempt, ErrorKind, Wait};
-use lockshift::lock::Released;
-use lockshift::modern::Publish;
+use lockshift::lock::{Lease, Locker, Mode, Released};
+use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
+use lockshift::modern::{Publish, ReentrantLock};
 use lockshift::wire::Key;
 use redis::{ConnectionLike, RedisResult, Value};
 
@@ -29,7 +30,7 @@ pub(super) enum Break {
 
 /// Where a connection breaks next, in this order; once for every time it is set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan(Arc<Mutex<VecDeque<Break>>>);
+pub(super) struct Plan(Arc<sync::Mutex<VecDeque<Break>>>);
 
 impl Plan {
     pub(super) fn set(&self, next: Break) {
@@ -138,6 +139,9 @@ in_both_worlds! {
     a_lost_reply_after_a_step_that_won_is_unknown,
     a_release_whose_reply_is_lost_is_unknown,
     a_refusal_after_the_first_step_of_two_is_an_error,
+    an_attempt_that_could_not_be_disclaimed_is_not_taken_for_another_holder,
+    an_entry_whose_reply_is_lost_is_disclaimed_and_counts_for_nothing,
+    an_abandoned_hold_is_not_disclaimed,
 }
 
 fn a_try_whose_reply_is_lost_is_unknown_and_leaves_no_lock_behind<W: World>() {
@@ -186,6 +190,69 @@ fn a_disclaim_that_frees_the_lock_is_announced<W: World>() {
     assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))));
     let published = monitor.take().into_iter().filter(|line| line.words[0].eq_ignore_ascii_case(b"PUBLISH")).count();
     assert_eq!(published, 1, "waiters may have seen it");
+}
+
+fn an_attempt_that_could_not_be_disclaimed_is_not_taken_for_another_holder<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, token(AN_HOUR), plan.clone());
+    plan.set(Break::Reply("SET"));
+    plan.set(Break::Lost("EVALSHA"));
+    assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))));
+    assert_eq!(server.connect().req_command(&redis::cmd("EXISTS").arg("k").to_owned()), Ok(Value::Int(1)));
+
+    assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))), "its own attempt held the key");
+}
+
+/// Locks that count the entries of their owner, by name.
+fn reentrant_locks() -> Vec<(&'static str, Arc<dyn Locker>)> {
+    let lease = Lease::new(AN_HOUR).unwrap();
+    let mutex = |kind| Arc::new(Mutex::new("k".into(), lease).kind(kind));
+    vec![
+        ("reentrant", Arc::new(ReentrantLock::new("k".into(), lease))),
+        ("reentrant,fence=yes", Arc::new(ReentrantLock::new("k".into(), lease).fenced())),
+        ("redisson", mutex(Kind::Reentrant)),
+        ("redisson,kind=fenced", mutex(Kind::Fenced)),
+        ("redisson,kind=spin", mutex(Kind::Spin)),
+        ("redisson,kind=fair", Arc::new(Fair::new("k".into(), lease))),
+        ("redisson-rw,side=writer", Arc::new(ReadWrite::new("k".into(), Mode::Exclusive, lease))),
+        ("redisson-rw,side=reader", Arc::new(ReadWrite::new("k".into(), Mode::Shared, lease))),
+    ]
+}
+
+fn an_entry_whose_reply_is_lost_is_disclaimed_and_counts_for_nothing<W: World>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    for (name, locker) in reentrant_locks() {
+        let plan = Plan::default();
+        let world = W::open_lossy(&server, Arc::clone(&locker), plan.clone());
+        let mut exists = || -> bool { redis::cmd("EXISTS").arg("k").query(&mut operator).unwrap() };
+        // From now on the server knows the scripts.
+        assert!(matches!(world.release(world.win()), Ok(Answer::Known(Released::Freed))), "{name}");
+
+        plan.set(Break::Reply("EVALSHA"));
+        assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))), "{name}");
+        assert!(!exists(), "{name}: no client holds it");
+
+        let outer = world.win();
+        plan.set(Break::Reply("EVALSHA"));
+        assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))), "{name}: the second entry");
+        plan.set(Break::Lost("EVALSHA"));
+        assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))), "{name}: it never arrived");
+        assert!(exists(), "{name}: the first entry is still held");
+        assert!(matches!(world.release(outer), Ok(Answer::Known(Released::Freed))), "{name}: it was the only one");
+        assert!(!exists(), "{name}");
+    }
+}
+
+fn an_abandoned_hold_is_not_disclaimed<W: World>() {
+    let server = Server::start();
+    let plan = Plan::default();
+    let world = W::open_lossy(&server, ReentrantLock::new("k".into(), Lease::new(AN_HOUR).unwrap()), plan.clone());
+    world.abandon(world.win());
+    plan.set(Break::Lost("EVALSHA"));
+    assert!(matches!(world.try_acquire(), Ok(Attempt::Unknown(_))));
+    assert_eq!(server.connect().req_command(&redis::cmd("EXISTS").arg("k").to_owned()), Ok(Value::Int(1)));
 }
 
 fn a_try_that_never_left_is_an_error_and_nothing_happened<W: World>() {

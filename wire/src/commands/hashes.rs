@@ -11,6 +11,11 @@ impl Transcript {
         self.ask_flag(Command::new("HEXISTS").arg(key).arg(field))
     }
 
+    /// `HGET key field`.
+    pub fn hget(&mut self, key: &Key, field: &[u8]) -> Turn<Option<Vec<u8>>> {
+        self.ask_bulk(Command::new("HGET").arg(key).arg(field))
+    }
+
     /// `HGETALL key`: every field with its value, in no order; none without a key.
     pub fn hgetall(&mut self, key: &Key) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
         let command = Command::new("HGETALL").arg(key);
