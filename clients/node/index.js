@@ -29,7 +29,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** An acquired lock. */
 class Hold {
   constructor(lock, token, since) {
-    Object.assign(this, { lock, token, until: since + lock.leaseMs, loss: null, timer: null, running: Promise.resolve() });
+    Object.assign(this, { lock, token, until: since + lock.leaseMs, loss: null, timer: null, expiry: null, running: Promise.resolve() });
     this.controller = new AbortController();
   }
 
@@ -73,12 +73,24 @@ class Hold {
       } catch (error) {
         if (error instanceof Lost) return;
         // The lease still runs: sooner the next time.
-        if (this.lost) this.controller.abort(new Lost(`the lease of ${this.lock.key} has ended`));
-        else this.later(renew, this.lock.leaseMs / 30);
+        if (!this.lost) this.later(renew, this.lock.leaseMs / 30);
       }
     };
     this.later(renew, this.lock.leaseMs / 3);
+    this.watch();
     return this;
+  }
+
+  /** Aborts the signal when the lease ends, even if a renewal gets no reply. */
+  watch() {
+    if (this.released || this.signal.aborted) return;
+    const left = this.until - nowMs();
+    if (left <= 0) {
+      this.controller.abort(new Lost(`the lease of ${this.lock.key} has ended`));
+      return;
+    }
+    this.expiry = setTimeout(() => this.watch(), Math.min(Math.ceil(left), 2 ** 31 - 1));
+    if (this.expiry.unref) this.expiry.unref();
   }
 
   later(renew, ms) {
@@ -87,12 +99,16 @@ class Hold {
     if (this.timer.unref) this.timer.unref();
   }
 
-  /** Releases the lock: 'freed', 'lost' or 'intruded'. Only what this hold has written is deleted. */
+  /** Releases the lock: 'freed', 'lost' or 'intruded'. Only what this hold has written is deleted. A second call returns what
+   * the first has found. */
   async release() {
+    if (this.outcome) return this.outcome;
     this.released = true;
     clearTimeout(this.timer);
+    clearTimeout(this.expiry);
     await this.running;
-    return RELEASED[await this.lock.releaseBy(this.token)];
+    this.outcome = RELEASED[await this.lock.releaseBy(this.token)];
+    return this.outcome;
   }
 }
 

@@ -9,6 +9,7 @@ final class Hold
 {
     private float $until;
     private ?Lost $lost = null;
+    private ?Released $released = null;
 
     /** @internal */
     public function __construct(private readonly Lock $lock, private readonly string $token, float $since)
@@ -49,12 +50,12 @@ final class Hold
     }
 
     /**
-     * Releases the lock. Only what this hold has written is deleted.
+     * Releases the lock. Only what this hold has written is deleted. A second call returns what the first has found.
      *
      * @throws OutcomeUnknown
      */
     public function release(): Released
     {
-        return [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
+        return $this->released ??= [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
     }
 }

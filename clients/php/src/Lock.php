@@ -85,7 +85,7 @@ abstract class Lock
             // The error of the work is the one to report.
             try {
                 $hold->release();
-            } catch (OutcomeUnknown) {
+            } catch (\Throwable) {
             }
             throw $error;
         }

@@ -48,6 +48,7 @@ class Hold:
         self._stop = threading.Event()
         self._renewal = None
         self._lost = None
+        self._released = None
 
     @property
     def lost(self):
@@ -88,7 +89,7 @@ class Hold:
                 pause = self._lock._lease_ms / 3000
             except Lost:
                 return
-            except OutcomeUnknown:
+            except (OutcomeUnknown, redis.RedisError):
                 pause = self._lock._lease_ms / 30000  # the lease still runs: sooner the next time
                 if self.lost:
                     return
@@ -101,12 +102,16 @@ class Hold:
             raise Lost(f"the lease of {self._lock.key} has ended")
 
     def release(self):
-        """Releases the lock and returns a `Released`. Only what this hold has written is deleted."""
+        """Releases the lock and returns a `Released`. Only what this hold has written is deleted.
+
+        A second call returns what the first has found."""
         self._stop.set()
         if self._renewal is not None and self._renewal is not threading.current_thread():
             self._renewal.join()
         with self._changes:
-            return (Released.LOST, Released.FREED, Released.INTRUDED)[self._lock._release(self._token)]
+            if self._released is None:
+                self._released = (Released.LOST, Released.FREED, Released.INTRUDED)[self._lock._release(self._token)]
+            return self._released
 
 
 class _Lock:

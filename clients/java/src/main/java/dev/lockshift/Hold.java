@@ -15,8 +15,9 @@ public final class Hold implements AutoCloseable {
 
     private final Lock lock;
     private final String token;
-    private long untilNanos;
-    private LostException loss;
+    // Read without the monitor, which a renewal holds while it waits for the server.
+    private volatile long untilNanos;
+    private volatile LostException loss;
     private Released released;
     private boolean renews;
 
@@ -27,12 +28,12 @@ public final class Hold implements AutoCloseable {
     }
 
     /** Whether the lock is lost: its lease has ended, another client has it, or an old client has intruded. */
-    public synchronized boolean isLost() {
+    public boolean isLost() {
         return loss != null || System.nanoTime() - untilNanos >= 0;
     }
 
     /** How long the lease still runs. */
-    public synchronized Duration remaining() {
+    public Duration remaining() {
         return Duration.ofNanos(Math.max(0, untilNanos - System.nanoTime()));
     }
 
