@@ -10,6 +10,7 @@
 //! release KEY                                          released | refused
 //! extend KEY LEASE_MS                                  extended | lost | unspoken
 //! work PROTOCOL KEY WITNESS CYCLES HOLD_MS LEASE_MS    worked CYCLES DOUBLE_HOLDS OVERRUNS
+//! hold PROTOCOL KEY LEASE_MS UNTIL                     done | lost | intruded   the scoped form, renewed until UNTIL exists
 //! crash                                                nothing: the process ends at once
 //! ```
 //!
@@ -137,6 +138,11 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.process.answers.lock().expect("no thread panics while it holds this").remove(&self.number);
     }
+}
+
+/// The program beside a client that runs the tests of its package.
+pub(crate) fn own_tests(name: &'static str) -> PathBuf {
+    ready(name).with_file_name("own-tests")
 }
 
 /// Whether the client of this name is ready to run.

@@ -19,6 +19,7 @@
 //!   released, has expired or was left by a crash can be acquired; bytes; contention; values of other protocols, from the
 //!   matrix and from their real clients.
 //! - [`packages`]: this project's packages in other languages write and judge the stamps of every dialect.
+//! - [`scoped`]: their waiting and scoped forms, what these throw when the lock is lost, and the tests that each package has.
 //! - [`proven`]: compares the results with the table in `docs/interop.md`, or writes it.
 //!
 //! `tests/interop/prepare` makes the clients ready; `./test` calls it. A client that is not ready fails its tests.
@@ -33,6 +34,7 @@ mod prediction;
 mod proven;
 mod roster;
 mod scenes;
+mod scoped;
 mod stand;
 mod wire;
 
@@ -60,7 +62,8 @@ fn main() -> ExitCode {
     // The scenes mostly wait.
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let stand = Arc::new(Stand::new());
-    let trials = scenes::trials(&stand).chain(packages::trials(&stand)).chain(scenes::guarded_trials(&stand)).collect();
+    let packages = packages::trials(&stand).chain(scoped::trials(&stand));
+    let trials = scenes::trials(&stand).chain(packages).chain(scenes::guarded_trials(&stand)).collect();
     let conclusion = run(&arguments, trials);
     // A run of some scenes renews the rows that it has played in whole, and compares nothing.
     let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();

@@ -90,20 +90,42 @@ function redlock() {
 
 // This project's package, from its source.
 function lockshift() {
-  const { BridgeLock, TokenLock, Lost } = require('../../../../clients/node');
+  const { BridgeLock, TokenLock, Lost, NotAcquired } = require('../../../../clients/node');
   const { Fleet } = require('../../../../clients/node/fleet');
   const Redis = require('ioredis');
   const client = new Redis(Number(port));
   const held = new Map();
   const fleet = (words) => new Fleet(words.split('+'));
+  const lockOf = (dialect, key, leaseMs) => (
+    dialect === 'token'
+      ? new TokenLock(client, key, leaseMs)
+      : new BridgeLock(client, key, leaseMs, dialect.slice('bridge:'.length).split('+'))
+  );
   return {
     acquire: async (dialect, key, leaseMs) => {
-      const lock = dialect === 'token'
-        ? new TokenLock(client, key, leaseMs)
-        : new BridgeLock(client, key, leaseMs, dialect.slice('bridge:'.length).split('+'));
-      const hold = await lock.tryAcquire();
+      const hold = await lockOf(dialect, key, leaseMs).tryAcquire();
       if (hold) held.set(key, hold);
       return hold ? 'won' : 'held';
+    },
+    lock: async (dialect, key, leaseMs, patienceMs) => {
+      try {
+        held.set(key, await lockOf(dialect, key, Number(leaseMs)).acquire(Number(patienceMs)));
+        return 'won';
+      } catch (error) {
+        if (error instanceof NotAcquired) return 'held';
+        throw error;
+      }
+    },
+    hold: async (dialect, key, leaseMs, until) => {
+      try {
+        await lockOf(dialect, key, Number(leaseMs)).with(60_000, async ({ signal }) => {
+          while (!signal.aborted && !await client.exists(until)) await sleep(20);
+        });
+        return 'done';
+      } catch (error) {
+        if (!(error instanceof Lost)) throw error;
+        return error.intruded ? 'intruded' : 'lost';
+      }
     },
     // Its commands take a callback, too.
     counter: () => new Redis(Number(port)),
@@ -160,6 +182,8 @@ const questions = {
     const { name: published, version } = require(`${name}/package.json`);
     return `${published} ${version}, Node`;
   }),
+  lock: locks.lock,
+  hold: locks.hold,
   stamp: locks.stamp,
   judge: locks.judge,
   crash: () => process.kill(process.pid, 'SIGKILL'),

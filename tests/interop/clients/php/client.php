@@ -60,7 +60,7 @@ function answer(Locks $locks, string $verb, array $args): string
             // Ends at once: no destructor, no shutdown function.
             posix_kill(getmypid(), 9);
     }
-    if (function_exists('package_answer') && ($answer = package_answer($verb, $args)) !== null) {
+    if (function_exists('package_answer') && ($answer = package_answer($locks, $verb, $args)) !== null) {
         return $answer;
     }
     return "failed no such question: $verb";

@@ -1,7 +1,7 @@
 <?php
 // The package of this project, from its source: the same file for phpredis and predis.
 
-use Lockshift\{BridgeLock, Fleet, Lock, Released, TokenLock};
+use Lockshift\{BridgeLock, Fleet, Hold, Lock, Lost, NotAcquired, Released, TokenLock};
 
 spl_autoload_register(function (string $class) {
     $file = __DIR__ . '/../../../../clients/php/src/' . strtr(substr($class, strlen('Lockshift\\')), '\\', '/') . '.php';
@@ -26,7 +26,7 @@ final class Package implements Locks
 
     public function acquire(string $dialect, string $key, int $leaseMs): bool
     {
-        $hold = self::lock($this->redis, $dialect, $key, $leaseMs)->tryAcquire();
+        $hold = self::lockOf($this->redis, $dialect, $key, $leaseMs)->tryAcquire();
         if ($hold) {
             $this->held[$key] = $hold;
         }
@@ -44,17 +44,47 @@ final class Package implements Locks
         return true;
     }
 
-    private static function lock(object $redis, string $dialect, string $key, int $leaseMs): Lock
+    public function lock(string $dialect, string $key, int $leaseMs, float $patience): string
+    {
+        try {
+            $this->held[$key] = self::lockOf($this->redis, $dialect, $key, $leaseMs)->acquire($patience);
+        } catch (NotAcquired) {
+            return 'held';
+        }
+        return 'won';
+    }
+
+    /** PHP has no thread to renew from: the work does, between its steps. */
+    public function hold(string $dialect, string $key, int $leaseMs, string $until): string
+    {
+        try {
+            self::lockOf($this->redis, $dialect, $key, $leaseMs)->with(60, function (Hold $hold) use ($until) {
+                while (!$this->redis->exists($until)) {
+                    $hold->extend();
+                    usleep(20000);
+                }
+            });
+        } catch (Lost $lost) {
+            return $lost->intruded ? 'intruded' : 'lost';
+        }
+        return 'done';
+    }
+
+    private static function lockOf(object $redis, string $dialect, string $key, int $leaseMs): Lock
     {
         return $dialect === 'token' ? new TokenLock($redis, $key, $leaseMs / 1000)
             : new BridgeLock($redis, $key, $leaseMs / 1000, explode('+', substr($dialect, strlen('bridge:'))));
     }
 }
 
-/** What only this package answers: the stamp that it writes, and how it judges a value. Bytes are in hex. */
-function package_answer(string $verb, array $args): ?string
+/** What only this package answers: waiting, the scoped form, the stamp that it writes, how it judges a value. Bytes are in hex. */
+function package_answer(Package $locks, string $verb, array $args): ?string
 {
     switch ($verb) {
+        case 'lock':
+            return $locks->lock($args[0], $args[1], (int) $args[2], $args[3] / 1000);
+        case 'hold':
+            return $locks->hold($args[0], $args[1], (int) $args[2], $args[3]);
         case 'stamp':
             return bin2hex((new Fleet(explode('+', $args[0])))->stamp($args[1], (int) $args[2], (float) $args[3]));
         case 'judge':

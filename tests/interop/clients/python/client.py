@@ -101,6 +101,23 @@ class Package(Locks):
             return "lost"
         return "extended"
 
+    def lock(self, dialect, key, lease_ms, patience_ms):
+        try:
+            self.held[key] = self.lock_of(dialect, key, lease_ms).acquire(int(patience_ms) / 1000)
+        except lockshift.NotAcquired:
+            return "held"
+        return "won"
+
+    def hold(self, dialect, key, lease_ms, until):
+        other = connect()
+        try:
+            with self.lock_of(dialect, key, lease_ms).held(timeout=60) as hold:
+                while not (hold.lost or other.exists(until)):
+                    time.sleep(0.02)
+        except lockshift.Lost as lost:
+            return "intruded" if lost.intruded else "lost"
+        return "done"
+
     def version(self):
         return "lockshift on " + super().version()
 

@@ -3,6 +3,7 @@ import dev.lockshift.Connection;
 import dev.lockshift.Hold;
 import dev.lockshift.JedisConnection;
 import dev.lockshift.LettuceConnection;
+import dev.lockshift.Lock;
 import dev.lockshift.LostException;
 import dev.lockshift.Probe;
 import dev.lockshift.Released;
@@ -31,12 +32,38 @@ final class Package implements Locks {
 
     @Override
     public boolean acquire(String dialect, String key, long leaseMs) {
-        Duration lease = Duration.ofMillis(leaseMs);
-        Optional<Hold> hold = dialect.equals("token")
-                ? new TokenLock(redis, key, lease).tryAcquire()
-                : new BridgeLock(redis, key, lease, dialect.substring("bridge:".length()).split("\\+")).tryAcquire();
+        return keep(key, lockOf(dialect, key, leaseMs).tryAcquire());
+    }
+
+    @Override
+    public boolean lock(String dialect, String key, long leaseMs, long patienceMs) throws InterruptedException {
+        return keep(key, lockOf(dialect, key, leaseMs).acquire(Duration.ofMillis(patienceMs)));
+    }
+
+    private boolean keep(String key, Optional<Hold> hold) {
         hold.ifPresent(won -> held.put(key, won));
         return hold.isPresent();
+    }
+
+    private Lock lockOf(String dialect, String key, long leaseMs) {
+        Duration lease = Duration.ofMillis(leaseMs);
+        return dialect.equals("token")
+                ? new TokenLock(redis, key, lease)
+                : new BridgeLock(redis, key, lease, dialect.substring("bridge:".length()).split("\\+"));
+    }
+
+    /** The scoped form: the work lasts until the lock is lost or a key exists. */
+    private String hold(String dialect, String key, long leaseMs, String until) throws InterruptedException {
+        Lock lock = lockOf(dialect, key, leaseMs);
+        try (Jedis other = new Jedis("127.0.0.1", port);
+                Hold hold = lock.acquire(Duration.ofMinutes(1)).get().keepAlive()) {
+            while (!hold.isLost() && !other.exists(until)) {
+                Thread.sleep(20);
+            }
+        } catch (LostException lost) {
+            return lost.intruded() ? "intruded" : "lost";
+        }
+        return "done";
     }
 
     @Override
@@ -55,7 +82,10 @@ final class Package implements Locks {
     }
 
     @Override
-    public String other(String verb, String[] args) {
+    public String other(String verb, String[] args) throws Exception {
+        if (verb.equals("hold")) {
+            return hold(args[0], args[1], Long.parseLong(args[2]), args[3]);
+        }
         return Probe.answer(verb, args);
     }
 
