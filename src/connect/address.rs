@@ -99,8 +99,8 @@ pub(super) fn split(typed: &str) -> Vec<&str> {
     let mut begin = 0;
     for (at, _) in typed.match_indices(',') {
         let rest = &typed[at + 1..];
-        let is_scheme = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
-        if rest.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)) {
+        let of_scheme = |letter: char| letter.is_ascii_alphanumeric() || letter == '+';
+        if rest.trim_start_matches(of_scheme).starts_with("://") {
             addresses.push(&typed[begin..at]);
             begin = at + 1;
         }
