@@ -25,7 +25,7 @@ use super::running_script::{RunningScript, is_conditional};
 use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
 use crate::monitor::{Line, Source};
-use crate::wire::{Command, Key, Reply, UnixTime};
+use crate::wire::{Command, Key, Printable, Reply, UnixTime};
 
 /// Reads a trace, line by line.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Auditor {
     /// The event of this line.
     fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> Event {
         let mut name =
-            |bytes: &[u8]| self.names.entry_ref(bytes).or_insert_with(|| String::from_utf8_lossy(bytes).into()).clone();
+            |bytes: &[u8]| self.names.entry_ref(bytes).or_insert_with(|| Printable(bytes).to_string().into()).clone();
         let connection = name(address);
         let client = self.clients_by.client(address);
         let client = if client.len() == address.len() { connection.clone() } else { name(client) };

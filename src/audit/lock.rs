@@ -17,7 +17,7 @@ use super::stamp;
 use super::variants::{Variant, VariantSet};
 use crate::race_id::RaceId;
 use crate::sim::{Stored, Value};
-use crate::wire::{Key, Reply, UnixTime};
+use crate::wire::{Key, Printable, Reply, UnixTime};
 
 /// A client that appears for the first time within this time may be in the middle of something.
 const EARLY: Duration = Duration::from_secs(60);
@@ -370,7 +370,7 @@ impl Lock {
         {
             return false;
         }
-        let name: Arc<str> = format!("{}#{}", hold.client, String::from_utf8_lossy(&hold.token[..8])).into();
+        let name: Arc<str> = format!("{}#{}", hold.client, Printable(&hold.token[..8])).into();
         let Some(conversation) = self.conversations[by].take_unreleased(name.clone()) else { return false };
         hold.client = name;
         let holds = &self.holds;

@@ -10,6 +10,7 @@ use super::exit::{Exit, Failure, warn};
 use super::os_error;
 use super::progress::Share;
 use crate::monitor::{IllFormed, Line, Lines, Parser, Text};
+use crate::wire::Printable;
 
 /// One part of a trace.
 #[derive(Clone, Debug)]
@@ -172,7 +173,7 @@ impl TraceReading<'_> {
             }
             Err(_) if is_greeting(text) || text.is_empty() => true,
             Err(_) if let Some(reason) = text.strip_prefix(ENDED_EARLY.as_bytes()) => {
-                self.coverage.ended_early = Some(String::from_utf8_lossy(reason).into_owned());
+                self.coverage.ended_early = Some(Printable(reason).to_string());
                 true
             }
             Err(why) => {
