@@ -43,14 +43,15 @@ pub(super) fn text(mut table: Table) -> String {
     let room = table.width().map_or(u16::MAX, |width| width.saturating_sub(name).saturating_sub(2 * last as u16));
     let bounds = bounds(&words[1..], room);
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { 2 }));
+        let padding = if index == last { 0 } else { 2 };
+        column.set_padding((0, padding));
         column.set_constraint(match index {
             // One name that is longer than half of the screen must not take the room of everything else.
-            0 if words[0] > widest_name => ColumnConstraint::Absolute(Width::Fixed(widest_name)),
+            0 if words[0] > widest_name => ColumnConstraint::Absolute(Width::Fixed(widest_name + padding)),
             // A name that is broken in two can neither be read nor copied.
             0 => ColumnConstraint::ContentWidth,
-            // No word is broken, as far as there is room.
-            _ => ColumnConstraint::LowerBoundary(Width::Fixed(bounds[index - 1])),
+            // No word is broken, as far as there is room. Padding counts as part of the width.
+            _ => ColumnConstraint::LowerBoundary(Width::Fixed(bounds[index - 1] + padding)),
         });
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
@@ -78,6 +79,21 @@ fn longest_word(table: &Table, column: usize) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_word_is_broken_where_there_is_room_for_the_longest_of_each_column() {
+        let head = ["LOCK", "ACQUIRED", "REFUSED", "OVERRUN", "HELD P50", "P99", "WAIT P50", "P99", "SPOKEN"];
+        let row = ["invoices", "31", "99", "1", "152 ms", "3211 ms", "104 ms", "4129 ms", "php-getset, php7-getset"];
+        for width in 75..=100 {
+            let mut table = table(&head, Some(width));
+            table.add_row(row);
+            let text = text(table);
+            let bare = anstream::adapter::strip_str(&text).to_string();
+            for word in head.iter().chain(&row).flat_map(|cell| cell.split_whitespace()) {
+                assert!(bare.contains(word), "{word} at {width} columns:\n{bare}");
+            }
+        }
+    }
 
     #[test]
     fn words_stay_whole_beside_a_long_text() {
