@@ -21,10 +21,15 @@
 //! can still let another old client acquire beside a bridge holder, as it can beside an old one. The next extension
 //! reports this to the holder.
 //!
+//! An old client whose clock is ahead takes over early, beside a bridge as beside another old client.
+//! [`Bridge::tolerating_skew`] keeps out clients whose clocks differ by a bounded time. A stamp in the far future would not
+//! depend on any clock, but would keep all clients out for ever once an old client has written it back without a TTL. So it
+//! is used only where the readers accept no other stamp that no old client writes.
+//!
 //! A stamp without an owner can only be recognised by its bytes, and old clients write equal stamps at the same moment. So
 //! a bridge writes a stamp that no old client writes: the same number with a leading zero, or with a ninth byte after a
 //! binary stamp of eight bytes where the readers ignore it. If a reader in the fleet does not accept these, the stamp is
-//! further in the future than any lease, and expires with its key. Old clients that write a value back after reading it set
+//! further in the future than any lease, and ends with the TTL of its key. Old clients that write a value back after reading it set
 //! no TTL, so a bridge does not consider a key without a TTL its own.
 //!
 //! ```

@@ -102,6 +102,16 @@ impl Clocks {
         Self { host, server: self.server.map(|wall| wall.saturating_add(length)) }
     }
 
+    /// The readings of a client whose own wall clock is ahead of this one by this much. There is one server's clock.
+    pub(crate) fn ahead(&self, skew: Duration) -> Self {
+        Self { host: Reading { wall: self.host.wall.saturating_add(skew), ..self.host }, ..*self }
+    }
+
+    /// The readings of a client whose own wall clock is behind this one by this much.
+    pub(crate) fn behind(&self, skew: Duration) -> Self {
+        Self { host: Reading { wall: self.host.wall.saturating_sub(skew), ..self.host }, ..*self }
+    }
+
     /// All clocks at this moment.
     pub(crate) fn at(wall: UnixTime) -> Self {
         Self { host: Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) }, server: Some(wall) }

@@ -28,6 +28,8 @@ pub struct Bridge {
     lease: Lease,
     fleet: Fleet,
     writer: StampWriter,
+    /// How far the clocks of old clients may differ from this one.
+    skew: Duration,
 }
 
 impl Bridge {
@@ -66,7 +68,7 @@ impl Bridge {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         let fleet = Fleet::new(fleet, &key, lease);
         let writer = stamp_writer(&fleet, lease)?;
-        Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer })
+        Ok(Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer, skew: Duration::ZERO })
     }
 
     /// A bridge that writes this stamp, for a fleet of its dialect and others, without checking that the stamp keeps them
@@ -75,7 +77,7 @@ impl Bridge {
     pub(crate) fn unproven(stamp: &BridgeStamp, others: &[&'static Dialect], key: Key, lease: Lease) -> Self {
         let lease = lease.rounded_up_to(Duration::from_millis(1));
         let fleet = Fleet::new(&[&[stamp.dialect()], others].concat(), &key, lease);
-        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer: stamp.0 }
+        Self { new: new_key(&key), old: key, counter: None, lease, fleet, writer: stamp.0, skew: Duration::ZERO }
     }
 
     /// Issues a fence: a number that grows with every acquisition by a bridge, or by a
@@ -83,6 +85,29 @@ impl Bridge {
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { counter: Some(self.new.sibling("fence")), ..self }
+    }
+
+    /// Stays exclusive while the clocks of old clients differ from this client's by at most `skew`, in either direction:
+    /// writes stamps that are later by it, and takes over an old client's stamp only when it has expired for that long.
+    /// Between old clients nothing changes.
+    ///
+    /// The TTL of both keys stays one lease, so a bridge that crashes keeps no client out for longer, unless an old client
+    /// has written the stamp back without a TTL. An old client that crashes keeps bridges out for longer, by `skew`.
+    ///
+    /// # Errors
+    /// [`Unbridgeable::NoStamp`]: a dialect takes over a stamp that is so far in the future.
+    pub fn tolerating_skew(self, skew: Duration) -> Result<Self, Unbridgeable> {
+        if skew.is_zero() {
+            return Ok(self);
+        }
+        let writer = self.writer.tolerating_skew(skew);
+        let readers = [Clocks::behind, Clocks::ahead].map(|reader| move |clocks: &Clocks| reader(clocks, skew));
+        let find =
+            |lease| readers.iter().find_map(|reader| find_stolen_as_read_at(&self.fleet, &writer, lease, reader));
+        match tried_leases(self.lease).find_map(find) {
+            Some(stolen) => Err(Unbridgeable::NoStamp(vec![stolen])),
+            None => Ok(Self { writer, skew, ..self }),
+        }
     }
 
     /// The dialect in whose form the stamp is written.
@@ -177,7 +202,7 @@ impl Locker for Bridge {
             return Ok(Acquired::Held(self.held(Refusal::Live, refused, &clocks)));
         };
         let clocks = self.fleet.clocks(redis)?;
-        let reason = match self.fleet.looks(&value, &clocks) {
+        let reason = match self.fleet.looks(&value, &clocks.behind(self.skew)) {
             Looks::Expired => match self.try_both_keys(owner, &clocks, Some(&value), redis)? {
                 Ok(hold) => return Ok(Acquired::Won(hold)),
                 Err(refused) => return Ok(Acquired::Held(self.held(Refusal::LostTakeover, refused, &clocks))),
@@ -246,7 +271,8 @@ impl Bridge {
                 Held { retry_in: u64::try_from(left_ms).ok().map(Duration::from_millis), ..Held::because(reason) }
             }
             AcquireReply::OldKeyHolds(value) => {
-                Held { retry_in: self.fleet.left_of(&value, clocks), seen: Some(value), ..Held::because(reason) }
+                let retry_in = self.fleet.left_of(&value, &clocks.behind(self.skew));
+                Held { retry_in, seen: Some(value), ..Held::because(reason) }
             }
         }
     }
@@ -327,6 +353,16 @@ fn stolen_within(fleet: &Fleet) -> Vec<StolenStamp> {
 
 /// A stamp of this writer that a dialect takes over while the lease runs.
 fn find_stolen(fleet: &Fleet, writer: &StampWriter, lease: Lease) -> Option<StolenStamp> {
+    find_stolen_as_read_at(fleet, writer, lease, |clocks| *clocks)
+}
+
+/// The same where old clients read other clocks than the writer.
+fn find_stolen_as_read_at(
+    fleet: &Fleet,
+    writer: &StampWriter,
+    lease: Lease,
+    reader: impl Fn(&Clocks) -> Clocks,
+) -> Option<StolenStamp> {
     // Some readers parse a number from the first byte of a token, so every first byte is tried.
     let heads = if writer.form.names_token() { 0..=u8::MAX } else { 0..=0 };
     let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
@@ -336,7 +372,7 @@ fn find_stolen(fleet: &Fleet, writer: &StampWriter, lease: Lease) -> Option<Stol
         token[0] = head;
         let value = writer.write(&Owner::new(Token::new(token), 1, 1), lease, fleet, &begin);
         for elapsed in [Duration::ZERO, lease.validity() / 2, lease.validity()] {
-            let clocks = begin.after(elapsed);
+            let clocks = reader(&begin.after(elapsed));
             let taker = fleet.members().iter().find(|member| !trial::respects(member, &value, &clocks));
             if let Some(member) = taker {
                 return Some(StolenStamp { value, form_of: writer.name(), by: member.dialect().name });

@@ -14,8 +14,10 @@ pub(crate) struct StampWriter {
     pub(super) form: Form,
     /// The dialect whose form and clock it uses.
     pub(super) of: &'static Dialect,
-    /// How much later the stamp is than the dialect's own.
+    /// How much later the stamp is than the dialect's own, so that no old client's stamp equals it.
     ahead: Duration,
+    /// How much later it is for the sake of readers whose clocks are ahead.
+    skew: Duration,
 }
 
 /// The form of no dialect: the token alone. Any value keeps out a fleet that never reads values.
@@ -34,9 +36,9 @@ impl StampWriter {
         let dialects = fleet.members().iter().map(|member| member.dialect());
         let own = dialects
             .clone()
-            .map(|of| Self { form: of.form, of, ahead: Duration::ZERO })
+            .map(|of| Self { form: of.form, of, ahead: Duration::ZERO, skew: Duration::ZERO })
             .filter(|it| it.form.tells_apart());
-        own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of, ahead: Duration::ZERO }))
+        own.chain(dialects.take(1).map(|of| Self { form: TOKEN, of, ahead: Duration::ZERO, skew: Duration::ZERO }))
     }
 
     /// Variants that no old client writes: with a zero that every reader ignores, or with a stamp that is further in the
@@ -47,10 +49,20 @@ impl StampWriter {
         with_zero.into_iter().chain(ahead.filter(|_| self.form.is_stamped() && !self.form.names_token()))
     }
 
+    /// The same for readers whose clocks are ahead by up to `skew`.
+    pub(super) fn tolerating_skew(self, skew: Duration) -> Self {
+        Self { skew, ..self }
+    }
+
     /// In the form of this dialect, or the token if that form does not identify its writer.
     #[cfg(feature = "sim")]
     pub(super) fn in_form_of(of: &'static Dialect) -> Self {
-        Self { form: if of.form.tells_apart() { of.form } else { TOKEN }, of, ahead: Duration::ZERO }
+        Self {
+            form: if of.form.tells_apart() { of.form } else { TOKEN },
+            of,
+            ahead: Duration::ZERO,
+            skew: Duration::ZERO,
+        }
     }
 
     /// Whether its stamps are further in the future than any lease.
@@ -78,11 +90,11 @@ impl StampWriter {
     pub(crate) fn write_for(&self, owner: &Owner, length: Duration, fleet: &Fleet, clocks: &Clocks) -> Option<Vec<u8>> {
         const TRIED: u32 = 6;
         let Stamp { unit, margin, .. } = self.form.stamp;
-        let last = clocks.after(length.saturating_sub(Duration::from_nanos(1)));
+        let last = clocks.after(length.saturating_sub(Duration::from_nanos(1)) + self.skew);
         let first = length.saturating_sub(margin).saturating_sub(unit.length() * 2);
         let now = clocks.of(self.of).wall;
         let at = |units: u32| {
-            let later = first + unit.length() * units + self.ahead;
+            let later = first + unit.length() * units + self.ahead + self.skew;
             self.form.write(self.form.stamp.at(now.saturating_add(later), Duration::ZERO), owner)
         };
         (0..TRIED).map(at).find(|value| fleet.keeps_out(value, &last))
@@ -96,10 +108,10 @@ impl StampWriter {
     /// The dialect's own stamp, or one that is later by a unit or two if a dialect of the fleet would consider it expired
     /// while the holder still relies on its lease.
     fn make(&self, lease: Lease, fleet: &Fleet, clocks: &Clocks, write: impl Fn(Number) -> Vec<u8>) -> Vec<u8> {
-        let ends = clocks.after(lease.validity());
+        let ends = clocks.after(lease.validity() + self.skew);
         let stamp = &self.form.stamp;
         let at = |units: u32| {
-            let later = stamp.unit.length() * units + self.ahead;
+            let later = stamp.unit.length() * units + self.ahead + self.skew;
             let now = clocks.of(self.of).wall.saturating_add(later);
             write(stamp.at(now, lease.length()))
         };

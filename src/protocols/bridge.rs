@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::maker::Maker;
-use super::setting::Setting;
+use super::setting::{Setting, Values};
 use super::unsuitable::Unsuitable;
 use crate::bridge::{Bridge, marked_forms};
 use crate::legacy::{Form, KeyName, find};
@@ -22,7 +22,11 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::of("fence", &["no", "yes"]),
     // Whether its dialects must exclude each other.
     Setting::of("fleet", &["exclusive", "any"]),
+    SKEW,
 ];
+
+/// By how many seconds the clocks of old clients may differ from a bridge's.
+const SKEW: Setting = Setting { name: "skew", values: Values::UpTo(3600) };
 
 /// The forms of the stamps by which a bridge knows its own among those of old clients.
 pub(crate) fn stamp_forms() -> impl Iterator<Item = Form> {
@@ -48,8 +52,11 @@ pub(super) fn maker(
     let is_fenced = options.iter().any(|(name, word)| name == "fence" && word == "yes");
     let accepts_any = options.iter().any(|(name, word)| name == "fleet" && word == "any");
     let bridge = if accepts_any { Bridge::accepting_double_holds } else { Bridge::new };
+    let skew = options.iter().find(|(name, _)| name == SKEW.name).and_then(|(_, word)| word.parse().ok());
+    let skew = Duration::from_secs(skew.unwrap_or(0));
     let make = move |key: Key, lease: Lease| {
-        bridge(&fleet, key, lease).map(|bridge| if is_fenced { bridge.fenced() } else { bridge })
+        let bridge = bridge(&fleet, key, lease)?.tolerating_skew(skew)?;
+        Ok(if is_fenced { bridge.fenced() } else { bridge })
     };
     for lease in EXTREMES.into_iter().filter_map(|length| Lease::new(length).ok()) {
         make("k".into(), lease).map_err(|because| Unsuitable::Unbridgeable { name: name.to_owned(), because })?;

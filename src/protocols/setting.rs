@@ -7,17 +7,17 @@ use std::fmt;
 pub struct Setting {
     /// Its name.
     pub name: &'static str,
-    /// Its values; the first is the default.
+    /// Its values.
     pub values: Values,
 }
 
-/// The values of an option; the first is the default.
+/// The values of an option; the first word is the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Values {
     /// One of these words.
     Words(&'static [&'static str]),
-    /// A whole number from 1 to this one.
+    /// A whole number from 1 to this one. Its default depends on the option.
     UpTo(u32),
 }
 

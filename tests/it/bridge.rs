@@ -6,6 +6,8 @@ mod blame;
 mod fleets;
 #[cfg(feature = "sim")]
 mod residual;
+#[cfg(feature = "sim")]
+mod skew;
 
 use std::time::Duration;
 

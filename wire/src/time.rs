@@ -51,6 +51,12 @@ impl UnixTime {
         Self { nanos: i64::try_from(nanos).unwrap_or(i64::MAX) }
     }
 
+    /// This moment moved earlier; stops at the beginning of the representable range.
+    pub fn saturating_sub(self, by: Duration) -> Self {
+        let nanos = i128::from(self.nanos).saturating_sub_unsigned(by.as_nanos());
+        Self { nanos: i64::try_from(nanos).unwrap_or(i64::MIN) }
+    }
+
     /// This moment, moved later to a whole `unit` since 1970; stops at the end of the representable range.
     ///
     /// # Panics

@@ -31,6 +31,9 @@ fn the_ends_of_time_hold() {
     let start = UnixTime::from_nanos(i64::MIN);
     assert_eq!(end.saturating_since(start), Duration::from_nanos(u64::MAX));
     assert_eq!(start.saturating_since(end), Duration::ZERO);
+    assert_eq!(start.saturating_sub(Duration::from_nanos(1)), start);
+    assert_eq!(UnixTime::from_nanos(0).saturating_sub(Duration::MAX), start);
+    assert_eq!(end.saturating_sub(Duration::from_nanos(1)), UnixTime::from_nanos(i64::MAX - 1));
     let last = MonoTime::since_origin(Duration::MAX);
     assert_eq!(last.saturating_add(Duration::from_nanos(1)), last);
 }
