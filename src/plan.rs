@@ -7,6 +7,7 @@
 //! new protocol are never in one phase.
 
 mod advice;
+mod effort;
 mod phase;
 mod phase_result;
 mod residual;
@@ -14,8 +15,9 @@ mod rule;
 mod scenes;
 
 pub use advice::Advice;
+pub use effort::{Effort, PhaseBounds, PhaseVerdict};
 pub use phase::Phase;
 pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;
 pub use rule::RULES;
-pub use scenes::{BOUNDS, PlanBounds};
+

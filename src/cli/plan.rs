@@ -1,24 +1,34 @@
 //! `lockshift plan`: the way of a fleet to a new lock.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::Named;
-use super::output;
 use super::state_progress::StateProgress;
+use super::step_cut::StepCut;
+use super::time_budget::TimeBudget;
+use super::{output, values};
 use crate::legacy::Dialect;
-use crate::plan::{self, Phase};
+use crate::plan::{self, Effort, Phase};
 use crate::protocols::{Choice, Generation, KeyType, catalogue};
 use crate::report::Planned;
 
 /// Plan the way of a fleet from its old locks to a new one, phase by phase
 ///
-/// For every phase all interleavings of a few clients of every kind that it has are explored on an embedded server: what
-/// can still go wrong, and that nothing can that does not go wrong among the old clients. With it comes what to deploy,
-/// what to watch, and how to go back.
+/// The first line says whether the old clients exclude each other today. Then, for every phase, all interleavings of a few
+/// clients of every kind that it has are explored on an embedded server: what can still go wrong, and whether anything can
+/// that does not go wrong among the old clients. With it comes what to deploy, what to watch, and how to go back.
 ///
-/// Exit status 1 means that there is no safe way: no stamp keeps the fleet out, or a phase has a race of its own.
+/// How much time passes in what is explored follows from leases, margins and roundings; it is widened until a second more
+/// brings nothing new. Each phase prints its bounds and a verdict: *unsafe*, *safe within these bounds*, or *not exhausted*
+/// where there are more states than were seen. Three clients are explored by round trips; two clients, which acquire twice, with clock
+/// readings between whole seconds, a lost reply, a crash, and clocks as far apart as --clocks-within says. --grain fine explores all of
+/// that step by step, which takes hours for some fleets: give it a time with --for.
+///
+/// Exit status 1 means that there is no safe way: the old clients do not exclude each other, no stamp keeps the fleet out, or a phase
+/// has a race of its own or was not seen to its end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -28,6 +38,15 @@ pub(super) struct Args {
     /// The new lock
     #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = Named::new(modern, modern_names), hide_possible_values = true)]
     to: Choice,
+    /// How far the clocks of two old clients are apart at most; explored in steps of 100 ms
+    #[arg(long, value_name = "D", default_value = "0s", value_parser = clocks_within)]
+    clocks_within: Duration,
+    /// How finely steps are cut, in every scene; if not given, as finely as each scene needs
+    #[arg(long, value_enum, value_name = "GRAIN")]
+    grain: Option<StepCut>,
+    /// Stop after so long: what was not explored by then is reported as not exhausted
+    #[arg(long = "for", value_name = "D", value_parser = values::length)]
+    time: Option<Duration>,
 }
 
 fn dialect_names() -> Vec<&'static str> {
@@ -58,16 +77,30 @@ fn modern(typed: &str) -> Result<Choice, String> {
     }
 }
 
+/// How far clocks are apart: a minute at most.
+fn clocks_within(typed: &str) -> Result<Duration, String> {
+    let apart = values::length(typed).map_err(|error| error.to_string())?;
+    let most = Duration::from_secs(60);
+    if apart <= most { Ok(apart) } else { Err("pass a minute at most: no lock bears clocks farther apart".to_owned()) }
+}
+
 /// Explores the phases.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let budget = TimeBudget::of(args.time);
+    let effort = Effort {
+        clocks_within: args.clocks_within,
+        grain: args.grain.map(StepCut::grain),
+        interrupt: Some(budget.is_spent()),
+        ..Effort::new(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    };
     let states = StateProgress::new();
     let mut last = None;
-    let planned = plan::plan(&args.fleet, &args.to, threads, &mut |phase: Phase, progress| {
+    let planned = plan::plan(&args.fleet, &args.to, &effort, &mut |phase: Phase, progress| {
         if last.replace(phase) != Some(phase) {
             states.begin(phase.name().to_owned());
         }
         states.tell(progress);
+        budget.watch();
     });
     drop(states);
     let plan =
@@ -78,6 +111,6 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift plan --fleet php-getset
-  lockshift plan --fleet php-getset,java-getset --to token
+  lockshift plan --fleet php-getset --to token,key=sibling --clocks-within 500ms
   lockshift plan --fleet jedis-lock-2015,php-getset    which cannot be bridged, and why
   lockshift plan --fleet redis-py-2.8 --json | jq -r '.phases[].residual[].race'";

@@ -1,13 +1,14 @@
 //! What exploring each phase has found.
 
-use std::num::NonZeroUsize;
+use std::time::Duration;
 
+use super::effort::{Effort, PhaseBounds, PhaseVerdict};
 use super::phase::Phase;
 use super::residual::Residual;
 use super::rule::RULES;
-use super::scenes::Participants;
-use crate::bridge::Unbridgeable;
-use crate::explore::{End, Progress, Property, Scene, Search, Violation};
+use super::scenes::{A_CRASH, Participants};
+use crate::bridge::{StolenStamp, Unbridgeable};
+use crate::explore::{Action, End, Progress, Property, Scene, Search, Violation};
 use crate::legacy::Dialect;
 use crate::protocols::Choice;
 
@@ -18,6 +19,8 @@ pub struct Plan {
     pub fleet: Vec<&'static Dialect>,
     /// The one of them in whose form a bridge writes its stamp.
     pub stamp_of: &'static Dialect,
+    /// The values by which its dialects take over each other's locks while they are held: none, if they exclude each other.
+    pub stolen: Vec<StolenStamp>,
     /// The new protocol.
     pub to: String,
     /// What each phase has, in their order.
@@ -29,6 +32,8 @@ pub struct Plan {
 pub struct PhaseResult {
     /// Which.
     pub phase: Phase,
+    /// How far it was explored.
+    pub bounds: PhaseBounds,
     /// The races that it has, a rule each.
     pub residuals: Vec<Residual>,
     /// How many distinct states were seen.
@@ -39,6 +44,8 @@ pub struct PhaseResult {
 
 /// More states than this in one scene would take longer than a reader waits.
 const MAX_STATES: usize = 3_000_000;
+/// Seconds by which the time is widened at most.
+const MAX_WIDENINGS: u16 = 4;
 
 /// Explores every phase of the way of this fleet to that protocol. `watch` is called with the phase that is being
 /// explored, and the progress.
@@ -48,54 +55,126 @@ const MAX_STATES: usize = 3_000_000;
 pub fn plan(
     fleet: &[&'static Dialect],
     to: &Choice,
-    threads: NonZeroUsize,
+    effort: &Effort<'_>,
     watch: &mut dyn FnMut(Phase, &Progress),
 ) -> Result<Plan, Unbridgeable> {
     let participants = Participants::new(fleet, to)?;
-    let result =
-        |phase: Phase| look(phase, &participants.scenes(phase), threads, &mut |progress| watch(phase, progress));
+    let result = |phase: Phase| Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress));
     let phases = Phase::ALL.into_iter().map(result).collect();
-    Ok(Plan { fleet: fleet.to_vec(), stamp_of: participants.stamp_of, to: to.to_string(), phases })
+    let Participants { stamp_of, stolen, .. } = participants;
+    Ok(Plan { fleet: fleet.to_vec(), stamp_of, stolen, to: to.to_string(), phases })
 }
 
 impl Plan {
-    /// Whether every phase was explored to its end, and none has a race that the old clients do not have among themselves.
+    /// Whether the old clients exclude each other, every phase was explored to its end, and none has a race that the old
+    /// clients do not have among themselves.
     pub fn is_safe(&self) -> bool {
-        self.phases
-            .iter()
-            .all(|result| result.exhausted && !result.residuals.iter().any(|residual| self.is_new(residual)))
+        self.excludes_itself()
+            && self.phases.iter().all(|result| self.verdict(result) == PhaseVerdict::SafeWithinBounds)
     }
 
-    /// Whether the old clients do not have this race among themselves: that rule is not broken there, or no rule is broken
-    /// there by that cause.
+    /// Whether no dialect of the fleet takes over a lock that another holds.
+    pub fn excludes_itself(&self) -> bool {
+        self.stolen.is_empty()
+    }
+
+    /// What is known of a phase.
+    pub fn verdict(&self, result: &PhaseResult) -> PhaseVerdict {
+        match (result.residuals.iter().any(|residual| self.is_new(residual)), result.exhausted) {
+            (true, _) => PhaseVerdict::Unsafe,
+            (false, true) => PhaseVerdict::SafeWithinBounds,
+            (false, false) => PhaseVerdict::NotExhausted,
+        }
+    }
+
+    /// Whether the old clients do not have this race among themselves: that rule is not broken there by that cause.
     pub fn is_new(&self, residual: &Residual) -> bool {
-        let among_themselves = self.phases.iter().filter(|result| result.phase == Phase::Legacy);
-        let known: Vec<&Residual> = among_themselves.flat_map(|result| &result.residuals).collect();
-        !known.iter().any(|known| known.property == residual.property)
-            || !known.iter().any(|known| known.cause == residual.cause)
+        let mut among_themselves = self.phases.iter().filter(|result| result.phase == Phase::Legacy);
+        !among_themselves.any(|result| result.residuals.iter().any(|known| known.breaks_like(residual)))
     }
 }
 
-fn look(phase: Phase, scenes: &[Scene], threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> PhaseResult {
-    let mut result = PhaseResult { phase, residuals: Vec::new(), states: 0, exhausted: true };
-    let mut found: Vec<Violation> = Vec::new();
-    for scene in scenes {
-        let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
-        let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
-        let search =
-            Search::new(scene).properties(&rules).threads(threads).symmetry(true).max_states(MAX_STATES).apart(true);
-        let findings = search.run(watch);
-        result.states += findings.states;
-        result.exhausted &= findings.end == End::Exhausted;
-        found.extend(findings.violations);
+/// A phase being explored.
+struct Look<'a> {
+    participants: &'a Participants,
+    effort: &'a Effort<'a>,
+    result: PhaseResult,
+    /// What it has, and how little time each race needs.
+    found: Vec<(Residual, Duration)>,
+}
+
+impl<'a> Look<'a> {
+    fn of(phase: Phase, participants: &'a Participants, effort: &'a Effort<'a>) -> Self {
+        let bounds = PhaseBounds {
+            time: Duration::ZERO,
+            nothing_new_at_last: false,
+            tick: participants.tick(effort.clocks_within),
+            clocks_within: effort.clocks_within,
+            crashes: A_CRASH.faults.crashes,
+            lost_replies: 1,
+            clients: 3,
+        };
+        let result = PhaseResult { phase, bounds, residuals: Vec::new(), states: 0, exhausted: true };
+        Self { participants, effort, result, found: Vec::new() }
     }
-    // Of several schedules that break one rule by the same cause the shortest.
-    found.sort_by_key(|violation| violation.actions.len());
-    for residual in found.into_iter().map(Residual::of) {
-        if !result.residuals.iter().any(|known| known.is_like(&residual)) {
-            result.residuals.push(residual);
+
+    /// Explores it for a second more than the fleet asks for, and for longer until the last second brings nothing new.
+    fn run(mut self, watch: &mut dyn FnMut(&Progress)) -> PhaseResult {
+        let phase = self.result.phase;
+        for scene in self.participants.scenes_with_a_crash(phase, self.effort) {
+            self.explore(&scene, watch);
+        }
+        let seconds = match self.effort.seconds {
+            Some(seconds) => seconds..=seconds,
+            None => self.participants.seconds() + 1..=self.participants.seconds() + 1 + MAX_WIDENINGS,
+        };
+        for seconds in seconds {
+            for scene in self.participants.scenes(phase, seconds, self.effort) {
+                self.explore(&scene, watch);
+            }
+            self.result.bounds.time = Duration::from_secs(seconds.into());
+            let last = Duration::from_secs(seconds.saturating_sub(1).into());
+            self.result.bounds.nothing_new_at_last = self.found.iter().all(|(_, earliest)| *earliest <= last);
+            if self.result.bounds.nothing_new_at_last || !self.result.exhausted {
+                break;
+            }
+        }
+        let mut residuals: Vec<Residual> = self.found.into_iter().map(|(residual, _)| residual).collect();
+        residuals.sort_by_key(|residual| residual.property);
+        PhaseResult { residuals, ..self.result }
+    }
+
+    fn explore(&mut self, scene: &Scene, watch: &mut dyn FnMut(&Progress)) {
+        for scene in scene.by_token_class() {
+            if self.effort.is_interrupted() {
+                self.result.exhausted = false;
+                return;
+            }
+            let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
+            let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
+            let search = Search::new(&scene).properties(&rules).threads(self.effort.threads).symmetry(true);
+            let search = search.max_states(MAX_STATES).apart(true);
+            let search = self.effort.interrupt.map_or(search, |interrupt| search.interrupted_by(interrupt));
+            let findings = search.run(watch);
+            self.result.states += findings.states;
+            self.result.exhausted &= findings.end == End::Exhausted;
+            findings.violations.into_iter().for_each(|violation| self.add(violation, scene.tick));
         }
     }
-    result.residuals.sort_by_key(|residual| residual.property);
-    result
+
+    /// Of several schedules that break one rule by the same cause it keeps the shortest, and the least time that one needs.
+    fn add(&mut self, violation: Violation, tick: Duration) {
+        let ticks = violation.actions.iter().filter(|action| **action == Action::Tick).count();
+        let time = tick * u32::try_from(ticks).unwrap_or(u32::MAX);
+        let new = Residual::of(violation);
+        match self.found.iter_mut().find(|(known, _)| known.is_like(&new)) {
+            Some((known, earliest)) => {
+                *earliest = time.min(*earliest);
+                if known.trace.steps.len() > new.trace.steps.len() {
+                    *known = new;
+                }
+            }
+            None => self.found.push((new, time)),
+        }
+    }
 }

@@ -35,6 +35,11 @@ impl Residual {
     }
 
     /// Whether both break the same rule by the same cause.
+    pub(super) fn breaks_like(&self, other: &Self) -> bool {
+        (self.property, &self.cause) == (other.property, &other.cause)
+    }
+
+    /// Whether both break the same rule by the same cause, and are the same race.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.property, &self.cause, self.race) == (other.property, &other.cause, other.race)
     }

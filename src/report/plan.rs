@@ -1,5 +1,7 @@
 //! The migration of a fleet to a new lock, phase by phase.
 
+use std::time::Duration;
+
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
@@ -7,7 +9,8 @@ use super::Report;
 use super::explanation::explanation;
 use super::exploration::grouped;
 use super::step_text;
-use crate::plan::{Advice, BOUNDS, PhaseResult, Plan, Residual};
+use crate::explore::Property;
+use crate::plan::{Advice, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
 use crate::race_id::RaceId;
 
 /// The migration of a fleet to a new lock: the fields are those of its JSON.
@@ -17,6 +20,10 @@ pub struct Planned {
     bridge: String,
     stamp_of: &'static str,
     to: String,
+    /// Whether no dialect of the fleet takes over a lock that another holds.
+    excludes_itself: bool,
+    /// The values that show that one does.
+    stolen: Vec<String>,
     safe: bool,
     phases: Vec<PhaseRow>,
 }
@@ -27,10 +34,24 @@ struct PhaseRow {
     phase: &'static str,
     states: usize,
     exhausted: bool,
+    verdict: &'static str,
+    bounds: Within,
     residual: Vec<ResidualRow>,
     deploy: String,
     watch: Vec<String>,
     back: String,
+}
+
+/// How far a phase was explored.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Within {
+    clients: usize,
+    time_ms: u64,
+    nothing_new_in_the_last_second: bool,
+    tick_ms: u64,
+    clocks_within_ms: u64,
+    crashes: u8,
+    lost_replies: u8,
 }
 
 /// A race that a phase has. `new`: the first phase does not have it.
@@ -62,13 +83,16 @@ impl Planned {
             };
             let residual = result.residuals.iter().map(race).collect();
             let (phase, states, exhausted) = (result.phase.name(), result.states, result.exhausted);
-            PhaseRow { phase, states, exhausted, residual, deploy, watch, back }
+            let (verdict, bounds) = (verdict(plan.verdict(result)), Within::of(result.bounds));
+            PhaseRow { phase, states, exhausted, verdict, bounds, residual, deploy, watch, back }
         };
         Self {
             fleet: plan.fleet.iter().map(|dialect| dialect.name).collect(),
             bridge: plan.bridge(),
             stamp_of: plan.stamp_of.name,
             to: plan.to.clone(),
+            excludes_itself: plan.excludes_itself(),
+            stolen: plan.stolen.iter().map(ToString::to_string).collect(),
             safe: plan.is_safe(),
             phases: plan.phases.iter().map(step).collect(),
         }
@@ -79,38 +103,54 @@ const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// What was explored.
-fn bounds() -> String {
-    let [lease, longer] = BOUNDS.leases.map(|lease| lease.as_secs());
-    format!(
-        "Explored in each phase: {} clients with leases of {lease} s and {longer} s whose clocks agree, for {} s in whole \
-         seconds;\nand two clients, {} of which may crash. A race that needs more is not found.\n",
-        BOUNDS.clients, BOUNDS.ticks, BOUNDS.crashes
-    )
-}
-
 impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
-        let mut text = format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
+        let mut text = match self.excludes_itself {
+            true if self.phases.first().is_some_and(PhaseRow::breaks_exclusion) => {
+                format!("{GOOD}The old clients exclude each other today{GOOD:#}, but for the races of the first phase.\n")
+            }
+            true => format!("{GOOD}The old clients exclude each other today.{GOOD:#}\n"),
+            false => {
+                let stolen = self.stolen.join(", ");
+                format!("{BAD}The old clients do not exclude each other today:{BAD:#} {stolen}.\n")
+            }
+        };
+        text += &format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
         text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
-        text += &bounds();
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
         }
-        text += &match self.safe {
-            true => format!(
-                "\n{GOOD}Safe within these bounds:{GOOD:#} no phase has a race that the old clients do not have among themselves.\n"
+        let named = |verdict: &str| {
+            let phases = self.phases.iter().filter(|step| step.verdict == verdict).map(|step| step.phase);
+            phases.collect::<Vec<_>>().join(", ")
+        };
+        let (broken, open) = (named(UNSAFE), named(NOT_EXHAUSTED));
+        text += &match (self.safe, self.excludes_itself) {
+            (true, _) => format!(
+                "\n{GOOD}Safe within these bounds:{GOOD:#} no phase has a race that the old clients do not have among \
+                 themselves.\n"
             ),
-            false => format!("\n{BAD}Not safe.{BAD:#}\n"),
+            (false, false) => format!("\n{BAD}Not safe: separate the keys first.{BAD:#}\n"),
+            (false, true) if !broken.is_empty() => format!("\n{BAD}Not safe:{BAD:#} {broken}.\n"),
+            (false, true) => format!("\n{BAD}Not known to be safe:{BAD:#} not all was seen of {open}.\n"),
         };
         text
     }
 }
 
 impl PhaseRow {
+    /// Whether two clients can hold at once.
+    fn breaks_exclusion(&self) -> bool {
+        self.residual.iter().any(|race| race.property == Property::MutualExclusion.name())
+    }
+
     fn text(&self) -> String {
         let seen = if self.exhausted { "all of them" } else { "there are more" };
         let mut text = format!("   explored  {} states, {seen}\n", grouped(self.states));
+        self.bounds.explored().into_iter().for_each(|line| text += &format!("             {line}\n"));
+        let (colour, faults) = if self.verdict == SAFE { (GOOD, "tolerates") } else { (BAD, "tried") };
+        text += &format!("   {faults:<9} {}\n", self.bounds.faults());
+        text += &format!("   verdict   {colour}{}{colour:#}\n", self.verdict);
         let races = by_race(&self.residual);
         match races.as_slice() {
             [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
@@ -124,6 +164,52 @@ impl PhaseRow {
             text += &format!("   {:<9} {command}\n", if index == 0 { "watch" } else { "" });
         }
         text + &format!("   back      {}\n", self.back)
+    }
+}
+
+const UNSAFE: &str = "unsafe: a race that the old clients do not have among themselves";
+const SAFE: &str = "safe within these bounds";
+const NOT_EXHAUSTED: &str = "not exhausted: nothing new found, but not all was seen";
+
+fn verdict(verdict: PhaseVerdict) -> &'static str {
+    match verdict {
+        PhaseVerdict::Unsafe => UNSAFE,
+        PhaseVerdict::SafeWithinBounds => SAFE,
+        PhaseVerdict::NotExhausted => NOT_EXHAUSTED,
+    }
+}
+
+impl Within {
+    fn of(bounds: PhaseBounds) -> Self {
+        let millis = |length: Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            clients: bounds.clients,
+            time_ms: millis(bounds.time),
+            nothing_new_in_the_last_second: bounds.nothing_new_at_last,
+            tick_ms: millis(bounds.tick),
+            clocks_within_ms: millis(bounds.clocks_within),
+            crashes: bounds.crashes,
+            lost_replies: bounds.lost_replies,
+        }
+    }
+
+    /// How much was explored.
+    fn explored(self) -> [String; 2] {
+        let last = if self.nothing_new_in_the_last_second { ", the last of which brought nothing new" } else { "" };
+        [
+            format!("{} clients for {}{last}", self.clients, step_text::time(self.time_ms)),
+            format!("2 clients, each acquiring twice, and in ticks of {}", step_text::time(self.tick_ms)),
+        ]
+    }
+
+    /// What went wrong in what was explored.
+    fn faults(self) -> String {
+        let Self { crashes, lost_replies, .. } = self;
+        let apart = match self.clocks_within_ms {
+            0 => "clocks that agree".to_owned(),
+            apart => format!("clocks {} apart", step_text::time(apart)),
+        };
+        format!("{crashes} crash, {lost_replies} lost reply, each of 2 clients; {apart}")
     }
 }
 

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockshift::bridge::new_key;
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::modern::TokenLock;
-use lockshift::plan::{Phase, PhaseResult, Plan, Residual, plan};
+use lockshift::plan::{Effort, Phase, PhaseResult, Plan, Residual, plan};
 use lockshift::race_id::RaceId;
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
@@ -18,8 +19,13 @@ use super::{bridge, fleet, seconds};
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two is not zero");
 
+/// What three seconds show: enough for the rules that a fleet breaks.
 fn planned(names: &str) -> Plan {
-    plan(&fleet(names), &"token".parse().expect("a protocol"), TWO, &mut |_, _| {}).expect("it can be bridged")
+    planned_with(names, &Effort { seconds: Some(3), ..Effort::new(TWO) })
+}
+
+fn planned_with(names: &str, effort: &Effort<'_>) -> Plan {
+    plan(&fleet(names), &"token".parse().expect("a protocol"), effort, &mut |_, _| {}).expect("it can be bridged")
 }
 
 fn result(plan: &Plan, phase: Phase) -> &PhaseResult {
@@ -45,7 +51,7 @@ fn breaks(names: &str, among_themselves: &[Property], beside_a_bridge: &[Propert
     let blamed = plan.phases.iter().flat_map(|result| &result.residuals).find(by_others);
     assert!(blamed.is_none(), "{names}: a step that is not an old client's breaks a rule: {blamed:?}");
     assert!(plan.phases.iter().all(|result| result.exhausted), "{names}: every phase is seen to its end");
-    assert!(plan.is_safe(), "{names}");
+    assert_eq!(plan.is_safe(), plan.excludes_itself(), "{names}");
 }
 
 const THE_LOCK: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];
@@ -81,6 +87,44 @@ fn a_transaction_breaks_only_these_rules() {
 fn a_mixed_fleet_breaks_only_these_rules() {
     let among_themselves = [&AND_OUTCOMES[..], &[Property::CanBeTakenAgain]].concat();
     breaks("php-getset+java-getset", &among_themselves, &among_themselves);
+}
+
+/// Its stamp has a millisecond of margin: the second holder's lease has to end as well before the third comes in.
+#[test]
+fn a_margin_is_explored_until_it_has_passed_twice() {
+    let plan = planned_with("npm-redis-lock", &Effort::new(TWO));
+    let rules: BTreeSet<Property> = result(&plan, Phase::Legacy).residuals.iter().map(|it| it.property).collect();
+    assert!(rules.contains(&Property::MutualExclusion), "{rules:?}");
+    assert!(plan.is_safe() && result(&plan, Phase::Legacy).bounds.nothing_new_at_last);
+}
+
+/// A client that is held up between the clock reading and the DEL of its release, beside a bridge.
+#[test]
+fn a_clock_reading_and_the_command_after_it_are_two_steps() {
+    let plan = planned_with("setnx-page", &Effort { seconds: Some(4), ..Effort::new(TWO) });
+    let rules: BTreeSet<Property> =
+        result(&plan, Phase::LegacyAndBridge).residuals.iter().map(|it| it.property).collect();
+    assert!(rules.contains(&Property::ReleasesOnlyOwn), "{rules:?}");
+    assert!(rules.contains(&Property::MutualExclusion), "{rules:?}");
+}
+
+/// Clocks that are further apart than a margin: a bridge judges an old stamp by its own clock, as old clients do.
+#[test]
+fn clocks_that_differ_are_explored_as_far_as_they_are_apart() {
+    let within = |clocks_within| {
+        let effort = Effort { seconds: Some(3), clocks_within, ..Effort::new(TWO) };
+        let plan = planned_with("php-getset", &effort);
+        (plan.is_safe(), result(&plan, Phase::LegacyAndBridge).residuals.iter().any(|it| it.by() == Some("bridge")))
+    };
+    assert_eq!(within(Duration::ZERO), (true, false));
+    assert_eq!(within(Duration::from_secs(2)), (false, true));
+}
+
+#[test]
+fn a_fleet_that_does_not_exclude_itself_is_not_safe() {
+    let plan = planned("php-getset+jedis-lock");
+    assert!(!plan.excludes_itself() && !plan.is_safe());
+    assert!(plan.stolen.iter().any(|stolen| stolen.by == "jedis-lock"), "{:?}", plan.stolen);
 }
 
 /// The guide's rows of the phases with old clients are what the explorer finds for the fleets that the guide is for: those

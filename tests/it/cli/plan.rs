@@ -11,8 +11,10 @@ fn every_phase_has_its_outlook_and_its_advice() {
     let phases = json["phases"].as_array().unwrap();
     let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
     assert_eq!(names, ["legacy", "legacy + bridge", "bridge", "bridge + modern", "modern"]);
+    assert_eq!((&json["excludes_itself"], &json["stolen"]), (&true.into(), &serde_json::json!([])));
     for phase in phases {
-        assert_eq!(phase["exhausted"], true, "{phase}");
+        assert_eq!((&phase["exhausted"], &phase["verdict"]), (&true.into(), &"safe within these bounds".into()));
+        assert_eq!(phase["bounds"]["nothing_new_in_the_last_second"], true, "{phase}");
         assert!(phase["states"].as_u64().unwrap() > 50, "{phase}");
         let races = phase["residual"].as_array().unwrap();
         assert_eq!(races.is_empty(), !phase["phase"].as_str().unwrap().contains("legacy"), "{phase}");
@@ -61,5 +63,23 @@ fn what_is_no_fleet_or_no_new_lock_is_a_matter_of_usage() {
 fn a_new_lock_that_reads_the_new_key_otherwise_is_not_safe() {
     let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--to", "rw-pair,side=reader"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stdout.ends_with("Not safe.\n"), "{ended:?}");
+    assert!(ended.stdout.contains("\nNot safe: bridge + modern"), "{ended:?}");
+}
+
+#[test]
+fn a_fleet_that_does_not_exclude_itself_is_named_in_the_first_line() {
+    let ended = done(lockshift(), ["plan", "--fleet", "php-getset,jedis-lock", "--for", "1ms"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let first = "The old clients do not exclude each other today: jedis-lock takes ";
+    assert!(ended.stdout.starts_with(first), "{ended:?}");
+    assert!(ended.stdout.ends_with("Not safe: separate the keys first.\n"), "{ended:?}");
+}
+
+#[test]
+fn a_plan_whose_time_is_up_is_not_called_safe() {
+    let ended = done(lockshift(), ["plan", "--fleet", "php-getset", "--for", "1ms"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.starts_with("The old clients exclude each other today.\n"), "{ended:?}");
+    assert!(ended.stdout.contains("Not known to be safe: not all was seen of legacy"), "{ended:?}");
+    assert!(ended.stdout.contains("   verdict   not exhausted: "), "{ended:?}");
 }
