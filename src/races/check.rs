@@ -6,6 +6,11 @@ use super::race::Race;
 use super::remedy::Remedy;
 use crate::explore::{End, Progress, Scene, Search};
 
+/// A remedy is explored for this many times as long as its race...
+const TIMES_AS_LONG: u16 = 2;
+/// ...and for at least so many ticks longer.
+const AT_LEAST_LONGER: u16 = 3;
+
 /// What exploring a remedy has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
@@ -15,17 +20,21 @@ pub struct Checked {
     pub exhausted: bool,
     /// How many there are.
     pub states: usize,
+    /// For how many ticks it was explored: more than its race.
+    pub ticks: u16,
 }
 
 impl Race {
-    /// Explores one of its remedies within the bounds of the race.
+    /// Explores one of its remedies beyond the bounds of the race: twice as long, and three ticks longer at least.
     pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
-        let scene = self.scene_with(remedy);
+        let mut scene = self.scene_with(remedy);
+        scene.bounds.ticks = beyond(scene.bounds.ticks);
         let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
         Checked {
             reproduced: !findings.violations.is_empty(),
             exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),
             states: findings.states,
+            ticks: scene.bounds.ticks,
         }
     }
 
@@ -34,6 +43,11 @@ impl Race {
         let (scenario, participants) = remedy.apply(&self.scenario);
         scenario.scene_of(&participants)
     }
+}
+
+/// For how many ticks a remedy is explored whose race has so many.
+fn beyond(ticks: u16) -> u16 {
+    (ticks * TIMES_AS_LONG).max(ticks + AT_LEAST_LONGER)
 }
 
 impl Checked {

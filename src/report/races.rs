@@ -69,6 +69,8 @@ struct Prevented {
     reproduced: bool,
     exhausted: bool,
     states: usize,
+    /// For how many ticks: more than the race itself.
+    ticks: u16,
 }
 
 impl Races {
@@ -92,6 +94,7 @@ impl RaceRow {
             reproduced: checked.reproduced,
             exhausted: checked.exhausted,
             states: checked.states,
+            ticks: checked.ticks,
         };
         Self {
             id: race.id.name(),
@@ -110,7 +113,7 @@ impl RaceRow {
     }
 
     fn row(&self, with_replay: bool) -> Vec<Cell> {
-        let prevented = |one: &Prevented| format!("{} ({})", one.protocol, grouped(one.states));
+        let prevented = |one: &Prevented| format!("{} ({}; {})", one.protocol, grouped(one.states), one.ticks);
         let prevented: Vec<String> = self.prevented_by.iter().map(prevented).collect();
         let name = Cell::new(self.id).add_attribute(Attribute::Bold);
         let mut row = vec![
@@ -160,7 +163,7 @@ fn amiss(result: &RaceResult, replayed: Option<&Replayed>) -> Vec<String> {
 impl Report for Races {
     fn text(&self, width: Option<u16>) -> String {
         let with_replay = self.0.iter().any(|race| race.replayed.is_some());
-        let mut head = vec!["RACE", "PROTOCOL", "STEPS", "STATES", "PREVENTED BY (STATES)"];
+        let mut head = vec!["RACE", "PROTOCOL", "STEPS", "STATES", "PREVENTED BY (STATES; TICKS)"];
         if with_replay {
             head.push("REPLAYED");
         }
@@ -190,8 +193,8 @@ impl Races {
         let clean = remedies.iter().filter(|one| one.exhausted && !one.reproduced).count();
         let states = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states)).sum();
         format!(
-            "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean. \
-             {} states in all.",
+            "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean, \
+             each for twice as long as its race, and three ticks longer at least. {} states in all.",
             self.0.len(),
             remedies.len(),
             grouped(states)
