@@ -20,4 +20,3 @@ pub use phase::Phase;
 pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;
 pub use rule::RULES;
-

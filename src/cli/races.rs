@@ -19,7 +19,8 @@ use replay::Replaying;
 /// Reproduce the documented races of Redis locks, and show what prevents them
 ///
 /// Each race is found by exploring every interleaving on an embedded server, on a shortest schedule; then each remedy is
-/// explored to the end within the same bounds. Nothing is looked up: the protocols themselves run.
+/// explored to the end, for longer than its race: it must keep the rule, whatever else could break it. Nothing is looked up:
+/// the protocols themselves run.
 ///
 /// Nothing but this program is needed. With --replay every schedule that was found is replayed on a real server
 /// as well, command by command, one connection for each client, on a key of its own that is deleted afterwards; the column

@@ -43,7 +43,7 @@ pub struct PhaseResult {
 }
 
 /// More states than this in one scene would take longer than a reader waits.
-const MAX_STATES: usize = 3_000_000;
+const MAX_STATES: usize = 20_000_000;
 /// Seconds by which the time is widened at most.
 const MAX_WIDENINGS: u16 = 4;
 

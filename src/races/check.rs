@@ -6,11 +6,6 @@ use super::race::Race;
 use super::remedy::Remedy;
 use crate::explore::{End, Progress, Scene, Search};
 
-/// A remedy is explored for this many times as long as its race...
-const TIMES_AS_LONG: u16 = 2;
-/// ...and for at least so many ticks longer.
-const AT_LEAST_LONGER: u16 = 3;
-
 /// What exploring a remedy has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
@@ -20,15 +15,16 @@ pub struct Checked {
     pub exhausted: bool,
     /// How many there are.
     pub states: usize,
-    /// For how many ticks it was explored: more than its race.
+    /// For how many ticks it was explored.
     pub ticks: u16,
 }
 
 impl Race {
-    /// Explores one of its remedies beyond the bounds of the race: twice as long, and three ticks longer at least.
+    /// Explores one of its remedies beyond the bounds of the race: for so many ticks longer as the remedy says, and twice as
+    /// long at least.
     pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
         let mut scene = self.scene_with(remedy);
-        scene.bounds.ticks = beyond(scene.bounds.ticks);
+        scene.bounds.ticks = (2 * scene.bounds.ticks).max(scene.bounds.ticks + remedy.ticks_beyond);
         let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
         Checked {
             reproduced: !findings.violations.is_empty(),
@@ -45,13 +41,8 @@ impl Race {
     }
 }
 
-/// For how many ticks a remedy is explored whose race has so many.
-fn beyond(ticks: u16) -> u16 {
-    (ticks * TIMES_AS_LONG).max(ticks + AT_LEAST_LONGER)
-}
-
 impl Checked {
-    /// Whether the rule cannot be broken within the bounds.
+    /// Whether the rule cannot be broken within these bounds.
     pub fn prevents(&self) -> bool {
         self.exhausted && !self.reproduced
     }

@@ -21,9 +21,14 @@ pub struct Remedy {
     pub skew_ms: Option<i64>,
     /// The guarded resource refuses a fence older than one it has seen.
     pub checks_fence: bool,
+    /// For how many ticks more than its race it is explored, at least.
+    pub ticks_beyond: u16,
     /// Why that helps.
     pub because: &'static str,
 }
+
+/// For how many ticks more than its race a remedy is explored: the leases of most races have expired by then.
+const TICKS_BEYOND: u16 = 3;
 
 /// Which client speaks which protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +57,16 @@ impl Remedy {
     /// Nothing is changed yet.
     pub(super) const fn same(because: &'static str) -> Self {
         let speaks = Speaks::AsBefore;
-        Self { speaks, renew_after: None, own_renewals: false, skew_ms: None, checks_fence: false, because }
+        let ticks_beyond = TICKS_BEYOND;
+        Self {
+            speaks,
+            renew_after: None,
+            own_renewals: false,
+            skew_ms: None,
+            checks_fence: false,
+            ticks_beyond,
+            because,
+        }
     }
 
     /// All clients speak this.

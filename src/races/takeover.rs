@@ -50,7 +50,6 @@ pub(super) const RACES: &[Race] = &[
                 &redis_page::SETNX_PAGE,
                 "GETSET returns what it overwrites: a client that finds a live stamp there knows that it was late",
             ),
-            Remedy::WATCHED,
             Remedy::TOKEN,
         ],
         variations: &[],
@@ -70,7 +69,7 @@ pub(super) const RACES: &[Race] = &[
         },
         violates: Property::LeaseHonoured,
         sketch: MOVES,
-        remedies: &[Remedy::WATCHED, Remedy::TOKEN],
+        remedies: &[Remedy::TOKEN],
         variations: &[Variation {
             what: "the same in the Java dialect",
             scenario: Scenario {
@@ -139,11 +138,7 @@ pub(super) const RACES: &[Race] = &[
             ],
             blame: 1,
         },
-        remedies: &[
-            Remedy::old(&java::JEDIS_LOCK, "a stamp without a name is no client's own"),
-            Remedy::WATCHED,
-            Remedy::TOKEN,
-        ],
+        remedies: &[Remedy::TOKEN],
         variations: &[],
         remark: None,
     },

@@ -107,7 +107,9 @@ impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
         let mut text = match self.excludes_itself {
             true if self.phases.first().is_some_and(PhaseRow::breaks_exclusion) => {
-                format!("{GOOD}The old clients exclude each other today{GOOD:#}, but for the races of the first phase.\n")
+                format!(
+                    "{GOOD}The old clients exclude each other today{GOOD:#}, but for the races of the first phase.\n"
+                )
             }
             true => format!("{GOOD}The old clients exclude each other today.{GOOD:#}\n"),
             false => {

@@ -69,7 +69,7 @@ struct Prevented {
     reproduced: bool,
     exhausted: bool,
     states: usize,
-    /// For how many ticks: more than the race itself.
+    /// For how many ticks, beyond those of the race.
     ticks: u16,
 }
 
@@ -194,7 +194,7 @@ impl Races {
         let states = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states)).sum();
         format!(
             "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean, \
-             each for twice as long as its race, and three ticks longer at least. {} states in all.",
+             beyond the time that its race needs. {} states in all.",
             self.0.len(),
             remedies.len(),
             grouped(states)

@@ -4,9 +4,9 @@ use anstyle::Style;
 use serde::Serialize;
 
 use super::super::exploration::grouped;
-use super::super::{Report, timeline};
+use super::super::{Report, step_text, timeline};
 use super::{Races, Replayed};
-use crate::races::RaceResult;
+use crate::races::{RaceResult, Scenario};
 
 /// One race in detail. In JSON an array with this race alone.
 #[derive(Clone, Debug, Serialize)]
@@ -42,12 +42,14 @@ impl Report for RaceDetail<'_> {
             Some(found) => text += &timeline::text(&found.trace, width),
             None => text += "It was not reproduced.\n",
         }
+        text += &timeline::paragraph(&bounds(&race.scenario), width);
         text.push('\n');
         for (remedy, checked) in prevented_by {
             let verdict = if checked.prevents() { "Prevented by" } else { "NOT prevented by" };
-            let states = grouped(checked.states);
-            let name = remedy.name(&race.scenario);
-            text += &timeline::paragraph(&format!("{verdict} {name} ({states} states): {}.", remedy.because), width);
+            let (name, states) = (remedy.name(&race.scenario), grouped(checked.states));
+            let time = time(&race.scenario, checked.ticks);
+            let line = format!("{verdict} {name} ({states} states, {time}): {}.", remedy.because);
+            text += &timeline::paragraph(&line, width);
         }
         if let Some(remark) = race.remark {
             text.push('\n');
@@ -55,6 +57,23 @@ impl Report for RaceDetail<'_> {
         }
         text
     }
+}
+
+/// Within which bounds a shortest schedule was looked for.
+fn bounds(scenario: &Scenario) -> String {
+    let Scenario { participants, bounds, .. } = scenario;
+    let faults = bounds.faults;
+    let faults = [(faults.crashes, "crash"), (faults.lost_replies, "lost reply"), (faults.failovers, "failover")];
+    let faults: String =
+        faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!(", {most} {what}")).collect();
+    let clients = if participants.len() == 1 { "client" } else { "clients" };
+    format!("Explored: {} {clients}, {}{faults}.", participants.len(), time(scenario, bounds.ticks))
+}
+
+/// So many ticks as a length of time.
+fn time(scenario: &Scenario, ticks: u16) -> String {
+    let millis = u64::try_from((scenario.tick * u32::from(ticks)).as_millis()).unwrap_or(u64::MAX);
+    step_text::time(millis)
 }
 
 /// The schedule of a race as a Mermaid sequence diagram; nothing if it was not found.
