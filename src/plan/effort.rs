@@ -55,6 +55,7 @@ pub struct PhaseBounds {
 
 /// What is known of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PhaseVerdict {
     /// It has a race that the old clients do not have among themselves.
     Unsafe,

@@ -194,7 +194,7 @@ impl Races {
         let states = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states)).sum();
         format!(
             "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean, \
-             beyond the time that its race needs. {} states in all.",
+             each for longer than its race. {} states in all.",
             self.0.len(),
             remedies.len(),
             grouped(states)

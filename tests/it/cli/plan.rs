@@ -1,10 +1,15 @@
 //! `lockshift plan`: the phases of a fleet, and why a fleet has none.
 
-use super::command::{done, lockshift};
+use std::time::Duration;
+
+use super::command::{done, done_within, lockshift};
+
+/// For exploring everything, without optimisation, on a busy machine.
+const EXPLORING: Duration = Duration::from_secs(300);
 
 #[test]
 fn every_phase_has_its_outlook_and_its_advice() {
-    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--json"]);
+    let ended = done_within(EXPLORING, lockshift(), ["plan", "--fleet", "jedis-lock", "--json"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let json = ended.json();
     assert_eq!((&json["safe"], &json["bridge"]), (&true.into(), &"bridge:jedis-lock".into()));
@@ -61,7 +66,8 @@ fn what_is_no_fleet_or_no_new_lock_is_a_matter_of_usage() {
 /// Readers of the two-key lock take the bridge's token for the sign of other readers.
 #[test]
 fn a_new_lock_that_reads_the_new_key_otherwise_is_not_safe() {
-    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--to", "rw-pair,side=reader"]);
+    let args = ["plan", "--fleet", "jedis-lock", "--to", "rw-pair,side=reader"];
+    let ended = done_within(EXPLORING, lockshift(), args);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.contains("\nNot safe: bridge + modern"), "{ended:?}");
 }

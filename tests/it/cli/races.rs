@@ -43,7 +43,7 @@ fn every_race_is_reproduced_and_every_remedy_is_clean() {
             assert_eq!(fields(event), ["action", "at_ms", "client", "command", "reply"]);
         }
         for remedy in race["prevented_by"].as_array().unwrap() {
-            assert_eq!(fields(remedy), ["exhausted", "protocol", "reproduced", "states"]);
+            assert_eq!(fields(remedy), ["exhausted", "protocol", "reproduced", "states", "ticks"]);
             assert_eq!((&remedy["reproduced"], &remedy["exhausted"]), (&json!(false), &json!(true)), "{race}");
         }
     }
@@ -58,15 +58,14 @@ fn a_line_for_each_and_a_sum() {
     let ended = done(lockshift(), ["races", "double-takeover", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let expected = "\
-RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES)
-double-takeover  setnx-page-del      8      66  setnx-page (30)
-                                                servicestack (203)
-                                                token (7)
-late-unlock      java-lua            5      38  java-token (86)
-                                                token (86)
+RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES; TICKS)
+double-takeover  setnx-page-del      8      66  setnx-page (2,877; 3)
+                                                token (48; 3)
+late-unlock      java-lua            5      38  java-token (409; 8)
+                                                token (409; 8)
 
-2 of 2 races reproduced on a shortest schedule; 5 of 5 remedies explored to the end and clean. 516
-states in all.
+2 of 2 races reproduced on a shortest schedule; 4 of 4 remedies explored to the end and clean, each
+for longer than its race. 3,847 states in all.
 ";
     assert_eq!(ended.stdout, expected);
 }
@@ -80,7 +79,7 @@ fn one_race_is_shown_in_detail() {
         " 5 ▶  2 s  -         DEL → 1 ",
         "✗ broken: removes only one's own\n",
         "A's DEL lock, decided at 0 s, ran at 2 s and was answered 1.\n",
-        "Prevented by token (86 states): Redis itself ends the lease",
+        "Prevented by token (409 states, 8 s): Redis itself ends the lease",
     ] {
         assert!(ended.stdout.contains(expected), "{expected} not in\n{}", ended.stdout);
     }
