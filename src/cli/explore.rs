@@ -16,7 +16,7 @@ use super::state_progress::StateProgress;
 use super::step_cut::StepCut;
 use super::time_budget::TimeBudget;
 use super::{output, values};
-use crate::explore::{Bounds, End, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
+use crate::explore::{Bounds, Client, End, FaultBudget, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
 use client_spec::ClientSpec;
 use rule::Rule;
@@ -33,6 +33,14 @@ use rule::Rule;
 /// two moments in between: a shorter --tick does, and takes longer. A margin or a rounding that is shorter than a tick is not seen.
 ///
 /// Tokens that some client reads as a stamp are tried too: one of each class that the clients tell apart.
+///
+/// A client believes that it holds from the reply that says so until its lease ends or it begins to release. Whether its work
+/// has ended by then is another question, which --rule work-excludes asks.
+///
+/// What may go wrong: crashes of clients, replies that are lost after their command ran, failovers to a replica that lacks
+/// the last write, and clocks that differ (skew). Not explored: a request that is lost before it runs, or runs after its
+/// sender gave up; a server that only some clients reach; a restart of the server or of a client; eviction; a clock that drifts
+/// or is set.
 ///
 /// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
 /// it is true only where every state was seen.
@@ -51,11 +59,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "D", value_parser = tick)]
     tick: Option<Duration>,
     /// How many clients may crash
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     crashes: u8,
     /// How many replies may be lost after their command ran
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     lost_replies: u8,
+    /// How often the server may be replaced by its replica, which may lack the last write; not with --ticks forever
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    failovers: u8,
     /// How often each client acquires and releases
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: u8,
@@ -164,11 +175,14 @@ impl Args {
             Ticks::AtMost(ticks) => ticks,
             Ticks::Forever => 0,
         };
-        let bounds = Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies);
+        let works = self.works_until_release()?;
+        let bounds =
+            Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies).failovers(self.failovers);
         let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
+        let clients = clients.into_iter().map(|client| Client { heeds_lease: !works, ..client });
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
         let scene = Scene::new(bounds).grain(self.grain.grain()).servers(servers);
-        let mut scene = clients.into_iter().fold(scene, Scene::client);
+        let mut scene = clients.fold(scene, Scene::client);
         if let Some(tick) = self.tick {
             scene.tick = tick;
         }
@@ -178,6 +192,24 @@ impl Args {
             Ticks::Forever => scene.for_all_time(),
         }
         .map_err(|reason| self.refused(reason))
+    }
+
+    /// Whether clients go on for as long as they work, and not until their leases end.
+    fn works_until_release(&self) -> Result<bool, Failure> {
+        let works = self.rules.contains(&Rule::WorkExcludes);
+        let refused = |why: &str| Err(Failure::new(Exit::Usage, why));
+        match self.ticks {
+            Ticks::Forever if works => {
+                refused("`--ticks forever` is not supported with --rule work-excludes; pass a number")
+            }
+            Ticks::Forever if self.failovers > 0 => {
+                refused("`--ticks forever` is not supported with --failovers; pass a number")
+            }
+            _ if works && self.rules.len() > 1 => {
+                refused("--rule work-excludes is a search of its own: there every client works until it releases")
+            }
+            Ticks::AtMost(_) | Ticks::Forever => Ok(works),
+        }
     }
 
     /// Why a client cannot be explored for all time, by its name.
@@ -204,16 +236,22 @@ impl Args {
 
     /// What is looked for.
     fn properties(&self) -> Result<Vec<Property>, Failure> {
-        let can_be_judged = Rule::all(self.ticks == Ticks::Forever);
-        if self.rules.iter().any(|rule| !can_be_judged.contains(rule)) {
+        let for_all_time = self.ticks == Ticks::Forever;
+        if self.rules.iter().any(|rule| !rule.can_be_judged(for_all_time)) {
             return Err(Failure::new(
                 Exit::Usage,
                 "whether a lock is lost for good is known only with --ticks forever",
             ));
         }
-        let rules = if self.rules.is_empty() { &can_be_judged } else { &self.rules };
+        let usual = Rule::usual(for_all_time);
+        let rules = if self.rules.is_empty() { &usual } else { &self.rules };
         Ok(rules.iter().map(|rule| rule.property()).collect())
     }
+}
+
+/// Faults of one kind: as many as a state has room for.
+fn faults() -> clap::builder::RangedI64ValueParser<u8> {
+    clap::value_parser!(u8).range(..=i64::from(FaultBudget::MAX))
 }
 
 /// The length of a tick: whole milliseconds, a second at most.

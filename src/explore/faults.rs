@@ -20,10 +20,13 @@ const BITS: u32 = 5;
 const MASK: u16 = (1 << BITS) - 1;
 
 impl FaultBudget {
+    /// The most faults of one kind.
+    pub const MAX: u8 = 31;
+
     /// Nothing goes wrong.
     pub const NONE: Self = Self { crashes: 0, lost_replies: 0, failovers: 0 };
 
-    /// As one word: no kind may have more than 31 faults.
+    /// As one word: no kind may have more than [`MAX`](Self::MAX) faults.
     pub(super) fn packed(self) -> u16 {
         [self.crashes, self.lost_replies, self.failovers]
             .into_iter()

@@ -7,7 +7,8 @@ use std::fmt;
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Property {
-    /// No two clients believe at once to hold the same lock.
+    /// No two clients believe at once to hold the same lock. A client believes so from the reply by which it learns that it
+    /// has won until its lease ends or it begins to release; one that does not heed its lease, until it begins to release.
     MutualExclusion,
     /// No client believes to write while another believes to read.
     ReaderExcludesWriter,

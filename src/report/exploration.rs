@@ -107,7 +107,12 @@ fn allowed(bounds: Bounds, asked: Asked) -> String {
     let count = |number: u16, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     let ticks = if asked.for_all_time { "any time".to_owned() } else { count(bounds.ticks, "tick", "ticks") };
     let crashes = count(bounds.faults.crashes.into(), "crash", "crashes");
-    format!("{ticks}, {crashes}, {}", count(bounds.faults.lost_replies.into(), "lost reply", "lost replies"))
+    let lost = count(bounds.faults.lost_replies.into(), "lost reply", "lost replies");
+    let failovers = match bounds.faults.failovers {
+        0 => String::new(),
+        failovers => format!(", {}", count(failovers.into(), "failover", "failovers")),
+    };
+    format!("{ticks}, {crashes}, {lost}{failovers}")
 }
 
 fn capitalised(words: &str) -> String {

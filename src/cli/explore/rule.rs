@@ -7,8 +7,10 @@ use crate::explore::Property;
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Rule {
-    /// No two clients believe at once to hold the lock
+    /// No two clients believe at once to hold the lock, each until its lease ends
     MutualExclusion,
+    /// No two clients work at once, each until it releases, however late; alone
+    WorkExcludes,
     /// While a winner's lease runs, the server says that the lock is the winner's
     LeaseHonoured,
     /// No release takes away another's lock whose lease is running
@@ -22,16 +24,21 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// Those that can be judged.
-    pub(super) fn all(for_all_time: bool) -> Vec<Self> {
-        let can_be_judged = |rule: &&Self| for_all_time || !rule.property().is_about_the_future();
-        Self::value_variants().iter().filter(can_be_judged).copied().collect()
+    /// Those that are looked for if none is named.
+    pub(super) fn usual(for_all_time: bool) -> Vec<Self> {
+        let is_usual = |rule: &&Self| **rule != Self::WorkExcludes && rule.can_be_judged(for_all_time);
+        Self::value_variants().iter().filter(is_usual).copied().collect()
+    }
+
+    /// Whether a search can judge it.
+    pub(super) fn can_be_judged(self, for_all_time: bool) -> bool {
+        for_all_time || !self.property().is_about_the_future()
     }
 
     /// What it means.
     pub(super) fn property(self) -> Property {
         match self {
-            Self::MutualExclusion => Property::MutualExclusion,
+            Self::MutualExclusion | Self::WorkExcludes => Property::MutualExclusion,
             Self::LeaseHonoured => Property::LeaseHonoured,
             Self::ReleasesOnlyOwn => Property::ReleasesOnlyOwn,
             Self::TruthfulOutcome => Property::TruthfulOutcome,

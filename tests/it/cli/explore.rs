@@ -71,6 +71,32 @@ fn for_all_time_three_tokens_break_nothing_and_an_old_lock_is_lost_for_good() {
     );
 }
 
+/// Two tokens exclude each other until a lease ends, but not work that goes on after it.
+#[test]
+fn work_that_outlasts_its_lease_is_a_rule_of_its_own() {
+    let works = ["explore", "--client", "token", "--client", "token", "--grain=coarse", "--rule", "work-excludes"];
+    let ended = done(lockshift(), works);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.stdout.contains("✗ broken: mutual exclusion (A and B both hold)\n"), "{}", ended.stdout);
+    for wrong in [&["--rule", "mutual-exclusion"][..], &["--ticks", "forever"]] {
+        let ended = done(lockshift(), [&works[..], wrong].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{wrong:?}: {ended:?}");
+    }
+}
+
+/// A replica that lacks the SET of the holder grants the lock again.
+#[test]
+fn a_failover_breaks_the_token_lock() {
+    let tokens = ["explore", "--client", "token", "--client", "token", "--grain=coarse", "--ticks=1"];
+    let sound = done(lockshift(), tokens);
+    assert_eq!(sound.code, Some(0), "{sound:?}");
+    let broken = done(lockshift(), [&tokens[..], &["--failovers", "1", "--rule", "mutual-exclusion"]].concat());
+    assert_eq!((broken.code, broken.stderr.as_str()), (Some(1), ""), "{broken:?}");
+    assert!(broken.stdout.starts_with("mutual exclusion, broken in 3 steps"), "{}", broken.stdout);
+    let too_many = done(lockshift(), [&tokens[..], &["--crashes", "32"]].concat());
+    assert_eq!((too_many.code, too_many.stdout.as_str()), (Some(2), ""), "{too_many:?}");
+}
+
 #[test]
 fn one_rule_alone_ends_the_search_sooner() {
     let ended = done(lockshift(), [&MIXED[..], &["--ticks", "3", "--rule", "mutual-exclusion"]].concat());
