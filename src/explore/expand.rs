@@ -79,7 +79,14 @@ pub(super) struct Expander<'a> {
     found: Vec<u32>,
     broken: Vec<(Property, Option<CauseId>, Action)>,
     breaches: Vec<Breach>,
+    /// A mistake, planted: steps that are left out.
+    #[cfg(test)]
+    leaves_out: Option<LeftOut>,
 }
+
+/// Which steps a planted mistake leaves out.
+#[cfg(test)]
+pub(super) type LeftOut = fn(&World<u32, u32>, Action) -> bool;
 
 impl<'a> Expander<'a> {
     pub(super) fn new(search: &Search<'a>, symmetry: Symmetry, properties: Properties) -> Self {
@@ -87,7 +94,26 @@ impl<'a> Expander<'a> {
         let nothing = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
         let (world, after) = (nothing.clone(), nothing);
         let (actions, found, broken, breaches) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { scene, symmetry, properties, apart, world, after, actions, found, broken, breaches }
+        Self {
+            scene,
+            symmetry,
+            properties,
+            apart,
+            world,
+            after,
+            actions,
+            found,
+            broken,
+            breaches,
+            #[cfg(test)]
+            leaves_out: None,
+        }
+    }
+
+    /// The same with a mistake planted.
+    #[cfg(test)]
+    pub(super) fn leaving_out(self, leaves_out: Option<LeftOut>) -> Self {
+        Self { leaves_out, ..self }
     }
 
     /// All that can follow the world of these words.
@@ -121,6 +147,10 @@ impl<'a> Expander<'a> {
     fn follow(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
         self.actions.clear();
         actions(self.scene, memo, &self.world, &mut self.actions)?;
+        #[cfg(test)]
+        if let Some(leaves_out) = self.leaves_out {
+            self.actions.retain(|action| !leaves_out(&self.world, *action));
+        }
         for place in 0..self.actions.len() {
             self.take(memo, self.actions[place])?;
             self.symmetry.settle(memo, &mut self.after)?;

@@ -38,15 +38,22 @@ pub(super) struct Run<'a> {
     first: (Index, Places),
     steps: u64,
     met: FoundViolations,
+    #[cfg(test)]
+    leaves_out: Option<super::expand::LeftOut>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(mut search: Search<'a>) -> Self {
+    pub(super) fn new(search: Search<'a>) -> Self {
+        let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
+        Self::with(search, symmetry)
+    }
+
+    /// The same, with these clients exchanged.
+    fn with(mut search: Search<'a>, symmetry: Symmetry) -> Self {
         let asked = search.properties;
         if search.scene.forgets_when_it_began() {
             search.properties = asked.without(Property::NoPhantom);
         }
-        let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
         let mut memo = Memo::new(search.scene);
         let mut first = memo.intern(search.scene.world());
         let places = loop {
@@ -72,6 +79,8 @@ impl<'a> Run<'a> {
             first,
             steps: 0,
             met: FoundViolations::default(),
+            #[cfg(test)]
+            leaves_out: None,
         }
     }
 
@@ -158,7 +167,10 @@ impl<'a> Run<'a> {
     }
 
     fn expander(&self) -> Expander<'a> {
-        Expander::new(&self.search, self.symmetry.clone(), self.search.properties)
+        let expander = Expander::new(&self.search, self.symmetry.clone(), self.search.properties);
+        #[cfg(test)]
+        let expander = expander.leaving_out(self.leaves_out);
+        expander
     }
 
     /// Stores what a batch has brought: each shard by one thread, in the order of the batch.
@@ -203,15 +215,16 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
     use std::sync::Arc;
     use std::time::Duration;
 
     use super::super::client::Client;
     use super::super::faults::FaultBudget;
-    use super::super::scene::{Bounds, Scene};
+    use super::super::scene::{Bounds, Grain, Scene};
+    use super::super::timeline::Horizon;
     use super::super::visited::unpack;
-    use super::super::world::{Clock, World};
+    use super::super::world::{Action, Clock, World};
     use super::*;
     use crate::lock::{Lease, Locker};
     use crate::modern::TokenLock;
@@ -244,6 +257,96 @@ mod tests {
             stand_for_some.insert(words);
         }
         assert_eq!(stand_for_some.len(), kept.visited.len());
+    }
+
+    const JUDGED: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];
+
+    /// What breaks each rule soonest: by the rules of a scene alone, over whole values, without any of the engine.
+    fn plainly(scene: &Scene) -> (usize, BTreeMap<Property, u32>) {
+        let (mut seen, mut level) = (HashSet::from([scene.world()]), vec![scene.world()]);
+        let mut broken = BTreeMap::new();
+        let mut depth = 0;
+        while !level.is_empty() {
+            depth += 1;
+            let mut next = Vec::new();
+            for world in &level {
+                for action in scene.actions(world) {
+                    let (after, violated) = scene.apply_judged(world, action, Properties::of(&JUDGED));
+                    for property in violated.iter() {
+                        broken.entry(property).or_insert(depth);
+                    }
+                    if seen.insert(after.clone()) {
+                        next.push(after);
+                    }
+                }
+            }
+            level = next;
+        }
+        (seen.len(), broken)
+    }
+
+    /// The same by the engine, perhaps with a mistake planted.
+    fn by_engine(mut run: Run<'_>) -> (usize, BTreeMap<Property, u32>) {
+        assert_eq!(run.go_on(&mut |_| ()), End::Exhausted);
+        let mut broken = BTreeMap::new();
+        for met in run.met.all() {
+            broken
+                .entry(met.property)
+                .and_modify(|length: &mut u32| *length = met.length.min(*length))
+                .or_insert(met.length);
+        }
+        (run.visited.len(), broken)
+    }
+
+    /// Two clients of a lock with stamps, the clock of the first of which is ahead by so much.
+    fn stamps(ticks: u16, skew_ms: i64) -> Scene {
+        let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        let dialect = crate::legacy::find("php-getset").unwrap();
+        let locker: Arc<dyn Locker> = Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease));
+        let client = Client::new("php-getset", locker);
+        let ahead = Client { skew_ms, ..client.clone() };
+        Scene::new(Bounds::ticks(ticks)).grain(Grain::Coarse).client(ahead).client(client)
+    }
+
+    fn search(scene: &Scene) -> Search<'_> {
+        Search::new(scene).properties(&JUDGED)
+    }
+
+    #[test]
+    fn an_interleaving_that_is_left_out_is_noticed() {
+        let scene = stamps(3, 0);
+        let expected = plainly(&scene);
+        assert_eq!(by_engine(Run::new(search(&scene))), expected);
+        let never_second_after_a_tick: super::super::expand::LeftOut =
+            |world, action| action == Action::Step(1) && world.clock.tick > 0;
+        let mut run = Run::new(search(&scene));
+        run.leaves_out = Some(never_second_after_a_tick);
+        let (states, broken) = by_engine(run);
+        assert!(states < expected.0 && broken != expected.1, "{states} states, {broken:?} instead of {expected:?}");
+    }
+
+    #[test]
+    fn an_exchange_of_clients_that_differ_is_noticed() {
+        let scene = stamps(3, 2_000);
+        let (_, expected) = plainly(&scene);
+        assert_eq!(by_engine(Run::new(search(&scene).symmetry(true))).1, expected);
+        let wrong = Run::with(search(&scene), Symmetry::planted(vec![vec![0, 1]]));
+        assert_ne!(by_engine(wrong).1, expected);
+    }
+
+    /// A holder's lease is two ticks. Where moments are drawn up to the present from one tick ago on, it never ends.
+    #[test]
+    fn moments_that_are_not_distinguished_are_noticed() {
+        let lease = Lease::new(Duration::from_secs(2)).unwrap();
+        let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease));
+        let client = Client::new("token", locker);
+        let scene =
+            |ticks| Scene::new(Bounds::ticks(ticks)).grain(Grain::Coarse).client(client.clone()).client(client.clone());
+        let (_, expected) = plainly(&scene(6));
+        let scene = scene(0).for_all_time().unwrap();
+        assert_eq!(by_engine(Run::new(search(&scene))).1, expected);
+        let coarse = Scene { horizon: Some(Horizon { ticks: 1, period: 1 }), ..scene };
+        assert_ne!(by_engine(Run::new(search(&coarse))).1, expected);
     }
 
     fn scene_world(run: &Run<'_>, at: Index) -> World<u32, u32> {
