@@ -82,6 +82,8 @@ pub mod proxy;
 pub mod race_id;
 #[cfg(feature = "sim")]
 pub mod races;
+#[cfg(feature = "cli")]
+pub mod redaction;
 pub mod rehearsal;
 #[cfg(feature = "sim")]
 pub mod replay;

@@ -21,6 +21,7 @@ use super::trace::ENDED_EARLY;
 use super::{failure, values};
 use crate::driver::host;
 use crate::monitor::{Line, Parser, Source};
+use crate::redaction::Redaction;
 use crate::sim::glob;
 use crate::wire::{MonoTime, Printable};
 use sink::Sink;
@@ -32,7 +33,8 @@ use sink::Sink;
 /// lost, the last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full.
 /// With --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
 ///
-/// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as long as needed, and mind that the file is readable only to those allowed.
+/// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as
+/// long as needed, and mind that the file is readable only to those allowed, or record with --redact.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -43,6 +45,10 @@ pub(super) struct Args {
     /// without naming them, such as EXEC and FLUSHALL
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<String>,
+    /// Replace values by hashes, under a key that is forgotten. Times, clients, keys, scripts, and in the commands of locks
+    /// the numbers that can be a time or are short stay: `audit` and `dry-run` say the same of it
+    #[arg(long)]
+    redact: bool,
     /// The file to write instead of standard output; compressed if its name ends with .gz
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -70,6 +76,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
     }
     let unusable = |error: RedisError| failure::of_server(&server, error);
+    let redaction = args.redact.then(host::random_key).transpose();
+    let redaction = redaction
+        .map_err(|error| Failure::new(Exit::Unusable, format!("the system supplies no random numbers: {error}")))?;
     let (tell, news) = sync_channel(1024);
     let asked: Arc<OnceLock<StopRequest>> = Arc::default();
     listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
@@ -101,6 +110,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         parser: Parser::new(),
         pattern: args.pattern.as_ref().map(|pattern| pattern.as_bytes()),
         form: if global.json { Form::Json } else { Form::Monitor },
+        redaction: redaction.map(Redaction::new),
         length: args.length,
         began: host::mono(),
         commands: 0,
@@ -161,11 +171,16 @@ impl Recorded {
     }
 }
 
+fn json(line: &Line<'_>) -> String {
+    serde_json::to_string(&Recorded::of(line)).expect("every field of a command has a JSON form")
+}
+
 /// A recording under way.
 struct Recording<'a> {
     parser: Parser,
     pattern: Option<&'a [u8]>,
     form: Form,
+    redaction: Option<Redaction>,
     length: Option<Duration>,
     began: MonoTime,
     /// Number of commands that were written.
@@ -201,22 +216,25 @@ impl Recording<'_> {
     }
 
     fn write(&mut self, to: &mut Sink, text: &str) -> io::Result<()> {
-        if self.pattern.is_none() && self.form == Form::Monitor {
+        if self.pattern.is_none() && self.form == Form::Monitor && self.redaction.is_none() {
             self.commands += 1;
             return to.line(text);
         }
         let Ok(line) = self.parser.parse(text.as_bytes()) else {
-            log::warn!("not a line of MONITOR: {text}");
+            log::warn!("what the server sent is not a line of MONITOR");
             return Ok(());
         };
         if !self.pattern.is_none_or(|pattern| is_wanted(pattern, &line)) {
             return Ok(());
         }
         self.commands += 1;
-        match self.form {
-            Form::Monitor => to.line(text),
-            Form::Json => {
-                to.line(&serde_json::to_string(&Recorded::of(&line)).expect("every field of a command has a JSON form"))
+        let redacted = self.redaction.as_ref().map(|redaction| redaction.line(&line));
+        match (self.form, &redacted) {
+            (Form::Monitor, None) => to.line(text),
+            (Form::Monitor, Some(redacted)) => to.line(redacted),
+            (Form::Json, None) => to.line(&json(&line)),
+            (Form::Json, Some(redacted)) => {
+                to.line(&json(&Parser::new().parse(redacted.as_bytes()).expect("a written line can be read")))
             }
         }
     }
@@ -233,6 +251,6 @@ fn is_wanted(pattern: &[u8], line: &Line<'_>) -> bool {
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift record --redis redis://127.0.0.1 --for 60s -o trace.log
-  lockshift record --for 5m --match 'lock:*' | lockshift audit -
+  lockshift record --for 5m --match 'lock:*' --redact | lockshift audit -
   lockshift record --for 24h --rotate 256M -o trace.log.gz; lockshift audit trace.log.*
   lockshift record --for 10s --json | jq -r '.command[0]' | sort | uniq -c";

@@ -59,6 +59,18 @@ pub fn owner(thread: u64) -> Result<Owner, getrandom::Error> {
     })
 }
 
+/// Sixteen random bytes: a key that nothing else knows.
+///
+/// # Errors
+/// The system supplies no random numbers.
+#[cfg(feature = "cli")]
+#[expect(clippy::disallowed_methods, reason = "this is the place")]
+pub fn random_key() -> Result<[u8; 16], getrandom::Error> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key)?;
+    Ok(key)
+}
+
 /// What all owners of this process have in common. A process that was forked off is another one.
 fn instance(supply: &mut Supply, pid: u32) -> Result<Token, getrandom::Error> {
     static INSTANCE: Mutex<Option<(u32, Token)>> = Mutex::new(None);

@@ -6,6 +6,7 @@
 //! A value has to have the row's form, and its stamp has to lie a lease ahead; all other words are compared.
 
 mod audited;
+mod redacted;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

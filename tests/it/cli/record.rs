@@ -239,3 +239,36 @@ fn a_closed_pipe_ends_it_silently() {
     let stderr = child.wait_with_output().unwrap().stderr;
     assert_eq!((ended.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn a_redacted_recording_has_locks_and_no_secrets() {
+    let server = Server::start();
+    let (folder, file) = file();
+    let mut command = lockshift_at(&server);
+    command.args(["record", "--redact", "-o"]).arg(&file);
+    let running = Running::start(command, [""; 0]);
+    until_watched(&server);
+    let mut connection = server.connect();
+    cmd("SET").arg("user:7").arg("{\"mail\":\"alice@example.com\"}").exec(&mut connection).unwrap();
+    cmd("SET")
+        .arg("lock:7")
+        .arg("5f3c1b9e2d4a48c0a1b2c3d4e5f60718")
+        .arg("NX")
+        .arg("PX")
+        .arg(9000)
+        .exec(&mut connection)
+        .unwrap();
+    cmd("DEL").arg("lock:7").exec(&mut connection).unwrap();
+    until("all lines have arrived", || {
+        fs::read_to_string(begun(&running, &folder)?).ok()?.contains("\"DEL\"").then_some(())
+    });
+    running.signal(Signal::TERM);
+    assert_eq!(running.done().code, Some(0));
+    let text = fs::read_to_string(&file).unwrap();
+    for secret in ["alice", "example", "5f3c1b9e2d4a48c0a1b2c3d4e5f60718"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    let audited = done(lockshift(), ["audit".as_ref(), "--json".as_ref(), file.as_os_str()]).json();
+    assert_eq!(audited["locks"][0]["key"], "lock:7", "{audited}");
+    assert_eq!(audited["locks"][0]["dialects"][0], "token", "{audited}");
+}

@@ -1,0 +1,253 @@
+//! Values replaced by keyed hashes, in such a way that the trace can still be audited.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::Hasher;
+use std::sync::LazyLock;
+
+use siphasher::sip128::{Hasher128, SipHasher};
+
+use crate::legacy::Part;
+use crate::legacy::catalogue::catalogue;
+use crate::monitor::{Line, Word, Written};
+use crate::wire::{Command, UnixTime};
+
+/// Replaces the values in a trace: the same text by the same text everywhere, and none that can be traced back without the
+/// key.
+///
+/// What an audit needs stays: times, clients, command names, keys, options, the texts of scripts, and in the values of
+/// commands that locks send the numbers that can be a time or are short. A word of letters or of letters and digits
+/// becomes one of the same length and alphabet, so that a token still looks like one, and the parts of a value correspond
+/// to the same parts elsewhere. Of commands that no lock sends every argument after the first becomes one hash.
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    key: [u8; 16],
+}
+
+/// Which arguments of a command stay as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// All: keys and numbers.
+    All,
+    /// The first, a key, and of the others what an audit reads in a value.
+    First,
+    /// Every other one is a key.
+    Pairs,
+    /// A script, the number of its keys, and those keys.
+    Script,
+    /// Only the first.
+    Nothing,
+}
+
+/// Words that are options of commands, not values.
+const OPTIONS: [&[u8]; 12] =
+    [b"NX", b"XX", b"GT", b"LT", b"EX", b"PX", b"EXAT", b"PXAT", b"KEEPTTL", b"GET", b"IFEQ", b"IFNE"];
+
+/// The words that dialects write into every value, such as the names of JSON fields.
+static FIXED: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
+    let parts = catalogue().flat_map(|dialect| dialect.form.parts);
+    let texts = parts.filter_map(|part| if let Part::Text(text) = part { Some(text.as_bytes()) } else { None });
+    texts.flat_map(|text| text.split(|byte| !byte.is_ascii_alphanumeric())).collect()
+});
+
+/// Before the text in a string that Java has serialized; two bytes of length follow.
+const JAVA: &[u8] = b"\xac\xed\x00\x05t";
+/// Numbers of so many digits stay: a lease, a process, the fraction of a second.
+const SHORT: usize = 7;
+/// Numbers that are a time this near to that of the line stay, in nanoseconds: ten years.
+const NEAR_NS: i128 = 10 * 366 * 86_400 * 1_000_000_000;
+
+impl Redaction {
+    /// A redaction with this key. Two with the same key replace the same values alike.
+    pub fn new(key: [u8; 16]) -> Self {
+        Self { key }
+    }
+
+    /// The line, redacted, without its line feed.
+    pub fn line(&self, line: &Line<'_>) -> String {
+        let words = self.words(line);
+        let command = &Command::from_words(words).expect("a line has at least one word");
+        Written { at: line.at, database: line.database, source: line.source, command }.to_string()
+    }
+
+    fn words(&self, line: &Line<'_>) -> Vec<Vec<u8>> {
+        let words: Vec<Cow<'_, [u8]>> = line.words().map(Word::bytes).collect();
+        let name = words[0].to_ascii_lowercase();
+        let kept = kept(&name);
+        let keys = match kept {
+            Kept::Script => words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok()).unwrap_or(0),
+            _ => 0_usize,
+        };
+        let redacted = words.iter().enumerate().map(|(place, word)| {
+            let stays = place <= 1
+                || match kept {
+                    Kept::All => true,
+                    Kept::First | Kept::Nothing => false,
+                    Kept::Pairs => place % 2 == 1,
+                    Kept::Script => place < keys.saturating_add(3),
+                };
+            match kept {
+                _ if stays => word.to_vec(),
+                Kept::Nothing => format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes(),
+                _ => self.value(word, line.at),
+            }
+        });
+        redacted.collect()
+    }
+
+    /// A value of a lock: its stamps stay, its words are replaced.
+    fn value(&self, value: &[u8], at: UnixTime) -> Vec<u8> {
+        let is_option = OPTIONS.iter().any(|option| value.eq_ignore_ascii_case(option));
+        let is_number = std::str::from_utf8(value).is_ok_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite));
+        if is_option || is_number && value.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+            return value.to_vec();
+        }
+        let header = if value.starts_with(JAVA) { value.len().min(JAVA.len() + 2) } else { 0 };
+        let (header, text) = value.split_at(header);
+        let of_word = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        let parts = text.chunk_by(|one, next| of_word(*one) && of_word(*next));
+        let redacted = parts
+            .flat_map(|part| if part.iter().all(|byte| of_word(*byte)) { self.part(part, at) } else { part.to_vec() });
+        let mut redacted: Vec<u8> = header.iter().copied().chain(redacted).collect();
+        // The digits by which a random UUID can be recognised are the same in all of them.
+        for begin in (0..value.len()).filter(|begin| value[*begin..].get(..36).is_some_and(is_uuid)) {
+            for place in [14, 19].map(|place| begin + place) {
+                redacted[place] = value[place];
+            }
+        }
+        redacted
+    }
+
+    /// A part of a value without punctuation.
+    fn part(&self, part: &[u8], at: UnixTime) -> Vec<u8> {
+        let digits = part.iter().all(u8::is_ascii_digit);
+        let is_plain = part.len() == 1 || FIXED.contains(part) || digits && (part.len() <= SHORT || is_near(part, at));
+        if is_plain {
+            return part.to_vec();
+        }
+        let hexadecimal = [b'a'..=b'f', b'A'..=b'F']
+            .map(|letters| part.iter().all(|byte| byte.is_ascii_digit() || letters.contains(byte)));
+        let alphabet: &dyn Fn(u8) -> &'static [u8] = match hexadecimal {
+            _ if digits => &|_| b"0123456789",
+            [true, _] => &|_| b"0123456789abcdef",
+            [_, true] => &|_| b"0123456789ABCDEF",
+            _ => &|byte| match byte {
+                b'0'..=b'9' => b"0123456789",
+                b'a'..=b'z' => b"abcdefghijklmnopqrstuvwxyz",
+                _ => b"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            },
+        };
+        let chosen = |(place, byte): (usize, &u8)| {
+            let letters = alphabet(*byte);
+            letters[(self.hash(part, place as u64) % letters.len() as u128) as usize]
+        };
+        part.iter().enumerate().map(chosen).collect()
+    }
+
+    fn hash(&self, word: &[u8], number: u64) -> u128 {
+        let mut hasher = SipHasher::new_with_key(&self.key);
+        hasher.write_u64(number);
+        hasher.write(word);
+        hasher.finish128().as_u128()
+    }
+}
+
+/// What stays of a command with this name, in small letters.
+fn kept(name: &[u8]) -> Kept {
+    match name {
+        b"del" | b"unlink" | b"exists" | b"watch" | b"rename" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat"
+        | b"persist" | b"ttl" | b"pttl" | b"get" | b"getdel" | b"getex" | b"incr" | b"flushall" | b"flushdb"
+        | b"swapdb" => Kept::All,
+        b"set" | b"setnx" | b"getset" | b"setex" | b"psetex" | b"append" | b"delex" | b"delifeq" | b"hget"
+        | b"hset" | b"hsetnx" | b"hmset" | b"hdel" | b"hexists" | b"hincrby" | b"zadd" | b"zrem" | b"publish" => {
+            Kept::First
+        }
+        b"mset" | b"msetnx" => Kept::Pairs,
+        b"eval" | b"evalsha" | b"eval_ro" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => Kept::Script,
+        _ => Kept::Nothing,
+    }
+}
+
+fn is_uuid(text: &[u8]) -> bool {
+    text.iter().enumerate().all(|(place, byte)| match place {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}
+
+/// Whether the number is a time near this one, in seconds or a fraction of them.
+fn is_near(digits: &[u8], at: UnixTime) -> bool {
+    let Some(number) = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<i128>().ok()) else {
+        return false;
+    };
+    let units = [1_000_000_000, 1_000_000, 1_000, 1];
+    units.iter().any(|unit| (number.saturating_mul(*unit) - i128::from(at.as_nanos())).abs() < NEAR_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::Parser;
+
+    fn redacted(line: &str) -> String {
+        let line = format!("1700000000.000001 [0 127.0.0.1:5] {line}");
+        let text = Redaction::new([7; 16]).line(&Parser::new().parse(line.as_bytes()).unwrap());
+        text.strip_prefix("1700000000.000001 [0 127.0.0.1:5] ").unwrap().to_owned()
+    }
+
+    #[test]
+    fn what_an_audit_reads_stays() {
+        for line in [
+            r#""SETNX" "lock:orders" "1700000010""#,
+            r#""SET" "lock:orders" "1700000010.5" "NX" "PX" "10000""#,
+            r#""GETSET" "k" "1700000010000000""#,
+            r#""SET" "k" "1.70000001E9""#,
+            r#""SETNX" "k" "\xac\xed\x00\x05t\x00\n1700000010""#,
+            r#""EVAL" "if redis.call('get', KEYS[1]) == ARGV[1] then return 1 end" "1" "k""#,
+            r#""DEL" "orders:alice@example.com""#,
+            r#""MULTI""#,
+        ] {
+            assert_eq!(redacted(line), line);
+        }
+    }
+
+    #[test]
+    fn a_token_keeps_its_form_and_what_is_equal_stays_equal() {
+        let [set, eval] = [
+            r#""SET" "k" "5f3c1b9e-2d4a-48c0-a1b2-c3d4e5f60718:1700000010" "NX""#,
+            r#""EVALSHA" "0123456789abcdef" "1" "k" "5f3c1b9e-2d4a-48c0-a1b2-c3d4e5f60718""#,
+        ]
+        .map(redacted);
+        let token = eval.rsplit('"').nth(1).unwrap();
+        assert_eq!(token.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+        assert!(
+            token.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)),
+            "{token}"
+        );
+        assert!(!token.contains("5f3c1b9e") && !token.contains("c3d4e5f60718"), "{token}");
+        assert_eq!(set, format!(r#""SET" "k" "{token}:1700000010" "NX""#));
+    }
+
+    #[test]
+    fn nothing_secret_is_left() {
+        for line in [
+            r#""SET" "user:1" "{\"name\":\"Secret\",\"card\":4111111111111111}""#,
+            r#""HSET" "user:1" "Secret" "4111111111111111""#,
+            r#""RPUSH" "mails" "Secret" "4111111111111111""#,
+            r#""EVAL" "return 1" "1" "k" "Secret" "4111111111111111""#,
+            r#""MSET" "k" "Secret" "l" "4111111111111111""#,
+            r#""CONFIG" "SET" "requirepass" "Secret""#,
+            r#""SET" "k" "\xc3\xa4Secret4111111111111111\xff""#,
+        ] {
+            let redacted = redacted(line);
+            assert!(!redacted.contains("Secret") && !redacted.contains("4111111111111111"), "{redacted}");
+        }
+    }
+
+    #[test]
+    fn another_key_hashes_otherwise() {
+        let mut parser = Parser::new();
+        let line = parser.parse(br#"1700000000.000001 [0 a:1] "SET" "k" "token""#).unwrap();
+        assert_ne!(Redaction::new([1; 16]).line(&line), Redaction::new([2; 16]).line(&line));
+    }
+}
