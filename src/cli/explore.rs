@@ -37,10 +37,10 @@ use rule::Rule;
 /// A client believes that it holds from the reply that says so until its lease ends or it begins to release. Whether its work
 /// has ended by then is another question, which --rule work-excludes asks.
 ///
-/// What may go wrong: crashes of clients, replies that are lost after their command ran, failovers to a replica that lacks
-/// the last write, and clocks that differ (skew). Not explored: a request that is lost before it runs, or runs after its
-/// sender gave up; a server that only some clients reach; a restart of the server or of a client; eviction; a clock that drifts
-/// or is set.
+/// What may go wrong: crashes of clients, requests that are lost before their command runs, replies that are lost after it ran,
+/// failovers to a replica that lacks the last write, and clocks that differ (skew). Not explored: a request that runs after its
+/// sender gave up, or is lost on its way to one of several servers; a server that only some clients reach; a restart of the
+/// server or of a client; eviction; a clock that drifts or is set.
 ///
 /// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
 /// it is true only where every state was seen.
@@ -64,6 +64,9 @@ pub(super) struct Args {
     /// How many replies may be lost after their command ran
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     lost_replies: u8,
+    /// How many requests may be lost before their command runs
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    lost_requests: u8,
     /// How often the server may be replaced by its replica, which may lack the last write; not with --ticks forever
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     failovers: u8,
@@ -176,8 +179,11 @@ impl Args {
             Ticks::Forever => 0,
         };
         let works = self.works_until_release()?;
-        let bounds =
-            Bounds::ticks(ticks).crashes(self.crashes).lost_replies(self.lost_replies).failovers(self.failovers);
+        let bounds = Bounds::ticks(ticks)
+            .crashes(self.crashes)
+            .lost_replies(self.lost_replies)
+            .lost_requests(self.lost_requests)
+            .failovers(self.failovers);
         let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
         let clients = clients.into_iter().map(|client| Client { heeds_lease: !works, ..client });
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);

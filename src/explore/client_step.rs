@@ -111,7 +111,7 @@ impl ClientStep<'_> {
                 }
                 self.settled(actor, tick)
             }
-            Input::ReplyLost(tick) => (self.without_reply(actor, tick), None),
+            Input::ReplyLost(tick) => (self.without_reply(&self.begun(actor), tick), None),
             Input::Written => (with_work(actor.clone(), |work| work.wrote = true), None),
             Input::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
             Input::Crash => {

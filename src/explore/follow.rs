@@ -28,11 +28,12 @@ enum Part {
     Later,
 }
 
-/// What becomes of a reply.
+/// What becomes of a command and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Received,
     Lost,
+    NeverRun,
 }
 
 impl Fate {
@@ -41,7 +42,8 @@ impl Fate {
         match (self, step) {
             (Self::Lost, Action::Step(who)) => Action::LoseReply(who),
             (Self::Lost, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
-            (Self::Received | Self::Lost, step) => step,
+            (Self::NeverRun, Action::Step(who)) => Action::LoseRequest(who),
+            (Self::Received | Self::Lost | Self::NeverRun, step) => step,
         }
     }
 }
@@ -67,6 +69,7 @@ impl Scene {
                 (Action::LoseReply(who) | Action::LoseReplyOn(who, _), _) => {
                     follower.decide(place, who, Fate::Lost);
                 }
+                (Action::LoseRequest(who), _) => follower.decide(place, who, Fate::NeverRun),
                 (Action::Step(_) | Action::StepOn(..), Part::Later) => {}
                 (action @ (Action::Crash(_) | Action::FailOver(_) | Action::Tick | Action::Leap), _) => {
                     follower.take(place, action);
@@ -91,7 +94,7 @@ impl Scene {
             } else if decisive[who].is_some() {
                 parts[place] = Part::Later;
             }
-            if let Action::LoseReply(_) | Action::LoseReplyOn(..) = action {
+            if let Action::LoseRequest(_) | Action::LoseReply(_) | Action::LoseReplyOn(..) = action {
                 decisive[who] = None;
             } else if record.ended.is_some() || record.wrote.is_some() || matches!(action, Action::Crash(_)) {
                 parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;

@@ -86,6 +86,7 @@ impl Scene {
             Action::Leap => return Event::AllLeasesExpired,
             Action::Crash(_) => return Event::Crashed,
             Action::FailOver(writes_lost) => return Event::FailedOver { writes_lost },
+            Action::LoseRequest(_) => return Event::RequestLost,
             Action::LoseReply(_) | Action::LoseReplyOn(..) => return Event::ReplyLost,
             Action::Step(_) | Action::StepOn(..) => {}
         }

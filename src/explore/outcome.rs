@@ -16,6 +16,8 @@ pub enum Event {
         /// How many of the last writes it lacks.
         writes_lost: u8,
     },
+    /// The client's command was lost on its way, and never ran.
+    RequestLost,
     /// The server ran the client's command, and the reply was lost.
     ReplyLost,
     /// The client read its clock, and goes on.

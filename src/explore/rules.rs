@@ -23,7 +23,7 @@ pub(super) fn actions<P: Parts>(
         let can_step = view.at <= tick;
         if can_step {
             clock_waits |= scene.clients[usize::from(who)].prompt;
-            scene.steps_of(who, &view, faults.lost_replies > 0, actions);
+            scene.steps_of(who, &view, faults, actions);
         }
         if faults.crashes > 0 {
             actions.push(Action::Crash(who));
@@ -48,15 +48,25 @@ impl Scene {
     }
 
     /// What a client can do, if it may act now. Of a round, any command may be the next to arrive.
-    fn steps_of<C>(&self, who: u8, view: &ClientView<C>, replies_get_lost: bool, actions: &mut Vec<Action>) {
+    fn steps_of<C>(&self, who: u8, view: &ClientView<C>, faults: FaultBudget, actions: &mut Vec<Action>) {
+        let replies_get_lost = faults.lost_replies > 0;
         let Next::Round(servers) = view.next else {
             actions.push(Action::Step(who));
             actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(view)));
+            let requests_get_lost = faults.lost_requests > 0;
+            actions.extend(Some(Action::LoseRequest(who)).filter(|_| requests_get_lost && self.can_lose_request(view)));
             return;
         };
         for node in servers.places() {
             actions.push(Action::StepOn(who, node));
             actions.extend(Some(Action::LoseReplyOn(who, node)).filter(|_| replies_get_lost));
+        }
+    }
+
+    fn can_lose_request<C>(&self, view: &ClientView<C>) -> bool {
+        match self.grain {
+            Grain::Fine | Grain::Medium => matches!(view.next, Next::Send(_)),
+            Grain::Coarse => matches!(view.next, Next::Send(_) | Next::ReadClock),
         }
     }
 
@@ -79,6 +89,7 @@ pub(super) fn apply<P: Parts>(
     match action {
         Action::Step(who) => return Stepper::of(who, scene, parts, world).step(),
         Action::StepOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Received),
+        Action::LoseRequest(who) => return Stepper::of(who, scene, parts, world).step_without_request(),
         Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_without_reply(),
         Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Lost),
         Action::Crash(who) => {
@@ -169,6 +180,21 @@ impl<'a, P: Parts> Stepper<'a, P> {
         self.world.node = self.parts.ask(&self.world.node, Request::Disconnect(self.who))?.0;
         self.world.faults.lost_replies -= 1;
         Ok(self.exchanged)
+    }
+
+    /// A step whose command never reaches the server, if it gets as far as a command.
+    fn step_without_request(mut self) -> Result<Option<P::Actor>, P::Miss> {
+        while !matches!(self.view()?.next, Next::Send(_)) {
+            self.fine()?;
+            let view = self.view()?;
+            if !view.activity.is_busy() || matches!(view.next, Next::Round(_)) {
+                return Ok(None);
+            }
+        }
+        self.input(Input::ReplyLost(self.world.clock.tick))?;
+        self.world.node = self.parts.ask(&self.world.node, Request::Disconnect(self.who))?.0;
+        self.world.faults.lost_requests -= 1;
+        Ok(None)
     }
 
     /// One fine step.

@@ -65,6 +65,12 @@ impl Bounds {
         Self { faults: FaultBudget { lost_replies, ..self.faults }, ..self }
     }
 
+    /// The same with so many lost requests.
+    #[must_use]
+    pub const fn lost_requests(self, lost_requests: u8) -> Self {
+        Self { faults: FaultBudget { lost_requests, ..self.faults }, ..self }
+    }
+
     /// The same with so many failovers.
     #[must_use]
     pub const fn failovers(self, failovers: u8) -> Self {

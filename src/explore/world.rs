@@ -34,6 +34,8 @@ pub enum Action {
     Step(u8),
     /// This client's command to this server, one of a round to several at once, arrives there and runs.
     StepOn(u8, u8),
+    /// This client's command is lost on its way, and never runs.
+    LoseRequest(u8),
     /// The reply to this client's command is lost; in the coarse grain, the command runs first.
     LoseReply(u8),
     /// This client's command to this server, one of a round to several at once, runs, and its reply is lost.
@@ -54,6 +56,7 @@ impl Action {
         match self {
             Self::Step(who)
             | Self::StepOn(who, _)
+            | Self::LoseRequest(who)
             | Self::LoseReply(who)
             | Self::LoseReplyOn(who, _)
             | Self::Crash(who) => Some(usize::from(who)),
@@ -64,14 +67,16 @@ impl Action {
     /// Whether it is a fault, which the [`FaultBudget`] pays for.
     pub fn is_fault(self) -> bool {
         match self {
-            Self::LoseReply(_) | Self::LoseReplyOn(..) | Self::Crash(_) | Self::FailOver(_) => true,
+            Self::LoseRequest(_) | Self::LoseReply(_) | Self::LoseReplyOn(..) | Self::Crash(_) | Self::FailOver(_) => {
+                true
+            }
             Self::Step(_) | Self::StepOn(..) | Self::Tick | Self::Leap => false,
         }
     }
 
     /// Whether it ends the connection of the client that acts.
     pub fn disconnects(self) -> bool {
-        matches!(self, Self::LoseReply(_) | Self::Crash(_))
+        matches!(self, Self::LoseRequest(_) | Self::LoseReply(_) | Self::Crash(_))
     }
 
     /// Whether only the server itself can do it, and no command.
@@ -85,6 +90,7 @@ impl Action {
         match self {
             Self::Step(who) => Self::Step(client(who)),
             Self::StepOn(who, server) => Self::StepOn(client(who), server),
+            Self::LoseRequest(who) => Self::LoseRequest(client(who)),
             Self::LoseReply(who) => Self::LoseReply(client(who)),
             Self::LoseReplyOn(who, server) => Self::LoseReplyOn(client(who), server),
             Self::Crash(who) => Self::Crash(client(who)),

@@ -108,11 +108,13 @@ fn allowed(bounds: Bounds, asked: Asked) -> String {
     let ticks = if asked.for_all_time { "any time".to_owned() } else { count(bounds.ticks, "tick", "ticks") };
     let crashes = count(bounds.faults.crashes.into(), "crash", "crashes");
     let lost = count(bounds.faults.lost_replies.into(), "lost reply", "lost replies");
-    let failovers = match bounds.faults.failovers {
+    let more = |number: u8, one: &str, many: &str| match number {
         0 => String::new(),
-        failovers => format!(", {}", count(failovers.into(), "failover", "failovers")),
+        number => format!(", {}", count(number.into(), one, many)),
     };
-    format!("{ticks}, {crashes}, {lost}{failovers}")
+    let requests = more(bounds.faults.lost_requests, "lost request", "lost requests");
+    let failovers = more(bounds.faults.failovers, "failover", "failovers");
+    format!("{ticks}, {crashes}, {lost}{requests}{failovers}")
 }
 
 fn capitalised(words: &str) -> String {

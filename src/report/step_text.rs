@@ -12,6 +12,7 @@ pub(super) fn event(event: &Event) -> String {
         Event::FailedOver { writes_lost } => {
             format!("is replaced by a replica that lacks the last {writes_lost} writes")
         }
+        Event::RequestLost => "sends a command that never runs".to_owned(),
         Event::ReplyLost => "never receives the reply".to_owned(),
         Event::ReadClock => "reads its clock".to_owned(),
         Event::Sent => String::new(),

@@ -175,6 +175,7 @@ impl Lane {
             (command, abridged::reply(&exchange.reply))
         };
         let note = match &step.event {
+            Event::RequestLost => "the request is lost".to_owned(),
             Event::ReplyLost => "the reply is lost".to_owned(),
             // The reply says already what went wrong.
             Event::Ended { outcome: Outcome::Failed, .. } => step_text::outcome(Outcome::Failed).to_owned(),
@@ -199,9 +200,12 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
         // Steps of clients, which have their words in their lanes.
-        Action::Step(_) | Action::StepOn(..) | Action::LoseReply(_) | Action::LoseReplyOn(..) | Action::Crash(_) => {
-            String::new()
-        }
+        Action::Step(_)
+        | Action::StepOn(..)
+        | Action::LoseRequest(_)
+        | Action::LoseReply(_)
+        | Action::LoseReplyOn(..)
+        | Action::Crash(_) => String::new(),
     }
 }
 

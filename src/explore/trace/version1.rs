@@ -51,6 +51,7 @@ fn event_of(action: Action, note: &str) -> Option<Event> {
         (Action::Leap, _) => return Some(Event::AllLeasesExpired),
         (Action::Crash(_), _) => return Some(Event::Crashed),
         (Action::FailOver(writes_lost), _) => return Some(Event::FailedOver { writes_lost }),
+        (Action::LoseRequest(_), _) => return Some(Event::RequestLost),
         (Action::LoseReply(_) | Action::LoseReplyOn(..), _) => return Some(Event::ReplyLost),
         (Action::Step(_) | Action::StepOn(..), "") => return Some(Event::Sent),
         (Action::Step(_) | Action::StepOn(..), "reads its clock") => return Some(Event::ReadClock),

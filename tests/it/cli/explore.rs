@@ -93,8 +93,23 @@ fn a_failover_breaks_the_token_lock() {
     let broken = done(lockshift(), [&tokens[..], &["--failovers", "1", "--rule", "mutual-exclusion"]].concat());
     assert_eq!((broken.code, broken.stderr.as_str()), (Some(1), ""), "{broken:?}");
     assert!(broken.stdout.starts_with("mutual exclusion, broken in 3 steps"), "{}", broken.stdout);
-    let too_many = done(lockshift(), [&tokens[..], &["--crashes", "32"]].concat());
+    let too_many = done(lockshift(), [&tokens[..], &["--crashes", "16"]].concat());
     assert_eq!((too_many.code, too_many.stdout.as_str()), (Some(2), ""), "{too_many:?}");
+}
+
+/// A DEL that never ran leaves a lock without a lease behind; a token expires.
+#[test]
+fn a_release_that_never_arrives_leaves_the_lock() {
+    let lost = |protocol: &str| {
+        let client = ["--client", protocol];
+        let bounds =
+            ["--ticks=forever", "--tick=1s", "--lost-requests=1", "--grain=coarse", "--rule=can-be-taken-again"];
+        done(lockshift(), [&["explore"], &client[..], &client, &bounds].concat())
+    };
+    assert_eq!(lost("token").code, Some(0));
+    let broken = lost("naive-setnx");
+    assert_eq!((broken.code, broken.stderr.as_str()), (Some(1), ""), "{broken:?}");
+    assert!(broken.stdout.contains("the request is lost"), "{}", broken.stdout);
 }
 
 #[test]

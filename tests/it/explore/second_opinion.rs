@@ -48,6 +48,8 @@ fn another_checker_counts_the_same_worlds_and_says_the_same() {
         crowd(&token(1), 2, crash(3)),
         crowd(&token(1), 3, Bounds::ticks(1).failovers(1)).grain(Grain::Coarse),
         crowd(&token(2), 2, Bounds::ticks(2).lost_replies(2)),
+        crowd(&getset(1), 2, Bounds::ticks(2).lost_requests(1)),
+        crowd(&token(1), 3, Bounds::ticks(1).lost_requests(1).lost_replies(1)).grain(Grain::Coarse),
         crowd(&Mistaken::shared(Mistake::CheckThenSet, 1), 2, crash(2)),
     ];
     for scene in scenes {
