@@ -111,7 +111,7 @@
 //! | be woken by releases | [`blocking::ReleaseListener`], `aio::ReleaseListener` |
 //! | use several independent servers | [`blocking::Masters`], `aio::Masters` |
 //! | have replicas acknowledge | [`Replication`] |
-//! | compare two protocols in production | [`blocking::Shadow`], `aio::Shadow`, [`Tally`] |
+//! | compare two protocols in production | [`blocking::Shadow`], `aio::Shadow`, [`ShadowSummary`] |
 //! | run one procedure, or many at once | [`blocking::run`], `aio::run`, [`blocking::run_together`] |
 //! | know what went wrong | [`Error`] and its [`ErrorKind`], [`Unknown`], [`Interrupted`] |
 //! | export numbers | [`Counters`] |
@@ -191,7 +191,7 @@ pub use lease_state::Loss;
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
 pub use replication::Replication;
-pub use shadow::Tally;
+pub use shadow::ShadowSummary;
 #[cfg(feature = "sim")]
 pub(crate) use wait::Patience;
 pub use wait::Wait;

@@ -27,7 +27,7 @@ use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Vote, Votes,
 };
 use lockshift_wire::{
-    Command, Expiry, Fault, Heard, Key, Node, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
+    Command, Expiry, Fault, Key, Node, NodeReply, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
 };
 
 use crate::token::{EXTEND, RELEASE};
@@ -87,11 +87,11 @@ impl Locker for Redlock {
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let heard = self.delete_everywhere(&hold.value, redis)?;
-        match self.decided(&heard) {
+        let replies = self.delete_everywhere(&hold.value, redis)?;
+        match self.decided(&replies) {
             Some(true) => Ok(Released::Freed),
             Some(false) => Ok(Released::Lost),
-            None => self.too_few_answers(RELEASE.eval(&[&self.key], &[&hold.value]), heard),
+            None => self.too_few_answers(RELEASE.eval(&[&self.key], &[&hold.value]), replies),
         }
     }
 
@@ -104,14 +104,14 @@ impl Locker for Redlock {
         let lease_ms = self.lease.length().as_millis().to_string();
         let args = [hold.value.as_slice(), lease_ms.as_bytes()];
         let extend = EXTEND.eval(&[&self.key], &args);
-        let heard = self.ask_all(&extend, redis)?;
-        match self.decided(&heard) {
+        let replies = self.ask_all(&extend, redis)?;
+        match self.decided(&replies) {
             Some(true) => {
-                self.restore(&hold.value, &heard, redis)?;
+                self.restore(&hold.value, &replies, redis)?;
                 Ok(Extended::Until(Hold { since, lease: self.lease, ..hold.clone() }))
             }
             Some(false) => Ok(Extended::Lost),
-            None => self.too_few_answers(extend, heard),
+            None => self.too_few_answers(extend, replies),
         }
     }
 
@@ -120,8 +120,8 @@ impl Locker for Redlock {
         let ttls = self.ask_all(&Command::new("PTTL").arg(&self.key), redis)?;
         let get = Command::new("GET").arg(&self.key);
         let values = self.ask_all(&get, redis)?;
-        let is_ours = |value: &Heard| matches!(value.reply(), Some(Reply::Bulk(token)) if *token == hold.value);
-        let is_free = |value: &Heard| matches!(value.reply(), Some(Reply::Nil));
+        let is_ours = |value: &NodeReply| matches!(value.reply(), Some(Reply::Bulk(token)) if *token == hold.value);
+        let is_free = |value: &NodeReply| matches!(value.reply(), Some(Reply::Nil));
         let answered = values.iter().filter(|value| matches!(value.reply(), Some(Reply::Nil | Reply::Bulk(_)))).count();
         let ours = values.iter().filter(|value| is_ours(value)).count();
         if ours >= self.majority() {
@@ -143,8 +143,8 @@ impl Locker for Redlock {
 impl Redlock {
     /// `Some(true)` if a majority replied 1, `Some(false)` if so many replied 0 that a majority is impossible, `None` if too
     /// few replied.
-    fn decided(&self, heard: &[Heard]) -> Option<bool> {
-        let count = |number| heard.iter().filter(|heard| **heard == Heard::Reply(Reply::Int(number))).count();
+    fn decided(&self, replies: &[NodeReply]) -> Option<bool> {
+        let count = |number| replies.iter().filter(|reply| **reply == NodeReply::Reply(Reply::Int(number))).count();
         match (count(1), count(0)) {
             (yes, _) if yes >= self.majority() => Some(true),
             (_, no) if self.rules_out_majority(no) => Some(false),
@@ -157,8 +157,8 @@ impl Redlock {
         usize::from(self.servers.get()) - against < self.majority()
     }
 
-    fn too_few_answers<T>(&self, command: Command, heard: Vec<Heard>) -> Turn<T> {
-        Err(Pending::Fault(Fault::TooFewAnswers { command, heard, needed: self.majority() }))
+    fn too_few_answers<T>(&self, command: Command, replies: Vec<NodeReply>) -> Turn<T> {
+        Err(Pending::Fault(Fault::TooFewAnswers { command, replies, needed: self.majority() }))
     }
 
     /// The remaining time for which a majority holds the token, from the TTL on each server that has it.
@@ -174,20 +174,20 @@ impl Redlock {
 
     /// Writes the token again on the servers that replied to the extension that they lack it, where it is free: they have
     /// lost it, or never granted it. Only for a holder whom a majority has confirmed.
-    fn restore(&self, token: &[u8], extended: &[Heard], redis: &mut Transcript) -> Turn<()> {
-        let lacks = |heard: &Heard| *heard == Heard::Reply(Reply::Int(0));
-        let without = self.nodes().zip(extended).filter(|(_, heard)| lacks(heard));
+    fn restore(&self, token: &[u8], extended: &[NodeReply], redis: &mut Transcript) -> Turn<()> {
+        let lacks = |reply: &NodeReply| *reply == NodeReply::Reply(Reply::Int(0));
+        let without = self.nodes().zip(extended).filter(|(_, reply)| lacks(reply));
         let claims: Vec<Command> = without.map(|(node, _)| self.claim(token).on(node)).collect();
         redis.round(&claims).map(drop)
     }
 
     /// Deletes the token on all servers, also on those that should not have it.
-    fn delete_everywhere(&self, token: &[u8], redis: &mut Transcript) -> Turn<Vec<Heard>> {
+    fn delete_everywhere(&self, token: &[u8], redis: &mut Transcript) -> Turn<Vec<NodeReply>> {
         self.ask_all(&RELEASE.eval(&[&self.key], &[token]), redis)
     }
 
     /// Sends the command to all servers at once. Returns the reply of each, or why none arrived.
-    fn ask_all(&self, command: &Command, redis: &mut Transcript) -> Turn<Vec<Heard>> {
+    fn ask_all(&self, command: &Command, redis: &mut Transcript) -> Turn<Vec<NodeReply>> {
         let commands: Vec<Command> = self.nodes().map(|node| command.clone().on(node)).collect();
         redis.round(&commands)
     }
@@ -197,20 +197,20 @@ impl Redlock {
     }
 }
 
-fn vote(heard: Heard) -> Vote {
-    match heard {
-        Heard::Reply(Reply::Status(text)) if text == "OK" => Vote::Granted,
-        Heard::Reply(Reply::Nil) => Vote::Held,
-        Heard::Reply(Reply::Error(error)) => Vote::Refused(error),
-        Heard::Reply(reply) => Vote::Refused(format!("unexpected reply {reply}")),
-        Heard::Silence(Silence::Unreachable) => Vote::Unreachable,
-        Heard::Silence(Silence::TooSlow) => Vote::TooSlow,
+fn vote(reply: NodeReply) -> Vote {
+    match reply {
+        NodeReply::Reply(Reply::Status(text)) if text == "OK" => Vote::Granted,
+        NodeReply::Reply(Reply::Nil) => Vote::Held,
+        NodeReply::Reply(Reply::Error(error)) => Vote::Refused(error),
+        NodeReply::Reply(reply) => Vote::Refused(format!("unexpected reply {reply}")),
+        NodeReply::Silence(Silence::Unreachable) => Vote::Unreachable,
+        NodeReply::Silence(Silence::TooSlow) => Vote::TooSlow,
     }
 }
 
 /// The reply to PTTL; 0 for a server that did not reply.
-fn left(heard: &Heard) -> Ttl {
-    match heard.reply() {
+fn left(reply: &NodeReply) -> Ttl {
+    match reply.reply() {
         Some(Reply::Int(left_ms)) => Ttl(*left_ms),
         _ => Ttl(0),
     }

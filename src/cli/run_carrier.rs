@@ -9,7 +9,7 @@ use crate::connect::{self, blocking::Connection};
 use crate::driver::Unanswered;
 use crate::driver::blocking::{Carrier, Masters};
 use crate::lock::Lease;
-use crate::wire::{Command, Heard, Reply};
+use crate::wire::{Command, NodeReply, Reply};
 
 /// The connections of `run`.
 pub(super) enum RunCarrier {
@@ -58,7 +58,7 @@ impl Carrier for RunCarrier {
         }
     }
 
-    fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+    fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
         match self {
             Self::One(connection) => connection.round(commands),
             Self::Several(masters) => masters.round(commands),

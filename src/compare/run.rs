@@ -50,14 +50,14 @@ where
         let logged = |connection| Logged::new(connection, Arc::clone(&log));
         Client::new(&clock, [logged(own), logged(late)], locker, witness(other))
     };
-    let heard = || settings.listener.map_or(0, ReleaseListener::commands);
-    let before = heard();
+    let listened = || settings.listener.map_or(0, ReleaseListener::commands);
+    let before = listened();
     let outcome = compete(settings, &clock, connections.into_iter().map(client).collect());
     let cleaned = witness(cleaner).clean_up(&log.keys());
     let totals = outcome?;
     cleaned?;
     let elapsed = settings.workload.length;
-    let commands = log.commands() + (heard() - before);
+    let commands = log.commands() + (listened() - before);
     let clients = settings.workload.clients;
     Ok((!settings.stop.is_given()).then(|| Statistics::of(totals, clients, commands, elapsed)))
 }

@@ -55,7 +55,7 @@ impl Open {
         Self { node: node.clone(), connection, answered: Arc::new(Mutex::new(Some(host::mono()))) }
     }
 
-    /// Whether it is open on both sides, as far as can be told without harm.
+    /// Whether it is open on both sides, as far as a client can find out without sending anything.
     async fn is_usable(&mut self) -> bool {
         if !is_to_be_asked(*lock(&self.answered), host::mono()) {
             return true;

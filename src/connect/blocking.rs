@@ -37,7 +37,7 @@ struct Open {
 }
 
 impl Open {
-    /// Whether it is open on both sides, as far as can be told without harm.
+    /// Whether it is open on both sides, as far as a client can find out without sending anything.
     fn is_usable(&mut self) -> bool {
         if !is_to_be_asked(self.answered, host::mono()) {
             return true;
@@ -263,7 +263,7 @@ impl Connection {
         }
     }
 
-    /// Looks anew before the next command for who is the master, or who owns what.
+    /// Finds out anew before the next command which server is the master, or owns which slots.
     fn forget(&mut self, node: &Node) {
         if !self.server.is_single() {
             self.topology = None;

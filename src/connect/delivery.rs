@@ -35,7 +35,7 @@ pub(super) struct Delivery {
 pub(super) enum Next {
     /// This reply is the answer.
     Answer,
-    /// This reply is the answer; and who is the master, or owns which slots, is to be asked anew.
+    /// This reply is the answer, and the client must ask anew which server is the master, or owns which slots.
     AnswerAndForget,
     /// This slot now belongs to that node for good: send it there.
     Moved { slot: u16, host: String, port: u16 },

@@ -46,7 +46,7 @@ impl Node {
         &self.info
     }
 
-    /// Its address, by which two of them are told apart.
+    /// Its address, which distinguishes two of them.
     pub(super) fn address(&self) -> &ConnectionAddr {
         self.info.addr()
     }

@@ -176,7 +176,7 @@ impl Server {
     }
 }
 
-/// The shortest time that a socket can be told to wait.
+/// The shortest time that can be set as the timeout of a socket.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 fn of_cluster(node: Node) -> Result<Node, InvalidAddress> {

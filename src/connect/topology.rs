@@ -60,7 +60,7 @@ pub(super) fn named_master(template: &Node, reply: Value) -> RedisResult<Node> {
     Ok(template.moved_to(&host, port))
 }
 
-/// Accepts a server that says by ROLE that it is a master. One that does not tell is accepted too: an ACL may forbid
+/// Accepts a server whose reply to ROLE is that it is a master. One that does not answer ROLE is accepted too: an ACL may forbid
 /// the question, and a replica refuses to write in any case.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Between the words of the `redis` crate and ours: what came back, and what a broken connection tells.
+//! Between the words of the `redis` crate and ours: what came back, and what a broken connection means.
 
 use std::error::Error;
 use std::io;

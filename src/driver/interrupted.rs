@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lockshift_wire::{Command, Entry, Fault, Heard, Key, Reply, Silence, Transcript};
+use lockshift_wire::{Command, Entry, Fault, Key, NodeReply, Reply, Silence, Transcript};
 use redis::RedisError;
 use thiserror::Error;
 
@@ -49,23 +49,23 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    /// What was heard, where one of several servers is asked alone.
-    pub(super) fn of_heard(heard: Heard) -> Result<Reply, Self> {
-        let kind = match heard {
-            Heard::Reply(reply) => return Ok(reply),
-            Heard::Silence(Silence::Unreachable) => io::ErrorKind::NotConnected,
-            Heard::Silence(Silence::TooSlow) => io::ErrorKind::TimedOut,
+    /// What came back, where one of several servers is asked alone.
+    pub(super) fn of_node_reply(reply: NodeReply) -> Result<Reply, Self> {
+        let kind = match reply {
+            NodeReply::Reply(reply) => return Ok(reply),
+            NodeReply::Silence(Silence::Unreachable) => io::ErrorKind::NotConnected,
+            NodeReply::Silence(Silence::TooSlow) => io::ErrorKind::TimedOut,
         };
         Err(Self { source: io::Error::from(kind).into(), may_have_run: true })
     }
 }
 
 /// The answer of one of several servers, where silence is an answer too.
-pub(super) fn heard(answer: Result<Reply, RedisError>) -> Heard {
+pub(super) fn node_reply(answer: Result<Reply, RedisError>) -> NodeReply {
     match answer {
-        Ok(reply) => Heard::Reply(reply),
-        Err(error) if error.is_timeout() => Heard::Silence(Silence::TooSlow),
-        Err(_) => Heard::Silence(Silence::Unreachable),
+        Ok(reply) => NodeReply::Reply(reply),
+        Err(error) if error.is_timeout() => NodeReply::Silence(Silence::TooSlow),
+        Err(_) => NodeReply::Silence(Silence::Unreachable),
     }
 }
 

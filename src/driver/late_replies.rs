@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lockshift_wire::{Heard, MonoTime, Silence};
+use lockshift_wire::{MonoTime, NodeReply, Silence};
 
 /// Since when a connection has had a reply outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,16 +12,16 @@ pub(super) struct LateReplies {
 }
 
 impl LateReplies {
-    /// After this long no reply will come: the network path is cut, and neither side was told.
+    /// After this long no reply will come: the network path is cut, and neither side has noticed.
     const HOPELESS_AFTER: Duration = Duration::from_secs(30);
 
-    /// What was heard of a command.
-    pub(super) fn note(&mut self, heard: &Heard, now: MonoTime) {
-        match heard {
+    /// Notes what came back for a command.
+    pub(super) fn note(&mut self, reply: &NodeReply, now: MonoTime) {
+        match reply {
             // All replies before it have come too.
-            Heard::Reply(_) => self.since = None,
-            Heard::Silence(Silence::TooSlow) => drop(self.since.get_or_insert(now)),
-            Heard::Silence(Silence::Unreachable) => {}
+            NodeReply::Reply(_) => self.since = None,
+            NodeReply::Silence(Silence::TooSlow) => drop(self.since.get_or_insert(now)),
+            NodeReply::Silence(Silence::Unreachable) => {}
         }
     }
 
@@ -38,10 +38,10 @@ fn a_connection_is_hopeless_so_long_after_the_first_late_reply() {
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
     let mut late = LateReplies::default();
     assert!(!late.is_hopeless(at(1000)));
-    late.note(&Heard::Silence(Silence::TooSlow), at(10));
-    late.note(&Heard::Silence(Silence::TooSlow), at(30));
+    late.note(&NodeReply::Silence(Silence::TooSlow), at(10));
+    late.note(&NodeReply::Silence(Silence::TooSlow), at(30));
     assert!(!late.is_hopeless(at(40)));
     assert!(late.is_hopeless(at(41)));
-    late.note(&Heard::Reply(Reply::Nil), at(41));
+    late.note(&NodeReply::Reply(Reply::Nil), at(41));
     assert!(!late.is_hopeless(at(41)));
 }

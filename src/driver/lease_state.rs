@@ -14,7 +14,7 @@ use super::interrupted::has_acted;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
-    /// The server said that the lock is no longer this holder's.
+    /// The server answered that the lock is no longer this holder's.
     Taken,
     /// The lease ran out on our own clock before the server confirmed another one.
     Overrun,

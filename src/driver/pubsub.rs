@@ -1,5 +1,5 @@
-//! What goes over a connection that is subscribed: what is asked, and what comes in, in RESP2 as arrays, in RESP3 as
-//! pushes.
+//! What goes over a subscribed connection: the commands, and the messages and replies that come in, in RESP2 as arrays, in
+//! RESP3 as pushes.
 
 use std::io;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, PushKind, RedisResult, 
 use super::events::LISTEN;
 use super::waiters::Change;
 
-/// After this long without a word from the server it is asked for one: a peer that is gone says nothing, and neither does
-/// a proxy on the way that has lost it.
+/// After this long without any data from the server a PING is sent: a peer that is gone sends nothing, and neither does a
+/// proxy on the way that has lost it.
 pub(super) const QUIET: Duration = Duration::from_secs(5);
 
 /// How long connecting, and the reply to a PING, may take.
@@ -24,9 +24,9 @@ pub(super) fn kept_alive(info: &ConnectionInfo) -> ConnectionInfo {
     info.clone().set_tcp_settings(info.tcp_settings().clone().set_keepalive(keepalive))
 }
 
-/// Something that came in.
+/// A message or reply that came in.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Received {
     /// A message on a channel.
     Message(ReleaseChannel, Vec<u8>),
     /// The oldest command that was not answered is done.
@@ -39,12 +39,12 @@ pub(super) enum Heard {
     Pong(Vec<u8>),
     /// The connection broke.
     Broken,
-    /// Something that is not for us.
+    /// Anything else.
     Nothing,
 }
 
-impl Heard {
-    /// What this value is, on a connection that says nothing but SUBSCRIBE and UNSUBSCRIBE.
+impl Received {
+    /// What this value is, on a connection that sends only SUBSCRIBE, UNSUBSCRIBE and PING.
     pub(super) fn in_value(value: Value) -> Self {
         match value {
             Value::Push { kind, data } => Self::in_push(&kind, data),
@@ -93,10 +93,10 @@ pub(super) fn command(change: &Change) -> Cmd {
     cmd(name).arg(&channel.channel).to_owned()
 }
 
-fn left(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
+fn left(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Received {
     match rest.next() {
-        Some(Value::BulkString(channel)) => Heard::Left(ReleaseChannel { channel, sharded }),
-        _ => Heard::Done,
+        Some(Value::BulkString(channel)) => Received::Left(ReleaseChannel { channel, sharded }),
+        _ => Received::Done,
     }
 }
 
@@ -118,30 +118,30 @@ pub(super) fn still_at(address: &ConnectionAddr, found: RedisResult<Client>) -> 
     }
 }
 
-fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Heard {
+fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Received {
     match (rest.next(), rest.next()) {
         (Some(Value::BulkString(channel)), Some(Value::BulkString(text))) => {
-            Heard::Message(ReleaseChannel { channel, sharded }, text)
+            Received::Message(ReleaseChannel { channel, sharded }, text)
         }
-        _ => Heard::Nothing,
+        _ => Received::Nothing,
     }
 }
 
 #[test]
-fn both_protocols_say_the_same() {
+fn resp2_and_resp3_are_read_alike() {
     let bulk = |text: &str| Value::BulkString(text.into());
     let channel = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };
-    let array = |kind: &str| Heard::in_value(Value::Array(vec![bulk(kind), bulk("c"), bulk("0")]));
-    let push = |kind| Heard::in_value(Value::Push { kind, data: vec![bulk("c"), bulk("0")] });
-    let message = |sharded| Heard::Message(channel(sharded), b"0".to_vec());
+    let array = |kind: &str| Received::in_value(Value::Array(vec![bulk(kind), bulk("c"), bulk("0")]));
+    let push = |kind| Received::in_value(Value::Push { kind, data: vec![bulk("c"), bulk("0")] });
+    let message = |sharded| Received::Message(channel(sharded), b"0".to_vec());
     assert_eq!([array("message"), push(PushKind::Message)], [message(false), message(false)]);
     assert_eq!([array("smessage"), push(PushKind::SMessage)], [message(true), message(true)]);
-    assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Heard::Done, Heard::Done]);
-    let left = |sharded| Heard::Left(channel(sharded));
+    assert_eq!([array("subscribe"), push(PushKind::Subscribe)], [Received::Done, Received::Done]);
+    let left = |sharded| Received::Left(channel(sharded));
     assert_eq!([array("unsubscribe"), push(PushKind::Unsubscribe)], [left(false), left(false)]);
     assert_eq!([array("sunsubscribe"), push(PushKind::SUnsubscribe)], [left(true), left(true)]);
-    let pong = [Value::Array(vec![bulk("pong"), bulk("1")]), bulk("1")].map(Heard::in_value);
-    assert_eq!(pong, [Heard::Pong(b"1".to_vec()), Heard::Pong(b"1".to_vec())]);
-    assert_eq!(push(PushKind::Disconnection), Heard::Broken);
-    assert_eq!(push(PushKind::Invalidate), Heard::Nothing);
+    let pong = [Value::Array(vec![bulk("pong"), bulk("1")]), bulk("1")].map(Received::in_value);
+    assert_eq!(pong, [Received::Pong(b"1".to_vec()), Received::Pong(b"1".to_vec())]);
+    assert_eq!(push(PushKind::Disconnection), Received::Broken);
+    assert_eq!(push(PushKind::Invalidate), Received::Nothing);
 }

@@ -9,7 +9,7 @@ const CODES: [(&str, ErrorKind); 19] = [
     ("OOM", ErrorKind::OutOfMemory),
     ("NOAUTH", ErrorKind::NotAuthenticated),
     ("WRONGPASS", ErrorKind::NotAuthenticated),
-    // Who is not logged in may not even send a command of more than ten words.
+    // A client that is not logged in may not even send a command of more than ten words.
     ("ERR Protocol error: unauthenticated", ErrorKind::NotAuthenticated),
     ("NOPERM", ErrorKind::NoPermission),
     ("LOADING", ErrorKind::Loading),

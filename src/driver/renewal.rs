@@ -53,8 +53,8 @@ impl Renewal {
     }
 
     /// At this interval, whatever the last extension came to: the timer of the re-entrant hash lock's article, which asks
-    /// whether the lock is still there and then sets its expiry anew, for as long as the process lives. Its interval is
-    /// not told there; one that is longer than the lease renews nothing.
+    /// whether the lock is still there and then sets its expiry anew, for as long as the process lives. The article
+    /// does not name the interval; one that is longer than the lease renews nothing.
     pub const fn timer(interval: Duration) -> Self {
         Self::at(Pace::Timer(interval))
     }

@@ -22,7 +22,7 @@ use super::interrupted::{Cause, Unanswered};
 /// obliges it to be one that acknowledged. With as many replicas as there are, each of them had the lock when it was
 /// acquired. `WAIT` counts what was received, not what is on a disk: a replica that restarts with an empty memory has
 /// forgotten it. Only the acquisition waits, not extensions and releases: a new master may still have the TTL of before
-/// the last extension, or a lock that was released. And a replica that is cut off refuses nothing. Who cannot live with
+/// the last extension, or a lock that was released. And a replica that is cut off refuses nothing. A caller that cannot accept
 /// two holders needs a [fence](crate::lock::Hold::fence) at the resource.
 ///
 /// ```

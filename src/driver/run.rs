@@ -1,6 +1,6 @@
 //! A procedure under way: what it needs next, and what came of that. It sends nothing.
 
-use lockshift_wire::{Command, Heard, Pending, Procedure, Reply, Transcript};
+use lockshift_wire::{Command, NodeReply, Pending, Procedure, Reply, Transcript};
 
 use super::host;
 use super::interrupted::{Interrupted, Unanswered};
@@ -18,7 +18,7 @@ pub(super) enum Step<T> {
     Ended(T),
     /// The reply to this command.
     Send(Command),
-    /// What is heard of these, each for another server.
+    /// What comes back for these, each from another server.
     Round(Vec<Command>),
 }
 
@@ -69,8 +69,8 @@ impl<'a, P: Procedure> Run<'a, P> {
         Ok(())
     }
 
-    /// Notes what was heard of each command of a round.
-    pub(super) fn heard(&mut self, commands: &[Command], heard: Vec<Heard>) {
-        commands.iter().zip(heard).for_each(|(command, heard)| self.redis.record_heard(command.node(), heard));
+    /// Notes what came back for each command of a round.
+    pub(super) fn answered_round(&mut self, commands: &[Command], replies: Vec<NodeReply>) {
+        commands.iter().zip(replies).for_each(|(command, reply)| self.redis.record_node_reply(command.node(), reply));
     }
 }

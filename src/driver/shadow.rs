@@ -1,10 +1,10 @@
-//! Shadow mode: the old lock decides, a new one is taken beside it under another key, and where the two disagree that is
-//! counted. What they have said so far, and what is still to be answered; how it is asked belongs to the drivers.
+//! Shadow mode: the old lock decides, a new one is acquired beside it under another key, and each disagreement of the two is
+//! counted. Here are the counts and the requests that are still unanswered; the drivers send the requests.
 
-mod book;
 mod comparison;
-mod tally;
+mod state;
+mod summary;
 
-pub(super) use book::{Book, PATIENCE, Question};
 pub(super) use comparison::Comparison;
-pub use tally::Tally;
+pub(super) use state::{PATIENCE, Question, ShadowState};
+pub use summary::ShadowSummary;

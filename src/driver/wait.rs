@@ -35,7 +35,7 @@ enum Pace {
 /// The backoff where none is given, and of waiters that cannot be notified.
 const BACKOFF: Pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
 
-/// How long a release may go unheard where the protocol cannot tell when the present lease ends.
+/// How long a waiter may miss a release where the protocol cannot tell when the present lease ends.
 const LONGEST_SILENCE: Duration = Duration::from_secs(1);
 
 /// How long nothing but errors is ridden out where no deadline is set.
@@ -63,7 +63,7 @@ impl Wait {
     }
 
     /// The same pause after every try, as the old clients did. Many clients poll in step then: for anything new, back off.
-    /// Only a waiter whose place in a queue would expire meanwhile comes back sooner, when the protocol says.
+    /// Only a waiter whose place in a queue would expire meanwhile comes back sooner, when the protocol demands it.
     pub const fn every(interval: Duration) -> Self {
         Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
     }
@@ -145,7 +145,7 @@ impl Patience<'_> {
     fn after_failure(&mut self, now: MonoTime, jitter: impl FnMut(Duration) -> Duration) -> Option<Duration> {
         let since = *self.failing_since.get_or_insert(now);
         let is_hopeless = self.wait.at_most.is_none() && now.saturating_since(since) >= LONGEST_OUTAGE;
-        // Nothing is heard from a server that cannot be used.
+        // A server that cannot be used announces nothing.
         if is_hopeless { None } else { self.pause(None, None, now, jitter) }
     }
 
@@ -164,16 +164,16 @@ impl Patience<'_> {
         if self.wait.tries.is_some_and(|tries| self.tries >= tries) {
             return None;
         }
-        let lease_left = lease_left.map(|left| self.believed(left));
+        let lease_left = lease_left.map(|left| self.expected(left));
         let pause = self.wait.pace.pause(self.tries, lease_left, waiters, jitter);
         let Some(at_most) = self.wait.at_most else { return Some(pause) };
         let left = at_most.saturating_sub(now.saturating_since(self.began));
         (!left.is_zero()).then_some(pause.min(left))
     }
 
-    /// For how long the present lease still runs, as far as that is believed: the first time as it is said, and ever
-    /// longer the more often in a row it was to end soon.
-    fn believed(&mut self, left: Duration) -> Duration {
+    /// For how long to expect the present lease to run: the server's answer the first time, and longer with every further
+    /// answer in a row that it ends soon.
+    fn expected(&mut self, left: Duration) -> Duration {
         if left >= SOON {
             self.soon = 0;
             return left;
@@ -360,7 +360,7 @@ mod tests {
         for (wait, waiters) in [(Wait::notified(), Some(1)), (Wait::notified(), None), (Wait::backoff(), None)] {
             let mut patience = wait.begin(at(0));
             let mut pause = || patience.pause(Some(ms(1)), waiters, at(0), longest).unwrap();
-            assert!(pause() <= ms(11), "it is believed once");
+            assert!(pause() <= ms(11), "it is expected once");
             let later = (0..20).map(|_| pause()).last().unwrap();
             assert!((ms(500)..=ms(510)).contains(&later), "{wait:?}: {later:?}");
             assert!(patience.pause(Some(ms(5000)), waiters, at(0), longest).unwrap() >= ms(500));

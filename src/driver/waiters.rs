@@ -76,7 +76,7 @@ impl WaiterRegistry {
         self.is_confirmed(channel).then(|| self.channels[channel].waiting.len())
     }
 
-    /// Whether the server has yet to be told.
+    /// Whether the command for it has not been sent yet.
     pub(super) fn is_wanted(&self, channel: &ReleaseChannel) -> bool {
         self.subscription(channel) == Some(Subscription::Wanted)
     }
@@ -177,7 +177,7 @@ impl WaiterRegistry {
     }
 
     /// A message came.
-    pub(super) fn heard(&mut self, channel: &ReleaseChannel, message: &[u8]) {
+    pub(super) fn received(&mut self, channel: &ReleaseChannel, message: &[u8]) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         match message {
             b"0" => queue.wake_one(),

@@ -139,7 +139,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
         let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
         let pause = match attempt {
-            // A place in a queue is kept for those who come back in time.
+            // A place in a queue is kept for a waiter that comes back in time.
             Ok(Attempt::Held(Held { retry_in: Some(in_time), .. })) if acquisition.has_a_place() => {
                 pause.min((*in_time).max(SHORTEST))
             }

@@ -15,7 +15,7 @@ pub(super) struct WatchedLease(Arc<Mutex<Inner>>);
 #[derive(Debug)]
 struct Inner {
     state: LeaseState,
-    /// Those who look again when it changes.
+    /// The watchers that look again when it changes.
     watchers: Vec<WakeUp>,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::sim::{Flavour, Server, Session};
-use crate::wire::{Command, Fault, Heard, MonoTime, Node, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Fault, MonoTime, Node, NodeReply, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// From sending a command to receiving its reply.
 pub(super) const ROUND_TRIP: Duration = Duration::from_micros(200);
@@ -39,7 +39,7 @@ impl Servers {
                 }
                 Err(Pending::Round(commands)) => {
                     for command in commands {
-                        transcript.record_heard(command.node(), Heard::Reply(self.call(session, &command)));
+                        transcript.record_node_reply(command.node(), NodeReply::Reply(self.call(session, &command)));
                     }
                     return Ok(None);
                 }

@@ -7,7 +7,7 @@ use super::parts::{Activity, Claim, ClientView, Input, Next, OpenServers};
 use super::scene::Scene;
 use super::timeline::Timeline;
 use crate::lock::{Acquired, Extended, Hold, Refusal, Released};
-use crate::wire::{Command, Entry, Fault, Heard, Node, Pending, Reply, Silence, Transcript};
+use crate::wire::{Command, Entry, Fault, Node, NodeReply, Pending, Reply, Silence, Transcript};
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +102,8 @@ impl ClientStep<'_> {
                 self.record(&mut actor, reply);
                 (actor, None)
             }
-            Input::ReplyOn(node, reply) => (self.hearing(actor, Node(node), Heard::Reply(reply)), None),
-            Input::SilenceOn(node) => (self.hearing(actor, Node(node), Heard::Silence(Silence::TooSlow)), None),
+            Input::ReplyOn(node, reply) => (self.hearing(actor, Node(node), NodeReply::Reply(reply)), None),
+            Input::SilenceOn(node) => (self.hearing(actor, Node(node), NodeReply::Silence(Silence::TooSlow)), None),
             Input::Proceed(tick) => {
                 let mut actor = self.begun(actor);
                 if let Some(operation) = operation_mut(&mut actor) {
@@ -243,11 +243,11 @@ impl ClientStep<'_> {
 
     /// The client after one of the servers that it asks at once has answered, or has not. The round is in flight until all
     /// have.
-    fn hearing(&self, actor: &Actor, from: Node, heard: Heard) -> Actor {
+    fn hearing(&self, actor: &Actor, from: Node, heard: NodeReply) -> Actor {
         let mut actor = self.begun(actor);
         let mut transcript = actor.operation().map(|operation| operation.transcript.clone()).unwrap_or_default();
         if let Err(Pending::Round(open)) = self.run_over(&actor, &mut transcript) {
-            transcript.record_heard(from, heard);
+            transcript.record_node_reply(from, heard);
             transcript.rewind();
             if let Some(operation) = operation_mut(&mut actor) {
                 *operation = Operation { transcript, in_flight: open.len() == 1 };

@@ -4,7 +4,7 @@ use super::actor::{Actor, Doing, Operation, Work};
 use super::server_side::{GuardedResource, ServerSide};
 use crate::lock::Hold;
 use crate::sim::{Rewrite, Session};
-use crate::wire::{Command, Entry, Heard, Reading, Reply};
+use crate::wire::{Command, Entry, NodeReply, Reading, Reply};
 
 /// What is written anew, and how.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl Rewriting<'_> {
             Entry::Clock(reading) => Entry::Clock((self.reading)(*reading)),
             Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
             Entry::Round(asked) => {
-                let heard = |heard: &Option<Heard>| heard.as_ref().map(|heard| self.heard(heard));
+                let heard = |heard: &Option<NodeReply>| heard.as_ref().map(|heard| self.heard(heard));
                 Entry::Round(
                     asked.iter().map(|(command, reply_json)| (self.command(command), heard(reply_json))).collect(),
                 )
@@ -78,10 +78,10 @@ impl Rewriting<'_> {
         Command::from_words(words).map_or_else(|| command.clone(), |rewritten| rewritten.on(command.node()))
     }
 
-    fn heard(&self, heard: &Heard) -> Heard {
+    fn heard(&self, heard: &NodeReply) -> NodeReply {
         match heard {
-            Heard::Reply(reply) => Heard::Reply(self.reply(reply)),
-            Heard::Silence(silence) => Heard::Silence(*silence),
+            NodeReply::Reply(reply) => NodeReply::Reply(self.reply(reply)),
+            NodeReply::Silence(silence) => NodeReply::Silence(*silence),
         }
     }
 

@@ -63,7 +63,7 @@ impl Locks {
         let connection = server.connect_async().await.map_err(failed)?;
         let listener = ReleaseListener::finding({
             let server = server.clone();
-            // A new connection, which asks anew who is the master.
+            // A new connection, which asks anew which server is the master.
             move || {
                 let found = Connection::to(&server);
                 async move { found.client().await }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lockshift_wire::{Command, Heard, Reply};
+use lockshift_wire::{Command, NodeReply, Reply};
 
 use crate::connect::{Server, blocking::Connection};
 use crate::driver::Unanswered;
@@ -68,11 +68,11 @@ impl Carrier for PooledCarrier {
         answer
     }
 
-    fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+    fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
         let mut connection = self.own.take().unwrap_or_else(|| self.pool.take());
-        let heard = connection.round(commands);
+        let replies = connection.round(commands);
         self.own = Some(connection);
-        heard
+        replies
     }
 
     fn keeps_its_connection(&self) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lockshift::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{Command, Entry, Heard, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift::wire::{Command, Entry, MonoTime, NodeReply, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// What a protocol does by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -377,7 +377,7 @@ impl Talk {
         for command in commands {
             let reply = stage.call(self.session, &command);
             if is_round {
-                self.redis.record_heard(command.node(), Heard::Reply(reply));
+                self.redis.record_node_reply(command.node(), NodeReply::Reply(reply));
             } else {
                 self.redis.record_reply(reply);
             }

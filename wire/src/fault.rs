@@ -5,7 +5,7 @@ use core::fmt;
 
 use thiserror::Error;
 
-use crate::{Command, Heard, Reply};
+use crate::{Command, NodeReply, Reply};
 
 /// A command and the reply that no protocol can go on from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
@@ -27,25 +27,25 @@ pub enum Fault {
         reply: Reply,
     },
     /// Too few of several servers answered to tell how it stands.
-    #[error("{command}: {needed} of {} servers must answer: {}", heard.len(), OfEach(heard))]
+    #[error("{command}: {needed} of {} servers must answer: {}", replies.len(), OfEach(replies))]
     TooFewAnswers {
         /// What was sent to the first of them; the others were sent the same.
         command: Command,
         /// What came back, in the order of the servers.
-        heard: Vec<Heard>,
+        replies: Vec<NodeReply>,
         /// How many would have had to answer.
         needed: usize,
     },
 }
 
 /// What came from each server, one after the other.
-struct OfEach<'a>(&'a [Heard]);
+struct OfEach<'a>(&'a [NodeReply]);
 
 impl fmt::Display for OfEach<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, heard) in self.0.iter().enumerate() {
+        for (place, reply) in self.0.iter().enumerate() {
             let comma = if place > 0 { ", " } else { "" };
-            write!(f, "{comma}#{}: {heard}", place + 1)?;
+            write!(f, "{comma}#{}: {reply}", place + 1)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Command, Fault, Heard, Pending, Reading, Reply, Transcript, Turn};
+use crate::{Command, Fault, NodeReply, Pending, Reading, Reply, Transcript, Turn};
 
 /// A protocol from first command to outcome.
 ///
@@ -48,7 +48,7 @@ pub trait Procedure {
                 Err(Pending::Round(commands)) => {
                     for command in commands {
                         let reply = answer(&command).ok_or(Unfinished::Unanswered)?;
-                        redis.record_heard(command.node(), Heard::Reply(reply));
+                        redis.record_node_reply(command.node(), NodeReply::Reply(reply));
                     }
                 }
                 Err(Pending::Fault(fault)) => return Err(Unfinished::Fault(fault)),

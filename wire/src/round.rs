@@ -7,7 +7,7 @@ use crate::{Command, Reply};
 /// What came back from one of several servers. With one server, silence ends a protocol; with several, the protocol
 /// counts it like a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Heard {
+pub enum NodeReply {
     /// A reply, which may be an error reply.
     Reply(Reply),
     /// Nothing. The command may have run all the same.
@@ -23,7 +23,7 @@ pub enum Silence {
     TooSlow,
 }
 
-impl Heard {
+impl NodeReply {
     /// The reply, if there is one.
     pub fn reply(&self) -> Option<&Reply> {
         match self {
@@ -41,7 +41,7 @@ impl Heard {
     }
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for NodeReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reply(reply) => reply.fmt(f),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::ask::Ask;
-use crate::{Command, Fault, Heard, Node, Pending, Reading, Reply, Turn, UnixTime};
+use crate::{Command, Fault, Node, NodeReply, Pending, Reading, Reply, Turn, UnixTime};
 
 /// One question of a protocol and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,7 +11,7 @@ pub enum Entry {
     /// A command and Redis' reply.
     Exchange(Command, Reply),
     /// A command to each of several servers, and the answers so far.
-    Round(Vec<(Command, Option<Heard>)>),
+    Round(Vec<(Command, Option<NodeReply>)>),
     /// The clocks, when asked.
     Clock(Reading),
 }
@@ -21,8 +21,8 @@ impl Entry {
     pub fn may_have_acted(&self) -> bool {
         match self {
             Self::Exchange(command, reply) => !command.changed_nothing(reply),
-            Self::Round(asked) => asked.iter().any(|(command, heard)| match heard {
-                Some(heard) => !heard.changed_nothing(command),
+            Self::Round(asked) => asked.iter().any(|(command, reply)| match reply {
+                Some(reply) => !reply.changed_nothing(command),
                 None => !command.only_reads(),
             }),
             Self::Clock(_) => false,
@@ -33,7 +33,7 @@ impl Entry {
 /// The questions of a protocol so far, and their answers.
 ///
 /// Run the protocol over [`rewind`](Self::rewind); if it leaves with [`Pending::Send`], [`Pending::Round`] or
-/// [`Pending::Clock`], answer with [`record_reply`](Self::record_reply), [`record_heard`](Self::record_heard) or
+/// [`Pending::Clock`], answer with [`record_reply`](Self::record_reply), [`record_node_reply`](Self::record_node_reply) or
 /// [`record_clock`](Self::record_clock) and run it again. A transcript is
 /// `Clone + Eq + Hash`: it *is* the state of the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -96,7 +96,7 @@ impl Transcript {
     ///
     /// # Panics
     /// If an earlier run asked something else here, or two of the commands are for the same server.
-    pub fn round(&mut self, commands: &[Command]) -> Turn<Vec<Heard>> {
+    pub fn round(&mut self, commands: &[Command]) -> Turn<Vec<NodeReply>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -106,10 +106,10 @@ impl Transcript {
         }
         match &self.entries[self.next] {
             Entry::Round(asked) if asked.iter().map(|(command, _)| command).eq(commands) => {
-                let heard: Option<Vec<Heard>> = asked.iter().map(|(_, heard)| heard.clone()).collect();
-                let Some(heard) = heard else { return Err(Pending::Round(unheard(asked))) };
+                let replies: Option<Vec<NodeReply>> = asked.iter().map(|(_, reply)| reply.clone()).collect();
+                let Some(replies) = replies else { return Err(Pending::Round(unanswered(asked))) };
                 self.next += 1;
-                Ok(heard)
+                Ok(replies)
             }
             other => panic!("the protocol asked {other:?} before and {commands:?} now"),
         }
@@ -158,15 +158,15 @@ impl Transcript {
     /// Answers that command of the round under way which is for this server.
     ///
     /// # Panics
-    /// If no round is under way, or nothing more is to be heard from this server.
-    pub fn record_heard(&mut self, from: Node, heard: Heard) {
+    /// If no round is under way, or no reply from this server is awaited.
+    pub fn record_node_reply(&mut self, from: Node, reply: NodeReply) {
         let open = match self.entries.last_mut() {
             Some(Entry::Round(asked)) => asked.iter_mut().find(|(command, _)| command.node() == from),
             _ => None,
         };
         match open {
-            Some((_, open @ None)) => *open = Some(heard),
-            _ => panic!("nothing is to be heard from {from:?}"),
+            Some((_, open @ None)) => *open = Some(reply),
+            _ => panic!("no reply is awaited from {from:?}"),
         }
     }
 
@@ -191,8 +191,8 @@ fn are_for_different_servers(commands: &[Command]) -> bool {
         .all(|(command, mut later)| later.all(|other| other.node() != command.node()))
 }
 
-fn unheard(asked: &[(Command, Option<Heard>)]) -> Vec<Command> {
-    asked.iter().filter(|(_, heard)| heard.is_none()).map(|(command, _)| command.clone()).collect()
+fn unanswered(asked: &[(Command, Option<NodeReply>)]) -> Vec<Command> {
+    asked.iter().filter(|(_, reply)| reply.is_none()).map(|(command, _)| command.clone()).collect()
 }
 
 /// A transcript of these questions and answers, at its start.

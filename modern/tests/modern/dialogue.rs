@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use lockshift_lock::{Hold, Lease, Owner, Token};
 use lockshift_wire::{
-    Command, Heard, MonoTime, Node, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn, UnixTime,
-    script_file,
+    Command, MonoTime, Node, NodeReply, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn,
+    UnixTime, script_file,
 };
 
 /// The wall clock when the monotonic clock is zero: a Tuesday in November 2023, 22:13:20.
@@ -82,7 +82,7 @@ pub(crate) fn play<T>(dialogue: &str, protocol: impl Fn(&mut Transcript) -> Turn
                 for command in commands {
                     let (expected, answer) = split(lines.next());
                     assert_eq!(describe_command(&command), expected);
-                    redis.record_heard(command.node(), heard(answer));
+                    redis.record_node_reply(command.node(), heard(answer));
                 }
                 continue;
             }
@@ -116,11 +116,11 @@ fn describe_command(command: &Command) -> String {
     }
 }
 
-fn heard(answer: &str) -> Heard {
+fn heard(answer: &str) -> NodeReply {
     match answer {
-        "unreachable" => Heard::Silence(Silence::Unreachable),
-        "too slow" => Heard::Silence(Silence::TooSlow),
-        _ => Heard::Reply(reply(answer)),
+        "unreachable" => NodeReply::Silence(Silence::Unreachable),
+        "too slow" => NodeReply::Silence(Silence::TooSlow),
+        _ => NodeReply::Reply(reply(answer)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
 };
 use crate::protocols::KeyType;
-use crate::wire::{Command, Heard, Key, Node, Reply, Transcript, Turn};
+use crate::wire::{Command, Key, Node, NodeReply, Reply, Transcript, Turn};
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ impl Typed {
                 heard
                     .into_iter()
                     .filter_map(|heard| match heard {
-                        Heard::Reply(reply) => Some(reply),
-                        Heard::Silence(_) => None,
+                        NodeReply::Reply(reply) => Some(reply),
+                        NodeReply::Silence(_) => None,
                     })
                     .collect()
             }

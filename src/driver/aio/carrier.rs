@@ -3,12 +3,12 @@
 
 use std::future::Future;
 
-use lockshift_wire::{Command, Heard, Procedure, Reply};
+use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 use redis::Cmd;
 use redis::aio::ConnectionLike;
 
 use crate::driver::connection::{is_resending, never_left, reply};
-use crate::driver::interrupted::{Interrupted, Unanswered, heard};
+use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
 use crate::driver::run::{Run, Step};
 
 /// Runs `procedure` to its end over `connection`. Dropping this future leaves the procedure where it is.
@@ -29,8 +29,8 @@ where
                 run.answered(command, answer)?;
             }
             Step::Round(commands) => {
-                let heard = connection.round(&commands).await;
-                run.heard(&commands, heard);
+                let replies = connection.round(&commands).await;
+                run.answered_round(&commands, replies);
             }
         }
     }
@@ -48,8 +48,8 @@ pub trait Carrier: Send {
     /// [`Unanswered`] if no reply came: it says whether the command can have run.
     fn send(&mut self, command: &Command) -> impl Future<Output = Result<Reply, Unanswered>> + Send;
 
-    /// Sends these commands, each to another server, all before it waits for any reply: what was heard of each.
-    fn round(&mut self, commands: &[Command]) -> impl Future<Output = Vec<Heard>> + Send;
+    /// Sends these commands, each to another server, all before it waits for any reply. Returns what came back from each.
+    fn round(&mut self, commands: &[Command]) -> impl Future<Output = Vec<NodeReply>> + Send;
 
     /// Whether connections of this type send a command again by themselves when no reply came: then no lock uses them.
     fn resends() -> bool
@@ -71,10 +71,10 @@ impl<C: ConnectionLike + Send> Carrier for C {
         reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
     }
 
-    async fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+    async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
         let mut all = Vec::with_capacity(commands.len());
         for command in commands {
-            all.push(heard(self.send(command).await.map_err(|unanswered| unanswered.source)));
+            all.push(node_reply(self.send(command).await.map_err(|unanswered| unanswered.source)));
         }
         all
     }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive, still_at};
+use crate::driver::pubsub::{PATIENCE, QUIET, Received, command, kept_alive, still_at};
 use crate::driver::waiters::Change;
 use crate::driver::waiting::{ListenerState, Waiters};
 
@@ -57,14 +57,14 @@ impl ListenerShared {
     async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>, ConnectionAddr)> {
         let info = kept_alive((self.find)().await?.get_connection_info());
         let resp3 = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let (pushes, heard) = unbounded_channel();
+        let (pushes, received) = unbounded_channel();
         let config = AsyncConnectionConfig::new()
             .set_push_sender(pushes)
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE));
         let address = info.addr().clone();
         let client = Client::open(info.set_redis_settings(resp3))?;
-        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, heard, address))
+        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, received, address))
     }
 
     /// Listens on this connection until it breaks, or no waiter is left.
@@ -88,14 +88,14 @@ impl ListenerShared {
                 heard_at = host::mono();
             }
             select! {
-                push = pushes.recv() => match push.map(|push| Heard::in_push(&push.kind, push.data)) {
-                    Some(Heard::Message(channel, text)) => {
+                push = pushes.recv() => match push.map(|push| Received::in_push(&push.kind, push.data)) {
+                    Some(Received::Message(channel, text)) => {
                         heard_at = host::mono();
-                        self.waiters.state().registry.heard(&channel, &text);
+                        self.waiters.state().registry.received(&channel, &text);
                     }
-                    Some(Heard::Left(channel)) => self.waiters.state().registry.lost(&channel),
-                    Some(Heard::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
-                    Some(Heard::Done | Heard::Refused(_) | Heard::Pong(_) | Heard::Nothing) => {}
+                    Some(Received::Left(channel)) => self.waiters.state().registry.lost(&channel),
+                    Some(Received::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
+                    Some(Received::Done | Received::Refused(_) | Received::Pong(_) | Received::Nothing) => {}
                 },
                 () = self.wanted.notified() => {}
                 () = host::sleep_async(LOOK) => {
@@ -127,7 +127,7 @@ impl ListenerShared {
     }
 }
 
-/// The task. If its runtime ends before it does, the next who waits starts another one.
+/// The task. If its runtime ends before it does, the next waiter starts another one.
 struct ListenerTask {
     shared: Arc<ListenerShared>,
     is_done: bool,

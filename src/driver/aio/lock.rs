@@ -60,7 +60,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
-    /// often the two disagree is in the shadow's [`tally`](Shadow::tally).
+    /// often the two disagree is in the shadow's [`summary`](Shadow::summary).
     #[must_use]
     pub fn shadowed(self, shadow: &Shadow) -> Self {
         Self { shadow: Some(shadow.clone()), ..self }

@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_wire::{Command, Heard, Reply, Silence};
+use lockshift_wire::{Command, NodeReply, Reply, Silence};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult};
 use tokio::task::JoinSet;
@@ -14,7 +14,7 @@ use super::carrier::{Carrier, cmd};
 use crate::driver::connection::reply;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
-use crate::driver::interrupted::{Unanswered, heard};
+use crate::driver::interrupted::{Unanswered, node_reply};
 use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
@@ -62,50 +62,50 @@ impl Carrier for Masters {
     }
 
     async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
-        let heard = self.round(std::slice::from_ref(command)).await.pop();
-        Unanswered::of_heard(heard.unwrap_or(Heard::Silence(Silence::Unreachable)))
+        let reply = self.round(std::slice::from_ref(command)).await.pop();
+        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::Silence(Silence::Unreachable)))
     }
 
-    async fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+    async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
         let mut asking = JoinSet::new();
         for (at, command) in commands.iter().enumerate() {
             let master = Arc::clone(&self.masters[usize::from(command.node().0)]);
             let (cmd, patience) = (cmd(command), self.patience);
             asking.spawn(async move { (at, master.ask(cmd, patience).await) });
         }
-        let mut heard = vec![Heard::Silence(Silence::Unreachable); commands.len()];
+        let mut replies = vec![NodeReply::Silence(Silence::Unreachable); commands.len()];
         while let Some(asked) = asking.join_next().await {
             match asked {
-                Ok((at, first_reply)) => heard[at] = first_reply,
+                Ok((at, first_reply)) => replies[at] = first_reply,
                 Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
                 // The runtime is being shut down.
                 Err(_) => {}
             }
         }
-        heard
+        replies
     }
 }
 
 impl Master {
     /// Sends a command and waits for its reply, altogether no longer than `patience`.
-    async fn ask(&self, cmd: Cmd, patience: Duration) -> Heard {
+    async fn ask(&self, cmd: Cmd, patience: Duration) -> NodeReply {
         let mut number = None;
         let answer = host::within(patience, self.exchange(&cmd, &mut number)).await;
         let answer = reply(answer.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into())));
         let noted = |error: &RedisError| {
             log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
         };
-        let heard = heard(answer.inspect_err(noted));
+        let reply = node_reply(answer.inspect_err(noted));
         let mut state = self.state();
         // Unless a newer connection is in use by now.
         if number == Some(state.number) {
-            state.late.note(&heard, host::mono());
-            if heard == Heard::Silence(Silence::Unreachable) {
+            state.late.note(&reply, host::mono());
+            if reply == NodeReply::Silence(Silence::Unreachable) {
                 state.open = None;
             }
         }
         drop(state);
-        heard
+        reply
     }
 
     /// Sends on the connection that is open, or on a new one, whose number it leaves in `number`. A caller that stops
@@ -159,15 +159,15 @@ async fn no_task_waits_longer_for_a_master_than_its_own_patience() {
     for number in 0..3 {
         let mut masters = masters.clone();
         asking.spawn(async move {
-            let heard = masters.round(&[Command::new("PING")]).await;
-            (number, heard)
+            let replies = masters.round(&[Command::new("PING")]).await;
+            (number, replies)
         });
         host::sleep_async(Duration::from_millis(300)).await;
     }
     let mut order = Vec::new();
     while let Some(asked) = asking.join_next().await {
-        let (number, heard) = asked.unwrap();
-        assert_eq!(heard, [Heard::Silence(Silence::TooSlow)]);
+        let (number, replies) = asked.unwrap();
+        assert_eq!(replies, [NodeReply::Silence(Silence::TooSlow)]);
         order.push(number);
     }
     assert_eq!(order, [0, 1, 2], "each ends when its own patience does");

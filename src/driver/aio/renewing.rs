@@ -13,7 +13,7 @@ use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
 
-/// A task that renews one lock. It sleeps between two extensions and wakes when told to stop.
+/// A task that renews one lock. It sleeps between two extensions and wakes when it is stopped.
 pub(super) struct Renewing {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,

@@ -87,7 +87,7 @@ impl<C: Carrier + 'static> Session<C> {
         Ok(())
     }
 
-    /// Asks whose the lock is, from the point of view of this hold.
+    /// Asks whether the lock is still this hold's, another client's, or free.
     pub(super) async fn ownership(&self, hold: &Hold) -> Result<Ownership, Error> {
         let mut connection = self.for_holder().await;
         let ownership = self.ask(&mut connection, |locker, redis| locker.ownership(hold, redis)).await;

@@ -11,7 +11,7 @@ use super::lock::Lock;
 use super::shadow_hold::{Beside, Order, Shadow, Work};
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
-use crate::driver::shadow::{Book, Comparison, PATIENCE, Question};
+use crate::driver::shadow::{Comparison, PATIENCE, Question, ShadowState};
 
 impl Shadow {
     /// A shadow that speaks the protocol of `locker` over clones of `connection`: to the same server, or to another one.
@@ -30,8 +30,8 @@ impl Shadow {
     }
 
     fn beside<C: Carrier + Clone + Sync + 'static>(lock: Lock<C>) -> Self {
-        let book = Arc::new(Book::new(lock.key().clone()));
-        Self { beside: Arc::new(lock), book, patience: PATIENCE }
+        let state = Arc::new(ShadowState::new(lock.key().clone()));
+        Self { beside: Arc::new(lock), state, patience: PATIENCE }
     }
 }
 

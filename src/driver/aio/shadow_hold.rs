@@ -10,15 +10,15 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::driver::host;
-use crate::driver::shadow::{Book, Question, Tally};
+use crate::driver::shadow::{Question, ShadowState, ShadowSummary};
 
 /// A lock that is taken beside another one, which alone decides: see [`Lock::shadowed`](super::Lock::shadowed).
 ///
-/// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. Tasks of its own do what follows from
+/// Its own outcomes and errors go into a [`ShadowSummary`] and the log, and nowhere else. Tasks of its own do what follows from
 /// what becomes of the lock: the shadow is taken once the lock was won and extended once the lock was, and looked at where
 /// the lock was refused. No caller waits for that. Only a release first waits until the shadow is released, so that whichever client
 /// has the lock next finds the shadow free; but no longer than [a tenth of a second](Self::patient_for). A server that
-/// hangs costs that once, and is asked nothing more until it has answered. So the tally is complete a moment after a try
+/// hangs costs that once, and is asked nothing more until it has answered. So the summary is complete a moment after a try
 /// has ended, not at once.
 ///
 /// Give it no longer a lease than the lock has: what a dead holder leaves must not outlast the lock. A
@@ -41,14 +41,14 @@ use crate::driver::shadow::{Book, Question, Tally};
 /// if let Attempt::Won(guard) = lock.try_acquire().await? {
 ///     guard.release().await?;
 /// }
-/// println!("{:?}", shadow.tally());
+/// println!("{:?}", shadow.summary());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
 pub struct Shadow {
     pub(super) beside: Arc<dyn Beside>,
-    pub(super) book: Arc<Book>,
+    pub(super) state: Arc<ShadowState>,
     pub(super) patience: Duration,
 }
 
@@ -59,7 +59,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(super) trait Beside: Send + Sync {
     /// Acquires it beside a lock that was won, and keeps it as ordered.
     fn keep(&self, taking: Question, orders: UnboundedReceiver<Order>) -> Work;
-    /// Sees whether anybody has it, beside a lock that was refused.
+    /// Sees whether any client holds it, beside a lock that was refused.
     fn look(&self, question: Question) -> Work;
 }
 
@@ -88,8 +88,8 @@ impl Shadow {
     }
 
     /// How often the two have agreed so far, and how often not.
-    pub fn tally(&self) -> Tally {
-        self.book.tally()
+    pub fn summary(&self) -> ShadowSummary {
+        self.state.summary()
     }
 
     /// The lock was won.
@@ -108,7 +108,7 @@ impl Shadow {
     }
 
     fn begin(&self) -> Option<Question> {
-        self.book.begin(self.patience, host::mono())
+        self.state.begin(self.patience, host::mono())
     }
 }
 
@@ -137,7 +137,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is let go without a word.
+    /// The lock is abandoned: nothing is sent.
     pub(super) fn abandon(&self) {
         let _ = self.orders.send(Order::Abandon);
     }
@@ -145,6 +145,6 @@ impl ShadowHold {
 
 impl fmt::Debug for Shadow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shadow").field("tally", &self.tally()).finish_non_exhaustive()
+        f.debug_struct("Shadow").field("summary", &self.summary()).finish_non_exhaustive()
     }
 }

@@ -1,11 +1,11 @@
 //! What carries the commands of a procedure, a connection of the `redis` crate or several servers, and the loop that runs
 //! a procedure over it.
 
-use lockshift_wire::{Command, Heard, Procedure, Reply};
+use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 use redis::ConnectionLike;
 
 use crate::driver::connection::{is_broken_pipe, is_resending, never_left, reply};
-use crate::driver::interrupted::{Interrupted, Unanswered, heard};
+use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
 use crate::driver::run::{Run, Step};
 
 /// Runs `procedure` to its end over `connection`.
@@ -22,8 +22,8 @@ pub fn run<C: Carrier, P: Procedure>(connection: &mut C, procedure: &P) -> Resul
                 run.answered(command, answer)?;
             }
             Step::Round(commands) => {
-                let heard = connection.round(&commands);
-                run.heard(&commands, heard);
+                let replies = connection.round(&commands);
+                run.answered_round(&commands, replies);
             }
         }
     }
@@ -41,8 +41,8 @@ pub trait Carrier {
     /// [`Unanswered`] if no reply came: it says whether the command can have run.
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered>;
 
-    /// Sends these commands, each to another server, all before it waits for any reply: what was heard of each.
-    fn round(&mut self, commands: &[Command]) -> Vec<Heard>;
+    /// Sends these commands, each to another server, all before it waits for any reply. Returns what came back from each.
+    fn round(&mut self, commands: &[Command]) -> Vec<NodeReply>;
 
     /// Whether all commands for a server go over the same connection, as WATCH and MULTI need it.
     fn keeps_its_connection(&self) -> bool;
@@ -73,8 +73,8 @@ impl<C: ConnectionLike> Carrier for C {
         })
     }
 
-    fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
-        commands.iter().map(|command| heard(self.send(command).map_err(|unanswered| unanswered.source))).collect()
+    fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
+        commands.iter().map(|command| node_reply(self.send(command).map_err(|unanswered| unanswered.source))).collect()
     }
 
     fn keeps_its_connection(&self) -> bool {

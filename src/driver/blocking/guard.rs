@@ -54,7 +54,7 @@ impl<C: Carrier + 'static> Guard<C> {
         self.held.lease.read(LeaseState::remaining)
     }
 
-    /// How the lock was lost, if it was: the server said so to an extension, or the lease expired on the holder's own
+    /// How the lock was lost, if it was: the server refused an extension, or the lease expired on the holder's own
     /// clock before one was confirmed. Sends nothing, never blocks; what is lost stays lost.
     pub fn lost(&self) -> Option<Loss> {
         self.held.lease.read(LeaseState::lost)
@@ -65,7 +65,7 @@ impl<C: Carrier + 'static> Guard<C> {
         LossWatch(self.held.lease.clone())
     }
 
-    /// Asks the server whose the lock is, and for how long.
+    /// Asks the server whether the lock is still held by this guard, and for how long.
     ///
     /// # Errors
     /// The server cannot be used.
@@ -92,7 +92,7 @@ impl<C: Carrier + 'static> Guard<C> {
         self.release_held()
     }
 
-    /// Lets go without telling the server, as a crash would: no release is sent, the lease has to end the lock.
+    /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
     pub fn abandon(mut self) {
         self.is_released = true;
         if let Some(renewing) = self.renewing.take() {

@@ -47,7 +47,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
         Answer::of(self.key(), noted)
     }
 
-    /// Releases what is held, once an extension under way has been noted, also one whose caller has gone.
+    /// Releases what is held, once an extension under way has been noted, also one whose caller has stopped waiting.
     pub(super) fn release(&self) -> Result<Answer<Released>, Error> {
         if let Some(shadow) = &self.shadow {
             shadow.release();
@@ -59,7 +59,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
         Answer::of(self.key(), released)
     }
 
-    /// Lets go without a word; what is held beside is left to its lease too.
+    /// Ends the hold without sending anything; the shadow is left to its lease too.
     pub(super) fn abandon(&self) {
         self.lease.change(LeaseState::end);
         self.entry.iter().for_each(Entry::keep);

@@ -11,7 +11,7 @@ use redis::{Client, Connection, ConnectionAddr, ConnectionLike, RedisResult, cmd
 
 use crate::driver::events::LISTEN;
 use crate::driver::host;
-use crate::driver::pubsub::{Heard, PATIENCE, QUIET, command, kept_alive, still_at};
+use crate::driver::pubsub::{PATIENCE, QUIET, Received, command, kept_alive, still_at};
 use crate::driver::waiters::Change;
 use crate::driver::waiting::{ListenerState, Waiters};
 
@@ -85,7 +85,7 @@ impl ListenerShared {
         }
     }
 
-    /// Wakes the thread from its read. If that cannot be done, who waits goes on polling.
+    /// Wakes the thread from its read. If that cannot be done, waiters go on polling.
     fn knock(&self) {
         let mut knocker = self.knocker.lock().unwrap_or_else(PoisonError::into_inner);
         let knock = cmd("PUBLISH").arg(&self.door.channel).arg("").to_owned();
@@ -152,11 +152,11 @@ impl ListenerShared {
         let mut asked = VecDeque::new();
         self.ask(Change::Listen(self.door.clone()), &mut connection, &mut asked)?;
         loop {
-            let heard = self.hear(&mut connection, address)?;
-            if let Heard::Refused(text) = &heard {
+            let received = self.receive(&mut connection, address)?;
+            if let Received::Refused(text) = &received {
                 log::warn!(target: LISTEN, "a subscription is refused, so waiting means polling: {text}");
             }
-            let Some(due) = self.note(heard, &mut asked) else { return Ok(()) };
+            let Some(due) = self.note(received, &mut asked) else { return Ok(()) };
             for change in due {
                 self.ask(change, &mut connection, &mut asked)?;
             }
@@ -169,20 +169,20 @@ impl ListenerShared {
     /// The `redis` crate takes whatever comes in after a read that timed out for a late reply, and drops it. So two PINGs
     /// are sent, of which it drops the first; if that one comes all the same, something else was dropped in its place,
     /// and the connection is of no use any more.
-    fn hear(&self, connection: &mut Connection, address: &ConnectionAddr) -> RedisResult<Heard> {
+    fn receive(&self, connection: &mut Connection, address: &ConnectionAddr) -> RedisResult<Received> {
         connection.set_read_timeout(Some(QUIET))?;
         match connection.recv_response() {
             Err(error) if error.is_timeout() => {}
-            received => return received.map(Heard::in_value),
+            received => return received.map(Received::in_value),
         }
         for argument in [FIRST_PING, SECOND_PING] {
             connection.send_packed_command(&cmd("PING").arg(argument).get_packed_command())?;
             self.waiters.count_command();
         }
         connection.set_read_timeout(Some(PATIENCE))?;
-        match Heard::in_value(connection.recv_response()?) {
-            Heard::Pong(argument) if argument == SECOND_PING => {
-                still_at(address, (self.find)()).map(|()| Heard::Nothing)
+        match Received::in_value(connection.recv_response()?) {
+            Received::Pong(argument) if argument == SECOND_PING => {
+                still_at(address, (self.find)()).map(|()| Received::Nothing)
             }
             // Also a message that came before both replies, as they may be dropped in its place or not.
             _ => Err(io::Error::other("a message may have been missed while the server was quiet").into()),
@@ -190,14 +190,14 @@ impl ListenerShared {
     }
 
     /// Takes note of what came in: what is to be asked now, or `None` if no waiter can come any more.
-    fn note(&self, heard: Heard, asked: &mut VecDeque<Change>) -> Option<Vec<Change>> {
+    fn note(&self, received: Received, asked: &mut VecDeque<Change>) -> Option<Vec<Change>> {
         let mut state = self.waiters.state();
-        match heard {
-            Heard::Message(channel, text) => state.registry.heard(&channel, &text),
-            Heard::Left(channel) if asked.front() != Some(&Change::Leave(channel.clone())) => {
+        match received {
+            Received::Message(channel, text) => state.registry.received(&channel, &text),
+            Received::Left(channel) if asked.front() != Some(&Change::Leave(channel.clone())) => {
                 state.registry.lost(&channel);
             }
-            Heard::Done | Heard::Left(_) => match asked.pop_front() {
+            Received::Done | Received::Left(_) => match asked.pop_front() {
                 Some(Change::Listen(channel)) if channel == self.door => {
                     if state.listener == ListenerState::Connecting {
                         state.listener = ListenerState::Reading;
@@ -206,12 +206,12 @@ impl ListenerShared {
                 Some(Change::Listen(channel)) => state.registry.confirmed(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
-            Heard::Refused(_) => match asked.pop_front() {
+            Received::Refused(_) => match asked.pop_front() {
                 // Without a door the registry is read whenever something else comes in.
                 Some(Change::Listen(channel)) => state.registry.refused(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
-            Heard::Pong(_) | Heard::Broken | Heard::Nothing => {}
+            Received::Pong(_) | Received::Broken | Received::Nothing => {}
         }
         (state.listener != ListenerState::Closed).then(|| state.registry.due(host::mono()))
     }

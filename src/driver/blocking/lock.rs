@@ -49,7 +49,7 @@ impl<C: Carrier + 'static> Lock<C> {
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
-    /// often the two disagree is in the shadow's [`tally`](Shadow::tally).
+    /// often the two disagree is in the shadow's [`summary`](Shadow::summary).
     #[must_use]
     pub fn shadowed(self, shadow: &Shadow) -> Self {
         Self { shadow: Some(shadow.clone()), ..self }
@@ -123,8 +123,8 @@ impl<C: Carrier + 'static> Lock<C> {
         })
     }
 
-    /// As [`acquire`](Self::acquire), but lets the caller pass the time between two tries: `pause` is told how the last
-    /// one ended and for how long to pause, and answers whether to go on. If not, that outcome stands. So a wait can be
+    /// As [`acquire`](Self::acquire), but lets the caller pass the time between two tries: `pause` receives how the last
+    /// one ended and for how long to pause, and returns whether to go on. If not, that outcome stands. So a wait can be
     /// broken off at once, and never amid a try.
     ///
     /// While it listens for the release it passes the time itself, and asks twenty times a second, with a pause of

@@ -3,14 +3,14 @@
 use std::thread;
 use std::time::Duration;
 
-use lockshift_wire::{Command, Heard, MonoTime, Reply, Silence};
+use lockshift_wire::{Command, MonoTime, NodeReply, Reply, Silence};
 use redis::{Client, Connection, RedisError, RedisResult};
 
 use super::carrier::Carrier;
 use crate::driver::connection::reply;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
-use crate::driver::interrupted::{Unanswered, heard};
+use crate::driver::interrupted::{Unanswered, node_reply};
 use crate::driver::late_replies::LateReplies;
 
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
@@ -68,7 +68,7 @@ impl Masters {
     }
 }
 
-/// The shortest time that a socket can be told to wait.
+/// The shortest time that can be set as the timeout of a socket.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Carrier for Masters {
@@ -77,11 +77,11 @@ impl Carrier for Masters {
     }
 
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
-        let heard = self.round(std::slice::from_ref(command)).pop();
-        Unanswered::of_heard(heard.unwrap_or(Heard::Silence(Silence::Unreachable)))
+        let reply = self.round(std::slice::from_ref(command)).pop();
+        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::Silence(Silence::Unreachable)))
     }
 
-    fn round(&mut self, commands: &[Command]) -> Vec<Heard> {
+    fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
         let began = host::mono();
         self.masters.iter_mut().for_each(|master| master.write_off(began));
         let (open, closed): (Vec<&Command>, Vec<&Command>) =
@@ -152,19 +152,19 @@ impl Master {
     }
 
     /// Receives the reply to the command that was sent, if there is a connection.
-    fn receive(&mut self, until: MonoTime) -> Heard {
-        let Some(open) = &mut self.open else { return Heard::Silence(Silence::Unreachable) };
+    fn receive(&mut self, until: MonoTime) -> NodeReply {
+        let Some(open) = &mut self.open else { return NodeReply::Silence(Silence::Unreachable) };
         let left = until.saturating_since(host::mono()).max(SHORTEST);
         // The `redis` crate knows how many replies came too late, and passes over them.
         let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
         let noted = |error: &RedisError| {
             log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
         };
-        let heard = heard(reply(answer).inspect_err(noted));
-        open.late.note(&heard, host::mono());
-        if heard == Heard::Silence(Silence::Unreachable) {
+        let reply = node_reply(reply(answer).inspect_err(noted));
+        open.late.note(&reply, host::mono());
+        if reply == NodeReply::Silence(Silence::Unreachable) {
             self.open = None;
         }
-        heard
+        reply
     }
 }

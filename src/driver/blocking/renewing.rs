@@ -12,7 +12,7 @@ use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
 
-/// A thread that renews one lock. It sleeps between two extensions and wakes when told to stop.
+/// A thread that renews one lock. It sleeps between two extensions and wakes when it is stopped.
 pub(super) struct Renewing {
     stop: Sender<()>,
     thread: JoinHandle<()>,

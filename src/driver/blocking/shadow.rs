@@ -14,23 +14,23 @@ use super::shadow_hold::{Order, Shadow};
 use crate::driver::events::SHADOW;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
-use crate::driver::shadow::{Book, Comparison, PATIENCE};
+use crate::driver::shadow::{Comparison, PATIENCE, ShadowState};
 
 impl Shadow {
     /// A shadow that speaks the protocol of `locker` over `connection`: to the same server, or to another one.
     pub fn new<C: Carrier + Send + 'static>(connection: C, locker: impl Locker + 'static) -> Self {
         let (orders, received) = channel();
         let keeper = Keeper { lock: Lock::new(connection, locker), held: BTreeMap::new() };
-        let book = Arc::new(Book::new(keeper.lock.key().clone()));
+        let state = Arc::new(ShadowState::new(keeper.lock.key().clone()));
         let thread = thread::Builder::new().name("lockshift-shadow".into());
         if let Err(error) = thread.spawn(move || keeper.obey(&received)) {
             log::warn!(target: SHADOW, "shadow: no thread to keep it: {error}");
         }
-        Self { orders, book, patience: PATIENCE }
+        Self { orders, state, patience: PATIENCE }
     }
 }
 
-/// Who has the shadow's connection, and what was taken on it.
+/// The thread's side: the shadow's connection, and what was acquired on it.
 struct Keeper<C: Carrier + Send + 'static> {
     lock: Lock<C>,
     held: BTreeMap<u64, Taken<C>>,

@@ -6,16 +6,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use crate::driver::host;
-use crate::driver::shadow::{Book, Comparison, Question, Tally};
+use crate::driver::shadow::{Comparison, Question, ShadowState, ShadowSummary};
 
 /// A lock that is taken beside another one, which alone decides: see [`Lock::shadowed`](super::Lock::shadowed).
 ///
-/// Its own outcomes and errors go into a [`Tally`] and the log, and nowhere else. A thread of its own does, one after the
+/// Its own outcomes and errors go into a [`ShadowSummary`] and the log, and nowhere else. A thread of its own does, one after the
 /// other, what follows from what becomes of the lock: the shadow is taken once the lock was won and extended once the lock
-/// was, and looked at where the lock was refused. Nobody waits for that. Only a release first waits until the shadow is
+/// was, and looked at where the lock was refused. No caller waits for that. Only a release first waits until the shadow is
 /// released, so that the next holder of the lock finds the shadow free; but no longer than
 /// [a tenth of a second](Self::patient_for). A server that hangs costs that once, and is asked nothing more until it has
-/// answered. So the tally is complete a moment after a try has ended, not at once.
+/// answered. So the summary is complete a moment after a try has ended, not at once.
 ///
 /// Give it no longer a lease than the lock has: what a dead holder leaves must not outlast the lock. A `redis::Client` in
 /// place of a connection connects anew for every command, and so finds a server again that was gone.
@@ -37,14 +37,14 @@ use crate::driver::shadow::{Book, Comparison, Question, Tally};
 /// if let Attempt::Won(guard) = lock.try_acquire()? {
 ///     guard.release()?;
 /// }
-/// println!("{:?}", shadow.tally());
+/// println!("{:?}", shadow.summary());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
 pub struct Shadow {
     pub(super) orders: Sender<Order>,
-    pub(super) book: Arc<Book>,
+    pub(super) state: Arc<ShadowState>,
     pub(super) patience: Duration,
 }
 
@@ -52,7 +52,7 @@ pub struct Shadow {
 pub(super) enum Order {
     /// Take it beside a lock that was won.
     Take(Question),
-    /// See whether anybody has it, beside a lock that was refused.
+    /// See whether any client holds it, beside a lock that was refused.
     Look(Question),
     /// Hold on to what was taken, as the lock does.
     Extend(u64, Question),
@@ -77,8 +77,8 @@ impl Shadow {
     }
 
     /// How often the two have agreed so far, and how often not.
-    pub fn tally(&self) -> Tally {
-        self.book.tally()
+    pub fn summary(&self) -> ShadowSummary {
+        self.state.summary()
     }
 
     /// The lock was won.
@@ -96,14 +96,14 @@ impl Shadow {
     }
 
     fn begin(&self) -> Option<Question> {
-        self.book.begin(self.patience, host::mono())
+        self.state.begin(self.patience, host::mono())
     }
 
-    /// Whether there is anybody who does it.
+    /// Whether the thread that does it still runs.
     fn send(&self, order: Order) -> bool {
         let is_sent = self.orders.send(order).is_ok();
         if !is_sent {
-            self.book.count(Comparison::Failed);
+            self.state.count(Comparison::Failed);
         }
         is_sent
     }
@@ -128,7 +128,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is let go without a word.
+    /// The lock is abandoned: nothing is sent.
     pub(super) fn abandon(&self) {
         self.shadow.send(Order::Abandon(self.number));
     }
@@ -136,6 +136,6 @@ impl ShadowHold {
 
 impl fmt::Debug for Shadow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shadow").field("tally", &self.tally()).finish_non_exhaustive()
+        f.debug_struct("Shadow").field("summary", &self.summary()).finish_non_exhaustive()
     }
 }

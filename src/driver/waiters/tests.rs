@@ -41,8 +41,8 @@ impl Fixture {
         self.registry.leave(&self.channel, self.waiting[index].0, false, now);
     }
 
-    fn hear(&mut self, message: &str) {
-        self.registry.heard(&self.channel, message.as_bytes());
+    fn receive(&mut self, message: &str) {
+        self.registry.received(&self.channel, message.as_bytes());
     }
 
     fn all_try(&mut self) {
@@ -58,46 +58,46 @@ impl Fixture {
 #[test]
 fn a_release_wakes_one_and_the_first_first() {
     let mut shared = Fixture::of(3);
-    shared.hear("0");
+    shared.receive("0");
     assert_eq!(shared.awake(), [0]);
-    shared.hear("0");
+    shared.receive("0");
     assert_eq!(shared.awake(), [0, 1], "the first has not tried yet, and this is another release");
     shared.all_try();
-    shared.hear("0");
+    shared.receive("0");
     assert_eq!(shared.awake(), [0], "who tried in vain keeps its place");
 }
 
 #[test]
 fn a_message_wakes_as_many_as_it_means() {
     let mut shared = Fixture::of(3);
-    shared.hear("1");
+    shared.receive("1");
     assert_eq!(shared.awake(), [0, 1, 2], "a writer's release");
     shared.all_try();
-    shared.hear("who knows");
+    shared.receive("unknown");
     assert_eq!(shared.awake(), [0, 1, 2], "rather one try too many than a release missed");
     shared.all_try();
-    shared.hear(&Token::new([1; 16]).hex());
+    shared.receive(&Token::new([1; 16]).hex());
     assert_eq!(shared.awake(), [1]);
     shared.all_try();
-    shared.hear(&Token::new([9; 16]).hex());
+    shared.receive(&Token::new([9; 16]).hex());
     assert_eq!(shared.awake(), [0_usize; 0], "a waiter that has left");
 }
 
 #[test]
 fn a_woken_waiter_that_leaves_without_a_try_wakes_the_next() {
     let mut shared = Fixture::of(3);
-    shared.hear("0");
+    shared.receive("0");
     shared.leave(0, at(0));
     assert_eq!(shared.awake()[1..], [1]);
 
     let mut shared = Fixture::of(2);
-    shared.hear("0");
+    shared.receive("0");
     shared.all_try();
     shared.registry.leave(&shared.channel, shared.waiting[0].0, true, at(0));
     assert_eq!(shared.awake(), [1], "its try broke off");
 
     let mut shared = Fixture::of(2);
-    shared.hear("0");
+    shared.receive("0");
     shared.all_try();
     shared.leave(0, at(0));
     assert_eq!(shared.awake(), [0_usize; 0], "it has won");

@@ -48,7 +48,7 @@ impl Locker for FractionalLease {
                 Err(Pending::Round(commands)) => {
                     let careless: Vec<_> = commands.iter().map(|command| self.careless(command)).collect();
                     for (command, heard) in commands.iter().zip(redis.round(&careless)?) {
-                        inner.record_heard(command.node(), heard);
+                        inner.record_node_reply(command.node(), heard);
                     }
                 }
                 ended @ (Ok(_) | Err(Pending::Fault(_))) => return ended,

@@ -69,7 +69,7 @@ impl Elsewhen {
                 Err(Pending::Send(command)) => inner.record_reply(self.answer(redis, command)?),
                 Err(Pending::Round(commands)) => {
                     for (command, heard) in commands.iter().zip(redis.round(&commands)?) {
-                        inner.record_heard(command.node(), heard);
+                        inner.record_node_reply(command.node(), heard);
                     }
                 }
                 done_or_faulty => return done_or_faulty,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lockshift::driver::aio::{Lock, ReleaseListener, Shadow};
-use lockshift::driver::{Answer, Attempt, Renewal, Tally, Wait};
+use lockshift::driver::{Answer, Attempt, Renewal, ShadowSummary, Wait};
 use lockshift::lock::{Lease, Locker, Released};
 use lockshift::modern::FairLock;
 use lockshift::wire::Key;
@@ -81,7 +81,7 @@ async fn a_try_dropped_with_a_shadow_releases_both() {
         (dels.len() == 2).then_some(())
     });
     assert_eq!(dels, [b"{k}:shadow".to_vec(), b"k".to_vec()]);
-    assert_eq!(shadow.tally(), Tally { agreed: 1, ..Tally::default() });
+    assert_eq!(shadow.summary(), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
 }
 
 #[tokio::test(flavor = "multi_thread")]

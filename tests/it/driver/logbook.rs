@@ -23,7 +23,7 @@ impl Log for Logbook {
     fn flush(&self) {}
 }
 
-/// Begins to keep records. All tests share the book: a key that no other client uses tells whose they are.
+/// Begins to keep records. All tests share the state: a key that no other client uses tells whose they are.
 pub(super) fn open() {
     static OPENED: Once = Once::new();
     OPENED.call_once(|| {

@@ -18,7 +18,7 @@ use crate::server::Server;
 
 in_both_worlds! {
     a_release_wakes_the_waiter,
-    a_release_is_heard_on_the_channel_of_a_shard,
+    a_release_is_announced_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
@@ -78,7 +78,7 @@ fn a_release_wakes_the_waiter<W: World>() {
     assert_eq!(count(&monitor.take(), "SET"), 1, "no try but the one that wins");
 }
 
-fn a_release_is_heard_on_the_channel_of_a_shard<W: World>() {
+fn a_release_is_announced_on_the_channel_of_a_shard<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
     let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).hearing(&releases));

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Renewal, Tally, Wait};
+use lockshift::driver::{Answer, Attempt, Renewal, ShadowSummary, Wait};
 use lockshift::legacy;
 use lockshift::lock::{Extended, Released};
 use lockshift::modern::TokenLock;
@@ -63,9 +63,9 @@ fn until_there_are(server: &Server, expected: &[&str]) {
     until(format_args!("the keys are {expected:?}"), || (keys(server) == expected).then_some(()));
 }
 
-/// The tally follows the caller, who waits for nothing.
-fn until_counted<W: World>(shadow: &W::Shadow, expected: Tally) {
-    until(format_args!("the tally is {expected:?}"), || (W::tally(shadow) == expected).then_some(()));
+/// The summary follows the caller, who waits for nothing.
+fn until_counted<W: World>(shadow: &W::Shadow, expected: ShadowSummary) {
+    until(format_args!("the summary is {expected:?}"), || (W::summary(shadow) == expected).then_some(()));
 }
 
 fn release<W: World>(client: &W, guard: W::Guard) {
@@ -80,16 +80,16 @@ fn two_clients_that_follow_the_lock_agree_with_it<W: World>() {
     let guard = alice.win();
     until_there_are(&server, &["k", SHADOW]);
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
-    until_counted::<W>(&bobs, Tally { agreed: 1, ..Tally::default() });
+    until_counted::<W>(&bobs, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
     assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     release(&alice, guard);
     assert_eq!(keys(&server), [""; 0]);
     drop(bob.win());
-    until_counted::<W>(&bobs, Tally { agreed: 2, ..Tally::default() });
+    until_counted::<W>(&bobs, ShadowSummary { agreed: 2, ..ShadowSummary::default() });
     until_there_are(&server, &[]);
 
-    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
-    assert_eq!(W::tally(&bobs), Tally { agreed: 2, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
+    assert_eq!(W::summary(&bobs), ShadowSummary { agreed: 2, ..ShadowSummary::default() });
 }
 
 /// An old client deletes a lock that is not its own: the next one is let in, and the shadow has seen it.
@@ -102,13 +102,13 @@ fn a_double_hold_is_counted_and_changes_nothing_for_the_caller<W: World>() {
 
     let guard = bob.win();
 
-    until_counted::<W>(&bobs, Tally { doubled: 1, ..Tally::default() });
+    until_counted::<W>(&bobs, ShadowSummary { doubled: 1, ..ShadowSummary::default() });
     assert!(matches!(bob.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     release(&bob, guard);
     assert_eq!(keys(&server), [SHADOW], "the shadow of another owner stays");
     drop(alices);
     until_there_are(&server, &[]);
-    assert_eq!(W::tally(&bobs), Tally { doubled: 1, ..Tally::default() });
+    assert_eq!(W::summary(&bobs), ShadowSummary { doubled: 1, ..ShadowSummary::default() });
 }
 
 fn a_holder_without_a_shadow_is_counted_by_the_clients_that_it_excludes<W: World>() {
@@ -117,7 +117,7 @@ fn a_holder_without_a_shadow_is_counted_by_the_clients_that_it_excludes<W: World
     let holder = W::open(&server, old());
     let _guard = holder.win();
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
-    until_counted::<W>(&bobs, Tally { unmatched: 1, ..Tally::default() });
+    until_counted::<W>(&bobs, ShadowSummary { unmatched: 1, ..ShadowSummary::default() });
     assert_eq!(keys(&server), ["k"], "a refused client looks, and takes nothing");
 }
 
@@ -128,13 +128,13 @@ fn a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended<W: World>() {
     until_there_are(&server, &["k", SHADOW]);
     cmd("SET").arg(SHADOW).arg("another owner").exec(&mut server.connect()).unwrap();
     alice.renew(&mut guard, Renewal::every(ms(5)));
-    until_counted::<W>(&alices, Tally { agreed: 1, doubled: 1, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, doubled: 1, ..ShadowSummary::default() });
     for _ in 0..3 {
         assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     }
     assert_eq!(W::lost(&guard), None);
     release(&alice, guard);
-    assert_eq!(W::tally(&alices), Tally { agreed: 1, doubled: 1, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, doubled: 1, ..ShadowSummary::default() });
 }
 
 /// The server forgets all: what the lock says and what the shadow would say are the same.
@@ -146,7 +146,7 @@ fn a_lock_that_is_lost_with_its_shadow_is_no_double_hold<W: World>() {
     cmd("FLUSHALL").exec(&mut server.connect()).unwrap();
     assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Lost))));
     drop(alice.release(guard));
-    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
 }
 
 fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
@@ -168,7 +168,7 @@ fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
     gate.open();
     releasing.join().expect("it says what went wrong");
     assert_eq!((keys(&server), keys(&shadows)), (vec![], vec![]));
-    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
 }
 
 fn a_lock_is_released_after_its_shadow<W: World + 'static>() {
@@ -186,7 +186,7 @@ fn a_lock_is_released_after_its_shadow<W: World + 'static>() {
 
     releasing.join().expect("it says what went wrong");
     assert_eq!((keys(&server), keys(&shadows)), (vec![], vec![]));
-    assert_eq!(W::tally(&alices), Tally { agreed: 1, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
 }
 
 /// The next holder of the lock finds the shadow released, however quickly it comes.
@@ -199,7 +199,7 @@ fn clients_that_hand_the_lock_to_each_other_find_the_shadow_free<W: World>() {
             let Ok(Attempt::Won(guard)) = client.acquire(&Wait::every(ms(1))) else { panic!("a waiter gets it") };
             release(&client, guard);
         }
-        let Tally { agreed, doubled, failed, .. } = W::tally(&shadow);
+        let ShadowSummary { agreed, doubled, failed, .. } = W::summary(&shadow);
         assert!(agreed >= ROUNDS as u64);
         assert_eq!((doubled, failed), (0, 0));
     };
@@ -215,10 +215,10 @@ fn a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller<W: World>() {
     let full = Server::with(&Options::new().max_memory(1));
     let (alice, alices) = client::<W>(&server, &full);
     let guard = alice.win();
-    until_counted::<W>(&alices, Tally { failed: 1, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { failed: 1, ..ShadowSummary::default() });
     assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
     release(&alice, guard);
-    assert_eq!(W::tally(&alices), Tally { failed: 1, ..Tally::default() });
+    assert_eq!(W::summary(&alices), ShadowSummary { failed: 1, ..ShadowSummary::default() });
 
     let mut gone = Server::start();
     let (alice, alices) = client::<W>(&server, &gone);
@@ -230,9 +230,9 @@ fn a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller<W: World>() {
         "the shadow's failure is not the lock's"
     );
     release(&alice, guard);
-    until_counted::<W>(&alices, Tally { agreed: 1, failed: 2, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, failed: 2, ..ShadowSummary::default() });
     release(&alice, alice.win());
-    until_counted::<W>(&alices, Tally { agreed: 1, failed: 3, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, failed: 3, ..ShadowSummary::default() });
 }
 
 fn a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is<W: World>() {
@@ -242,12 +242,12 @@ fn a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is<W: World>() {
     let shadow = W::shadow_to_be(&late, new());
     let alice = W::open(&server, old()).shadowed(&shadow);
     release(&alice, alice.win());
-    until_counted::<W>(&shadow, Tally { failed: 1, ..Tally::default() });
+    until_counted::<W>(&shadow, ShadowSummary { failed: 1, ..ShadowSummary::default() });
 
     late.restart();
     until("it is asked", || {
         release(&alice, alice.win());
-        (W::tally(&shadow).agreed > 0).then_some(())
+        (W::summary(&shadow).agreed > 0).then_some(())
     });
     assert_eq!(keys(&late), [""; 0]);
 }
@@ -264,11 +264,11 @@ fn a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards<W: World>() {
         assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
         release(&alice, guard);
     }
-    let Tally { agreed, failed, .. } = W::tally(&alices);
+    let ShadowSummary { agreed, failed, .. } = W::summary(&alices);
     assert!(agreed == 0 && failed >= rounds - 1, "it was asked again before it answered: {failed} failed");
 
     shadows.resume();
-    until("it has answered what it was asked, in order", || (W::tally(&alices).failed > failed).then_some(()));
+    until("it has answered what it was asked, in order", || (W::summary(&alices).failed > failed).then_some(()));
     until_there_are(&shadows, &[]);
 }
 
@@ -276,10 +276,10 @@ fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
     let server = Server::start();
     let (alice, alices) = client::<W>(&server, &server);
     let guard = alice.win();
-    until_counted::<W>(&alices, Tally { agreed: 1, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
     alice.abandon(guard);
     assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(_))));
-    until_counted::<W>(&alices, Tally { agreed: 2, ..Tally::default() });
+    until_counted::<W>(&alices, ShadowSummary { agreed: 2, ..ShadowSummary::default() });
     pause(ms(20));
     assert_eq!(keys(&server), ["k", SHADOW], "if it were released, it would be by now");
 }

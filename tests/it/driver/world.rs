@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Replication, Tally, Wait, blocking};
+use lockshift::driver::{Answer, Attempt, Counters, Error, Loss, Renewal, Replication, ShadowSummary, Wait, blocking};
 use lockshift::lock::{Extended, Lease, Locker, Ownership, Released};
 use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
@@ -41,7 +41,7 @@ pub(super) trait World: Send + Sized {
     fn shadow_to_be(server: &Server, locker: impl Locker + 'static) -> Self::Shadow;
     /// The same lock, with this shadow.
     fn shadowed(self, shadow: &Self::Shadow) -> Self;
-    fn tally(shadow: &Self::Shadow) -> Tally;
+    fn summary(shadow: &Self::Shadow) -> ShadowSummary;
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Self::Guard>, Error>;
@@ -132,8 +132,8 @@ impl World for Threads {
         Self(self.0.shadowed(shadow))
     }
 
-    fn tally(shadow: &Self::Shadow) -> Tally {
-        shadow.tally()
+    fn summary(shadow: &Self::Shadow) -> ShadowSummary {
+        shadow.summary()
     }
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
@@ -268,8 +268,8 @@ mod tasks {
             Self { lock: self.lock.shadowed(&shadow.shadow), ..self }
         }
 
-        fn tally(shadow: &Self::Shadow) -> Tally {
-            shadow.shadow.tally()
+        fn summary(shadow: &Self::Shadow) -> ShadowSummary {
+            shadow.shadow.summary()
         }
 
         fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {

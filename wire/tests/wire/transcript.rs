@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lockshift_wire::{
-    Command, Entry, Heard, Key, MonoTime, Node, Pending, Procedure, Reading, Reply, Silence, Transcript, Turn, UnixTime,
+    Command, Entry, Key, MonoTime, Node, NodeReply, Pending, Procedure, Reading, Reply, Silence, Transcript, Turn,
+    UnixTime,
 };
 
 fn reading(millis: i64) -> Reading {
@@ -97,8 +98,8 @@ fn panic_of(recorded: Entry, protocol: impl Fn(&mut Transcript) -> Turn<()>) -> 
 /// Asks three servers whether they have the key.
 fn in_how_many(redis: &mut Transcript) -> Turn<usize> {
     let commands = [0, 1, 2].map(|node| Command::new("EXISTS").arg("k").on(Node(node)));
-    let heard = redis.round(&commands)?;
-    Ok(heard.iter().filter(|heard| **heard == Heard::Reply(Reply::Int(1))).count())
+    let replies = redis.round(&commands)?;
+    Ok(replies.iter().filter(|reply| **reply == NodeReply::Reply(Reply::Int(1))).count())
 }
 
 #[test]
@@ -106,14 +107,14 @@ fn a_round_is_answered_in_any_order_and_silence_is_an_answer() {
     let exists = |node| Command::new("EXISTS").arg("k").on(Node(node));
     let mut redis = Transcript::new();
     assert_eq!(in_how_many(redis.rewind()), Err(Pending::Round(vec![exists(0), exists(1), exists(2)])));
-    redis.record_heard(Node(2), Heard::Reply(Reply::Int(1)));
+    redis.record_node_reply(Node(2), NodeReply::Reply(Reply::Int(1)));
     assert_eq!(in_how_many(redis.rewind()), Err(Pending::Round(vec![exists(0), exists(1)])));
     let mut other = redis.clone();
-    for (node, heard) in [(0, Heard::Silence(Silence::TooSlow)), (1, Heard::Reply(Reply::Int(1)))] {
-        redis.record_heard(Node(node), heard.clone());
+    for (node, reply) in [(0, NodeReply::Silence(Silence::TooSlow)), (1, NodeReply::Reply(Reply::Int(1)))] {
+        redis.record_node_reply(Node(node), reply.clone());
     }
-    for (node, heard) in [(1, Heard::Reply(Reply::Int(1))), (0, Heard::Silence(Silence::TooSlow))] {
-        other.record_heard(Node(node), heard.clone());
+    for (node, reply) in [(1, NodeReply::Reply(Reply::Int(1))), (0, NodeReply::Silence(Silence::TooSlow))] {
+        other.record_node_reply(Node(node), reply.clone());
     }
     assert_eq!(in_how_many(redis.rewind()), Ok(2));
     assert_eq!(redis.entries(), other.entries(), "the order is forgotten");
@@ -130,7 +131,7 @@ fn a_round_without_commands_has_ended() {
 fn a_round_that_changes_on_a_rerun_and_an_answer_too_many_are_bugs() {
     let get = |node| Command::new("GET").arg("k").on(Node(node));
     let asked = |commands: Vec<Command>| move |redis: &mut Transcript| redis.round(&commands).map(drop);
-    let half = || Entry::Round(vec![(get(0), Some(Heard::Reply(Reply::Nil))), (get(1), None)]);
+    let half = || Entry::Round(vec![(get(0), Some(NodeReply::Reply(Reply::Nil))), (get(1), None)]);
     let fewer = panic_of(half(), asked(vec![get(0)]));
     assert!(fewer.contains("before and [`GET k`] now"), "{fewer}");
     let alone = panic_of(half(), |redis| redis.send(get(0)).map(drop));
@@ -139,11 +140,11 @@ fn a_round_that_changes_on_a_rerun_and_an_answer_too_many_are_bugs() {
     assert!(twice.contains("asks each server once"), "{twice}");
 
     let mut redis = Transcript::from_iter([half()]);
-    redis.record_heard(Node(1), Heard::Silence(Silence::Unreachable));
+    redis.record_node_reply(Node(1), NodeReply::Silence(Silence::Unreachable));
     for node in [0, 1, 2] {
         let mut redis = redis.clone();
-        let again = AssertUnwindSafe(move || redis.record_heard(Node(node), Heard::Reply(Reply::Nil)));
-        assert!(catch_unwind(again).is_err(), "nothing is to be heard from {node}");
+        let again = AssertUnwindSafe(move || redis.record_node_reply(Node(node), NodeReply::Reply(Reply::Nil)));
+        assert!(catch_unwind(again).is_err(), "no reply is awaited from {node}");
     }
 }
 

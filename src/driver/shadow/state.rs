@@ -1,5 +1,5 @@
-//! The book of one shadow: what was counted, and which questions still wait for an answer. A shadow that owes one for too
-//! long is asked nothing more until it has answered, so that a server that hangs costs nobody more than that once.
+//! The state of one shadow: what was counted, and which requests are still unanswered. A shadow that has not answered one for
+//! too long gets no more until it has, so that a server that hangs delays only one caller, once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,23 +8,23 @@ use std::time::Duration;
 use lockshift_wire::{Key, MonoTime};
 
 use super::comparison::Comparison;
-use super::tally::Tally;
+use super::summary::ShadowSummary;
 use crate::driver::events::SHADOW;
 
-/// How long a caller waits for its shadow at most, unless it is told otherwise: longer than the way to a server that is
-/// well, and short beside any lease.
+/// How long a caller waits for its shadow at most, by default: longer than a round trip to a healthy server,
+/// and short compared with any lease.
 pub(in crate::driver) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What one shadow was asked and has said, on whatever threads.
+/// The counts and the unanswered requests of one shadow, shared by all threads.
 #[derive(Debug)]
-pub(in crate::driver) struct Book {
+pub(in crate::driver) struct ShadowState {
     key: Key,
     entries: Mutex<Entries>,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
-    tally: Tally,
+    summary: ShadowSummary,
     /// When each question began that is still to be answered, in the order in which they began.
     asked: BTreeMap<u64, MonoTime>,
     next: u64,
@@ -33,20 +33,20 @@ struct Entries {
 /// Something that the shadow was asked. Dropped without an answer it counts as nothing.
 #[derive(Debug)]
 pub(in crate::driver) struct Question {
-    book: Arc<Book>,
+    state: Arc<ShadowState>,
     number: u64,
     due: MonoTime,
 }
 
-impl Book {
-    /// The empty book of the shadow with this key.
+impl ShadowState {
+    /// The state of a new shadow with this key.
     pub(in crate::driver) fn new(key: Key) -> Self {
         Self { key, entries: Mutex::default() }
     }
 
     /// What was counted until now.
-    pub(in crate::driver) fn tally(&self) -> Tally {
-        self.entries().tally
+    pub(in crate::driver) fn summary(&self) -> ShadowSummary {
+        self.entries().summary
     }
 
     /// Begins a question, unless the shadow has owed an answer to an earlier one for longer than that: then it is not to
@@ -62,19 +62,19 @@ impl Book {
         let number = entries.next;
         entries.next += 1;
         entries.asked.insert(number, now);
-        Some(Question { book: Arc::clone(self), number, due: now.saturating_add(patience) })
+        Some(Question { state: Arc::clone(self), number, due: now.saturating_add(patience) })
     }
 
-    /// Counts, and logs what is worth a look.
+    /// Counts a comparison, and logs a disagreement.
     pub(in crate::driver) fn count(&self, comparison: Comparison) {
         let key = &self.key;
         let mut entries = self.entries();
-        let tally = &mut entries.tally;
+        let summary = &mut entries.summary;
         *match comparison {
-            Comparison::Agreed => &mut tally.agreed,
-            Comparison::Doubled => &mut tally.doubled,
-            Comparison::Unmatched => &mut tally.unmatched,
-            Comparison::Failed => &mut tally.failed,
+            Comparison::Agreed => &mut summary.agreed,
+            Comparison::Doubled => &mut summary.doubled,
+            Comparison::Unmatched => &mut summary.unmatched,
+            Comparison::Failed => &mut summary.failed,
         } += 1;
         drop(entries);
         match comparison {
@@ -95,7 +95,7 @@ impl Book {
 }
 
 impl Question {
-    /// Tells it from all others of this shadow.
+    /// Its number, which no other question of this shadow has.
     pub(in crate::driver) fn number(&self) -> u64 {
         self.number
     }
@@ -103,16 +103,16 @@ impl Question {
     /// Counts what came of it, if anything did. What comes too late says nothing about the lock any more.
     pub(in crate::driver) fn answer(self, comparison: Option<Comparison>, now: MonoTime) {
         if now > self.due {
-            self.book.count(Comparison::Failed);
+            self.state.count(Comparison::Failed);
         } else if let Some(comparison) = comparison {
-            self.book.count(comparison);
+            self.state.count(comparison);
         }
     }
 }
 
 impl Drop for Question {
     fn drop(&mut self) {
-        self.book.entries().asked.remove(&self.number);
+        self.state.entries().asked.remove(&self.number);
     }
 }
 
@@ -124,39 +124,39 @@ mod tests {
         MonoTime::since_origin(Duration::from_millis(millis))
     }
 
-    fn book() -> Arc<Book> {
-        Arc::new(Book::new("k".into()))
+    fn state() -> Arc<ShadowState> {
+        Arc::new(ShadowState::new("k".into()))
     }
 
     #[test]
     fn a_late_shadow_gets_no_order_until_its_answer_has_come() {
-        let book = book();
-        let first = book.begin(PATIENCE, at(0)).unwrap();
-        let second = book.begin(PATIENCE, at(100)).unwrap();
-        assert!(book.begin(PATIENCE, at(101)).is_none());
-        assert_eq!(book.tally(), Tally { failed: 1, ..Tally::default() });
+        let state = state();
+        let first = state.begin(PATIENCE, at(0)).unwrap();
+        let second = state.begin(PATIENCE, at(100)).unwrap();
+        assert!(state.begin(PATIENCE, at(101)).is_none());
+        assert_eq!(state.summary(), ShadowSummary { failed: 1, ..ShadowSummary::default() });
 
         second.answer(Some(Comparison::Agreed), at(150));
-        assert!(book.begin(PATIENCE, at(160)).is_none(), "the first is still to be answered");
+        assert!(state.begin(PATIENCE, at(160)).is_none(), "the first is still to be answered");
         first.answer(Some(Comparison::Agreed), at(170));
-        assert!(book.begin(PATIENCE, at(170)).is_some());
-        assert_eq!(book.tally(), Tally { agreed: 1, failed: 3, ..Tally::default() });
+        assert!(state.begin(PATIENCE, at(170)).is_some());
+        assert_eq!(state.summary(), ShadowSummary { agreed: 1, failed: 3, ..ShadowSummary::default() });
     }
 
     #[test]
     fn a_late_answer_is_ignored() {
-        let book = book();
+        let state = state();
         for comparison in [None, Some(Comparison::Doubled), Some(Comparison::Failed)] {
-            book.begin(PATIENCE, at(0)).unwrap().answer(comparison, at(101));
+            state.begin(PATIENCE, at(0)).unwrap().answer(comparison, at(101));
         }
-        assert_eq!(book.tally(), Tally { failed: 3, ..Tally::default() });
+        assert_eq!(state.summary(), ShadowSummary { failed: 3, ..ShadowSummary::default() });
     }
 
     #[test]
     fn a_question_that_is_dropped_is_not_waited_for() {
-        let book = book();
-        drop(book.begin(PATIENCE, at(0)));
-        assert!(book.begin(PATIENCE, at(500)).is_some());
-        assert_eq!(book.tally(), Tally::default());
+        let state = state();
+        drop(state.begin(PATIENCE, at(0)));
+        assert!(state.begin(PATIENCE, at(500)).is_some());
+        assert_eq!(state.summary(), ShadowSummary::default());
     }
 }

@@ -7,7 +7,7 @@
 /// that are between the one key and the other. While [`failed`](Self::failed) grows anywhere in the fleet, a shadow may be
 /// released after its lock, and `doubled` may be due to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ShadowSummary {
     /// Both gave the lock, or both refused it.
     pub agreed: u64,
     /// The lock was acquired while another client held the shadow: two may have held at once. Or the shadow was lost while the lock
