@@ -34,6 +34,8 @@ pub enum ErrorKind {
     CrossSlot,
     /// `ERR unknown command`: the server does not speak this protocol.
     UnknownCommand,
+    /// A script that writes after it has read the time: the server is older than Redis 3.2.
+    TooOld,
     /// Redis refused for another reason.
     Refused,
     /// The reply is not a valid Redis reply.
@@ -87,6 +89,7 @@ impl ErrorKind {
             | Self::OtherNode
             | Self::CrossSlot
             | Self::UnknownCommand
+            | Self::TooOld
             | Self::Refused
             | Self::NotRedis
             | Self::Unusable
@@ -119,6 +122,7 @@ impl fmt::Display for ErrorKind {
             Self::OtherNode => "another node of a cluster has this key: connect to the cluster, not to one server",
             Self::CrossSlot => "the lock's keys are on several nodes: put braces around the name, as in `{name}`",
             Self::UnknownCommand => "the server does not know a command of this lock: upgrade it, or use another protocol",
+            Self::TooOld => "this lock needs Redis 3.2 or later: upgrade the server, or use another protocol",
             Self::Refused => "the server refused a command of this lock: its own words say why",
             Self::NotRedis => "the reply is not a valid Redis reply: check the address, and any proxy in between",
             Self::ConnectionRefused => "no server answers at the address: start the server, or correct the address",

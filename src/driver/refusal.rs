@@ -3,7 +3,7 @@
 use super::error_kind::ErrorKind;
 
 /// Error codes, each with its kind. Those with several words are the beginning of a text.
-const CODES: [(&str, ErrorKind); 19] = [
+const CODES: [(&str, ErrorKind); 21] = [
     ("WRONGTYPE", ErrorKind::WrongType),
     ("READONLY", ErrorKind::ReadOnly),
     ("OOM", ErrorKind::OutOfMemory),
@@ -23,6 +23,9 @@ const CODES: [(&str, ErrorKind); 19] = [
     ("ASK", ErrorKind::OtherNode),
     ("CROSSSLOT", ErrorKind::CrossSlot),
     ("ERR unknown command", ErrorKind::UnknownCommand),
+    ("Unknown Redis command called from Lua script", ErrorKind::UnknownCommand),
+    // A script that reads the time and then writes: since 3.2 it can say that its commands are replicated, not itself.
+    ("Write commands not allowed after non deterministic commands", ErrorKind::TooOld),
     ("ERR This Redis command is not allowed", ErrorKind::NoPermission),
 ];
 
@@ -45,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_redis_5_to_7() {
+    fn texts_of_redis_2_8_to_7() {
         let table = [
             ("WRONGTYPE Operation against a key holding the wrong kind of value", ErrorKind::WrongType),
             (
@@ -64,6 +67,11 @@ mod tests {
             ("OOM command not allowed when used memory > 'maxmemory'.", ErrorKind::OutOfMemory),
             ("NOPERM this user has no permissions to run the 'set' command", ErrorKind::NoPermission),
             ("ERR unknown command 'DELEX', with args beginning with: 'k' ", ErrorKind::UnknownCommand),
+            (
+                "ERR Error running script (call to f_5e): @user_script:15: @user_script: 15: Write commands not allowed after \
+                 non deterministic commands",
+                ErrorKind::TooOld,
+            ),
             ("ERR Protocol error: unauthenticated multibulk length", ErrorKind::NotAuthenticated),
             ("ERR Protocol error: unauthenticated bulk length", ErrorKind::NotAuthenticated),
             ("ERR value is not an integer or out of range", ErrorKind::Refused),

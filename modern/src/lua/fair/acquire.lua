@@ -5,6 +5,9 @@
 -- lease in ms, ARGV[4] for how many ms a place is kept, ARGV[5] publish or spublish, ARGV[6] prefix of the instances'
 -- channels.
 -- Returns -1 if it was acquired, otherwise the ms until the next attempt.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
 local holder = redis.call('get', KEYS[1])
 if holder == ARGV[1] then
   redis.call('pexpire', KEYS[1], ARGV[3])

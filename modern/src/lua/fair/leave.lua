@@ -3,6 +3,9 @@
 -- KEYS[1] lock, KEYS[2] queue, KEYS[3] until when each place is kept; ARGV[1] token, ARGV[2] token:instance, ARGV[3]
 -- publish or spublish, ARGV[4] prefix of the instances' channels.
 -- Returns 1 if the token held the lock, 0 if not.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
 local held = 0
 if redis.call('get', KEYS[1]) == ARGV[1] then
   held = redis.call('del', KEYS[1])

@@ -1,6 +1,9 @@
 -- Extends the lease of the token, as a writer or as a reader.
 -- KEYS[1] writer, KEYS[2] readers; ARGV[1] token, ARGV[2] lease in ms, from now.
 -- Returns 1 if it was extended, 0 if the token does not hold.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])
 end

@@ -3,6 +3,9 @@
 -- own token, and its lease begins anew.
 -- KEYS[1] writer, KEYS[2] readers, KEYS[3] waiting writer; ARGV[1] token, ARGV[2] lease in ms.
 -- Returns -1 if it was acquired, otherwise the ms after which the next attempt may succeed.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
 if redis.call('exists', KEYS[1]) == 1 then
   if redis.pcall('get', KEYS[1]) == ARGV[1] then
     redis.call('pexpire', KEYS[1], ARGV[2])
