@@ -15,6 +15,7 @@ pub(crate) struct Options {
     program: Option<PathBuf>,
     lines: Vec<String>,
     is_sentinel: bool,
+    is_old: bool,
 }
 
 impl Options {
@@ -26,6 +27,11 @@ impl Options {
     /// It is this program, and not the redis-server in PATH.
     pub(crate) fn program(self, program: PathBuf) -> Self {
         Self { program: Some(program), ..self }
+    }
+
+    /// It is this program, of Redis 2.8 or later, which may not know every line that this writes elsewhere.
+    pub(crate) fn old_program(self, program: PathBuf) -> Self {
+        Self { is_old: true, ..self.program(program) }
     }
 
     /// It wants a password: `requirepass`.
@@ -64,7 +70,11 @@ impl Options {
         match &self.program {
             None => command.spawn(),
             Some(program) => {
-                Command::new(program).args(command.get_args()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+                let all: Vec<_> = command.get_args().collect();
+                // What no server before 7.0 knows.
+                let place = all.iter().position(|arg| self.is_old && *arg == "--enable-debug-command");
+                let (before, after) = place.map_or((&all[..], &[][..]), |at| (&all[..at], &all[at + 2..]));
+                Command::new(program).args(before).args(after).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
             }
         }
     }
@@ -72,7 +82,10 @@ impl Options {
     /// The text of `redis.conf` for a server that lives in `directory`.
     pub(super) fn config(&self, directory: &Path) -> String {
         let home = directory.display();
-        let mut text = format!("dir {home}\npidfile {home}/redis.pid\nappendonly no\nrepl-diskless-sync-delay 0\n");
+        let mut text = format!("dir {home}\npidfile {home}/redis.pid\nappendonly no\n");
+        if !self.is_old {
+            text += "repl-diskless-sync-delay 0\n";
+        }
         for line in &self.lines {
             writeln!(text, "{line}").expect("a String takes everything");
         }
