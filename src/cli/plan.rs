@@ -13,7 +13,7 @@ use super::{output, values};
 use crate::legacy::Dialect;
 use crate::plan::{self, Effort, Phase};
 use crate::protocols::{Choice, Generation, KeyType, catalogue};
-use crate::report::Planned;
+use crate::report::{Language, Planned};
 
 /// Plan the way of a fleet from its old locks to a new one, phase by phase
 ///
@@ -47,6 +47,9 @@ pub(super) struct Args {
     /// Stop after so long: what was not explored by then is reported as not exhausted
     #[arg(long = "for", value_name = "D", value_parser = values::length)]
     time: Option<Duration>,
+    /// The languages of the programs: for each phase, the package to install and the lines to write
+    #[arg(long, value_name = "LANGUAGE,...", value_delimiter = ',', value_parser = Named::new(language, Language::names))]
+    language: Vec<Language>,
 }
 
 fn dialect_names() -> Vec<&'static str> {
@@ -55,6 +58,11 @@ fn dialect_names() -> Vec<&'static str> {
 
 fn modern_names() -> Vec<&'static str> {
     catalogue().map(|protocol| protocol.name()).filter(|name| modern(name).is_ok()).collect()
+}
+
+fn language(typed: &str) -> Result<Language, String> {
+    Language::find(typed)
+        .ok_or_else(|| format!("there is no package for `{typed}`: use {}", Language::names().join(", ")))
 }
 
 fn dialect(typed: &str) -> Result<&'static Dialect, String> {
@@ -93,6 +101,11 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         interrupt: Some(budget.is_spent()),
         ..Effort::new(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     };
+    // What the packages speak.
+    if !args.language.is_empty() && !["token", "token,key=sibling"].contains(&&*args.to.to_string()) {
+        let refused = format_args!("the packages speak `token` and not `{}`: leave out --to or --language", args.to);
+        return Err(Failure::new(Exit::Usage, refused));
+    }
     let states = StateProgress::new();
     let mut last = None;
     let planned = plan::plan(&args.fleet, &args.to, &effort, &mut |phase: Phase, progress| {
@@ -105,12 +118,17 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(states);
     let plan =
         planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
-    output::print(&Planned::of(&plan), global)?;
+    if !args.language.is_empty() && plan.bridge().ends_with(",fleet=any") {
+        let refused = "the packages refuse this fleet, whose members do not exclude each other: leave out --language";
+        return Err(Failure::new(Exit::Usage, refused));
+    }
+    output::print(&Planned::of(&plan, &args.language), global)?;
     Ok(if plan.is_safe() { Exit::Yes } else { Exit::No })
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift plan --fleet php-getset
   lockshift plan --fleet php-getset --to token,key=sibling --clocks-within 500ms
+  lockshift plan --fleet php-getset --language php,java
   lockshift plan --fleet jedis-lock-2015,php-getset    which cannot be bridged, and why
   lockshift plan --fleet redis-py-2.8 --json | jq -r '.phases[].residual[].race'";

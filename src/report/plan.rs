@@ -1,5 +1,7 @@
 //! The migration of a fleet to a new lock, phase by phase.
 
+mod languages;
+
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -12,6 +14,9 @@ use super::step_text;
 use crate::explore::Property;
 use crate::plan::{Advice, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
 use crate::race_id::RaceId;
+use languages::Written;
+
+pub use languages::Language;
 
 /// The migration of a fleet to a new lock: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +45,9 @@ struct PhaseRow {
     deploy: String,
     watch: Vec<String>,
     back: String,
+    /// For each language that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    write: Vec<Written>,
 }
 
 /// How far a phase was explored.
@@ -68,8 +76,9 @@ struct ResidualRow {
 }
 
 impl Planned {
-    /// This plan.
-    pub fn of(plan: &Plan) -> Self {
+    /// This plan, with what to install and to write in these languages.
+    pub fn of(plan: &Plan, languages: &[Language]) -> Self {
+        let fleet: Vec<_> = plan.fleet.iter().map(|dialect| dialect.name).collect();
         let step = |result: &PhaseResult| {
             let Advice { deploy, watch, back } = plan.advice(result.phase);
             let race = |residual: &Residual| ResidualRow {
@@ -84,10 +93,11 @@ impl Planned {
             let residual = result.residuals.iter().map(race).collect();
             let (phase, states, exhausted) = (result.phase.name(), result.states, result.exhausted);
             let (verdict, bounds) = (verdict(plan.verdict(result)), Within::of(result.bounds));
-            PhaseRow { phase, states, exhausted, verdict, bounds, residual, deploy, watch, back }
+            let write = languages.iter().filter_map(|language| language.written(result.phase, &fleet)).collect();
+            PhaseRow { phase, states, exhausted, verdict, bounds, residual, deploy, watch, back, write }
         };
         Self {
-            fleet: plan.fleet.iter().map(|dialect| dialect.name).collect(),
+            fleet: fleet.clone(),
             bridge: plan.bridge(),
             stamp_of: plan.stamp_of.name,
             to: plan.to.clone(),
@@ -162,6 +172,10 @@ impl PhaseRow {
             }
         }
         text += &format!("   deploy    {}\n", self.deploy);
+        for Written { language, install, lines } in &self.write {
+            text += &format!("   {language:<9} {install}\n");
+            lines.iter().for_each(|line| text += &format!("             {line}\n"));
+        }
         for (index, command) in self.watch.iter().enumerate() {
             text += &format!("   {:<9} {command}\n", if index == 0 { "watch" } else { "" });
         }

@@ -89,3 +89,26 @@ fn a_plan_whose_time_is_up_is_not_called_safe() {
     assert!(ended.stdout.contains("Not known to be safe: not all was seen of legacy"), "{ended:?}");
     assert!(ended.stdout.contains("   verdict   not exhausted: "), "{ended:?}");
 }
+
+#[test]
+fn the_lines_to_write_are_those_of_the_packages_own_examples() {
+    let languages = "php,java,python,node";
+    let json = done(lockshift(), ["plan", "--fleet", "jedis-lock", "--language", languages, "--json"]).json();
+    let phases = json["phases"].as_array().unwrap();
+    let written: Vec<_> = phases.iter().filter_map(|phase| phase["write"].as_array()).collect();
+    assert_eq!(written.len(), 2, "bridges in one phase, the new lock in another: {json}");
+    for rows in written {
+        for (row, language) in rows.iter().zip(languages.split(',')) {
+            assert_eq!(row["language"], language);
+            let readme = std::fs::read_to_string(format!("clients/{language}/README.md")).unwrap();
+            for line in row["lines"].as_array().unwrap() {
+                let line = line.as_str().unwrap().replace("jedis-lock", "php-getset");
+                assert!(readme.contains(&line), "clients/{language}/README.md has no {line}");
+            }
+        }
+    }
+    let other = done(lockshift(), ["plan", "--fleet", "php-getset", "--language", "php", "--to", "token-fenced"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    let stolen = done(lockshift(), ["plan", "--fleet", "php-getset", "--language", "cobol"]);
+    assert!(stolen.code == Some(2) && stolen.stderr.contains("php, java, python, node"), "{stolen:?}");
+}

@@ -1,0 +1,98 @@
+//! What a team without Rust installs and writes in a phase: the packages in `clients/`, and the lines of their READMEs.
+
+use serde::Serialize;
+
+use crate::plan::Phase;
+
+/// A language that has a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Language(&'static Row);
+
+/// A package.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    name: &'static str,
+    install: &'static str,
+    quote: char,
+    /// Lines with `{fleet}` for the quoted dialects.
+    bridge: &'static [&'static str],
+    token: &'static [&'static str],
+}
+
+/// All of them.
+const ROWS: [Row; 4] = [
+    Row {
+        name: "php",
+        install: "composer require lockshift/lockshift   (clients/php)",
+        quote: '\'',
+        bridge: &[
+            "$bridge = new BridgeLock($redis, 'invoices', lease: 30, dialects: [{fleet}]);",
+            "$bridge->with(10, function (Hold $hold) {",
+        ],
+        token: &["$token = new TokenLock($redis, Fleet::newKey('invoices'), lease: 30);"],
+    },
+    Row {
+        name: "java",
+        install: "dev.lockshift:lockshift:0.1.0, for Maven and Gradle   (clients/java)",
+        quote: '"',
+        bridge: &[
+            "BridgeLock bridge = new BridgeLock(redis, \"invoices\", Duration.ofSeconds(30), {fleet});",
+            "Optional<Hold> acquired = bridge.acquire(Duration.ofSeconds(10));",
+        ],
+        token: &["TokenLock token = new TokenLock(redis, BridgeLock.newKey(\"invoices\"), Duration.ofSeconds(30));"],
+    },
+    Row {
+        name: "python",
+        install: "pip install lockshift   (clients/python)",
+        quote: '"',
+        bridge: &[
+            "bridge = BridgeLock(client, \"invoices\", lease=30, dialects=[{fleet}])",
+            "with bridge.held(timeout=10) as hold:",
+        ],
+        token: &["token = TokenLock(client, new_key(\"invoices\"), lease=30)"],
+    },
+    Row {
+        name: "node",
+        install: "npm install lockshift   (clients/node)",
+        quote: '\'',
+        bridge: &[
+            "const bridge = new BridgeLock(client, 'invoices', 30_000, [{fleet}]);",
+            "await bridge.with(10_000, async (hold) => {",
+        ],
+        token: &["const token = new TokenLock(client, newKey('invoices'), 30_000);"],
+    },
+];
+
+/// What to install and to write: the fields are those of its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Written {
+    pub(super) language: &'static str,
+    pub(super) install: &'static str,
+    pub(super) lines: Vec<String>,
+}
+
+impl Language {
+    /// The names of all.
+    pub fn names() -> Vec<&'static str> {
+        ROWS.iter().map(|row| row.name).collect()
+    }
+
+    /// The language of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        ROWS.iter().find(|row| row.name == name).map(Self)
+    }
+
+    /// What to write in a phase of this fleet; nothing where the phase deploys no further kind of client.
+    pub(super) fn written(self, phase: Phase, fleet: &[&str]) -> Option<Written> {
+        let Self(row) = self;
+        let lines = match phase {
+            Phase::LegacyAndBridge => row.bridge,
+            Phase::BridgeAndModern => row.token,
+            Phase::Legacy | Phase::Bridge | Phase::Modern => return None,
+        };
+        let quote = row.quote;
+        let fleet: Vec<_> = fleet.iter().map(|dialect| format!("{quote}{dialect}{quote}")).collect();
+        let lines = lines.iter().map(|line| line.replace("{fleet}", &fleet.join(", "))).collect();
+        Some(Written { language: row.name, install: row.install, lines })
+    }
+}
