@@ -6,6 +6,7 @@ mod audit;
 mod compare;
 mod completions;
 mod decompress;
+mod doctor;
 mod dry_run;
 mod exit;
 mod explore;
@@ -66,6 +67,7 @@ fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
         Subcommands::Run(args) => run::run(&args, global),
         Subcommands::Inspect(args) => inspect::run(&args, global),
         Subcommands::Scan(args) => scan::run(&args, global),
+        Subcommands::Doctor(args) => doctor::run(&args, global),
         Subcommands::Compare(args) => compare::run(&args, global),
         Subcommands::Races(args) => races::run(&args, global),
         Subcommands::Explore(args) => explore::run(&args, global),

@@ -63,6 +63,8 @@ pub mod bridge;
 pub mod cli;
 pub mod compare;
 pub mod connect;
+#[cfg(feature = "sim")]
+pub mod doctor;
 pub mod driver;
 #[cfg(feature = "sim")]
 pub mod dry_run;
@@ -74,6 +76,8 @@ pub mod locks;
 #[cfg(feature = "sim")]
 pub mod matrix;
 pub mod monitor;
+#[cfg(feature = "sim")]
+pub mod permissions;
 #[cfg(feature = "sim")]
 pub mod plan;
 pub mod protocols;

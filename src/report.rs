@@ -5,6 +5,7 @@
 
 mod audit;
 mod comparison;
+mod doctor;
 mod dry_run;
 mod explanation;
 mod exploration;
@@ -14,6 +15,7 @@ mod guard;
 mod inspection;
 mod matrix;
 mod moment;
+mod permissions;
 mod plan;
 mod protocols;
 mod races;
@@ -27,6 +29,7 @@ use serde::Serialize;
 
 pub use audit::AuditReport;
 pub use comparison::{Compared, Comparison};
+pub use doctor::Doctor;
 pub use dry_run::DryRun;
 pub use explanation::explanation;
 pub use exploration::{Asked, Exploration};
@@ -35,7 +38,8 @@ pub use fold::folded;
 pub use guard::Guarded;
 pub use inspection::Inspection;
 pub use matrix::Matrix;
-pub use plan::Planned;
+pub use permissions::Granted;
+pub use plan::{Language, Planned};
 pub use protocols::{Listed, Protocols};
 pub use races::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
 pub use run::{Ran, Released, whole_millis};

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::global_options::GlobalOptions;
 use super::{
-    audit, compare, completions, dry_run, explore, guard, inspect, man, matrix, plan, protocols, races, record, run,
-    scan, supervise,
+    audit, compare, completions, doctor, dry_run, explore, guard, inspect, man, matrix, plan, protocols, races, record,
+    run, scan, supervise,
 };
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
@@ -24,6 +24,7 @@ pub(super) enum Subcommands {
     Run(run::Args),
     Inspect(inspect::Args),
     Scan(scan::Args),
+    Doctor(doctor::Args),
     Compare(compare::Args),
     Races(races::Args),
     Explore(explore::Args),
@@ -44,6 +45,7 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift protocols                     every lock that it speaks
   lockshift run nightly -- ./backup.sh    one backup at a time
   lockshift inspect lock:42               which protocol wrote that key, and which would steal it
+  lockshift doctor                        does this server fit, and what should be changed
   lockshift scan                          all lock keys of a server, the worst first
   lockshift audit trace.log               which races happened in a trace of production
 

@@ -100,7 +100,8 @@ impl Hazard {
             }),
             Some(false) => Self::of_strangers(writers, readers),
         };
-        let rest = [Self::of_no_ttl(sight, readers), Self::of_ttl(sight, ends_at), Self::of_clocks(sight)];
+        let clocks = sight.server_at.and_then(|server_at| Self::of_clocks(sight.at, server_at));
+        let rest = [Self::of_no_ttl(sight, readers), Self::of_ttl(sight, ends_at), clocks];
         of_lock.into_iter().chain(rest.into_iter().flatten()).collect()
     }
 
@@ -151,9 +152,10 @@ impl Hazard {
         }
     }
 
-    fn of_clocks(sight: &Sight) -> Option<Self> {
-        let server_at = sight.server_at?;
-        let (ahead, behind) = (sight.at.saturating_since(server_at), server_at.saturating_since(sight.at));
+    /// Whether the clock of this machine and that of the server, read at the same moment, are too far apart for locks that
+    /// count in seconds.
+    pub(crate) fn of_clocks(at: UnixTime, server_at: UnixTime) -> Option<Self> {
+        let (ahead, behind) = (at.saturating_since(server_at), server_at.saturating_since(at));
         let by = ahead.max(behind);
         (by > SKEW).then_some(Self::ClocksApart { by, ahead: ahead > behind })
     }

@@ -37,7 +37,7 @@ impl ServerHazard {
     }
 
     /// All that INFO tells.
-    fn all(info: &str, votes: bool) -> Vec<Self> {
+    pub(crate) fn all(info: &str, votes: bool) -> Vec<Self> {
         let field = |name: &str| {
             info.lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))

@@ -5,6 +5,7 @@ mod audit;
 pub(crate) mod command;
 mod compare;
 mod coverage;
+mod doctor;
 mod dry_run;
 mod explore;
 mod inspect;

@@ -40,6 +40,11 @@ pub(crate) fn lives<L: Locks + Sync>(locks: &L, prefix: &str, refused: impl Fn(&
     stories
 }
 
+/// The life of one of them, by its name.
+pub(crate) fn life<L: Locks + Sync>(locks: &L, name: &str, locker: &Arc<dyn Locker>) -> Result<(), String> {
+    meet(locks, locker, !NEVER_RELEASED.contains(&name))
+}
+
 fn meet_refusal<L: Locks>(locks: &L, locker: &Arc<dyn Locker>) -> Result<(), String> {
     match locks.try_acquire(&locks.lock(Arc::clone(locker))) {
         Err(error) if error.kind() == ErrorKind::SharedConnection => {

@@ -32,6 +32,7 @@
 //! - [`locks`]: the entry point, with threads and with tasks.
 //! - [`migration`]: a fleet of processes moves from the old locks to the new one under load, and back a phase.
 //! - [`native`]: compare-and-delete and compare-and-set on the servers that have them as commands.
+//! - [`on_servers`]: every protocol and every command on servers from Redis 2.8 to Valkey 9.
 //! - [`oracle`]: the simulated server answers as a real one does.
 //! - [`own_attempts`]: an attempt whose script runs twice wins once.
 //! - [`semaphore`]: as many holders as there are permits.
@@ -40,6 +41,7 @@
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
+//! - [`permissions`]: every protocol runs with exactly the ACL that is derived for it.
 //! - [`prose`]: every command in the documents runs as written, and every output is what the command prints.
 //! - [`traces`]: the example traces, recorded from real clients, show what they were recorded for.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
@@ -68,9 +70,11 @@ mod locks;
 mod migration;
 mod monitor;
 mod native;
+mod on_servers;
 mod oracle;
 mod own_attempts;
 mod patience;
+mod permissions;
 mod prose;
 mod protocols;
 mod proxy;

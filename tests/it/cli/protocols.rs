@@ -66,3 +66,28 @@ fn a_reader_may_close_the_pipe_early() {
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
     }
 }
+
+#[test]
+fn a_user_with_the_printed_acl_runs_a_command_under_the_lock() {
+    let server = Server::start();
+    let rule = done(lockshift(), ["protocols", "token", "--acl", "--key", "jobs:*"]).stdout;
+    let words: Vec<_> = rule.split_whitespace().collect();
+    redis::cmd("ACL")
+        .arg("SETUSER")
+        .arg("app")
+        .arg("on")
+        .arg(">secret")
+        .arg(words)
+        .exec(&mut server.connect())
+        .unwrap();
+    let run = |key: &str| {
+        let mut command = lockshift();
+        command.env("REDIS_URL", format!("redis://app:secret@{}/", server.address()));
+        done(command, ["run", key, "--", "echo", "ran"])
+    };
+    let ran = run("jobs:nightly");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ran\n"), "{ran:?}");
+    assert_eq!(run("other").code, Some(3));
+    let derived = done(lockshift(), ["protocols", "gorlock", "--acl", "--json"]).json();
+    assert_eq!(derived[0]["keys"], serde_json::json!(["gorlock:*"]));
+}

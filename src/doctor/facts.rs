@@ -1,0 +1,112 @@
+//! What a server says of itself in INFO.
+
+use std::time::Duration;
+
+use super::finding::DoctorFinding;
+use crate::wire::{Reply, UnixTime};
+
+/// What a server says of itself. A field that INFO does not have is empty or zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// `redis` or `valkey`.
+    pub software: &'static str,
+    /// Its version.
+    pub version: String,
+    /// The version of Redis whose commands it has.
+    pub redis_version: String,
+    /// `standalone`, `cluster` or `sentinel`.
+    pub mode: String,
+    /// `master` or `slave`.
+    pub role: String,
+    master: String,
+    is_loading: bool,
+    can_save: bool,
+    has_saved: bool,
+    used_memory: u64,
+    max_memory: u64,
+    evicts: bool,
+}
+
+impl ServerFacts {
+    /// Those in the text of INFO.
+    pub fn of(info: &str) -> Self {
+        let field = |name: &str| {
+            let value = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            value.map(|value| value.trim().to_owned()).unwrap_or_default()
+        };
+        let number = |name: &str| field(name).parse::<u64>().unwrap_or(0);
+        let (redis_version, valkey_version) = (field("redis_version"), field("valkey_version"));
+        let is_valkey = !valkey_version.is_empty();
+        Self {
+            software: if is_valkey { "valkey" } else { "redis" },
+            version: if is_valkey { valkey_version } else { redis_version.clone() },
+            redis_version,
+            mode: field("redis_mode"),
+            role: field("role"),
+            master: format!("{}:{}", field("master_host"), field("master_port")),
+            is_loading: number("loading") == 1,
+            can_save: field("rdb_last_bgsave_status") != "err" && field("aof_last_write_status") != "err",
+            // Before 7.0 it does not count its snapshots.
+            has_saved: number("aof_enabled") == 1 || field("rdb_saves") != "0",
+            used_memory: number("used_memory"),
+            max_memory: number("maxmemory"),
+            evicts: field("maxmemory_policy") != "noeviction",
+        }
+    }
+
+    /// Whether it is older than this version of Redis. One that does not say is not.
+    pub fn is_before(&self, major: u64, minor: u64) -> bool {
+        let mut parts = self.redis_version.split('.').map_while(|part| part.parse::<u64>().ok());
+        match (parts.next(), parts.next()) {
+            (Some(is_major), Some(is_minor)) => (is_major, is_minor) < (major, minor),
+            _ => false,
+        }
+    }
+
+    /// What fits no fleet.
+    pub(super) fn findings(&self, in_cluster: bool) -> Vec<DoctorFinding> {
+        let (used, limit) = (self.used_memory, self.max_memory);
+        let is_nearly_full = limit > 0 && !self.evicts && used / 9 >= limit / 10;
+        let findings = [
+            (self.role == "slave").then(|| DoctorFinding::IsReplica { master: self.master.clone() }),
+            (self.mode == "cluster" && !in_cluster).then_some(DoctorFinding::IsClusterNode),
+            self.is_loading.then_some(DoctorFinding::IsLoading),
+            is_nearly_full.then_some(DoctorFinding::NearlyFull { used, limit }),
+            (!self.can_save).then_some(DoctorFinding::CannotSave),
+            (self.can_save && !self.has_saved).then_some(DoctorFinding::HasSavedNothing),
+        ];
+        findings.into_iter().flatten().collect()
+    }
+}
+
+/// The moment in a reply of TIME.
+pub(super) fn moment(words: &[Reply]) -> Option<UnixTime> {
+    let number = |reply: &Reply| match reply {
+        Reply::Bulk(word) => std::str::from_utf8(word).ok()?.parse::<i64>().ok(),
+        _ => None,
+    };
+    let [secs, micros] = words else { return None };
+    let micros = u64::try_from(number(micros)?).ok()?;
+    Some(UnixTime::from_secs(number(secs)?)?.saturating_add(Duration::from_micros(micros)))
+}
+
+#[test]
+fn info_shows_what_fits_no_fleet() {
+    let found = |info: &str| ServerFacts::of(info).findings(false);
+    let fine = "redis_version:7.0.15\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\naof_enabled:1\r\n\
+                rdb_saves:0\r\nrdb_last_bgsave_status:ok\r\naof_last_write_status:ok\r\nused_memory:950\r\n\
+                maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+    assert_eq!(found(fine), []);
+    let replica = fine.replace("role:master", "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379");
+    assert_eq!(found(&replica), [DoctorFinding::IsReplica { master: "10.0.0.1:6379".to_owned() }]);
+    assert_eq!(found(&fine.replace("standalone", "cluster")), [DoctorFinding::IsClusterNode]);
+    assert_eq!(found(&fine.replace("loading:0", "loading:1")), [DoctorFinding::IsLoading]);
+    let full = fine.replace("maxmemory:0", "maxmemory:1000");
+    assert_eq!(found(&full), [DoctorFinding::NearlyFull { used: 950, limit: 1000 }]);
+    assert_eq!(found(&full.replace("950", "890")), []);
+    assert_eq!(found(&full.replace("noeviction", "allkeys-lru")), [], "that it evicts is another finding");
+    assert_eq!(found(&fine.replace("bgsave_status:ok", "bgsave_status:err")), [DoctorFinding::CannotSave]);
+    assert_eq!(found(&fine.replace("aof_enabled:1", "aof_enabled:0")), [DoctorFinding::HasSavedNothing]);
+    assert!(ServerFacts::of(&fine.replace("7.0.15", "2.8.17")).is_before(3, 2));
+    assert!(!ServerFacts::of(fine).is_before(3, 2) && !ServerFacts::of("").is_before(3, 2));
+}

@@ -1,0 +1,184 @@
+//! The smallest permissions with which a protocol runs: which commands, on which keys and channels. They follow from what the
+//! protocol sends to a simulated server, and from what its scripts call; no table of commands is kept beside it.
+//!
+//! ```
+//! use lockshift::permissions::Permissions;
+//!
+//! let token = Permissions::of(&"token".parse()?, "lock:*");
+//! assert_eq!(token.rule(), "resetkeys ~lock:* resetchannels -@all +del +eval +evalsha +get +pexpire +pttl +set");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::lock::{Acquired, Lease, Locker, Owner, Token};
+use crate::protocols::Choice;
+use crate::rehearsal::Rehearsal;
+use crate::sim::Session;
+use crate::wire::{Command, Key, UnixTime};
+
+/// What a user must be allowed for one protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Permissions {
+    /// Commands, in lower case, as ACL SETUSER names them.
+    pub commands: BTreeSet<String>,
+    /// Patterns of keys.
+    pub keys: BTreeSet<String>,
+    /// Patterns of channels.
+    pub channels: BTreeSet<String>,
+}
+
+/// Stands for the key while the protocol is rehearsed, and is recognised in every key that it derives.
+const MARK: &str = "marked-key-of-the-rehearsal";
+/// Two clients.
+const PAIR: [Owner; 2] =
+    [Owner::new(Token::new([0xa1; 16]), 1_000_001, 1), Owner::new(Token::new([0xb2; 16]), 2_000_002, 2)];
+/// Two others: a name that is another with them derives from its owner.
+const OTHERS: [Owner; 2] =
+    [Owner::new(Token::new([0xc3; 16]), 3_000_003, 3), Owner::new(Token::new([0xd4; 16]), 4_000_004, 4)];
+const LEASE: Duration = Duration::from_secs(10);
+/// In the middle of 2027: a moment at which every dialect writes stamps of the usual length.
+const BEGIN_SECS: i64 = 1_810_000_000;
+
+/// Commands whose first argument is not a key.
+const KEYLESS: [&str; 12] = [
+    "EVAL", "EVALSHA", "TIME", "INFO", "MULTI", "EXEC", "DISCARD", "UNWATCH", "PUBLISH", "SPUBLISH", "WAIT", "WAITAOF",
+];
+
+impl Permissions {
+    /// Those of this protocol on keys of this pattern of Redis: `lock:*`.
+    pub fn of(choice: &Choice, pattern: &str) -> Self {
+        let lease = Lease::new(LEASE).expect("ten seconds are a lease");
+        let locker = choice.locker(Key::from(MARK), lease);
+        let mut permissions = Self::default();
+        for (command, twin) in sent_by(&*locker, &PAIR).iter().zip(&sent_by(&*locker, &OTHERS)) {
+            permissions.add(command, twin, pattern);
+        }
+        permissions.add_channel(&*locker, pattern);
+        permissions
+    }
+
+    /// As ACL SETUSER takes them, without the name of the user: `resetkeys ~lock:* resetchannels -@all +set`.
+    pub fn rule(&self) -> String {
+        let mut words = vec!["resetkeys".to_owned()];
+        words.extend(self.keys.iter().map(|key| format!("~{key}")));
+        words.push("resetchannels".to_owned());
+        words.extend(self.channels.iter().map(|channel| format!("&{channel}")));
+        words.push("-@all".to_owned());
+        words.extend(self.commands.iter().map(|command| format!("+{command}")));
+        words.join(" ")
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.commands.extend(other.commands);
+        self.keys.extend(other.keys);
+        self.channels.extend(other.channels);
+        self
+    }
+
+    /// What a command needs; its twin is the same of other owners.
+    fn add(&mut self, command: &Command, twin: &Command, pattern: &str) {
+        let name = String::from_utf8_lossy(command.name()).to_lowercase();
+        let args = command.args();
+        let keys: Range<usize> = if command.is("EVAL") || command.is("EVALSHA") {
+            let count = args.get(1).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok()).unwrap_or(0);
+            self.add_script(args, count);
+            2..2 + count
+        } else if KEYLESS.iter().any(|keyless| command.is(keyless)) {
+            0..0
+        } else {
+            // Further words are keys where they derive from the lock's: DEL, WATCH and MSETNX take several.
+            let further = args.iter().skip(1).filter(|word| String::from_utf8_lossy(word).contains(MARK));
+            self.keys.extend(further.map(|key| patterned(key, pattern)));
+            0..1
+        };
+        let pairs = args.iter().zip(twin.args()).skip(keys.start).take(keys.len());
+        for (place, (key, twin)) in pairs.enumerate() {
+            let key = alike(key, twin, pattern);
+            // Redisson's scripts derive further keys from this one.
+            let is_extended = args[0].windows(10).any(|text| text == format!("KEYS[{}] ..", place + 1).as_bytes());
+            self.keys.extend(is_extended.then(|| format!("{key}:*")));
+            self.keys.insert(key);
+        }
+        self.commands.insert(name);
+    }
+
+    /// What a script calls by name, or by a name in its arguments.
+    fn add_script(&mut self, args: &[Vec<u8>], keys: usize) {
+        let text = String::from_utf8_lossy(&args[0]);
+        for call in text.split("call(").skip(1) {
+            let Some(quote @ ('\'' | '"')) = call.chars().next() else { continue };
+            self.commands.extend(call[1..].split(quote).next().map(str::to_lowercase));
+        }
+        let publishes =
+            |word: &&Vec<u8>| ["publish", "spublish"].iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
+        let named = args.iter().skip(2 + keys).filter(publishes);
+        self.commands.extend(named.map(|word| String::from_utf8_lossy(word).to_lowercase()));
+    }
+
+    /// The channel on which waiters listen.
+    fn add_channel(&mut self, locker: &dyn Locker, pattern: &str) {
+        let [one, other] = PAIR.each_ref().map(|owner| locker.release_channel(owner));
+        let (Some(one), Some(other)) = (one, other) else { return };
+        self.channels.insert(alike(&one.channel, &other.channel, pattern));
+        let commands = if one.sharded { ["ssubscribe", "sunsubscribe"] } else { ["subscribe", "unsubscribe"] };
+        self.commands.extend(commands.map(str::to_owned));
+    }
+}
+
+/// A name of two owners, as a pattern: what differs between them is any text.
+fn alike(one: &[u8], other: &[u8], pattern: &str) -> String {
+    if one == other {
+        return patterned(one, pattern);
+    }
+    let begins = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let (begin, one, other) = (&one[..begins], &one[begins..], &other[begins..]);
+    let ends = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    format!("{}*{}", patterned(begin, pattern), patterned(&one[one.len() - ends..], pattern))
+}
+
+/// A name that derives from the marked key, as a pattern. For a byte that no pattern of an ACL may have, such as the length
+/// that some serializers write, stands any byte.
+fn patterned(name: &[u8], pattern: &str) -> String {
+    let text: String = name.iter().map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect();
+    text.replace(MARK, pattern)
+}
+
+/// What a protocol sends in a life of its lock: free, held, extended, lost to another client, left behind, released.
+fn sent_by(locker: &dyn Locker, [first, second]: &[Owner; 2]) -> Vec<Command> {
+    let begin = UnixTime::from_secs(BEGIN_SECS).expect("it is in the range of the type");
+    let mut present = Rehearsal::at(begin);
+    let won = present.run(Session(1), |redis| locker.acquire(first, redis));
+    let _held = present.run(Session(2), |redis| locker.acquire(second, redis));
+    let _withdrawn = present.run(Session(2), |redis| locker.withdraw(second, redis));
+    let mut sent = present.sent().to_vec();
+    // A client that died without a TTL on its key.
+    let persist = Command::new("PERSIST").arg(MARK);
+    let mut abandoned = present.clone();
+    let _persisted = abandoned.run(Session(3), |redis| redis.send(persist.clone()));
+    for mut later in [present.after(2 * LEASE), abandoned.after(2 * LEASE)] {
+        let known = later.sent().len();
+        let again = later.run(Session(2), |redis| locker.acquire(second, redis));
+        for outcome in [&won, &again] {
+            if let Some(Acquired::Won(hold)) = outcome {
+                let _extended = later.run(Session(1), |redis| locker.extend(hold, redis));
+                let _owned = later.run(Session(1), |redis| locker.ownership(hold, redis));
+                let _released = later.run(Session(1), |redis| locker.release(hold, redis));
+            }
+        }
+        let _disclaimed = later.run(Session(2), |redis| locker.disclaim(second, redis));
+        sent.extend_from_slice(&later.sent()[known..]);
+    }
+    if let Some(Acquired::Won(hold)) = &won {
+        let known = present.sent().len();
+        let _extended = present.run(Session(1), |redis| locker.extend(hold, redis));
+        let _owned = present.run(Session(1), |redis| locker.ownership(hold, redis));
+        let _released = present.run(Session(1), |redis| locker.release(hold, redis));
+        sent.extend_from_slice(&present.sent()[known..]);
+    }
+    sent
+}
