@@ -96,3 +96,20 @@ impl Language {
         Some(Written { language: row.name, install: row.install, lines })
     }
 }
+
+#[test]
+fn the_lines_to_write_are_those_of_the_packages_own_examples() {
+    for name in Language::names() {
+        let language = Language::find(name).expect("it is one of them");
+        let readme = format!("{}/clients/{name}/README.md", env!("CARGO_MANIFEST_DIR"));
+        let Ok(readme) = std::fs::read_to_string(readme) else { panic!("clients/{name} has no README.md") };
+        for phase in [Phase::LegacyAndBridge, Phase::BridgeAndModern] {
+            let written = language.written(phase, &["php-getset"]).expect("the phase deploys something");
+            let strange: Vec<_> = written.lines.iter().filter(|line| !readme.contains(*line)).collect();
+            assert!(strange.is_empty(), "clients/{name}/README.md has no {strange:?}");
+        }
+        assert!(
+            [Phase::Legacy, Phase::Bridge, Phase::Modern].iter().all(|phase| language.written(*phase, &[]).is_none())
+        );
+    }
+}
