@@ -60,7 +60,7 @@
 mod fleet;
 mod lock;
 mod marked_form;
-mod scripts;
+pub(crate) mod scripts;
 mod stamp_writer;
 mod tables;
 mod trial;

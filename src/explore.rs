@@ -60,6 +60,8 @@ pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};
 pub use search::{End, Findings, Progress, Search, Stop, Violation};
 pub use server_side::{GuardedResource, ServerSide};
+#[cfg(feature = "cli")]
+pub(crate) use trace::json;
 pub use trace::{Belief, Content, Exchange, Mismatch, PriorCommand, Role, Snapshot, Step, Trace};
 pub use unbounded::NotForAllTime;
 pub use world::{Action, Clock, World};

@@ -30,13 +30,14 @@
 //! [`Unguardable`]. It finds out by running them.
 
 mod answer;
-mod connection;
+mod conclusions;
 mod decision;
 mod guarded;
+mod guarded_connection;
 mod key_session;
 mod playing;
+mod protocol_run;
 mod rule;
-mod run;
 mod scripts;
 mod unguardable;
 
@@ -44,8 +45,8 @@ mod unguardable;
 mod tests;
 
 pub use answer::{Answer, Note};
-pub use connection::Connection;
 pub use decision::Decision;
 pub use guarded::Guarded;
+pub use guarded_connection::GuardedConnection;
 pub use rule::{Lifetime, Rule};
 pub use unguardable::Unguardable;

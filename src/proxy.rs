@@ -6,16 +6,24 @@
 //! until all earlier commands of its connection are answered; then the guard runs alone on the upstream connection, and its
 //! answer follows the earlier replies.
 //!
+//! A key may be observed instead: its commands pass unchanged, one at a time for each key, and are reported with their
+//! replies, in the order in which the server ran them.
+//!
 //! For that the proxy must know where commands and replies end. `frame::Scanner` finds that out without keeping
 //! contents; complete frames, which are small, are decoded by the `redis` crate.
 
 mod counters;
+mod encode;
+mod event;
 mod frame;
 mod guarded_keys;
 mod listener;
 mod request;
 mod session;
+mod traffic;
+mod turns;
 
-pub use counters::{Counters, Counts};
-pub use guarded_keys::GuardedKeys;
-pub use listener::{Address, Guard, bind};
+pub use counters::{ProxyCounters, ProxyCounts};
+pub use event::{EventSink, Occurrence, ProxyEvent};
+pub use guarded_keys::{GuardedKeys, Treatment};
+pub use listener::{GuardProxy, ProxyAddress, bind};

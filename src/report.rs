@@ -35,7 +35,7 @@ pub use explanation::explanation;
 pub use exploration::{Asked, Exploration};
 pub use fold::folded;
 #[cfg(feature = "guard")]
-pub use guard::Guarded;
+pub use guard::GuardStatistics;
 pub use inspection::Inspection;
 pub use matrix::Matrix;
 pub use permissions::Granted;

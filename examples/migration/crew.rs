@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use redis::{Client, Connection, IntoConnectionInfo};
 
+use crate::guarded_address::GuardedAddress;
 use crate::hold_report::{HoldReport, REPORTS};
 use crate::role::{JOBS, LEASE, Role};
 use crate::statistics::Statistics;
@@ -26,6 +27,7 @@ pub(crate) struct Crew {
     /// The connection on which reports are read.
     reports: Connection,
     url: String,
+    guard: Option<GuardedAddress>,
     /// Whether PHP with its redis extension is installed.
     pub(crate) has_php: bool,
     places: Vec<Worker>,
@@ -47,7 +49,30 @@ impl Crew {
         let locks = JOBS.iter().flat_map(|job| [job.key.to_owned(), format!("{{{}}}:token", job.key)]);
         redis::cmd("DEL").arg(keys.chain(locks).collect::<Vec<_>>()).exec(&mut reports)?;
         let places = Vec::new();
-        Ok(Self { client: client.clone(), reports, url, has_php: has_php(), places, statistics: Statistics::default() })
+        Ok(Self {
+            client: client.clone(),
+            reports,
+            url,
+            guard: None,
+            has_php: has_php(),
+            places,
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// The same, with a guard before the server for the guarded workers.
+    pub(crate) fn behind_guard(self) -> Result<Self, Box<dyn Error>> {
+        Ok(Self { guard: Some(GuardedAddress::before(&self.url)?), ..self })
+    }
+
+    /// Whether there is a guard.
+    pub(crate) fn has_guard(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Where the workers of this role connect.
+    fn url_of(&self, role: Role) -> &str {
+        self.guard.as_ref().filter(|_| role == Role::Guarded).map_or(&self.url, |guard| &guard.url)
     }
 
     /// Starts a worker in every place.
@@ -123,17 +148,19 @@ impl Crew {
     /// Whether a worker is PHP: the old workers of the PHP service, and half of their replacements.
     fn is_php(&self, place: usize, role: Role) -> bool {
         let speaks_php = JOBS[place / PER_JOB].dialect == "php-getset";
-        self.has_php && speaks_php && (role == Role::Old || (place.is_multiple_of(2) && role != Role::Hasty))
+        self.has_php
+            && speaks_php
+            && (matches!(role, Role::Old | Role::Guarded) || (place.is_multiple_of(2) && role != Role::Hasty))
     }
 
     fn rust(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["worker", role.name(), JOBS[job].key]).env("REDIS_URL", &self.url);
+        command.args(["worker", role.name(), JOBS[job].key]).env("REDIS_URL", self.url_of(role));
         Ok(command)
     }
 
     fn php(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
-        let address = self.url.as_str().into_connection_info()?;
+        let address = self.url_of(role).into_connection_info()?;
         let redis::ConnectionAddr::Tcp(host, port) = address.addr() else {
             return Err("the PHP workers need a plain address: redis://HOST:PORT/".into());
         };

@@ -8,10 +8,14 @@
 //!
 //! `REDIS_URL=redis://127.0.0.1/ cargo run --example migration`
 //!
+//! With `-- --guard` the old workers are never changed: they are started again with the address of a guard in bridge mode,
+//! and the new workers with the token lock beside them.
+//!
 //! With `-- --skip-bridge` the new clients are deployed beside the old ones on the same key, without a plan,
 //! until two workers hold it at once. Exit status 1: two workers held a lock at once, or work was lost.
 
 mod crew;
+mod guarded_address;
 mod hold_report;
 mod phases;
 mod role;
@@ -25,7 +29,7 @@ use std::io;
 use redis::Client;
 
 use crew::Crew;
-use phases::{WHOLE_MIGRATION, WITHOUT_BRIDGE, walk};
+use phases::{BEHIND_GUARD, WHOLE_MIGRATION, WITHOUT_BRIDGE, walk};
 use role::{JOBS, Role};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,12 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => walk(&WHOLE_MIGRATION, Crew::new(url, &client)?, &mut io::stdout()),
+        ["--guard"] => walk(&BEHIND_GUARD, Crew::new(url, &client)?.behind_guard()?, &mut io::stdout()),
         ["--skip-bridge"] => walk(&WITHOUT_BRIDGE, Crew::new(url, &client)?, &mut io::stdout()),
         ["worker", role, key, number] => {
             let role = Role::named(role).ok_or("no such role")?;
             let job = JOBS.iter().find(|job| job.key == *key).ok_or("no such job")?;
             worker::work(role, job, number, &url)
         }
-        _ => Err("usage: migration [--skip-bridge]".into()),
+        _ => Err("usage: migration [--guard | --skip-bridge]".into()),
     }
 }

@@ -29,6 +29,16 @@ pub(crate) const WHOLE_MIGRATION: [Phase; 9] = [
     Phase { name: "modern", half: None, then: Role::Modern },
 ];
 
+/// From the old locks to the new one behind a guard, with a step back.
+pub(crate) const BEHIND_GUARD: [Phase; 6] = [
+    Phase { name: "legacy", half: None, then: Role::Old },
+    Phase { name: "legacy + guard", half: Some(Role::Guarded), then: Role::Guarded },
+    Phase { name: "guard", half: None, then: Role::Guarded },
+    Phase { name: "guard + modern", half: Some(Role::Modern), then: Role::Guarded },
+    Phase { name: "guard + modern", half: Some(Role::Modern), then: Role::Modern },
+    Phase { name: "modern", half: None, then: Role::Modern },
+];
+
 /// What happens without a bridge.
 pub(crate) const WITHOUT_BRIDGE: [Phase; 2] = [
     Phase { name: "legacy", half: None, then: Role::Old },
@@ -43,7 +53,7 @@ pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Re
         "by this library, because php with its redis extension is not installed"
     };
     writeln!(out, "{} processes. On {} the old lock is spoken {php}.\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
-    writeln!(out, "{HEAD}")?;
+    writeln!(out, "{}", head(if crew.has_guard() { "GUARD" } else { "BRIDGE" }))?;
     crew.start(Role::Old)?;
     for phase in phases {
         pass(phase, &mut crew)?;
@@ -65,11 +75,11 @@ fn pass(phase: &Phase, crew: &mut Crew) -> Result<(), Box<dyn Error>> {
     crew.replace(0..PER_JOB / 2, role)?;
     match role {
         Role::Hasty => crew.until_it_breaks(),
-        Role::Old | Role::Bridge | Role::Modern if phase.then == role => {
+        Role::Old | Role::Guarded | Role::Bridge | Role::Modern if phase.then == role => {
             crew.dwell()?;
             crew.replace(PER_JOB / 2..PER_JOB, role)
         }
-        Role::Old | Role::Bridge | Role::Modern => {
+        Role::Old | Role::Guarded | Role::Bridge | Role::Modern => {
             crew.dwell()?;
             crew.replace(0..PER_JOB / 2, phase.then)
         }
@@ -90,12 +100,15 @@ fn conclude(crew: &mut Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>>
     (broken == 0).then_some(()).ok_or_else(|| "two workers held a lock at once".into())
 }
 
-const HEAD: &str = "PHASE            KEY               OLD  BRIDGE  MODERN  DOUBLE HOLDS  LATE  INTRUDED  LONGEST WAIT";
+/// The head of the table, whose second role has this name.
+fn head(second: &str) -> String {
+    format!("PHASE            KEY               OLD  {second:>6}  MODERN  DOUBLE HOLDS  LATE  INTRUDED  LONGEST WAIT")
+}
 
 fn line(phase: &str, key: &str, sum: &Sum) -> String {
-    let Sum { old, bridge, modern, doubles, late, intruded, longest_wait_ms } = sum;
+    let Sum { old, second, modern, doubles, late, intruded, longest_wait_ms } = sum;
     format!(
-        "{phase:<15}  {key:<16}  {old:>3}  {bridge:>6}  {modern:>6}  {doubles:>12}  {late:>4}  {intruded:>8}  \
+        "{phase:<15}  {key:<16}  {old:>3}  {second:>6}  {modern:>6}  {doubles:>12}  {late:>4}  {intruded:>8}  \
          {longest_wait_ms:>9} ms"
     )
 }

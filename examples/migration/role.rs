@@ -31,6 +31,8 @@ pub(crate) const LEASE: Duration = Duration::from_secs(5);
 pub(crate) enum Role {
     /// With the old lock, on the old key.
     Old,
+    /// With the old lock, unchanged, on a connection to the guard.
+    Guarded,
     /// With a bridge, on both keys.
     Bridge,
     /// With a token, on the new key.
@@ -48,7 +50,8 @@ impl Role {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Old => "old",
+            // A guarded worker is started as an old one, with another address.
+            Self::Old | Self::Guarded => "old",
             Self::Bridge => "bridge",
             Self::Modern => "modern",
             Self::Hasty => "hasty",
@@ -60,7 +63,7 @@ impl Role {
         let (key, lease) = (Key::from(job.key), Lease::new(LEASE)?);
         let dialect = legacy::find(job.dialect).ok_or("no such dialect")?;
         Ok(match self {
-            Self::Old => Arc::new(legacy::Lock::new(dialect, key, lease)),
+            Self::Old | Self::Guarded => Arc::new(legacy::Lock::new(dialect, key, lease)),
             Self::Bridge => Arc::new(Bridge::new(&[dialect], key, lease)?),
             Self::Modern => Arc::new(TokenLock::new(new_key(&key), lease)),
             Self::Hasty => Arc::new(TokenLock::new(key, lease)),

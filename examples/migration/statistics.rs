@@ -19,7 +19,8 @@ pub(crate) struct Statistics {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) old: u64,
-    pub(crate) bridge: u64,
+    /// Of the bridges, or of the guarded workers.
+    pub(crate) second: u64,
     /// The hasty ones included.
     pub(crate) modern: u64,
     pub(crate) doubles: u64,
@@ -30,13 +31,13 @@ pub(crate) struct Sum {
 
 impl Sum {
     pub(crate) fn acquired(&self) -> u64 {
-        self.old + self.bridge + self.modern
+        self.old + self.second + self.modern
     }
 
     fn add(&mut self, role: Role, report: &HoldReport) {
         match role {
             Role::Old => self.old += 1,
-            Role::Bridge => self.bridge += 1,
+            Role::Guarded | Role::Bridge => self.second += 1,
             Role::Modern | Role::Hasty => self.modern += 1,
         }
         self.doubles += u64::from(report.is_double);

@@ -1,6 +1,6 @@
 //! The Lua scripts as typed functions.
 
-use crate::wire::{Key, Reply, Script, Transcript, Turn, script_file};
+use crate::wire::{Command, Key, Reply, Script, Transcript, Turn, script_file};
 
 const ACQUIRE: Script = script_file!("lua/acquire.lua");
 const EXTEND: Script = script_file!("lua/extend.lua");
@@ -28,7 +28,7 @@ pub(super) enum AcquireReply {
 
 /// The state of the old key when the bridge extended or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OldKeyState {
+pub(crate) enum OldKeyState {
     /// It held the bridge's value.
     Unchanged,
     /// It did not hold the bridge's value.
@@ -58,8 +58,13 @@ pub(super) fn extend(redis: &mut Transcript, args: &ScriptArgs<'_>) -> Turn<OldK
 }
 
 /// Deletes the new key if the bridge holds it, and the old one if it still holds the bridge's value.
-pub(super) fn release(redis: &mut Transcript, keys: &[&Key], token: &[u8]) -> Turn<OldKeyState> {
+pub(crate) fn release(redis: &mut Transcript, keys: &[&Key], token: &[u8]) -> Turn<OldKeyState> {
     old_key_state(redis, &RELEASE, keys, &[token])
+}
+
+/// The same deletion as a command by itself, for a place where a script cannot be loaded first.
+pub(crate) fn release_command(keys: &[&Key], token: &[u8]) -> Command {
+    RELEASE.eval(keys, &[token])
 }
 
 fn old_key_state(redis: &mut Transcript, script: &Script, keys: &[&Key], args: &[&[u8]]) -> Turn<OldKeyState> {

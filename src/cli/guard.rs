@@ -1,21 +1,28 @@
 //! `lockshift guard`: a proxy beside old clients.
 
+mod event_line;
+mod event_log;
+
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use redis::{ConnectionAddr, ConnectionInfo};
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::event_log::EventLog;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::os_error;
 use super::output;
 use super::server_options::ServerOptions;
 use crate::guard::{Lifetime, Rule};
 use crate::protocols;
-use crate::proxy::{Address, Counts, GuardedKeys, bind};
-use crate::report::Guarded;
+use crate::proxy::{GuardedKeys, ProxyAddress, ProxyCounts, Treatment, bind};
+use crate::report::GuardStatistics;
 
 /// Run a proxy beside old clients that makes them as safe as their protocol can be made, without a change to them
 ///
@@ -33,25 +40,32 @@ use crate::report::Guarded;
 pub(super) struct Args {
     /// Where clients connect: HOST:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
-    listen: Address,
+    listen: ProxyAddress,
     /// Keys to guard, as KEYS takes patterns, and the protocols of their clients
     #[arg(long = "guard", required = true, value_name = "PATTERN=PROTOCOL[,PROTOCOL]")]
     guarded: Vec<GuardSpec>,
     /// What the guard does
-    #[arg(long, value_enum, default_value_t = Mode::Protect)]
-    mode: Mode,
+    #[arg(long, value_enum, default_value_t = GuardMode::Protect)]
+    mode: GuardMode,
     /// Give guarded keys no time to live; without it they live a second longer than their holder relies on them
     #[arg(long)]
     no_ttl: bool,
+    /// Append what happens to locks to this file, one JSON object a line, as it happens; `audit` reads what was observed
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
     #[command(flatten)]
     server: ServerOptions,
 }
 
 /// What the guard does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Mode {
-    /// It decides who acquires; clients without a guard may share the keys
+enum GuardMode {
+    /// It changes nothing, and reports the commands and their replies: for these protocols or any other
+    Observe,
+    /// It decides which client acquires; clients without a guard may share the keys
     Protect,
+    /// The same, and it holds the new key `{key}:token` as a bridge does: clients of new locks may share the lock
+    Bridge,
 }
 
 /// Keys to guard, and how.
@@ -79,7 +93,11 @@ impl fmt::Display for GuardSpec {
 }
 
 impl GuardSpec {
-    fn rule(&self, lifetime: Lifetime) -> Result<(Vec<u8>, Arc<Rule>), Failure> {
+    fn treatment(&self, lifetime: Lifetime, mode: GuardMode) -> Result<(Vec<u8>, Treatment), Failure> {
+        let pattern = self.pattern.clone().into_bytes();
+        if mode == GuardMode::Observe {
+            return Ok((pattern, Treatment::Observe));
+        }
         let refused =
             |because: &dyn fmt::Display| Failure::new(Exit::Usage, format_args!("cannot guard {self}: {because}"));
         let dialects: Vec<_> = self
@@ -89,28 +107,53 @@ impl GuardSpec {
                 protocol.dialect().ok_or_else(|| refused(&format_args!("{} is not an old dialect", protocol.name())))
             })
             .collect::<Result<_, _>>()?;
-        let rule = Rule::new(&dialects, lifetime).map_err(|because| refused(&because))?;
-        Ok((self.pattern.clone().into_bytes(), Arc::new(rule)))
+        let rule = Rule::new(&dialects, lifetime).and_then(|rule| match mode {
+            GuardMode::Observe | GuardMode::Protect => Ok(rule),
+            GuardMode::Bridge => rule.bridged(),
+        });
+        let rule = rule.map_err(|because| refused(&because))?;
+        Ok((pattern, Treatment::Decide(Arc::new(rule))))
     }
 }
 
 /// Runs the proxy until it is asked to end.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let Mode::Protect = args.mode;
     let lifetime = if args.no_ttl { Lifetime::Endless } else { Lifetime::BeyondStamp };
-    let keys: GuardedKeys = args.guarded.iter().map(|spec| spec.rule(lifetime)).collect::<Result<_, _>>()?;
+    let keys: GuardedKeys =
+        args.guarded.iter().map(|spec| spec.treatment(lifetime, args.mode)).collect::<Result<_, _>>()?;
     let server = upstream(&args.server)?;
+    let log = args.events.as_ref().map(open_log).transpose()?.map(Arc::new);
     let failed = |error: &dyn fmt::Display| Failure::new(Exit::Unusable, error);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(&error))?;
-    let counts = runtime.block_on(serve(args, server, keys))?;
-    output::print(&Guarded(counts), global)?;
-    Ok(Exit::Yes)
+    let counts = runtime.block_on(serve(args, server, keys, log.clone()))?;
+    output::print(&GuardStatistics(counts), global)?;
+    match log.and_then(|log| log.failure()) {
+        Some(error) => Err(failed(&format_args!("the events are incomplete: {}", os_error::sentence(&error)))),
+        None => Ok(Exit::Yes),
+    }
 }
 
-async fn serve(args: &Args, server: Address, keys: GuardedKeys) -> Result<Counts, Failure> {
+/// Opens the file of events for appending.
+fn open_log(path: &PathBuf) -> Result<EventLog, Failure> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    let unusable = |error| {
+        Failure::new(Exit::Unusable, format_args!("cannot write {}: {}", path.display(), os_error::sentence(&error)))
+    };
+    Ok(EventLog::to(opened.map_err(unusable)?))
+}
+
+async fn serve(
+    args: &Args,
+    server: ProxyAddress,
+    keys: GuardedKeys,
+    log: Option<Arc<EventLog>>,
+) -> Result<ProxyCounts, Failure> {
     let unusable =
         |error: std::io::Error| Failure::new(Exit::Unusable, format_args!("cannot listen on {}: {error}", args.listen));
-    let guard = bind(&args.listen, server, keys).await.map_err(unusable)?;
+    let mut guard = bind(&args.listen, server, keys).await.map_err(unusable)?;
+    if let Some(log) = log {
+        guard = guard.reporting_to(Arc::new(move |event| log.add(event)));
+    }
     let mut terminate = signal(SignalKind::terminate()).map_err(unusable)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unusable)?;
     // To standard error: standard output is for the counts.
@@ -125,7 +168,7 @@ async fn serve(args: &Args, server: Address, keys: GuardedKeys) -> Result<Counts
 }
 
 /// Where clients are connected to.
-fn upstream(options: &ServerOptions) -> Result<Address, Failure> {
+fn upstream(options: &ServerOptions) -> Result<ProxyAddress, Failure> {
     let usage = |sentence: &str| Failure::new(Exit::Usage, sentence);
     let server = options.server()?;
     if server.is_cluster() || !server.is_single() {
@@ -140,9 +183,9 @@ fn upstream(options: &ServerOptions) -> Result<Address, Failure> {
         ));
     }
     match info.addr() {
-        ConnectionAddr::Tcp(host, port) if host.contains(':') => Ok(Address::Tcp(format!("[{host}]:{port}"))),
-        ConnectionAddr::Tcp(host, port) => Ok(Address::Tcp(format!("{host}:{port}"))),
-        ConnectionAddr::Unix(path) => Ok(Address::Unix(path.clone())),
+        ConnectionAddr::Tcp(host, port) if host.contains(':') => Ok(ProxyAddress::Tcp(format!("[{host}]:{port}"))),
+        ConnectionAddr::Tcp(host, port) => Ok(ProxyAddress::Tcp(format!("{host}:{port}"))),
+        ConnectionAddr::Unix(path) => Ok(ProxyAddress::Unix(path.clone())),
         _ => Err(usage("the guard does not support rediss:// yet: name a redis:// or redis+unix:// address")),
     }
 }

@@ -4,7 +4,7 @@
 //! step meant in words, are read as well.
 
 #[cfg(feature = "cli")]
-mod json;
+pub(crate) mod json;
 mod replay;
 #[cfg(feature = "cli")]
 mod version1;

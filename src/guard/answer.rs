@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::wire::Reply;
+use crate::wire::{Command, Reply};
 
 /// What becomes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ use crate::wire::Reply;
 pub enum Answer {
     /// It goes to the server as it is, and the server's reply to the client.
     Pass,
+    /// This command goes to the server in its place, and the server's reply to the client.
+    Send(Command),
     /// It does not go to the server; the client gets this reply.
     Reply(Reply),
 }
@@ -32,4 +34,6 @@ pub enum Note {
     DelIgnored,
     /// An attempt began while the connection holds the lock: several clients share it, or a holder has not released.
     AttemptWhileHolding,
+    /// The client's connection ended while it held the lock. Its lease has to end it.
+    HolderDisconnected,
 }

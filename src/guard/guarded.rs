@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::connection::Connection;
+use super::guarded_connection::GuardedConnection;
+use super::key_session::Grant;
 use super::rule::Rule;
 use crate::legacy::Lock;
 use crate::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
@@ -26,11 +27,11 @@ impl Guarded {
     /// Runs an operation of the client over the guard, which sends to `redis`. Returns its outcome and the guard's state.
     fn through<T>(
         &self,
-        mut connection: Connection,
+        mut connection: GuardedConnection,
         owner: &Owner,
         redis: &mut Transcript,
         operation: impl Fn(&mut Transcript) -> Turn<T>,
-    ) -> Turn<(T, Connection)> {
+    ) -> Turn<(T, GuardedConnection)> {
         let mut client = Transcript::new();
         loop {
             match operation(client.rewind()) {
@@ -48,11 +49,11 @@ impl Guarded {
 
     fn answer(
         &self,
-        connection: &Connection,
+        connection: &GuardedConnection,
         command: &Command,
         owner: &Owner,
         redis: &mut Transcript,
-    ) -> Turn<(Connection, Reply)> {
+    ) -> Turn<(GuardedConnection, Reply)> {
         let key = self.client.key();
         let is_on_key = command.args().iter().take(3).any(|word| word == key.as_bytes());
         if !is_on_key {
@@ -65,6 +66,7 @@ impl Guarded {
             after,
             match answer {
                 Answer::Pass => redis.send(command.clone())?,
+                Answer::Send(other) => redis.send(other)?,
                 Answer::Reply(reply) => reply,
             },
         ))
@@ -82,20 +84,20 @@ impl Locker for Guarded {
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let acquire = |redis: &mut Transcript| self.client.acquire(owner, redis);
-        let (acquired, connection) = self.through(Connection::default(), owner, redis, acquire)?;
+        let (acquired, connection) = self.through(GuardedConnection::default(), owner, redis, acquire)?;
         Ok(match acquired {
             Acquired::Won(hold) => {
-                let stamp = connection.grant(self.key()).map_or(&[][..], |(_, stamp)| stamp);
-                Acquired::Won(Hold { value: joined(&hold.value, stamp), ..hold })
+                let written = connection.grant(self.key()).map_or_else(Vec::new, written);
+                Acquired::Won(Hold { value: joined(&hold.value, &written), ..hold })
             }
             held @ Acquired::Held(_) => held,
         })
     }
 
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
-        let (own, stamp) = parts(&hold.value);
-        let connection = Connection::holding(self.key().clone(), own.to_vec(), stamp.to_vec());
-        let hold = Hold { value: own.to_vec(), ..hold.clone() };
+        let grant = granted(&hold.value);
+        let hold = Hold { value: grant.own.clone(), ..hold.clone() };
+        let connection = GuardedConnection::holding(self.key().clone(), grant);
         let release = |redis: &mut Transcript| self.client.release(&hold, redis);
         let owner = Owner::new(crate::lock::Token::new([0; 16]), 0, 0);
         Ok(self.through(connection, &owner, redis, release)?.0)
@@ -111,7 +113,10 @@ impl Locker for Guarded {
     }
 
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
-        let (_, stamp) = parts(&hold.value);
+        let Grant { stamp, token, .. } = granted(&hold.value);
+        if let Some((new, token)) = self.rule.key_beside(self.key()).zip(token) {
+            return self.ownership_of_both(&new, &token, &stamp, redis);
+        }
         match redis.get(self.key()) {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(Ownership::Theirs),
             Ok(None) => Ok(Ownership::Free),
@@ -126,14 +131,51 @@ impl Locker for Guarded {
     }
 }
 
-/// What stands between the client's value and the guard's stamp in the value of a hold.
-const BETWEEN: &[u8] = b" behind guard ";
-
-fn joined(own: &[u8], stamp: &[u8]) -> Vec<u8> {
-    [own, BETWEEN, stamp].concat()
+impl Guarded {
+    /// Reads the new key's TTL first, its value second and the old key last, as a bridge does.
+    fn ownership_of_both(&self, new: &Key, token: &[u8], stamp: &[u8], redis: &mut Transcript) -> Turn<Ownership> {
+        let left = redis.pttl(new)?.left_of_millis();
+        let held = redis.get(new)?;
+        let found = match redis.get(self.key()) {
+            Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Some(Vec::new()),
+            turn => turn?,
+        };
+        let is_ours = held.as_deref() == Some(&[token, b":", stamp].concat());
+        Ok(match (held, found) {
+            (None, None) => Ownership::Free,
+            (Some(_), Some(found)) if is_ours && found == stamp => Ownership::Ours { left },
+            (Some(_), _) if is_ours => Ownership::Intruded { left },
+            (Some(_) | None, _) => Ownership::Theirs,
+        })
+    }
 }
 
-fn parts(value: &[u8]) -> (&[u8], &[u8]) {
-    let at = value.windows(BETWEEN.len()).position(|window| window == BETWEEN).unwrap_or(value.len());
-    (&value[..at], value.get(at + BETWEEN.len()..).unwrap_or_default())
+/// What stands between the client's value and what the guard wrote in the value of a hold.
+const BETWEEN: &[u8] = b" behind guard ";
+/// What stands between the token in the new key and the stamp, in bridge mode.
+const BRIDGED: &[u8] = b" bridged ";
+
+/// What the guard wrote, as the end of a hold's value.
+fn written(grant: &Grant) -> Vec<u8> {
+    let token = grant.token.as_ref().map_or_else(Vec::new, |token| [token, BRIDGED].concat());
+    [token, grant.stamp.clone()].concat()
+}
+
+fn joined(own: &[u8], written: &[u8]) -> Vec<u8> {
+    [own, BETWEEN, written].concat()
+}
+
+fn granted(value: &[u8]) -> Grant {
+    let (own, written) = split_at(value, BETWEEN).unwrap_or((value, &[]));
+    let (token, stamp) = match split_at(written, BRIDGED) {
+        Some((token, stamp)) => (Some(token.to_vec()), stamp),
+        None => (None, written),
+    };
+    Grant { own: own.to_vec(), stamp: stamp.to_vec(), token }
+}
+
+/// What stands before and behind these words.
+fn split_at<'a>(value: &'a [u8], words: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = value.windows(words.len()).position(|window| window == words)?;
+    Some((&value[..at], &value[at + words.len()..]))
 }

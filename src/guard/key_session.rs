@@ -2,10 +2,9 @@
 
 use super::answer::{Answer, Note};
 use super::decision::{Decision, could_acquire, has_nx, replies};
-use super::playing;
+use super::protocol_run::ProtocolRun;
 use super::rule::Rule;
-use super::run::Run;
-use super::scripts::{self, Content, Sight, Stamp, Taken};
+use super::scripts::{self, KeyContent, LockKeys, Sight, Stamp, Taken};
 use crate::bridge::Clocks;
 use crate::legacy::{Lock, Looks};
 use crate::lock::Owner;
@@ -16,15 +15,15 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct KeySession {
     /// The attempt under way.
-    trying: Option<Attempt>,
+    trying: Option<GuardedAttempt>,
     /// What the client has acquired and not released, the oldest first.
     holds: Vec<Grant>,
 }
 
 /// An attempt under way: the protocols that the client may speak, and what was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Attempt {
-    runs: Vec<Run>,
+struct GuardedAttempt {
+    runs: Vec<ProtocolRun>,
     decided: Option<Decision>,
 }
 
@@ -35,6 +34,8 @@ pub(super) struct Grant {
     pub(super) own: Vec<u8>,
     /// The guard's stamp, which is in the key.
     pub(super) stamp: Vec<u8>,
+    /// In bridge mode, the token in the new key, in hexadecimal.
+    pub(super) token: Option<Vec<u8>>,
 }
 
 /// A clock for runs whose next step does not depend on the clock: the answers were chosen so.
@@ -75,34 +76,38 @@ impl KeySession {
         let attempt = self.trying.take().and_then(|attempt| attempt.goes_on(guard, command));
         // A holder that looks at its key is about to release it.
         let is_own_look = command.is("GET") && !self.holds.is_empty();
-        let attempt = attempt.or_else(|| Attempt::begins(guard, command).filter(|_| !is_own_look));
+        let attempt = attempt.or_else(|| GuardedAttempt::begins(guard, command).filter(|_| !is_own_look));
         if let Some(attempt) = attempt {
             return self.attempt(attempt, guard, command, redis);
         }
         match command.args() {
-            [_] if command.is("DEL") || command.is("UNLINK") => self.release(guard, redis),
+            [_] if is_deletion(command) => self.release(guard, redis),
             [_] if command.is("GET") => self.read(guard, redis),
             [_, value, ..] if is_claim(command) => {
                 let value = value.clone();
                 self.claim(command, &value, guard, redis)
             }
             [_, _] if is_expire(command) => Ok((self, Answer::Reply(Reply::Int(1)), Vec::new())),
-            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(command, redis),
+            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(guard, command, redis),
             _ => Ok((self, Answer::Pass, Vec::new())),
         }
     }
 
     /// The client sends this inside MULTI: it goes to the server, where a WATCH protects it. A DEL there is its release.
-    pub(super) fn in_multi(&mut self, command: &Command) {
-        if command.is("DEL") || command.is("UNLINK") {
-            self.holds.clear();
+    /// In bridge mode that of both keys goes in its place.
+    pub(super) fn in_multi(&mut self, guard: &GuardedKey<'_>, command: &Command) -> Answer {
+        if !is_deletion(command) {
+            return Answer::Pass;
         }
+        let latest = self.holds.last().map(|grant| guard.keys_of(grant));
+        self.holds.clear();
+        latest.and_then(|lock| scripts::release_in_transaction(&lock)).map_or(Answer::Pass, Answer::Send)
     }
 
     /// A command of an attempt.
     fn attempt(
         mut self,
-        mut attempt: Attempt,
+        mut attempt: GuardedAttempt,
         guard: &GuardedKey<'_>,
         command: &Command,
         redis: &mut Transcript,
@@ -121,7 +126,7 @@ impl KeySession {
                 }
                 match decide(guard, remaining, redis)? {
                     Decided::Won { stamp, note } => {
-                        self.holds.push(Grant { own: value, stamp });
+                        self.holds.push(guard.grant(value, stamp));
                         notes.push(note);
                         Some(Decision::Win)
                     }
@@ -151,7 +156,7 @@ impl KeySession {
             return Ok((self, Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
         }
         let grant = self.holds.remove(0);
-        let deleted = scripts::release(redis, guard.key, &grant.stamp, guard.rule.has_ttl())?;
+        let deleted = scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
         let note = if deleted { Note::Released } else { Note::ReleasedLost };
         Ok((self, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
     }
@@ -187,10 +192,10 @@ impl KeySession {
         let reply = |decision| replies(member, command, Some(decision), None).into_iter().next().unwrap_or(Reply::Nil);
         match take(guard, sight, remaining, redis)? {
             (Decided::Won { stamp, note }, replaced) => {
-                self.holds.push(Grant { own: value.to_vec(), stamp });
+                self.holds.push(guard.grant(value.to_vec(), stamp));
                 let reply = match replaced {
-                    Content::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
-                    Content::Nothing | Content::NotString if command.is("GETSET") => Reply::Nil,
+                    KeyContent::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
+                    KeyContent::Nothing | KeyContent::NotString if command.is("GETSET") => Reply::Nil,
                     _ => reply(Decision::Win),
                 };
                 Ok((self, Answer::Reply(reply), vec![note]))
@@ -200,7 +205,12 @@ impl KeySession {
     }
 
     /// A script that compares the client's own value compares the guard's stamp instead.
-    fn script(mut self, command: &Command, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
+    fn script(
+        mut self,
+        guard: &GuardedKey<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
         let names = |grant: &Grant| command.args().iter().skip(3).any(|word| *word == grant.own);
         let Some(place) = self.holds.iter().position(names) else { return Ok((self, Answer::Pass, Vec::new())) };
         let grant = self.holds[place].clone();
@@ -214,33 +224,38 @@ impl KeySession {
         let mut notes = Vec::new();
         if reply == Reply::Int(1) {
             self.holds.remove(place);
+            if grant.token.is_some() {
+                // The client's script knows the old key alone.
+                scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+            }
             notes.push(Note::Released);
         }
         Ok((self, Answer::Reply(reply), notes))
     }
 }
 
-impl Attempt {
+impl GuardedAttempt {
     /// The attempt that begins with this command, if one does.
     fn begins(guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
-        let runs = (0..guard.members.len()).map(Run::new).collect();
+        let runs = (0..guard.members.len()).map(ProtocolRun::new).collect();
         Self { runs, decided: None }.goes_on(guard, command)
     }
 
     /// The attempt with this command, in the protocols that would send it now.
     fn goes_on(self, guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
+        let command = guard.on_model(command);
         let runs = self.runs.into_iter().filter_map(|run| {
             let member = &guard.members[run.member];
-            run.accept(member, command, ANY_CLOCK)
+            run.accept(member, &command, ANY_CLOCK)
         });
-        let runs: Vec<Run> = runs.collect();
+        let runs: Vec<ProtocolRun> = runs.collect();
         (!runs.is_empty()).then_some(Self { runs, ..self })
     }
 
     /// The value that it writes, and for how long its client relies on it, in the protocols that could have written it by
     /// now. Where several could, the longest counts.
     fn claim(&mut self, guard: &GuardedKey<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
-        let remaining = |run: &Run| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
+        let remaining = |run: &ProtocolRun| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
         self.runs.retain(|run| remaining(run).is_some());
         let longest = self.runs.iter().filter_map(remaining).max()?;
         Some((self.runs.first()?.value()?.to_vec(), longest))
@@ -262,7 +277,7 @@ impl Attempt {
         let leads_all = |reply: &Reply| {
             self.runs.iter().all(|run| {
                 let reply = run.in_its_words(reply);
-                playing::leads(&guard.members[run.member], &run.transcript, reply, self.decided)
+                guard.rule.leads(run.member, &run.transcript, reply, self.decided)
             })
         };
         possible.into_iter().flatten().find(leads_all)
@@ -278,18 +293,38 @@ impl Attempt {
 pub(super) struct GuardedKey<'a> {
     pub(super) rule: &'a Rule,
     pub(super) key: &'a Key,
-    pub(super) members: Vec<Lock>,
+    pub(super) members: &'a [Lock],
     /// The owner as whom the guard writes: fresh for each command.
     pub(super) owner: &'a Owner,
 }
 
 impl GuardedKey<'_> {
+    /// The command as the rule's protocols send it, on their key.
+    fn on_model(&self, command: &Command) -> Command {
+        let mut words = command.words().to_vec();
+        if let Some(word) = words.iter_mut().skip(1).find(|word| *word == self.key.as_bytes()) {
+            *word = Rule::MODEL.as_bytes().to_vec();
+        }
+        Command::from_words(words).expect("a command has a name")
+    }
+
+    /// The keys of a lock that was granted.
+    fn keys_of(&self, grant: &Grant) -> LockKeys<'_> {
+        LockKeys { key: self.key, beside: self.rule.key_beside(self.key).zip(grant.token.clone()) }
+    }
+
+    /// What a client of this value is granted by this stamp.
+    fn grant(&self, own: Vec<u8>, stamp: Vec<u8>) -> Grant {
+        let token = self.rule.key_beside(self.key).map(|_| self.owner.token.hex().into_bytes());
+        Grant { own, stamp, token }
+    }
+
     /// Whether a client that saw this would have to leave it alone.
     fn is_held(&self, sight: &Sight) -> bool {
         match &sight.content {
-            Content::Nothing => false,
-            Content::NotString => true,
-            Content::Value(value) => self.rule.looks(value, sight.at) != Looks::Expired,
+            KeyContent::Nothing => false,
+            KeyContent::NotString => true,
+            KeyContent::Value(value) => self.rule.looks(value, sight.at) != Looks::Expired,
         }
     }
 }
@@ -312,7 +347,7 @@ fn take(
     mut sight: Sight,
     remaining: Duration,
     redis: &mut Transcript,
-) -> Turn<(Decided, Content)> {
+) -> Turn<(Decided, KeyContent)> {
     for _ in 0..MOST_LOOKS {
         // A client that does not rely on the lock any more does not get it.
         if remaining.is_zero() || guard.is_held(&sight) {
@@ -321,13 +356,15 @@ fn take(
         let Some(value) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
         let end = sight.at.saturating_add(remaining);
         let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(remaining), end };
+        let token = guard.owner.token.hex().into_bytes();
+        let lock = LockKeys { key: guard.key, beside: guard.rule.key_beside(guard.key).map(|new| (new, token)) };
         let (judged, note) = match &sight.content {
-            Content::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
-            Content::Nothing | Content::NotString => (None, Note::Acquired(remaining)),
+            KeyContent::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
+            KeyContent::Nothing | KeyContent::NotString => (None, Note::Acquired(remaining)),
         };
-        match scripts::take(redis, guard.key, &stamp, judged)? {
+        match scripts::take(redis, &lock, &stamp, judged)? {
             Taken::Written => return Ok((Decided::Won { stamp: value, note }, sight.content)),
-            Taken::TooLate => break,
+            Taken::TooLate | Taken::NewKeyHeld => break,
             Taken::Changed(changed) => sight = changed,
         }
     }
@@ -337,6 +374,11 @@ fn take(
 /// Whether it writes a value of its client's where that may acquire the lock.
 fn is_claim(command: &Command) -> bool {
     command.is("SETNX") || command.is("GETSET") || command.is("SET") && has_nx(command)
+}
+
+/// Whether it deletes keys.
+fn is_deletion(command: &Command) -> bool {
+    command.is("DEL") || command.is("UNLINK")
 }
 
 fn is_expire(command: &Command) -> bool {

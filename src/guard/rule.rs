@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use super::conclusions::Conclusions;
+use super::decision::Decision;
 use super::playing;
 use super::unguardable::Unguardable;
-use crate::bridge::{Clocks, Fleet, StampWriter, could_have_written, stamp_writer};
+use crate::bridge::{Clocks, Fleet, StampWriter, could_have_written, new_key, stamp_writer};
 use crate::legacy::{Clock, Dialect, Keys, Lock, Looks, Moment};
 use crate::lock::{Lease, Owner};
-use crate::wire::{Key, Transcript, Turn, UnixTime};
+use crate::wire::{Key, Reply, Transcript, Turn, UnixTime};
 
 /// Which protocols the clients of a key may speak, proven to be guardable.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct Rule {
     fleet: Fleet,
     writer: StampWriter,
     lifetime: Lifetime,
+    holds_new_key: bool,
+    conclusions: Conclusions,
 }
 
 /// How long a guarded key lives.
@@ -32,6 +36,9 @@ pub enum Lifetime {
 const BEYOND: Duration = Duration::from_secs(1);
 
 impl Rule {
+    /// The key on which its protocols run.
+    pub(super) const MODEL: &'static str = "k";
+
     /// The rule for a key whose clients speak these dialects. Each is tried: its own function runs at extreme clocks
     /// on every reply that the guard may choose.
     ///
@@ -42,7 +49,7 @@ impl Rule {
             return Err(Unguardable::NoProtocol);
         }
         let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
-        let fleet = Fleet::new(dialects, &Key::from("k"), lease);
+        let fleet = Fleet::new(dialects, &Key::from(Self::MODEL), lease);
         for member in fleet.members() {
             check(member.dialect())?;
             playing::check(member)?;
@@ -51,7 +58,26 @@ impl Rule {
         if lifetime == Lifetime::Endless && writer.outlasts_leases() {
             return Err(Unguardable::NeedsTtl(dialects[0].name));
         }
-        Ok(Self { dialects: dialects.to_vec(), fleet, writer, lifetime })
+        Ok(Self {
+            dialects: dialects.to_vec(),
+            fleet,
+            writer,
+            lifetime,
+            holds_new_key: false,
+            conclusions: Conclusions::default(),
+        })
+    }
+
+    /// The same rule in bridge mode: the guard also holds the [`new_key`], as a [`Bridge`](crate::bridge::Bridge) does, so
+    /// that clients of a new lock on that key and guarded ones exclude each other.
+    ///
+    /// # Errors
+    /// [`Unguardable::BridgeNeedsTtl`]: its keys live for ever.
+    pub fn bridged(self) -> Result<Self, Unguardable> {
+        if !self.has_ttl() {
+            return Err(Unguardable::BridgeNeedsTtl);
+        }
+        Ok(Self { holds_new_key: true, ..self })
     }
 
     /// Its dialects.
@@ -59,10 +85,27 @@ impl Rule {
         &self.dialects
     }
 
-    /// The protocols of its dialects on this key.
-    pub(super) fn members(&self, key: &Key) -> Vec<Lock> {
-        let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
-        self.dialects.iter().map(|dialect| Lock::new(dialect, key.clone(), lease)).collect()
+    /// The key that is held beside this one, in bridge mode.
+    pub(super) fn key_beside(&self, key: &Key) -> Option<Key> {
+        self.holds_new_key.then(|| new_key(key))
+    }
+
+    /// The protocols of its dialects, on a key named [`MODEL`](Self::MODEL): what they conclude does not depend on the name.
+    pub(super) fn members(&self) -> &[Lock] {
+        self.fleet.members()
+    }
+
+    /// Whether this reply leads the client that speaks this protocol to the decision at any clock.
+    pub(super) fn leads(
+        &self,
+        member: usize,
+        transcript: &Transcript,
+        reply: Reply,
+        decided: Option<Decision>,
+    ) -> bool {
+        self.conclusions.of(member, transcript, reply, decided, |transcript, reply| {
+            playing::leads(&self.members()[member], transcript, reply, decided)
+        })
     }
 
     /// Reads the clocks of which its clients make stamps: that of the host, which is theirs too, and the server's if a
@@ -98,11 +141,13 @@ impl Rule {
         self.writer.write_for(owner, length, &self.fleet, &Clocks::at(at))
     }
 
-    /// The time to live of a key whose holder relies on it for this long, in milliseconds; `None` if it lives for ever.
+    /// The time to live of a key whose holder relies on it for this long, in milliseconds; `None` if it lives for ever. In
+    /// bridge mode both keys end with the lease, as those of a bridge do: while the new key exists, no other client acquires.
     pub(super) fn ttl_ms(&self, length: Duration) -> Option<u128> {
-        match self.lifetime {
-            Lifetime::BeyondStamp => Some((length + BEYOND).as_millis()),
-            Lifetime::Endless => None,
+        match (self.lifetime, self.holds_new_key) {
+            (_, true) => Some(length.as_nanos().div_ceil(1_000_000)),
+            (Lifetime::BeyondStamp, false) => Some((length + BEYOND).as_millis()),
+            (Lifetime::Endless, false) => None,
         }
     }
 

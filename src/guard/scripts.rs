@@ -1,21 +1,23 @@
 //! What the guard sends to the server, as typed functions.
 
-use crate::wire::{Key, Reply, Script, Transcript, Turn, UnixTime, script_file};
+use crate::bridge::scripts as both_keys;
+use crate::wire::{Command, Key, Reply, Script, Transcript, Turn, UnixTime, script_file};
 
 const LOOK: Script = script_file!("lua/look.lua");
 const TAKE: Script = script_file!("lua/take.lua");
+const TAKE_BOTH: Script = script_file!("lua/take_both.lua");
 const RELEASE: Script = script_file!("lua/release.lua");
 
 /// What the key holds, at a moment of the server's clock.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
     pub(super) at: UnixTime,
-    pub(super) content: Content,
+    pub(super) content: KeyContent,
 }
 
 /// What the key holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum KeyContent {
     Nothing,
     Value(Vec<u8>),
     /// It is not a string.
@@ -40,32 +42,67 @@ pub(super) struct Stamp<'a> {
     pub(super) end: UnixTime,
 }
 
+/// The keys of a lock: the clients' own, and in bridge mode the new key with the token that the guard writes
+/// there.
+pub(super) struct LockKeys<'a> {
+    pub(super) key: &'a Key,
+    pub(super) beside: Option<(Key, Vec<u8>)>,
+}
+
 /// What became of a stamp.
 pub(super) enum Taken {
     Written,
     /// Nothing was written: the lease has ended meanwhile.
     TooLate,
+    /// Nothing was written: another client holds the new key.
+    NewKeyHeld,
     /// Nothing was written: the key holds something else.
     Changed(Sight),
 }
 
-/// Writes the stamp if there is no key, or if it holds exactly the judged value.
-pub(super) fn take(redis: &mut Transcript, key: &Key, stamp: &Stamp<'_>, judged: Option<&[u8]>) -> Turn<Taken> {
+/// Writes the stamp if there is no key, or if it holds exactly the judged value; with the new key, if nothing is in that.
+pub(super) fn take(
+    redis: &mut Transcript,
+    lock: &LockKeys<'_>,
+    stamp: &Stamp<'_>,
+    judged: Option<&[u8]>,
+) -> Turn<Taken> {
     let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string());
     let end = (stamp.end.as_nanos() / 1_000).to_string();
-    let args: Vec<&[u8]> = [stamp.value, ttl_ms.as_bytes(), end.as_bytes()].into_iter().chain(judged).collect();
-    let reply = redis.script(&TAKE, &[key], &args)?;
+    let LockKeys { key, beside } = lock;
+    let (script, keys, args): (_, Vec<&Key>, Vec<Vec<u8>>) = match beside {
+        None => (&TAKE, vec![key], vec![stamp.value.to_vec(), ttl_ms.into(), end.into()]),
+        Some((new, token)) => {
+            let args = vec![token.clone(), stamp.value.to_vec(), ttl_ms.into(), end.into()];
+            (&TAKE_BOTH, vec![new, key], args)
+        }
+    };
+    let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).chain(judged).collect();
+    let reply = redis.script(script, &keys, &args)?;
     match (&reply, sight(&reply)) {
         (Reply::Array(items), _) if *items == [Reply::Int(1)] => Ok(Taken::Written),
         (Reply::Array(items), _) if *items == [Reply::Int(0)] => Ok(Taken::TooLate),
+        (Reply::Array(items), _) if *items == [Reply::Int(2)] => Ok(Taken::NewKeyHeld),
         (_, Some(sight)) => Ok(Taken::Changed(sight)),
-        (_, None) => Transcript::fault(TAKE.evalsha(&[key], &args), reply),
+        (_, None) => Transcript::fault(script.evalsha(&keys, &args), reply),
     }
 }
 
-/// Deletes the key if it is as the guard wrote it. Returns whether it was.
-pub(super) fn release(redis: &mut Transcript, key: &Key, stamp: &[u8], has_ttl: bool) -> Turn<bool> {
-    redis.script_flag(&RELEASE, &[key], &[stamp, if has_ttl { b"1" } else { b"0" }])
+/// Deletes the lock if it is as the guard wrote it. Returns whether the key was.
+pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, stamp: &[u8], has_ttl: bool) -> Turn<bool> {
+    match &lock.beside {
+        None => redis.script_flag(&RELEASE, &[lock.key], &[stamp, if has_ttl { b"1" } else { b"0" }]),
+        Some((new, token)) => {
+            let state = both_keys::release(redis, &[new, lock.key], token)?;
+            Ok(state == both_keys::OldKeyState::Unchanged)
+        }
+    }
+}
+
+/// Deletes both keys of a lock in bridge mode, as a command of a transaction.
+pub(super) fn release_in_transaction(lock: &LockKeys<'_>) -> Option<Command> {
+    let (new, token) = lock.beside.as_ref()?;
+    Some(both_keys::release_command(&[new, lock.key], token))
 }
 
 fn sight(reply: &Reply) -> Option<Sight> {
@@ -74,9 +111,9 @@ fn sight(reply: &Reply) -> Option<Sight> {
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
     let nanos = number(secs)?.checked_mul(1_000_000_000)?.checked_add(number(micros)?.checked_mul(1_000)?)?;
     let content = match content {
-        Reply::Nil => Content::Nothing,
-        Reply::Bulk(value) => Content::Value(value.clone()),
-        _ => Content::NotString,
+        Reply::Nil => KeyContent::Nothing,
+        Reply::Bulk(value) => KeyContent::Value(value.clone()),
+        _ => KeyContent::NotString,
     };
     Some(Sight { at: UnixTime::from_nanos(nanos), content })
 }

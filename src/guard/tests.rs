@@ -7,6 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{Guarded, Lifetime, Rule, Unguardable};
+use crate::bridge::new_key;
 use crate::legacy::{Clock, Dialect, Lock, LookOrder, Looks, catalogue};
 use crate::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use crate::rehearsal::Rehearsal;
@@ -37,6 +38,12 @@ fn guarded(dialect: &'static Dialect, lifetime: Lifetime) -> Result<Guarded, Ung
 
 fn guardable() -> impl Iterator<Item = (&'static Dialect, Guarded)> {
     catalogue().filter_map(|dialect| Some((dialect, guarded(dialect, Lifetime::BeyondStamp).ok()?)))
+}
+
+/// The same client behind a guard in bridge mode.
+fn bridged(client: &Guarded) -> Guarded {
+    let rule = Rule::new(&[client.client.dialect()], Lifetime::BeyondStamp).and_then(Rule::bridged).unwrap();
+    Guarded::new(client.client.clone(), Arc::new(rule))
 }
 
 /// Acquires once. The host's clock shows `host` until the guard has decided, and after that what `later` says. A client that
@@ -117,6 +124,7 @@ proptest! {
         host in 1_230_800_000_000_000_000_i64..4_900_000_000_000_000_000,
         later in prop::collection::vec(1_230_800_000_000_000_000_i64..4_900_000_000_000_000_000, 1..4),
         lifetime in prop::sample::select(vec![Lifetime::BeyondStamp, Lifetime::Endless]),
+        bridges in any::<bool>(),
     ) {
         let later: Vec<UnixTime> = later.into_iter().map(UnixTime::from_nanos).collect();
         for (dialect, _) in guardable() {
@@ -124,6 +132,7 @@ proptest! {
                 Err(Unguardable::NeedsTtl(_)) if lifetime == Lifetime::Endless => continue,
                 client => client.unwrap(),
             };
+            let client = if bridges && lifetime == Lifetime::BeyondStamp { bridged(&client) } else { client };
             let host = if dialect.clock == Clock::Server { NOW } else { UnixTime::from_nanos(host) };
 
             let mut free = Server::new(Flavour::Redis70);
@@ -190,13 +199,18 @@ fn acquire_at(client: &Guarded, server: &mut Server, at: UnixTime) -> Acquired {
 
 #[test]
 fn a_release_deletes_the_own_lock_and_no_other() {
-    for (dialect, client) in guardable() {
+    for (dialect, client) in
+        guardable().flat_map(|(dialect, client)| [bridged(&client), client].map(|it| (dialect, it)))
+    {
         let mut server = Server::new(Flavour::Redis70);
         let Acquired::Won(hold) = acquire(&client, &mut server, NOW, &[NOW]) else { panic!("{}", dialect.name) };
         let deletes = {
             let mut server = server.clone();
             release(&client, &mut server, &hold, NOW);
-            value(&server, NOW).is_none()
+            let deletes = value(&server, NOW).is_none();
+            let new = server.peek(&new_key(&key()), NOW);
+            assert!(new.is_none() || !deletes, "{}: the new key is deleted with the old one", dialect.name);
+            deletes
         };
         // Some old clients never delete their lock, or another key.
         let deletes_by_itself = {

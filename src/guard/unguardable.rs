@@ -46,6 +46,9 @@ pub enum Unguardable {
     /// with their key, and its keys are to have no time to live.
     #[error("a stamp that {0} respects and does not write expires only with its key: give the key a time to live")]
     NeedsTtl(&'static str),
+    /// In bridge mode the guard holds the new key as a bridge does, and a bridge's keys expire.
+    #[error("a bridge holds keys with a time to live: it cannot be combined with keys that live for ever")]
+    BridgeNeedsTtl,
     /// The protocols of one rule share a key, and no stamp keeps all of them out.
     #[error(transparent)]
     NoCommonStamp(#[from] Unbridgeable),

@@ -32,7 +32,7 @@ impl Choice {
     /// cannot be guarded.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let guarded = guard::client(&spec.name);
-        let protocol = find(guarded.unwrap_or(&spec.name))?;
+        let protocol = find(guarded.map_or(spec.name.as_str(), |(_, client)| client))?;
         let settings = protocol.settings();
         let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.allows(word));
         if let Some((name, word)) = spec.options().iter().find(|(name, word)| !knows(name, word)) {
@@ -44,9 +44,9 @@ impl Choice {
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
         let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
-        if guarded.is_some() {
-            let written = guard::name(protocol.name());
-            let maker = guard::maker(protocol)?;
+        if let Some((mode, _)) = guarded {
+            let written = guard::name(mode, protocol.name());
+            let maker = guard::maker(mode, protocol)?;
             return Ok(Self { protocol, written, maker, servers: 1 });
         }
         let maker = protocol.maker(name, spec.options())?;

@@ -6,7 +6,7 @@ use crate::guard::Note;
 
 /// Counters that all connections share.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct ProxyCounters {
     connections: AtomicU64,
     acquired: AtomicU64,
     taken_over: AtomicU64,
@@ -21,7 +21,7 @@ pub struct Counters {
 /// Their values at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize))]
-pub struct Counts {
+pub struct ProxyCounts {
     /// Client connections so far.
     pub connections: u64,
     /// Free locks that were acquired.
@@ -42,7 +42,7 @@ pub struct Counts {
     pub holders_disconnected: u64,
 }
 
-impl Counters {
+impl ProxyCounters {
     /// Counts what happened to a lock.
     pub(super) fn note(&self, note: &Note) {
         let counters: &[&AtomicU64] = match note {
@@ -53,6 +53,7 @@ impl Counters {
             Note::ReleasedLost => &[&self.lost, &self.deletions_prevented],
             Note::DelIgnored => &[&self.deletions_prevented],
             Note::AttemptWhileHolding => &[&self.attempts_while_holding],
+            Note::HolderDisconnected => &[&self.holders_disconnected],
         };
         for counter in counters {
             counter.fetch_add(1, Ordering::Relaxed);
@@ -63,14 +64,10 @@ impl Counters {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn holder_disconnected(&self) {
-        self.holders_disconnected.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Their values now.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ProxyCounts {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
+        ProxyCounts {
             connections: value(&self.connections),
             acquired: value(&self.acquired),
             taken_over: value(&self.taken_over),

@@ -16,13 +16,13 @@ pub(super) struct Malformed;
 pub(super) struct Scanner {
     /// How many elements are to come, for each array that is open.
     open: Vec<u64>,
-    state: State,
+    state: ScannerState,
     kind: u8,
 }
 
 /// Where in an element the stream is.
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum ScannerState {
     /// Before its first byte.
     #[default]
     Start,
@@ -51,7 +51,7 @@ const MOST_DIGITS: u8 = 19;
 impl Scanner {
     /// Whether a frame has begun and not ended.
     pub(super) fn is_inside(&self) -> bool {
-        !self.open.is_empty() || !matches!(self.state, State::Start)
+        !self.open.is_empty() || !matches!(self.state, ScannerState::Start)
     }
 
     /// Scans to the end of the frame, or of the piece.
@@ -59,12 +59,12 @@ impl Scanner {
         let mut used = 0;
         while let Some(rest) = piece.get(used..).filter(|rest| !rest.is_empty()) {
             let has_ended = match self.state {
-                State::Start => {
+                ScannerState::Start => {
                     used += 1;
                     self.begin(rest[0])?;
                     false
                 }
-                State::Line => match memchr(b'\n', rest) {
+                ScannerState::Line => match memchr(b'\n', rest) {
                     Some(end) => {
                         used += end + 1;
                         self.end_element()
@@ -74,16 +74,16 @@ impl Scanner {
                         false
                     }
                 },
-                State::Count { kind, value, digits, is_negative } => {
+                ScannerState::Count { kind, value, digits, is_negative } => {
                     used += 1;
                     match rest[0] {
                         digit @ b'0'..=b'9' if digits < MOST_DIGITS => {
                             let value = value * 10 + u64::from(digit - b'0');
-                            self.state = State::Count { kind, value, digits: digits + 1, is_negative };
+                            self.state = ScannerState::Count { kind, value, digits: digits + 1, is_negative };
                             false
                         }
                         b'-' if digits == 0 && !is_negative => {
-                            self.state = State::Count { kind, value, digits, is_negative: true };
+                            self.state = ScannerState::Count { kind, value, digits, is_negative: true };
                             false
                         }
                         b'\r' => false,
@@ -91,13 +91,13 @@ impl Scanner {
                         _ => return Err(Malformed),
                     }
                 }
-                State::Payload(left) => {
+                ScannerState::Payload(left) => {
                     let taken = left.min(rest.len() as u64);
                     used += usize::try_from(taken).map_err(|_| Malformed)?;
                     if taken == left {
                         self.end_element()
                     } else {
-                        self.state = State::Payload(left - taken);
+                        self.state = ScannerState::Payload(left - taken);
                         false
                     }
                 }
@@ -114,9 +114,9 @@ impl Scanner {
             self.kind = kind;
         }
         self.state = match kind {
-            b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => State::Line,
+            b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => ScannerState::Line,
             b'$' | b'=' | b'!' | b'*' | b'~' | b'>' | b'%' | b'|' => {
-                State::Count { kind, value: 0, digits: 0, is_negative: false }
+                ScannerState::Count { kind, value: 0, digits: 0, is_negative: false }
             }
             _ => return Err(Malformed),
         };
@@ -128,7 +128,7 @@ impl Scanner {
         let elements = match (kind, count) {
             (_, None) => 0,
             (b'$' | b'=' | b'!', Some(length)) => {
-                self.state = State::Payload(length.checked_add(2).ok_or(Malformed)?);
+                self.state = ScannerState::Payload(length.checked_add(2).ok_or(Malformed)?);
                 return Ok(false);
             }
             (b'%', Some(pairs)) => pairs.checked_mul(2).ok_or(Malformed)?,
@@ -143,13 +143,13 @@ impl Scanner {
             return Err(Malformed);
         }
         self.open.push(elements);
-        self.state = State::Start;
+        self.state = ScannerState::Start;
         Ok(false)
     }
 
     /// An element has ended. Whether the frame has.
     fn end_element(&mut self) -> bool {
-        self.state = State::Start;
+        self.state = ScannerState::Start;
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
             if *left > 0 {

@@ -11,21 +11,22 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::counters::Counts;
+use super::counters::ProxyCounts;
+use super::event::EventSink;
 use super::guarded_keys::GuardedKeys;
-use super::session::{Session, Shared, Stream};
+use super::session::{ProxySession, ProxyShared, Stream};
 
 /// Where one can listen or connect: `HOST:PORT`, or `unix:PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Address {
+pub enum ProxyAddress {
     /// A host and a port.
     Tcp(String),
     /// A Unix socket.
     Unix(PathBuf),
 }
 
-impl FromStr for Address {
+impl FromStr for ProxyAddress {
     type Err = String;
 
     fn from_str(written: &str) -> Result<Self, String> {
@@ -39,7 +40,7 @@ impl FromStr for Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ProxyAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => f.write_str(address),
@@ -54,11 +55,11 @@ enum Listener {
 }
 
 /// A proxy that listens and accepts no client yet.
-pub struct Guard {
+pub struct GuardProxy {
     listener: Listener,
-    at: Address,
-    server: Address,
-    shared: Arc<Shared>,
+    at: ProxyAddress,
+    server: ProxyAddress,
+    shared: ProxyShared,
 }
 
 /// How long the server may take to accept a connection.
@@ -70,36 +71,49 @@ const DRAIN: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub async fn bind(listen: &Address, server: Address, keys: GuardedKeys) -> io::Result<Guard> {
+pub async fn bind(listen: &ProxyAddress, server: ProxyAddress, keys: GuardedKeys) -> io::Result<GuardProxy> {
     let (listener, at) = match listen {
-        Address::Tcp(address) => {
+        ProxyAddress::Tcp(address) => {
             let listener = TcpListener::bind(address).await?;
-            let at = Address::Tcp(listener.local_addr()?.to_string());
+            let at = ProxyAddress::Tcp(listener.local_addr()?.to_string());
             (Listener::Tcp(listener), at)
         }
-        Address::Unix(path) => (Listener::Unix(UnixListener::bind(path)?), listen.clone()),
+        ProxyAddress::Unix(path) => (Listener::Unix(UnixListener::bind(path)?), listen.clone()),
     };
-    Ok(Guard { listener, at, server, shared: Arc::new(Shared { keys, counters: Default::default() }) })
+    let shared = ProxyShared { keys, counters: Default::default(), turns: Default::default(), sink: None };
+    Ok(GuardProxy { listener, at, server, shared })
 }
 
-impl Guard {
+impl GuardProxy {
     /// Where it listens.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &ProxyAddress {
         &self.at
+    }
+
+    /// The same, reporting every event to this sink.
+    #[must_use]
+    pub fn reporting_to(mut self, sink: EventSink) -> Self {
+        self.shared.sink = Some(sink);
+        self
     }
 
     /// Serves clients until `end` is ready. Then no client is accepted any more, and each connection is closed as soon as
     /// no command of it is under way. Returns what was counted.
-    pub async fn run(self, end: impl Future<Output = ()>) -> Counts {
+    pub async fn run(self, end: impl Future<Output = ()>) -> ProxyCounts {
+        let Self { listener, at, server, shared } = self;
+        let shared = Arc::new(shared);
+        let mut number = 0_u64;
         let (drain, draining) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut end = std::pin::pin!(end);
         loop {
             tokio::select! {
                 () = &mut end => break,
-                accepted = self.accept() => match accepted {
-                    Ok(client) => {
-                        let session = serve(Arc::clone(&self.shared), client, self.server.clone(), draining.clone());
+                accepted = accept(&listener) => match accepted {
+                    Ok((client, name)) => {
+                        number += 1;
+                        let name = name.unwrap_or_else(|| format!("unix:{number}")).into();
+                        let session = serve(Arc::clone(&shared), name, client, server.clone(), draining.clone());
                         sessions.spawn(session);
                     }
                     Err(error) => {
@@ -110,32 +124,39 @@ impl Guard {
                 Some(_) = sessions.join_next() => {}
             }
         }
-        drop(self.listener);
-        if let Address::Unix(path) = &self.at {
+        drop(listener);
+        if let ProxyAddress::Unix(path) = &at {
             let _ = std::fs::remove_file(path);
         }
         let _ = drain.send(true);
         let all_ended = async { while sessions.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(DRAIN, all_ended).await;
-        self.shared.counters.counts()
-    }
-
-    async fn accept(&self) -> io::Result<Stream> {
-        Ok(match &self.listener {
-            Listener::Tcp(listener) => {
-                let (client, _) = listener.accept().await?;
-                client.set_nodelay(true)?;
-                Box::new(client)
-            }
-            Listener::Unix(listener) => Box::new(listener.accept().await?.0),
-        })
+        shared.counters.counts()
     }
 }
 
-async fn serve(shared: Arc<Shared>, mut client: Stream, server: Address, drain: watch::Receiver<bool>) {
+/// The next client, and its address if it has one.
+async fn accept(listener: &Listener) -> io::Result<(Stream, Option<String>)> {
+    Ok(match listener {
+        Listener::Tcp(listener) => {
+            let (client, address) = listener.accept().await?;
+            client.set_nodelay(true)?;
+            (Box::new(client), Some(address.to_string()))
+        }
+        Listener::Unix(listener) => (Box::new(listener.accept().await?.0), None),
+    })
+}
+
+async fn serve(
+    shared: Arc<ProxyShared>,
+    name: Arc<str>,
+    mut client: Stream,
+    server: ProxyAddress,
+    drain: watch::Receiver<bool>,
+) {
     use tokio::io::AsyncWriteExt;
     match tokio::time::timeout(PATIENCE, connect(&server)).await {
-        Ok(Ok(upstream)) => Session::new(shared, client, upstream).run(drain).await,
+        Ok(Ok(upstream)) => ProxySession::new(shared, name, client, upstream).run(drain).await,
         Ok(Err(error)) => {
             log::warn!(target: "lockshift::guard", "cannot connect to {server}: {error}");
             let _ = client.write_all(b"-ERR lockshift guard: cannot connect to the server\r\n").await;
@@ -147,13 +168,13 @@ async fn serve(shared: Arc<Shared>, mut client: Stream, server: Address, drain: 
     }
 }
 
-async fn connect(server: &Address) -> io::Result<Stream> {
+async fn connect(server: &ProxyAddress) -> io::Result<Stream> {
     Ok(match server {
-        Address::Tcp(address) => {
+        ProxyAddress::Tcp(address) => {
             let upstream = TcpStream::connect(address).await?;
             upstream.set_nodelay(true)?;
             Box::new(upstream)
         }
-        Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        ProxyAddress::Unix(path) => Box::new(UnixStream::connect(path).await?),
     })
 }

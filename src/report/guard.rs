@@ -3,16 +3,16 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::proxy::Counts;
+use crate::proxy::ProxyCounts;
 
 /// What a guard has counted.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(transparent)]
-pub struct Guarded(pub Counts);
+pub struct GuardStatistics(pub ProxyCounts);
 
-impl Report for Guarded {
+impl Report for GuardStatistics {
     fn text(&self, _: Option<u16>) -> String {
-        let Counts {
+        let ProxyCounts {
             connections,
             acquired,
             taken_over,

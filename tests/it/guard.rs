@@ -1,4 +1,6 @@
 //! The guard: guarded clients exclude each other in every schedule, and real ones on a real server.
 
+mod bridging;
 mod explored;
+mod observing;
 mod proxy;

@@ -31,6 +31,7 @@ fn unshow(shown: &str) -> Option<Vec<u8>> {
                 b'r' => b'\r',
                 b't' => b'\t',
                 b'a' => 0x07,
+                b'b' => 0x08,
                 b'x' => hex(rest.next()?)? << 4 | hex(rest.next()?)?,
                 quoted @ (b'\\' | b'"') => quoted,
                 _ => return None,
@@ -48,7 +49,7 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 /// A command: the list of its words; for any server but the first, beside the server's place.
-pub(super) mod command {
+pub(crate) mod command {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
@@ -58,7 +59,7 @@ pub(super) mod command {
         Further { server: u8, words: Vec<Text> },
     }
 
-    pub(in super::super) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
         let words = command.words().iter().map(|word| Text(word.clone())).collect();
         let spoken = match command.node() {
             Node(0) => Spoken::First(words),
@@ -67,7 +68,7 @@ pub(super) mod command {
         spoken.serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
         let (server, words) = match Spoken::deserialize(deserializer)? {
             Spoken::First(words) => (0, words),
             Spoken::Further { server, words } => (server, words),
@@ -78,27 +79,53 @@ pub(super) mod command {
 }
 
 /// Keys: a list of names.
-pub(super) mod keys {
+pub(crate) mod keys {
     use super::*;
 
-    pub(in super::super) fn serialize<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(keys.iter().map(|key| Text(key.as_bytes().to_vec())))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Key>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Key>, D::Error> {
         Ok(Vec::<Text>::deserialize(deserializer)?.into_iter().map(|name| Key::new(name.0)).collect())
     }
 }
 
-/// A reply: `null`, a number, or an object that says what it is.
-pub(super) mod reply {
+/// A key: its name.
+pub(crate) mod key {
     use super::*;
 
-    pub(in super::super) fn serialize<S: Serializer>(reply: &Reply, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+        Text(key.as_bytes().to_vec()).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        Ok(Key::new(Text::deserialize(deserializer)?.0))
+    }
+}
+
+/// A reply that may be unknown: then the field is absent.
+pub(crate) mod known_reply {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(known: &Option<Reply>, serializer: S) -> Result<S::Ok, S::Error> {
+        known.as_ref().map(ReplyJson::from).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Reply>, D::Error> {
+        Ok(Some(ReplyJson::deserialize(deserializer)?.into()))
+    }
+}
+
+/// A reply: `null`, a number, or an object that says what it is.
+pub(crate) mod reply {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(reply: &Reply, serializer: S) -> Result<S::Ok, S::Error> {
         ReplyJson::from(reply).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reply, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reply, D::Error> {
         Ok(ReplyJson::deserialize(deserializer)?.into())
     }
 }

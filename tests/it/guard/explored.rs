@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockshift::bridge::new_key;
 use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
 use lockshift::guard::{Guarded, Lifetime, Rule};
 use lockshift::legacy::{self, Dialect, Lock, Release, catalogue};
 use lockshift::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
+use lockshift::modern::TokenLock;
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key, Pending, Reply, Transcript, Turn};
 
@@ -27,6 +29,12 @@ fn plain(dialect: &'static Dialect, secs: u64) -> Lock {
 
 fn guarded(dialect: &'static Dialect, secs: u64) -> Option<Arc<dyn Locker>> {
     let rule = Rule::new(&[dialect], Lifetime::BeyondStamp).ok()?;
+    Some(Arc::new(Guarded::new(plain(dialect, secs), Arc::new(rule))))
+}
+
+/// A guard in bridge mode.
+fn bridged(dialect: &'static Dialect, secs: u64) -> Option<Arc<dyn Locker>> {
+    let rule = Rule::new(&[dialect], Lifetime::BeyondStamp).and_then(Rule::bridged).ok()?;
     Some(Arc::new(Guarded::new(plain(dialect, secs), Arc::new(rule))))
 }
 
@@ -153,16 +161,47 @@ fn releases_its_key(dialect: &Dialect) -> bool {
     dialect.release != Release::DelSerializedKey
 }
 
+/// Guards in bridge mode and clients of the token lock on the new key; any one may crash.
+#[test]
+fn guards_in_bridge_mode_and_new_clients_exclude_each_other() {
+    let token = Client::new("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(1))));
+    let (mut states, mut count) = (0, 0);
+    for dialect in catalogue() {
+        let Some(locker) = bridged(dialect, 1).filter(|_| releases_its_key(dialect)) else { continue };
+        let guarded = Client::new("guarded", locker);
+        let scene = Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse);
+        // All dialects beside one new client; the first also beside another guard and with clocks apart.
+        let scene = if dialect == php() { scene.client(Client { skew_ms: 2_000, ..guarded.clone() }) } else { scene };
+        let found = search(&scene.client(guarded).client(token.clone()), &RULES);
+        let text: Vec<_> =
+            found.violations.iter().map(|it| format!("{}: {}", it.property, explanation(&it.trace))).collect();
+        assert_eq!((text, found.end), (vec![], End::Exhausted), "{}", dialect.name);
+        states += found.states;
+        count += 1;
+    }
+    assert!(count > 60 && states > 50_000, "{count} dialects, {states} states");
+}
+
+/// In protect mode the guard does not see a new client on the new key.
+#[test]
+fn a_guard_in_protect_mode_holds_beside_a_new_client() {
+    let token = Client::new("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(1))));
+    let guarded = Client::new("guarded", guarded(php(), 1).unwrap());
+    let scene = Scene::new(Bounds::ticks(1)).client(guarded).client(token);
+    assert_eq!(search(&scene, &[Property::MutualExclusion]).violations.len(), 1);
+}
+
 /// An unguarded client and a guarded one, either of which may crash: what goes wrong is of the unguarded client's making.
 #[test]
 fn a_guarded_client_causes_no_violation_beside_an_unguarded_one() {
     let mut blamed = Vec::new();
-    for dialect in catalogue() {
-        let Some(locker) = guarded(dialect, 1).filter(|_| releases_its_key(dialect)) else { continue };
+    let modes: [(fn(_, _) -> _, _); 2] = [(guarded, 3), (bridged, 2)];
+    for (dialect, (mode, ticks)) in catalogue().flat_map(|dialect| modes.map(|mode| (dialect, mode))) {
+        let Some(locker) = mode(dialect, 1).filter(|_| releases_its_key(dialect)) else { continue };
         let old = Client::new(dialect.name, Arc::new(plain(dialect, 1)));
         let scene = [&old, &Client::new("guarded", locker)]
             .into_iter()
-            .fold(Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse), |scene, client| {
+            .fold(Scene::new(Bounds::ticks(ticks).crashes(1)).grain(Grain::Coarse), |scene, client| {
                 scene.client(client.clone())
             });
         let found =

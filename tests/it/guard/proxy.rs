@@ -112,6 +112,19 @@ fn other_traffic_is_answered_byte_for_byte_as_without_a_guard() {
 }
 
 #[test]
+fn an_observed_key_is_answered_byte_for_byte_as_without_a_guard() {
+    for piece in [1_000_000_000, 7] {
+        let traffic = traffic(if piece == 7 { 100 } else { 3_000_000 });
+        let [direct, behind] = [Server::start(), Server::start()];
+        let expected = answers(TcpStream::connect(direct.address()).unwrap(), &traffic, piece);
+        let rules = [("*".to_owned(), "php-getset")];
+        let guard = GuardProcess::start(&behind.url(), &rules, &["--mode", "observe"]);
+        let answered = answers(guard.stream(), &traffic, piece);
+        assert!(answered == expected, "pieces of {piece}: {} bytes, not {}", answered.len(), expected.len());
+    }
+}
+
+#[test]
 fn a_lock_is_decided_by_the_guard() {
     let server = Server::start();
     let guard = guard(&server);

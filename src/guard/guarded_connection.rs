@@ -11,21 +11,20 @@ use crate::wire::{Command, Key, Transcript, Turn};
 /// What the guard knows of one client connection: where its client is in its protocol on each guarded key, and whether it is
 /// inside MULTI.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Connection {
+pub struct GuardedConnection {
     sessions: BTreeMap<Key, KeySession>,
     in_multi: bool,
 }
 
-impl Connection {
-    /// A connection whose client holds the lock on `key`: it believes to have written `own`, and the guard wrote `stamp`.
-    pub(super) fn holding(key: Key, own: Vec<u8>, stamp: Vec<u8>) -> Self {
-        Self { sessions: BTreeMap::from([(key, KeySession::holding(Grant { own, stamp }))]), in_multi: false }
+impl GuardedConnection {
+    /// A connection whose client holds the lock on `key`.
+    pub(super) fn holding(key: Key, grant: Grant) -> Self {
+        Self { sessions: BTreeMap::from([(key, KeySession::holding(grant))]), in_multi: false }
     }
 
-    /// The value that the client believes to have written by its latest acquisition of this key, and the guard's stamp.
-    pub(super) fn grant(&self, key: &Key) -> Option<(&[u8], &[u8])> {
-        let grant = self.sessions.get(key)?.grant()?;
-        Some((&grant.own, &grant.stamp))
+    /// What the client was granted by its latest acquisition of this key.
+    pub(super) fn grant(&self, key: &Key) -> Option<&Grant> {
+        self.sessions.get(key)?.grant()
     }
 
     /// The keys on which its client holds a lock that it has not released.
@@ -62,11 +61,11 @@ impl Connection {
     ) -> Turn<(Self, Answer, Vec<Note>)> {
         let mut after = self.clone();
         let mut session = after.sessions.remove(key).unwrap_or_default();
+        let guard = GuardedKey { rule, key, members: rule.members(), owner };
         let (session, answer, notes) = if self.in_multi {
-            session.in_multi(command);
-            (session, Answer::Pass, Vec::new())
+            let answer = session.in_multi(&guard, command);
+            (session, answer, Vec::new())
         } else {
-            let guard = GuardedKey { rule, key, members: rule.members(key), owner };
             session.serve(&guard, command, redis)?
         };
         if !session.is_empty() {

@@ -9,7 +9,7 @@ use super::playing::{OWNER, last_value};
 
 /// A protocol in the middle of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Run {
+pub(super) struct ProtocolRun {
     /// The place of its dialect in the rule.
     pub(super) member: usize,
     /// What the protocol was answered, in its own words.
@@ -18,7 +18,7 @@ pub(super) struct Run {
     words: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Run {
+impl ProtocolRun {
     /// The start of an attempt.
     pub(super) fn new(member: usize) -> Self {
         Self { member, transcript: Transcript::new(), words: Vec::new() }

@@ -1,0 +1,191 @@
+//! What has arrived on a client connection and its upstream connection and was not delivered, and where commands and
+//! replies end.
+
+use std::collections::BTreeMap;
+
+use super::encode::encode_reply;
+use super::frame::{Malformed, Scanned, Scanner};
+use super::guarded_keys::{GuardedKeys, steers_transaction};
+use super::request::{Head, command, head};
+use crate::guard::GuardedConnection;
+use crate::wire::{Command, Key, Reply};
+
+/// A guarded command is not longer.
+pub(super) const LONGEST: usize = 64 * 1024;
+
+/// What has arrived and was not delivered, and where in it commands and replies end.
+#[derive(Default)]
+pub(super) struct Traffic {
+    /// What the client has sent and was not looked at.
+    pub(super) from_client: Vec<u8>,
+    /// Commands on their way to the server.
+    pub(super) to_server: Vec<u8>,
+    /// Replies on their way to the client.
+    pub(super) to_client: Vec<u8>,
+    pub(super) commands: Scanner,
+    pub(super) replies: Scanner,
+    /// How many replies the server owes.
+    pub(super) owed: u64,
+    /// Whether replies cannot be counted any more: the connection listens to messages.
+    pub(super) is_raw: bool,
+    is_resp3: bool,
+    pub(super) db: Vec<u8>,
+    /// The observed key that the connection watches, and the commands that it has queued since MULTI; `None` for those that
+    /// are not observed.
+    pub(super) watched: Option<Key>,
+    pub(super) queued: Vec<Option<Command>>,
+    /// What the guard knows of the connection, by database.
+    pub(super) guards: BTreeMap<Vec<u8>, GuardedConnection>,
+}
+
+/// A guarded command on a guarded key, at the head of what the client has sent.
+pub(super) struct GuardedCommand {
+    pub(super) key: Key,
+    pub(super) command: Command,
+    /// Its bytes.
+    pub(super) frame: Vec<u8>,
+}
+
+impl Traffic {
+    /// What the guard knows of this connection in its database.
+    pub(super) fn connection(&mut self) -> &mut GuardedConnection {
+        self.guards.entry(self.db.clone()).or_default()
+    }
+
+    /// Whether nothing is under way: the connection can end without loss.
+    pub(super) fn is_at_rest(&mut self) -> bool {
+        let is_idle = self.owed == 0 && !self.commands.is_inside() && !self.replies.is_inside();
+        is_idle && self.from_client.is_empty() && self.to_server.is_empty() && !self.connection().is_in_multi()
+    }
+
+    /// The database that the client has selected.
+    pub(super) fn database(&self) -> u32 {
+        std::str::from_utf8(&self.db).ok().and_then(|database| database.parse().ok()).unwrap_or(0)
+    }
+
+    /// The observed key that a command steers without naming it.
+    fn steered(&self, name: &[u8]) -> Option<Key> {
+        let queued = || self.queued.iter().flatten().next().and_then(|command| command.args().first());
+        let key = self.watched.clone().or_else(|| queued().map(|key| Key::new(key.clone())));
+        key.filter(|_| steers_transaction(name))
+    }
+
+    /// Passes on what the client has sent, up to a guarded command that can be served now.
+    pub(super) fn advance(&mut self, keys: &GuardedKeys) -> Result<Option<GuardedCommand>, Malformed> {
+        let mut passed = 0;
+        let mut guarded = None;
+        while passed < self.from_client.len() {
+            let rest = &self.from_client[passed..];
+            if self.commands.is_inside() {
+                passed += self.commands.scan(rest)?.used;
+                continue;
+            }
+            let (words, count, whole) = match head(rest)? {
+                Head::Incomplete => break,
+                Head::Inline { words, length } => (words.clone(), words.len(), Some(length)),
+                Head::Array { words, count } => (words, count, None),
+            };
+            if words.is_empty() {
+                // An empty line or an empty array: Redis answers nothing.
+                passed += whole.map_or_else(|| Ok(Scanner::default().scan(rest)?.used), Ok)?;
+                continue;
+            }
+            let key = match keys.key_of(&words) {
+                // Of several keys any may be guarded, and the first stands for all.
+                None if count > 2 && is_deletion(words[0]) && !keys.is_empty() => {
+                    Scanner::default().scan(rest)?.ended.and_then(|_| keys.any_of(&command(rest)?))
+                }
+                None => self.steered(words[0]),
+                key => key,
+            };
+            if let Some(key) = key.filter(|_| !self.is_raw || !keys.observes()) {
+                if self.is_raw {
+                    return Err(Malformed);
+                }
+                let length = match whole {
+                    Some(length) => Some(length),
+                    None => Scanner::default().scan(rest).map(|scanned| scanned.ended.map(|_| scanned.used))?,
+                };
+                match length {
+                    // A value of that size is not a lock's.
+                    None if rest.len() > LONGEST => {}
+                    None => break,
+                    Some(_) if self.owed > 0 || !self.to_server.is_empty() || passed > 0 => break,
+                    Some(length) => {
+                        let frame = rest[..length].to_vec();
+                        let command = command(&frame).ok_or(Malformed)?;
+                        passed += length;
+                        guarded = Some(GuardedCommand { key, command, frame });
+                        break;
+                    }
+                }
+            }
+            let words: Vec<Vec<u8>> = words.into_iter().map(<[u8]>::to_vec).collect();
+            if keys.observes() && self.connection().is_in_multi() {
+                self.queued.push(None);
+            }
+            self.owed += 1;
+            match whole {
+                Some(length) => passed += length,
+                None => passed += self.commands.scan(&self.from_client[passed..])?.used,
+            }
+            self.note_state(words);
+        }
+        let waits = guarded.is_none();
+        if waits {
+            self.to_server.extend_from_slice(&self.from_client[..passed]);
+        }
+        drop(self.from_client.drain(..passed));
+        Ok(guarded)
+    }
+
+    /// A command passes that changes the state of the connection, or does not.
+    pub(super) fn note_state(&mut self, words: Vec<Vec<u8>>) {
+        const UNCOUNTED: [&str; 6] = ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"];
+        let Some(command) = Command::from_words(words) else { return };
+        let first = command.args().first().map(Vec::as_slice).unwrap_or_default();
+        if UNCOUNTED.iter().any(|name| command.is(name)) || command.is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY")
+        {
+            self.is_raw = true;
+        } else if command.is("SELECT") {
+            self.db = first.to_vec();
+        } else if command.is("HELLO") {
+            self.is_resp3 = if first.is_empty() { self.is_resp3 } else { first == b"3" };
+        } else if ["MULTI", "EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
+            self.connection().observe(&command);
+            if !command.is("MULTI") {
+                (self.watched, self.queued) = (None, Vec::new());
+            }
+            if command.is("RESET") {
+                self.db = Vec::new();
+                self.is_resp3 = false;
+            }
+        }
+    }
+
+    /// Passes on what the server has sent, and counts the replies.
+    pub(super) fn reply(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        self.to_client.extend_from_slice(bytes);
+        if self.is_raw {
+            return Ok(());
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let Scanned { used, ended } = self.replies.scan(rest)?;
+            rest = &rest[used..];
+            if ended.is_some_and(|kind| kind != b'>') {
+                self.owed = self.owed.saturating_sub(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// The guard's own answer.
+    pub(super) fn answer(&mut self, reply: &Reply) {
+        encode_reply(reply, self.is_resp3, &mut self.to_client);
+    }
+}
+
+pub(super) fn is_deletion(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"DEL") || name.eq_ignore_ascii_case(b"UNLINK")
+}

@@ -1,0 +1,96 @@
+//! A guard that observes: it changes nothing, and its events have the replies.
+
+use redis::{Commands, cmd};
+use serde_json::Value;
+
+use crate::guard_process::GuardProcess;
+use crate::server::Server;
+
+/// Starts an observing guard before this server, which writes its events to this file.
+fn observer(server: &Server, events: &str) -> GuardProcess {
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    GuardProcess::start(&server.url(), &rules, &["--mode", "observe", "--events", events])
+}
+
+/// The events in a file.
+fn events(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+/// An event without its moment and its client.
+fn shown(event: &Value) -> String {
+    assert!(event["at_us"].as_i64().unwrap() > 1_600_000_000_000_000, "{event}");
+    assert!(event["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{event}");
+    format!("{} {} {} {}", event["database"], event["event"].as_str().unwrap(), event["command"], event["reply"])
+}
+
+#[test]
+fn every_command_on_an_observed_key_is_reported_with_its_reply() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    let [mut one, mut other] = [guard.connect(), guard.connect()];
+    cmd("SELECT").arg(3).exec(&mut other).unwrap();
+    assert_eq!(one.set_nx("lock:a", "1700000030"), Ok(true));
+    assert_eq!(one.set_nx("other", "unseen"), Ok(true));
+    assert_eq!(other.get("lock:a"), Ok(None::<String>));
+    assert_eq!(one.get("lock:a"), Ok("1700000030".to_owned()), "what was written is read: nothing is changed");
+    redis::pipe().atomic().set("plain", 1).get("lock:a").del("lock:a").exec(&mut one).unwrap();
+    assert_eq!(cmd("DEL").arg("lock:a").arg("lock:b").query(&mut one), Ok(0));
+    cmd("SET").arg("lock:a").arg(vec![0_u8, 8, 255, b'"']).exec(&mut one).unwrap();
+    let expected = [
+        r#"0 command ["SETNX","lock:a","1700000030"] 1"#,
+        r#"3 command ["GET","lock:a"] null"#,
+        r#"0 command ["GET","lock:a"] {"bulk":"1700000030"}"#,
+        r#"0 command ["GET","lock:a"] {"bulk":"1700000030"}"#,
+        r#"0 command ["DEL","lock:a"] 1"#,
+        r#"0 command ["EXEC"] {"array":[{"status":"OK"},{"bulk":"1700000030"},1]}"#,
+        r#"0 command ["DEL","lock:a"] 0"#,
+        r#"0 command ["DEL","lock:b"] 0"#,
+        r#"0 command ["SET","lock:a","\\x00\\b\\xff\\\""] {"status":"OK"}"#,
+    ];
+    assert_eq!(events(&file).iter().map(shown).collect::<Vec<_>>(), expected);
+}
+
+/// The order of the events is the order in which the server ran the commands: of all that increment a key by SETNX and DEL,
+/// each SETNX that won follows a DEL.
+#[test]
+fn events_of_one_key_are_in_the_order_of_the_server() {
+    const CLIENTS: usize = 4;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                let mut client = guard.connect();
+                for _ in 0..100 {
+                    if client.set_nx::<_, _, bool>("lock:a", 1).unwrap() {
+                        client.del::<_, ()>("lock:a").unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let mut is_held = false;
+    let mut wins = 0;
+    for event in events(&file) {
+        let is_claim = event["command"][0] == "SETNX";
+        assert_eq!(event["reply"] == 1, is_claim != is_held, "{event}");
+        wins += u32::from(is_claim && !is_held);
+        is_held = is_claim;
+    }
+    assert!(wins > 10, "{wins}");
+}
+
+#[test]
+fn a_file_of_events_that_cannot_be_written_is_refused() {
+    let mut command = crate::cli::command::lockshift();
+    command.args(["guard", "--listen", "127.0.0.1:0", "--redis", "redis://127.0.0.1:1/", "--mode", "observe"]);
+    let done =
+        crate::cli::command::done(command, &["--guard", "lock:*=token", "--events", "/no/such/directory/events"]);
+    assert!(done.code == Some(3) && done.stderr.contains("cannot write /no/such/directory/events"), "{done:?}");
+}
