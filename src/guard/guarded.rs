@@ -132,7 +132,8 @@ impl Locker for Guarded {
 }
 
 impl Guarded {
-    /// Reads the new key's TTL first, its value second and the old key last, as a bridge does.
+    /// Reads the new key's TTL first, its value second and the old key last, as a bridge does. A client whose old key another
+    /// client has overwritten or deleted has lost its lock, although new clients are still kept out.
     fn ownership_of_both(&self, new: &Key, token: &[u8], stamp: &[u8], redis: &mut Transcript) -> Turn<Ownership> {
         let left = redis.pttl(new)?.left_of_millis();
         let held = redis.get(new)?;
@@ -140,11 +141,10 @@ impl Guarded {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Some(Vec::new()),
             turn => turn?,
         };
-        let is_ours = held.as_deref() == Some(&[token, b":", stamp].concat());
+        let is_ours = held.as_deref() == Some(&[token, b":", stamp].concat()) && found.as_deref() == Some(stamp);
         Ok(match (held, found) {
             (None, None) => Ownership::Free,
-            (Some(_), Some(found)) if is_ours && found == stamp => Ownership::Ours { left },
-            (Some(_), _) if is_ours => Ownership::Intruded { left },
+            (Some(_), Some(_)) if is_ours => Ownership::Ours { left },
             (Some(_) | None, _) => Ownership::Theirs,
         })
     }

@@ -9,21 +9,21 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::cli) struct EventLine {
+pub(crate) struct EventLine {
     /// When the reply arrived, by the clock of the guard's host, in microseconds since 1970.
-    pub(in crate::cli) at_us: i64,
+    pub(crate) at_us: i64,
     /// The client's address.
-    pub(in crate::cli) client: String,
+    pub(crate) client: String,
     /// The database that it has selected.
-    pub(in crate::cli) database: u32,
+    pub(crate) database: u32,
     #[serde(flatten)]
-    pub(in crate::cli) what: EventKind,
+    pub(crate) what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(in crate::cli) enum EventKind {
+pub(crate) enum EventKind {
     /// An observed command; without a reply if that was too long to keep.
     Command {
         #[serde(with = "command")]
@@ -44,7 +44,7 @@ pub(in crate::cli) enum EventKind {
 /// A [`Note`] by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::cli) enum NoteName {
+pub(crate) enum NoteName {
     Acquired,
     TookOver,
     Refused,
