@@ -141,10 +141,12 @@ impl Guarded {
             Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Some(Vec::new()),
             turn => turn?,
         };
+        // An old client has written back what it has read, without a TTL.
+        let is_written_back = redis.pttl(self.key())?.left_of_millis().is_none();
         let is_ours = held.as_deref() == Some(&[token, b":", stamp].concat()) && found.as_deref() == Some(stamp);
         Ok(match (held, found) {
             (None, None) => Ownership::Free,
-            (Some(_), Some(_)) if is_ours => Ownership::Ours { left },
+            (Some(_), Some(_)) if is_ours && !is_written_back => Ownership::Ours { left },
             (Some(_) | None, _) => Ownership::Theirs,
         })
     }
