@@ -48,6 +48,6 @@ fn an_old_client_and_a_new_one_exclude_each_other() {
 fn keys_that_live_for_ever_cannot_be_bridged() {
     let mut command = crate::cli::command::lockshift();
     command.args(["guard", "--listen", "127.0.0.1:0", "--redis", "redis://127.0.0.1:1/", "--mode", "bridge"]);
-    let done = crate::cli::command::done(command, &["--guard", "lock:*=php-getset", "--no-ttl"]);
+    let done = crate::cli::command::done(command, ["--guard", "lock:*=php-getset", "--no-ttl"]);
     assert!(done.code == Some(2) && done.stderr.contains("a bridge holds keys with a time to live"), "{done:?}");
 }
