@@ -53,7 +53,7 @@ use global_options::GlobalOptions;
 
 /// Runs what was typed, and ends with the exit status that `lockshift --help` lists.
 pub fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off,lockshift::guard=warn")).init();
     let Args { global, mode } = Args::parse();
     match begin(mode, &global) {
         Ok(exit) => exit.into(),

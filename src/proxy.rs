@@ -12,12 +12,15 @@
 //! For that the proxy must know where commands and replies end. `frame::Scanner` finds that out without keeping
 //! contents; complete frames, which are small, are decoded by the `redis` crate.
 
+mod admin;
 mod counters;
 mod encode;
 mod event;
 mod frame;
 mod guarded_keys;
 mod listener;
+mod metrics;
+mod renewals;
 mod request;
 mod session;
 mod traffic;

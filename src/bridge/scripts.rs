@@ -7,11 +7,11 @@ const EXTEND: Script = script_file!("lua/extend.lua");
 const RELEASE: Script = script_file!("lua/release.lua");
 
 /// The keys and arguments of the acquiring and extending scripts.
-pub(super) struct ScriptArgs<'a> {
-    pub(super) keys: &'a [&'a Key],
-    pub(super) token: &'a [u8],
-    pub(super) lease_ms: &'a [u8],
-    pub(super) stamp: &'a [u8],
+pub(crate) struct ScriptArgs<'a> {
+    pub(crate) keys: &'a [&'a Key],
+    pub(crate) token: &'a [u8],
+    pub(crate) lease_ms: &'a [u8],
+    pub(crate) stamp: &'a [u8],
 }
 
 /// The reply of the acquiring script.
@@ -53,7 +53,7 @@ pub(super) fn acquire(redis: &mut Transcript, args: &ScriptArgs<'_>, expired: Op
 }
 
 /// Writes both keys again if the bridge holds the new one.
-pub(super) fn extend(redis: &mut Transcript, args: &ScriptArgs<'_>) -> Turn<OldKeyState> {
+pub(crate) fn extend(redis: &mut Transcript, args: &ScriptArgs<'_>) -> Turn<OldKeyState> {
     old_key_state(redis, &EXTEND, args.keys, &[args.token, args.lease_ms, args.stamp])
 }
 

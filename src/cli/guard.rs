@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use redis::{ConnectionAddr, ConnectionInfo};
 use tokio::signal::unix::{SignalKind, signal};
@@ -50,6 +51,12 @@ pub(super) struct Args {
     /// Give guarded keys no time to live; without it they live a second longer than their holder relies on them
     #[arg(long)]
     no_ttl: bool,
+    /// Extend each lock while the connection of its client lives, for at most this long after it was acquired
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    renew: Option<Duration>,
+    /// Answer GET /metrics (OpenMetrics) and GET /healthz at this HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    admin: Option<String>,
     /// Append what happens to locks to this file, one JSON object a line, as it happens; `audit` reads what was observed
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -93,13 +100,14 @@ impl fmt::Display for GuardSpec {
 }
 
 impl GuardSpec {
-    fn treatment(&self, lifetime: Lifetime, mode: GuardMode) -> Result<(Vec<u8>, Treatment), Failure> {
+    fn treatment(&self, args: &Args) -> Result<(Vec<u8>, Treatment), Failure> {
         let pattern = self.pattern.clone().into_bytes();
-        if mode == GuardMode::Observe {
+        if args.mode == GuardMode::Observe {
             return Ok((pattern, Treatment::Observe));
         }
         let refused =
             |because: &dyn fmt::Display| Failure::new(Exit::Usage, format_args!("cannot guard {self}: {because}"));
+        let lifetime = if args.no_ttl { Lifetime::Endless } else { Lifetime::BeyondStamp };
         let dialects: Vec<_> = self
             .protocols
             .iter()
@@ -107,7 +115,7 @@ impl GuardSpec {
                 protocol.dialect().ok_or_else(|| refused(&format_args!("{} is not an old dialect", protocol.name())))
             })
             .collect::<Result<_, _>>()?;
-        let rule = Rule::new(&dialects, lifetime).and_then(|rule| match mode {
+        let rule = Rule::new(&dialects, lifetime).and_then(|rule| match args.mode {
             GuardMode::Observe | GuardMode::Protect => Ok(rule),
             GuardMode::Bridge => rule.bridged(),
         });
@@ -118,9 +126,13 @@ impl GuardSpec {
 
 /// Runs the proxy until it is asked to end.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let lifetime = if args.no_ttl { Lifetime::Endless } else { Lifetime::BeyondStamp };
-    let keys: GuardedKeys =
-        args.guarded.iter().map(|spec| spec.treatment(lifetime, args.mode)).collect::<Result<_, _>>()?;
+    let keys: GuardedKeys = args.guarded.iter().map(|spec| spec.treatment(args)).collect::<Result<_, _>>()?;
+    if args.renew.is_some() && args.mode == GuardMode::Observe {
+        return Err(Failure::new(
+            Exit::Usage,
+            "an observing guard changes nothing: --renew needs --mode protect or bridge",
+        ));
+    }
     let server = upstream(&args.server)?;
     let log = args.events.as_ref().map(open_log).transpose()?.map(Arc::new);
     let failed = |error: &dyn fmt::Display| Failure::new(Exit::Unusable, error);
@@ -151,6 +163,13 @@ async fn serve(
     let unusable =
         |error: std::io::Error| Failure::new(Exit::Unusable, format_args!("cannot listen on {}: {error}", args.listen));
     let mut guard = bind(&args.listen, server, keys).await.map_err(unusable)?;
+    if let Some(address) = &args.admin {
+        let unusable = |error| Failure::new(Exit::Unusable, format_args!("cannot listen on {address}: {error}"));
+        guard = guard.administered_at(address).await.map_err(unusable)?;
+    }
+    if let Some(most) = args.renew {
+        guard = guard.renewing_for(most);
+    }
     if let Some(log) = log {
         guard = guard.reporting_to(Arc::new(move |event| log.add(event)));
     }

@@ -34,6 +34,10 @@ pub enum Note {
     DelIgnored,
     /// An attempt began while the connection holds the lock: several clients share it, or a holder has not released.
     AttemptWhileHolding,
+    /// The guard has extended the client's lock.
+    Renewed,
+    /// The guard could not extend the client's lock: another client has overwritten or deleted it.
+    Lost,
     /// The client's connection ended while it held the lock. Its lease has to end it.
     HolderDisconnected,
 }

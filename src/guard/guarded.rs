@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::answer::Answer;
+use super::answer::{Answer, Note};
 use super::guarded_connection::GuardedConnection;
 use super::key_session::Grant;
 use super::rule::Rule;
@@ -16,12 +16,19 @@ use crate::wire::{Command, Key, Pending, Reply, Transcript, Turn};
 pub struct Guarded {
     pub(super) client: Lock,
     rule: Arc<Rule>,
+    is_renewed: bool,
 }
 
 impl Guarded {
     /// This client behind a guard with this rule.
     pub fn new(client: Lock, rule: Arc<Rule>) -> Self {
-        Self { client, rule }
+        Self { client, rule, is_renewed: false }
+    }
+
+    /// The same behind a guard that extends the client's lock.
+    #[must_use]
+    pub fn renewed(self) -> Self {
+        Self { is_renewed: true, ..self }
     }
 
     /// Runs an operation of the client over the guard, which sends to `redis`. Returns its outcome and the guard's state.
@@ -108,8 +115,25 @@ impl Locker for Guarded {
         LateRelease::Harmless
     }
 
-    fn extend(&self, _hold: &Hold, _redis: &mut Transcript) -> Turn<Extended> {
-        Ok(Extended::Unsupported)
+    /// What the guard does by itself while the client's connection lives.
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        if !self.is_renewed {
+            return Ok(Extended::Unsupported);
+        }
+        let since = redis.clock()?;
+        let grant = granted(&hold.value);
+        let own = grant.own.clone();
+        let connection = GuardedConnection::holding(self.key().clone(), grant);
+        let owner = Owner::new(crate::lock::Token::new([0; 16]), 0, 0);
+        let length = self.lease().length();
+        let (after, note) = connection.renew(&self.rule, self.key(), length, &owner, redis)?;
+        Ok(match (note, after.grant(self.key())) {
+            (Some(Note::Renewed), Some(grant)) => {
+                let value = joined(&own, &written(grant));
+                Extended::Until(Hold { value, since, lease: self.lease(), fence: None })
+            }
+            _ => Extended::Lost,
+        })
     }
 
     fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {

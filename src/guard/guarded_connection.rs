@@ -1,6 +1,7 @@
 //! What the guard knows of one client connection.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::answer::{Answer, Note};
 use super::key_session::{Grant, GuardedKey, KeySession};
@@ -14,12 +15,14 @@ use crate::wire::{Command, Key, Transcript, Turn};
 pub struct GuardedConnection {
     sessions: BTreeMap<Key, KeySession>,
     in_multi: bool,
+    /// Whether it watches a guarded key: whatever changes that ends its transaction.
+    is_watching: bool,
 }
 
 impl GuardedConnection {
     /// A connection whose client holds the lock on `key`.
     pub(super) fn holding(key: Key, grant: Grant) -> Self {
-        Self { sessions: BTreeMap::from([(key, KeySession::holding(grant))]), in_multi: false }
+        Self { sessions: BTreeMap::from([(key, KeySession::holding(grant))]), ..Self::default() }
     }
 
     /// What the client was granted by its latest acquisition of this key.
@@ -32,6 +35,34 @@ impl GuardedConnection {
         self.sessions.iter().filter(|(_, session)| session.grant().is_some()).map(|(key, _)| key)
     }
 
+    /// Whether the guard may extend its locks now: not inside a transaction, and not while it watches a lock.
+    pub fn is_renewable(&self) -> bool {
+        !self.in_multi && !self.is_watching
+    }
+
+    /// Extends the client's lock on this key by this length from now; `owner` is fresh. Returns the connection after it,
+    /// and what there is to report.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn renew(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        length: Duration,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Option<Note>)> {
+        let mut after = self.clone();
+        let session = after.sessions.remove(key).unwrap_or_default();
+        let guard = GuardedKey { rule, key, members: rule.members(), owner };
+        let (session, note) = session.renew(&guard, length, redis)?;
+        if !session.is_empty() {
+            after.sessions.insert(key.clone(), session);
+        }
+        Ok((after, note))
+    }
+
     /// Whether it is inside MULTI, where commands are queued.
     pub fn is_in_multi(&self) -> bool {
         self.in_multi
@@ -42,7 +73,9 @@ impl GuardedConnection {
         if command.is("MULTI") {
             self.in_multi = true;
         } else if ["EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
-            self.in_multi = false;
+            (self.in_multi, self.is_watching) = (false, false);
+        } else if command.is("UNWATCH") {
+            self.is_watching = false;
         }
     }
 
@@ -60,6 +93,7 @@ impl GuardedConnection {
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
         let mut after = self.clone();
+        after.is_watching |= command.is("WATCH");
         let mut session = after.sessions.remove(key).unwrap_or_default();
         let guard = GuardedKey { rule, key, members: rule.members(), owner };
         let (session, answer, notes) = if self.in_multi {

@@ -93,6 +93,28 @@ impl KeySession {
         }
     }
 
+    /// Extends the client's latest lock by this length from now, if it is as the guard wrote it.
+    pub(super) fn renew(
+        mut self,
+        guard: &GuardedKey<'_>,
+        length: Duration,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Option<Note>)> {
+        let Some(mut grant) = self.holds.pop() else { return Ok((self, None)) };
+        let at = scripts::look(redis, guard.key)?.at;
+        let Some(value) = guard.rule.stamp(guard.owner, length, at) else {
+            self.holds.push(grant);
+            return Ok((self, None));
+        };
+        let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(length), end: at.saturating_add(length) };
+        let is_held = scripts::extend(redis, &guard.keys_of(&grant), &grant.stamp, &stamp)?;
+        if is_held {
+            grant.stamp = value;
+        }
+        self.holds.push(grant);
+        Ok((self, Some(if is_held { Note::Renewed } else { Note::Lost })))
+    }
+
     /// The client sends this inside MULTI: it goes to the server, where a WATCH protects it. A DEL there is its release.
     /// In bridge mode that of both keys goes in its place.
     pub(super) fn in_multi(&mut self, guard: &GuardedKey<'_>, command: &Command) -> Answer {

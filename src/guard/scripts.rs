@@ -6,6 +6,7 @@ use crate::wire::{Command, Key, Reply, Script, Transcript, Turn, UnixTime, scrip
 const LOOK: Script = script_file!("lua/look.lua");
 const TAKE: Script = script_file!("lua/take.lua");
 const TAKE_BOTH: Script = script_file!("lua/take_both.lua");
+const EXTEND: Script = script_file!("lua/extend.lua");
 const RELEASE: Script = script_file!("lua/release.lua");
 
 /// What the key holds, at a moment of the server's clock.
@@ -85,6 +86,20 @@ pub(super) fn take(
         (Reply::Array(items), _) if *items == [Reply::Int(2)] => Ok(Taken::NewKeyHeld),
         (_, Some(sight)) => Ok(Taken::Changed(sight)),
         (_, None) => Transcript::fault(script.evalsha(&keys, &args), reply),
+    }
+}
+
+/// Replaces the stamp that was written by this one, if the lock is as the guard wrote it. Returns whether the client still
+/// holds the lock.
+pub(super) fn extend(redis: &mut Transcript, lock: &LockKeys<'_>, written: &[u8], stamp: &Stamp<'_>) -> Turn<bool> {
+    let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string()).into_bytes();
+    match &lock.beside {
+        None => redis.script_flag(&EXTEND, &[lock.key], &[written, stamp.value, &ttl_ms]),
+        Some((new, token)) => {
+            let keys = [new, lock.key];
+            let args = both_keys::ScriptArgs { keys: &keys, token, lease_ms: &ttl_ms, stamp: stamp.value };
+            Ok(both_keys::extend(redis, &args)? != both_keys::OldKeyState::Lost)
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub struct ProxyCounters {
     lost: AtomicU64,
     deletions_prevented: AtomicU64,
     attempts_while_holding: AtomicU64,
+    renewed: AtomicU64,
+    lost_while_holding: AtomicU64,
     holders_disconnected: AtomicU64,
 }
 
@@ -38,6 +40,10 @@ pub struct ProxyCounts {
     pub deletions_prevented: u64,
     /// Attempts on a connection that held the lock: several clients share it, or a holder did not release.
     pub attempts_while_holding: u64,
+    /// Times that a lock was extended.
+    pub renewed: u64,
+    /// Locks that could not be extended, because another client had overwritten or deleted them.
+    pub lost_while_holding: u64,
     /// Connections that ended while their client held a lock.
     pub holders_disconnected: u64,
 }
@@ -53,6 +59,8 @@ impl ProxyCounters {
             Note::ReleasedLost => &[&self.lost, &self.deletions_prevented],
             Note::DelIgnored => &[&self.deletions_prevented],
             Note::AttemptWhileHolding => &[&self.attempts_while_holding],
+            Note::Renewed => &[&self.renewed],
+            Note::Lost => &[&self.lost_while_holding],
             Note::HolderDisconnected => &[&self.holders_disconnected],
         };
         for counter in counters {
@@ -76,6 +84,8 @@ impl ProxyCounters {
             lost: value(&self.lost),
             deletions_prevented: value(&self.deletions_prevented),
             attempts_while_holding: value(&self.attempts_while_holding),
+            renewed: value(&self.renewed),
+            lost_while_holding: value(&self.lost_while_holding),
             holders_disconnected: value(&self.holders_disconnected),
         }
     }

@@ -11,9 +11,11 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::admin;
 use super::counters::ProxyCounts;
 use super::event::EventSink;
 use super::guarded_keys::GuardedKeys;
+use super::metrics;
 use super::session::{ProxySession, ProxyShared, Stream};
 
 /// Where one can listen or connect: `HOST:PORT`, or `unix:PATH`.
@@ -60,6 +62,7 @@ pub struct GuardProxy {
     at: ProxyAddress,
     server: ProxyAddress,
     shared: ProxyShared,
+    admin: Option<TcpListener>,
 }
 
 /// How long the server may take to accept a connection.
@@ -80,14 +83,37 @@ pub async fn bind(listen: &ProxyAddress, server: ProxyAddress, keys: GuardedKeys
         }
         ProxyAddress::Unix(path) => (Listener::Unix(UnixListener::bind(path)?), listen.clone()),
     };
-    let shared = ProxyShared { keys, counters: Default::default(), turns: Default::default(), sink: None };
-    Ok(GuardProxy { listener, at, server, shared })
+    let shared = ProxyShared {
+        keys,
+        counters: Default::default(),
+        turns: Default::default(),
+        answers: metrics::seconds(),
+        renew_for: None,
+        sink: None,
+    };
+    Ok(GuardProxy { listener, at, server, shared, admin: None })
 }
 
 impl GuardProxy {
     /// Where it listens.
     pub fn address(&self) -> &ProxyAddress {
         &self.at
+    }
+
+    /// The same, extending each lock while the connection of its client lives, for at most this long after it was acquired.
+    #[must_use]
+    pub fn renewing_for(mut self, most: Duration) -> Self {
+        self.shared.renew_for = Some(most);
+        self
+    }
+
+    /// The same, answering `GET /metrics` (OpenMetrics) and `GET /healthz` at this address, `HOST:PORT`.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
+    pub async fn administered_at(mut self, address: &str) -> io::Result<Self> {
+        self.admin = Some(TcpListener::bind(address).await?);
+        Ok(self)
     }
 
     /// The same, reporting every event to this sink.
@@ -100,8 +126,12 @@ impl GuardProxy {
     /// Serves clients until `end` is ready. Then no client is accepted any more, and each connection is closed as soon as
     /// no command of it is under way. Returns what was counted.
     pub async fn run(self, end: impl Future<Output = ()>) -> ProxyCounts {
-        let Self { listener, at, server, shared } = self;
+        let Self { listener, at, server, shared, admin } = self;
         let shared = Arc::new(shared);
+        let mut readers = JoinSet::new();
+        if let Some(admin) = admin {
+            readers.spawn(admin::serve(admin, Arc::clone(&shared), server.clone()));
+        }
         let mut number = 0_u64;
         let (drain, draining) = watch::channel(false);
         let mut sessions = JoinSet::new();
@@ -168,7 +198,7 @@ async fn serve(
     }
 }
 
-async fn connect(server: &ProxyAddress) -> io::Result<Stream> {
+pub(super) async fn connect(server: &ProxyAddress) -> io::Result<Stream> {
     Ok(match server {
         ProxyAddress::Tcp(address) => {
             let upstream = TcpStream::connect(address).await?;

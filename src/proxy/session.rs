@@ -2,15 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
 use super::counters::ProxyCounters;
 use super::encode::encode_command;
 use super::event::{EventSink, Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::GuardedKeys;
+use super::renewals::Renewals;
 use super::traffic::{GuardedCommand, LONGEST, Traffic, is_deletion};
 use super::turns::Turns;
 use crate::driver::{host, reply_of};
@@ -29,6 +33,10 @@ pub(super) struct ProxyShared {
     pub(super) keys: GuardedKeys,
     pub(super) counters: ProxyCounters,
     pub(super) turns: Turns,
+    /// How long answers to guarded commands take, in seconds.
+    pub(super) answers: Histogram,
+    /// How long the locks of a living connection are extended; `None` if they are not.
+    pub(super) renew_for: Option<Duration>,
     /// Where events are reported.
     pub(super) sink: Option<EventSink>,
 }
@@ -49,6 +57,9 @@ pub(super) struct ProxySession {
     client: (ReadHalf<Stream>, WriteHalf<Stream>),
     server: (ReadHalf<Stream>, WriteHalf<Stream>),
     traffic: Traffic,
+    renewals: Renewals,
+    /// Whether it was reported that several clients seem to share the connection, and that its client seems to use others.
+    has_reported: (bool, bool),
 }
 
 /// Why a session ended before its client closed it.
@@ -71,7 +82,15 @@ impl From<Malformed> for SessionEnd {
 
 impl ProxySession {
     pub(super) fn new(shared: Arc<ProxyShared>, client_name: Arc<str>, client: Stream, server: Stream) -> Self {
-        Self { shared, client_name, client: split(client), server: split(server), traffic: Traffic::default() }
+        Self {
+            shared,
+            client_name,
+            client: split(client),
+            server: split(server),
+            traffic: Traffic::default(),
+            renewals: Renewals::default(),
+            has_reported: (false, false),
+        }
     }
 
     /// Serves the client until it or the server closes the connection, or it is asked to drain.
@@ -94,7 +113,11 @@ impl ProxySession {
         loop {
             while self.traffic.to_server.len() < MOST_WAITING {
                 match self.traffic.advance(&self.shared.keys)? {
-                    Some(guarded) => self.guard(guarded).await?,
+                    Some(guarded) => {
+                        let began = Instant::now();
+                        self.guard(guarded).await?;
+                        self.shared.answers.observe(began.elapsed().as_secs_f64());
+                    }
                     None => break,
                 }
             }
@@ -103,6 +126,8 @@ impl ProxySession {
                 self.client.1.write_all(&traffic.to_client).await?;
                 return Ok(());
             }
+            let renewal = self.next_renewal();
+            let traffic = &mut self.traffic;
             let may_read_client = traffic.from_client.len() < MOST_UNREAD && traffic.to_server.len() < MOST_WAITING;
             tokio::select! {
                 read = self.client.0.read(&mut from_client), if may_read_client => {
@@ -127,7 +152,47 @@ impl ProxySession {
                 written = self.client.1.write(&traffic.to_client), if !traffic.to_client.is_empty() => {
                     drop(traffic.to_client.drain(..written?));
                 }
+                () = sleep_until(renewal.unwrap_or_else(Instant::now)), if renewal.is_some() => self.renew().await?,
                 changed = drain.changed(), if !is_draining => is_draining = changed.is_err() || *drain.borrow(),
+            }
+        }
+    }
+
+    /// When a lock of the client is to be extended: between its commands, and not while it watches a lock.
+    fn next_renewal(&mut self) -> Option<Instant> {
+        let next = self.renewals.next(&self.traffic.db)?;
+        let traffic = &mut self.traffic;
+        let is_between = traffic.owed == 0 && traffic.to_server.is_empty() && !traffic.commands.is_inside();
+        (is_between && !traffic.is_raw && traffic.connection().is_renewable()).then_some(next)
+    }
+
+    /// Extends the lock that is due.
+    async fn renew(&mut self) -> Result<(), SessionEnd> {
+        let Some((key, length)) = self.renewals.take_due(&self.traffic.db) else { return Ok(()) };
+        let Some(rule) = self.shared.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
+        let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        let before = self.traffic.connection().clone();
+        let mut redis = Transcript::new();
+        loop {
+            match before.renew(&rule, &key, length, &owner, redis.rewind()) {
+                Err(Pending::Clock) => redis.record_clock(host::reading()),
+                Err(Pending::Send(command)) => {
+                    let reply = self.ask(&command).await?;
+                    redis.record_reply(reply);
+                }
+                Err(Pending::Fault(fault)) => {
+                    log::warn!(target: "lockshift::guard", "{}: {key}: cannot extend the lock: {fault}", self.client_name);
+                    return Ok(());
+                }
+                Err(Pending::Round(_)) => return Err(SessionEnd::Malformed),
+                Ok((after, note)) => {
+                    *self.traffic.connection() = after;
+                    match note {
+                        Some(note) => self.note(&key, &note),
+                        None => self.renewals.forget(&self.traffic.db, &key),
+                    }
+                    return Ok(());
+                }
             }
         }
     }
@@ -335,8 +400,30 @@ impl ProxySession {
         }
     }
 
-    fn note(&self, key: &Key, note: &Note) {
+    /// Reports, once for each connection, that it seems not to belong to one client alone.
+    fn warn_once(&mut self, key: &Key, note: &Note) {
+        let client = &self.client_name;
+        match note {
+            Note::AttemptWhileHolding if !std::mem::replace(&mut self.has_reported.0, true) => log::warn!(
+                target: "lockshift::guard",
+                "{client}: an attempt on {key}, which this connection holds: several clients share the connection, or the \
+                 holder did not release; a DEL is tried on the oldest lock first"
+            ),
+            Note::DelIgnored if !std::mem::replace(&mut self.has_reported.1, true) => log::warn!(
+                target: "lockshift::guard",
+                "{client}: a DEL of {key}, which this connection does not hold, was ignored: the client uses several \
+                 connections, or releases what it did not acquire; such a lock ends with its lease"
+            ),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, key: &Key, note: &Note) {
+        if let Some(most) = self.shared.renew_for {
+            self.renewals.note(&self.traffic.db, key, note, most);
+        }
         self.shared.counters.note(note);
+        self.warn_once(key, note);
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
         self.report(Occurrence::Note(key.clone(), note.clone()));
     }

@@ -151,7 +151,7 @@ impl Traffic {
             self.db = first.to_vec();
         } else if command.is("HELLO") {
             self.is_resp3 = if first.is_empty() { self.is_resp3 } else { first == b"3" };
-        } else if ["MULTI", "EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
+        } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| command.is(name)) {
             self.connection().observe(&command);
             if !command.is("MULTI") {
                 (self.watched, self.queued) = (None, Vec::new());

@@ -21,6 +21,8 @@ impl Report for GuardStatistics {
             lost,
             deletions_prevented,
             attempts_while_holding,
+            renewed,
+            lost_while_holding,
             holders_disconnected,
         } = self.0;
         [
@@ -32,6 +34,8 @@ impl Report for GuardStatistics {
             (lost, "releases of locks that had been lost"),
             (deletions_prevented, "deletions of a lock that the client did not hold, prevented"),
             (attempts_while_holding, "attempts on a connection that held the lock"),
+            (renewed, "extensions of held locks"),
+            (lost_while_holding, "held locks that could not be extended"),
             (holders_disconnected, "holders that disconnected"),
         ]
         .iter()

@@ -52,6 +52,8 @@ pub(crate) enum NoteName {
     ReleasedLost,
     DelIgnored,
     AttemptWhileHolding,
+    Renewed,
+    Lost,
     HolderDisconnected,
 }
 
@@ -80,6 +82,8 @@ fn name(note: &Note) -> (NoteName, Option<std::time::Duration>) {
         Note::ReleasedLost => (NoteName::ReleasedLost, None),
         Note::DelIgnored => (NoteName::DelIgnored, None),
         Note::AttemptWhileHolding => (NoteName::AttemptWhileHolding, None),
+        Note::Renewed => (NoteName::Renewed, None),
+        Note::Lost => (NoteName::Lost, None),
         Note::HolderDisconnected => (NoteName::HolderDisconnected, None),
     }
 }

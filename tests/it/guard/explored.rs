@@ -182,6 +182,20 @@ fn guards_in_bridge_mode_and_new_clients_exclude_each_other() {
     assert!(count > 60 && states > 50_000, "{count} dialects, {states} states");
 }
 
+/// A client that works on while the guard extends its lock, beside a waiter, and beside a new client in bridge mode.
+#[test]
+fn a_lock_that_the_guard_extends_is_held_by_one_client() {
+    let lock = |rule: Rule| Arc::new(Guarded::new(plain(php(), 1), Arc::new(rule)).renewed());
+    let rule = || Rule::new(&[php()], Lifetime::BeyondStamp).unwrap();
+    let token = Client::new("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(1))));
+    for (rule, other) in [(rule(), None), (rule().bridged().unwrap(), Some(token))] {
+        let guarded = Client { renew_after: Some(1), ..Client::new("guarded", lock(rule)) };
+        let other = other.unwrap_or_else(|| guarded.clone());
+        let scene = Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse).client(guarded).client(other);
+        is_clean(&search(&scene, &RULES));
+    }
+}
+
 /// In protect mode the guard does not see a new client on the new key.
 #[test]
 fn a_guard_in_protect_mode_holds_beside_a_new_client() {

@@ -90,7 +90,6 @@ fn events_of_one_key_are_in_the_order_of_the_server() {
 fn a_file_of_events_that_cannot_be_written_is_refused() {
     let mut command = crate::cli::command::lockshift();
     command.args(["guard", "--listen", "127.0.0.1:0", "--redis", "redis://127.0.0.1:1/", "--mode", "observe"]);
-    let done =
-        crate::cli::command::done(command, ["--guard", "lock:*=token", "--events", "/no/such/directory/events"]);
+    let done = crate::cli::command::done(command, ["--guard", "lock:*=token", "--events", "/no/such/directory/events"]);
     assert!(done.code == Some(3) && done.stderr.contains("cannot write /no/such/directory/events"), "{done:?}");
 }

@@ -186,6 +186,27 @@ fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
     assert_eq!(shared.del::<_, i64>("lock:a").unwrap(), 1);
 }
 
+/// A connection that does not belong to one client alone is reported once, whatever it does after that.
+#[test]
+fn shared_connections_and_pools_are_reported_once_for_each_connection() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let [mut shared, mut pooled] = [guard.connect(), guard.connect()];
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut shared).unwrap();
+    assert!(shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());
+    for _ in 0..3 {
+        assert!(!shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());
+        assert_eq!(pooled.del("lock:a"), Ok(0), "it was acquired on another connection");
+    }
+    drop((shared, pooled));
+    guard.terminate();
+    let (output, messages) = guard.done();
+    let count = |text: &str| messages.iter().filter(|message| message.contains(text)).count();
+    assert_eq!((count("share the connection"), count("uses several connections")), (1, 1), "{messages:#?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("3  attempts on a connection that held the lock"), "{text}");
+}
+
 #[test]
 fn nil_is_answered_in_the_version_of_the_connection() {
     let server = Server::start();

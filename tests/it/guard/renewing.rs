@@ -1,0 +1,61 @@
+//! `--renew`: a lock does not end before its client is done, as long as the client's connection lives.
+
+use std::time::Duration;
+
+use redis::{Commands, Connection, cmd};
+
+use crate::guard_process::GuardProcess;
+use crate::patience::{pause, until};
+use crate::server::Server;
+
+fn now(connection: &mut Connection) -> i64 {
+    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
+    secs
+}
+
+fn renewing(server: &Server, mode: &str, most: &str) -> GuardProcess {
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    GuardProcess::start(&server.url(), &rules, &["--mode", mode, "--renew", most])
+}
+
+#[test]
+fn a_holder_keeps_its_lock_beyond_its_lease_and_releases_it() {
+    for mode in ["protect", "bridge"] {
+        let server = Server::start();
+        let guard = renewing(&server, mode, "1h");
+        let [mut holder, mut waiter, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+        let end = now(&mut direct) + 2;
+        assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
+        let first: String = direct.get("lock:a").unwrap();
+        // The client's stamp and the stamp that the guard wrote with it have ended, and the lock has not.
+        while now(&mut direct) < end + 3 {
+            let value = now(&mut waiter) + 30;
+            assert!(!waiter.set_nx::<_, _, bool>("lock:a", value).unwrap(), "{mode}: its lease was extended");
+            pause(Duration::from_millis(50));
+        }
+        assert_ne!(direct.get::<_, String>("lock:a").unwrap(), first);
+        assert_eq!(holder.get::<_, String>("lock:a").unwrap(), end.to_string(), "the holder finds its own value");
+        assert_eq!(holder.del("lock:a"), Ok(1), "{mode}");
+        assert_eq!(cmd("DBSIZE").query(&mut direct), Ok(0), "{mode}");
+    }
+}
+
+#[test]
+fn a_lock_ends_when_the_connection_of_its_client_does_and_after_the_maximum() {
+    let server = Server::start();
+    let guard = renewing(&server, "protect", "3s");
+    let [mut holder, mut leaving, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+    for (key, client) in [("lock:held", &mut holder), ("lock:left", &mut leaving)] {
+        let end = now(client) + 2;
+        assert!(client.set_nx::<_, _, bool>(key, end).unwrap());
+    }
+    drop(leaving);
+    until("both have ended", || {
+        let both: i64 = direct.exists(&["lock:held", "lock:left"][..]).unwrap();
+        (both == 0).then_some(())
+    });
+    assert_eq!(holder.del("lock:held"), Ok(0), "it was lost");
+    guard.terminate();
+    let text = String::from_utf8(guard.done().0.stdout).unwrap();
+    assert!(text.contains("1  holders that disconnected"), "{text}");
+}
