@@ -12,6 +12,7 @@
 //! For that the proxy must know where commands and replies end. `frame::Scanner` finds that out without keeping
 //! contents; complete frames, which are small, are decoded by the `redis` crate.
 
+mod address;
 mod admin;
 mod counters;
 mod encode;
@@ -26,7 +27,8 @@ mod session;
 mod traffic;
 mod turns;
 
+pub use address::ProxyAddress;
 pub use counters::{ProxyCounters, ProxyCounts};
 pub use event::{EventSink, Occurrence, ProxyEvent};
 pub use guarded_keys::{GuardedKeys, Treatment};
-pub use listener::{GuardProxy, ProxyAddress, bind};
+pub use listener::{GuardProxy, bind};

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::listener::{ProxyAddress, connect};
+use super::address::{ProxyAddress, connect};
 use super::metrics;
 use super::session::ProxyShared;
 
