@@ -18,10 +18,10 @@ use crate::drivers::{Driver, Way};
 use crate::subjects::subjects;
 use crate::witness::{Ending, Event, Outcome, Witness, stamp};
 
-/// What a child is told: driver, lock, key, address, how long it waits and stays in milliseconds.
-const TOLD: &str = "LOCKSHIFT_FAULTS_CLIENT";
+/// The orders of a child: driver, lock, key, address, how long it waits and stays in milliseconds.
+const ORDERS: &str = "LOCKSHIFT_FAULTS_CLIENT";
 
-/// What a child is told to do.
+/// What a child is to do.
 pub(crate) struct Task<'a> {
     pub(crate) driver: Driver,
     pub(crate) lock: &'a str,
@@ -84,15 +84,15 @@ fn nanos(length: Duration) -> i64 {
     i64::try_from(length.as_nanos()).expect("less than three hundred years")
 }
 
-/// Runs a child and notes what it tells; `hears` is told of it as well.
+/// Runs a child and notes what it reports; `hears` receives it as well.
 pub(crate) fn visit(task: &Task<'_>, handle: &Handle, witness: &Witness, hears: &mut dyn FnMut(Event)) -> Outcome {
     let Task { driver, lock, key, url, waits, stays } = task;
-    let told = format!("{driver}\n{lock}\n{key}\n{url}\n{}\n{}", waits.as_millis(), stays.as_millis());
+    let orders = format!("{driver}\n{lock}\n{key}\n{url}\n{}\n{}", waits.as_millis(), stays.as_millis());
     let mut clocks = NamedTempFile::new().expect("a temporary file");
     clocks.write_all(&[0; 16]).expect("the file is ours");
     let program = std::env::current_exe().expect("this program is a file");
     let mut command = Command::new(program);
-    command.env(TOLD, told).env("LD_PRELOAD", shim()).env("LOCKSHIFT_FAULTS_CLOCKS", clocks.path());
+    command.env(ORDERS, orders).env("LD_PRELOAD", shim()).env("LOCKSHIFT_FAULTS_CLOCKS", clocks.path());
     let mut process = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("it was started before");
     let lines = BufReader::new(process.stdout.take().expect("it is piped"));
     *handle.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Running { pid: Pid::from_child(&process), clocks });
@@ -114,11 +114,11 @@ pub(crate) fn visit(task: &Task<'_>, handle: &Handle, witness: &Witness, hears: 
     outcome
 }
 
-/// Does what a parent told this process, if one did.
+/// Carries out the orders of a parent, if this process has one.
 pub(crate) fn serve() -> Option<ExitCode> {
-    let told = std::env::var(TOLD).ok()?;
-    let words: Vec<&str> = told.split('\n').collect();
-    let [driver, lock, key, url, waits, stays] = words[..] else { panic!("not what a parent tells: {told}") };
+    let orders = std::env::var(ORDERS).ok()?;
+    let words: Vec<&str> = orders.split('\n').collect();
+    let [driver, lock, key, url, waits, stays] = words[..] else { panic!("not the orders of a parent: {orders}") };
     let driver = Driver::BOTH.into_iter().find(|it| it.to_string() == driver).expect("a driver");
     let length = |millis: &str| Duration::from_millis(millis.parse().expect("a number of milliseconds"));
     let (waits, stays) = (length(waits), length(stays));
@@ -128,7 +128,7 @@ pub(crate) fn serve() -> Option<ExitCode> {
     let client =
         Client { number: 1, driver, way, locker, witness: &witness, tells: |event| println!("{}", written(event)) };
     let mut leaves_at = None;
-    client.visit(&Wait::backoff().for_at_most(waits), Stay::Told, false, || {
+    client.visit(&Wait::backoff().for_at_most(waits), Stay::Fixed, false, || {
         stamp() >= *leaves_at.get_or_insert_with(|| stamp() + stays)
     });
     Some(ExitCode::SUCCESS)

@@ -17,16 +17,16 @@ pub(crate) struct Client<'a> {
     pub(crate) way: Way,
     pub(crate) locker: Arc<dyn Locker>,
     pub(crate) witness: &'a Witness,
-    /// Told of all that the witness notes.
+    /// Receives all that the witness notes.
     pub(crate) tells: fn(Event),
 }
 
 /// How a client stays inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
-    /// As long as it is told.
-    Told,
-    /// As long as it is told, renewing.
+    /// For a given time.
+    Fixed,
+    /// For a given time, renewing.
     Renewing,
     /// Without a look at the guard, until its lease has ended, as a client that was stopped.
     Overrunning,
@@ -36,7 +36,7 @@ pub(crate) enum Stay {
 const LOOK: Duration = Duration::from_millis(4);
 
 impl Client<'_> {
-    /// Connects, tries for so long, and if it wins stays until `leaves` says so or it is told of a loss: how it ended.
+    /// Connects, tries for so long, and if it wins stays until `leaves` says so or it learns of a loss: how it ended.
     pub(crate) fn visit(&self, wait: &Wait, stay: Stay, drops: bool, mut leaves: impl FnMut() -> bool) -> Outcome {
         let lock = self.driver.lock(&self.way, Arc::clone(&self.locker));
         let visit = self.witness.begin(self.number, self.locker.mode(), self.locker.lease().length());
@@ -76,8 +76,8 @@ fn stay_inside(held: &dyn Held, stay: Stay, lease: Duration, note: &impl Fn(Even
         note(Event::Inside(at, held.left()));
         let leaves = leaves();
         match stay {
-            Stay::Told | Stay::Renewing if leaves => return,
-            Stay::Told | Stay::Renewing => pause(LOOK),
+            Stay::Fixed | Stay::Renewing if leaves => return,
+            Stay::Fixed | Stay::Renewing => pause(LOOK),
             // A lock that never ends by itself cannot be overrun.
             Stay::Overrunning if held.left() == Duration::MAX => return,
             Stay::Overrunning => pause(held.left() + lease / 2),

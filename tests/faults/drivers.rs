@@ -1,4 +1,4 @@
-//! Both drivers behind one face, that of threads: what is told once is played through either.
+//! Both drivers behind one face, that of threads: what is written once runs through either.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

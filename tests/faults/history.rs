@@ -88,7 +88,7 @@ fn operations(log: &Log) -> Vec<Operation> {
                 // The driver takes back what it may have won.
                 add(Does::Free, asked, None);
             }
-            // What may be left of an error is taken back, and nobody goes by it.
+            // What may be left of an error is taken back, and no client relies on it.
             Outcome::Refused | Outcome::Failed => {}
         }
         for at in visit.inside.into_iter().flat_map(|(since, last)| [since, last]) {

@@ -15,7 +15,7 @@ use crate::witness::{Ending, Log, Outcome, Visit};
 pub(crate) struct Shown {
     /// How often two were inside at once.
     pub(crate) double_holds: u32,
-    /// How often a holder was told of a loss while its lease ran and nobody else could have had the lock.
+    /// How often a holder learned of a loss while its lease ran and no other client could have had the lock.
     pub(crate) false_losses: u32,
     /// Whether the lock could not be had when its last lease had ended.
     pub(crate) is_stuck: bool,
@@ -68,7 +68,7 @@ pub(crate) fn broken(log: &Log, shown: &Shown, nature: &Nature, promise: &Promis
         broken.push("two hold at once, in a history that passes as possible".to_owned());
     }
     if promise.false_loss.is_none() && !is_excused && shown.false_losses > 0 {
-        broken.push(format!("{} told of a loss that was none", shown.false_losses));
+        broken.push(format!("{} learned of a loss that had not happened", shown.false_losses));
     }
     if promise.free_after.is_some() && shown.is_stuck {
         broken.push("the lock is stuck".to_owned());
@@ -91,9 +91,9 @@ fn double_holds(log: &Log) -> impl Iterator<Item = (&Visit, &Visit)> {
     pairs.filter(move |(one, other)| exclude(one, other) && meet(one, other))
 }
 
-/// Whether a holder was told of a loss while its lease ran, and no other client can have had the lock.
+/// Whether a holder learned of a loss while its lease ran, and no other client can have had the lock.
 fn is_told_falsely(visit: &Visit, log: &Log) -> bool {
-    let told = match (visit.lost, visit.released) {
+    let learned = match (visit.lost, visit.released) {
         (Some((at, Loss::Taken | Loss::Intruded)), _) => at,
         (None, Some((_, at, Ending::Known(Released::Lost | Released::Intruded)))) => at,
         _ => return false,
@@ -102,10 +102,10 @@ fn is_told_falsely(visit: &Visit, log: &Log) -> bool {
         let is_other = other.asked != visit.asked || other.client != visit.client;
         is_other
             && other.outcome != Outcome::Refused
-            && other.asked.0 <= told
+            && other.asked.0 <= learned
             && may_have_held_until(other) >= visit.asked.0
     };
-    told < visit.until && !log.visits.iter().any(may_have_had)
+    learned < visit.until && !log.visits.iter().any(may_have_had)
 }
 
 fn may_have_held_until(visit: &Visit) -> Duration {

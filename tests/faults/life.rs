@@ -99,13 +99,13 @@ impl Life<'_> {
             let struck_at = Mutex::new(None);
             let strike = Mutex::new(Some(strike));
             let strikes = || {
-                let strike = strike.lock().expect("nobody panics with it").take();
+                let strike = strike.lock().expect("no thread panics while it holds this").take();
                 if let Some(Strike::First(act)) = strike {
-                    *struck_at.lock().expect("nobody panics with it") = Some(stamp());
+                    *struck_at.lock().expect("no thread panics while it holds this") = Some(stamp());
                     act();
                 }
             };
-            let struck_at = || *struck_at.lock().expect("nobody panics with it");
+            let struck_at = || *struck_at.lock().expect("no thread panics while it holds this");
             let process = Some((url.as_str(), &target.process));
             return self.play_on(&Ground { before_release: &strikes, struck_at: &struck_at, process, ..ground });
         };
@@ -209,7 +209,7 @@ impl Life<'_> {
             let wait = wait.for_at_most(patience.saturating_sub(stamp()).min(self.patience()));
             let mut leaves_at = None;
             let outcome = client
-                .visit(&wait, Stay::Told, false, || stamp() >= *leaves_at.get_or_insert_with(|| stamp() + length));
+                .visit(&wait, Stay::Fixed, false, || stamp() >= *leaves_at.get_or_insert_with(|| stamp() + length));
             match outcome {
                 Outcome::Won => wins += 1,
                 Outcome::Refused | Outcome::Failed | Outcome::Unknown => pause(Duration::from_millis(10)),
@@ -225,7 +225,7 @@ impl Life<'_> {
         let wait = Wait::every(Duration::from_millis(20)).for_at_most(self.patience() + SLACK);
         let ends = stamp() + self.patience() + self.slack();
         while stamp() < ends {
-            if client.visit(&wait, Stay::Told, false, || true) == Outcome::Won {
+            if client.visit(&wait, Stay::Fixed, false, || true) == Outcome::Won {
                 return Afterwards::Free;
             }
         }

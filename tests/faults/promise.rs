@@ -22,7 +22,7 @@ pub(crate) struct Row {
 impl Row {
     /// A fault that keeps no command back, of a client that stays inside as long as it is asked to.
     pub(crate) const fn new(name: &'static str, harm: Harm) -> Self {
-        Self { name, harm, delay: Duration::ZERO, stay: Stay::Told }
+        Self { name, harm, delay: Duration::ZERO, stay: Stay::Fixed }
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Harm {
 pub(crate) struct Promise {
     /// Why two may hold at once; `None`: they never do.
     pub(crate) double_hold: Option<&'static str>,
-    /// Why a holder may be told of a loss that was none; `None`: it never is.
+    /// Why a holder may learn of a loss that has not happened; `None`: it never does.
     pub(crate) false_loss: Option<&'static str>,
     /// How long after its last holder the lock is free at the latest; `None`: a lock that was not released may stay for
     /// ever.

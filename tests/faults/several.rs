@@ -31,7 +31,7 @@ const REPLICAS_TAKE_OVER: Row =
     Row { delay: HANDOVER, ..Row::new("cluster: masters hand over to their replicas", Harm::None) };
 const MASTER_REPLACED: Row = Row {
     delay: HANDOVER,
-    stay: Stay::Told,
+    stay: Stay::Fixed,
     ..Row::new("cluster: a master stands still until its replica replaces it", Harm::State)
 };
 const PROMOTED: Row = Row { delay: HANDOVER, ..Row::new("Sentinel: a replica is promoted by command", Harm::State) };
@@ -124,7 +124,7 @@ impl Batch<'_> {
                 scope.spawn(move || {
                     let strikes = || {
                         if !is_struck.swap(true, Ordering::SeqCst) {
-                            *struck_at.lock().expect("nobody panics with it") = Some(stamp());
+                            *struck_at.lock().expect("no thread panics while it holds this") = Some(stamp());
                             scope.spawn(|| (self.strike)());
                         }
                     };
@@ -134,7 +134,7 @@ impl Batch<'_> {
                         before_release: &strikes,
                         heal: &|| (),
                         process: None,
-                        struck_at: &|| *struck_at.lock().expect("nobody panics with it"),
+                        struck_at: &|| *struck_at.lock().expect("no thread panics while it holds this"),
                     };
                     let (driver, row, key) = (self.driver, self.row, (self.key)(subject));
                     let lived = Life { subject, driver, row, command: 0, key }.play_on(&ground);

@@ -291,14 +291,14 @@ impl Round {
                     while let Some((place, subject)) = locks.get(next.fetch_add(1, Ordering::SeqCst)) {
                         let lived = self.life(subject, pass, command(*place), shared);
                         if lived.is_struck {
-                            struck.lock().expect("nobody panics with it").insert(*place);
+                            struck.lock().expect("no thread panics while it holds this").insert(*place);
                         }
                         table.count(self.fault.row.name, &subject.name, lived);
                     }
                 });
             }
         });
-        struck.into_inner().expect("nobody panics with it")
+        struck.into_inner().expect("no thread panics while it holds this")
     }
 
     fn life(&self, subject: &Subject, pass: &str, command: usize, shared: Option<&Server>) -> Lived {

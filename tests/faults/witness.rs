@@ -50,7 +50,7 @@ pub(crate) struct Visit {
     pub(crate) inside: Option<(Stamp, Stamp)>,
     /// Until when, at the last of these moments, its holder could rely on it.
     pub(crate) until: Stamp,
-    /// When and how its holder was told of a loss.
+    /// When and how its holder learned of a loss.
     pub(crate) lost: Option<(Stamp, Loss)>,
     /// When it was released, and how that ended.
     pub(crate) released: Option<(Stamp, Stamp, Ending)>,
@@ -73,7 +73,7 @@ pub(crate) enum Ending {
     Known(Released),
     Failed,
     Unknown,
-    /// The guard was dropped, or its process ended: nobody is told.
+    /// The guard was dropped, or its process ended: no holder is left to learn of a loss.
     Unasked,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Event {
     Answered(Stamp, Outcome),
     /// The holder goes by its guard, which gives it so long.
     Inside(Stamp, Duration),
-    /// The holder is told of a loss.
+    /// The holder learns of a loss.
     Lost(Stamp, Loss),
     /// The release begins.
     Releases(Stamp),

@@ -97,7 +97,7 @@ fn a_cluster_whose_nodes_all_hold_locks() {
             let locker = TokenLock::new(Key::new(format!("k{number}")), Lease::new(AN_HOUR).unwrap());
             match Lock::new(cluster.target().connect().unwrap(), locker).try_acquire() {
                 Ok(Attempt::Won(guard)) => guard,
-                other => panic!("nobody has k{number}, but: {other:?}"),
+                other => panic!("no client holds k{number}, but: {other:?}"),
             }
         })
         .collect();

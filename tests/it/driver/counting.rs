@@ -46,7 +46,7 @@ fn a_lost_lock_is_counted_once<W: World>() {
     drop(world.release(guard));
     assert_eq!(counters.counted().lost, 1);
 
-    // Overrun and abandoned: nobody tells the server, and the counters know.
+    // Overrun and abandoned: the server learns nothing, and the counters count it.
     cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
     let guard = world.win();
     world.wait_until_lost(&guard);
@@ -65,7 +65,7 @@ fn several_locks_share_their_counters<W: World>() {
     assert_eq!(counters.counted().acquired, 2);
 }
 
-/// The targets that are documented, each with what is told under it.
+/// The targets that are documented, each with what is logged under it.
 fn every_event_has_its_target<W: World>() {
     logbook::open();
     let server = Server::start();

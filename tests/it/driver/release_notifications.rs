@@ -1,4 +1,4 @@
-//! Waiting for the message that a release is: who is woken, who is not, and that nobody sleeps through it.
+//! Waiting for the message that a release is: which waiters are woken, which are not, and that none sleeps through it.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, channel};
@@ -52,7 +52,7 @@ fn listeners(operator: &mut Connection, sharded: bool) -> usize {
     listeners
 }
 
-/// Waits until a client listens, and nobody has anything to say any more.
+/// Waits until a client listens, and no client sends anything more.
 fn until_quiet(server: &Server, monitor: &mut Monitor) {
     let mut operator = server.connect();
     until("a client listens", || (listeners(&mut operator, false) == 1).then_some(()));
@@ -125,7 +125,7 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
 /// A world, and what its wait ended with.
 type Ended<W> = (W, Result<Attempt<<W as World>::Guard>, Error>);
 
-/// Waits in a thread of its own, which nobody joins: a test that fails does not wait for it.
+/// Waits in a thread of its own, which is not joined: a test that fails does not wait for it.
 fn wait_for_it<W: World + 'static>(world: W) -> Receiver<Ended<W>> {
     let (ended, ends) = channel();
     thread::spawn(move || {
@@ -218,7 +218,7 @@ fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
     scope(|scope| {
         let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
         until_quiet(&server, &mut monitor);
-        // RESP3 clients count as normal ones: the listener is found by what it said last.
+        // RESP3 clients count as normal ones: the listener is found by its last command.
         let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
         let listener =
             clients.lines().find(|line| line.contains("sub=") && !line.contains(" sub=0 ")).expect("it listens");
@@ -294,5 +294,5 @@ fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
         let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap().unwrap()).collect();
         drop((worlds, alice, releases));
     });
-    until("nobody listens any more", || (listeners(&mut operator, false) == 0).then_some(()));
+    until("no client listens any more", || (listeners(&mut operator, false) == 0).then_some(()));
 }

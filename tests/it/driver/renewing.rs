@@ -1,4 +1,4 @@
-//! Renewing in the background, and being told when that fails.
+//! Renewing in the background, and learning when that fails.
 
 use lockshift::driver::{Answer, Loss, Renewal};
 use lockshift::lock::{Ownership, Released};
@@ -62,7 +62,7 @@ fn nothing_is_sent_after_the_release<W: World>() {
         let lines = monitor.take();
         assert!(matches!(released, Ok(Answer::Known(Released::Freed))), "{released:?}");
         let last = lines.last().unwrap().to_string().to_lowercase();
-        assert!(last.starts_with("del k"), "the release is the last that is said, in round {round}: {last}");
+        assert!(last.starts_with("del k"), "the release is the last command, in round {round}: {last}");
     }
     pause(ms(20));
     assert_eq!(monitor.take(), [], "no renewal has outlived its lock");

@@ -65,7 +65,7 @@ pub(super) trait World: Send + Sized {
         Self::open_lossy(server, locker, Plan::default())
     }
 
-    /// The lock, which nobody holds.
+    /// The lock, which no client holds.
     fn win(&self) -> Self::Guard {
         match self.try_acquire() {
             Ok(Attempt::Won(guard)) => guard,
