@@ -74,9 +74,9 @@ fn an_entry_beyond_the_holds_of_the_thread_is_disclaimed() {
     let released = "EVALSHA <reentrant/release> 1 k <me> -> 0";
     let table = [
         (0, "HGET k <me> -> (nil)".to_owned()),
-        (1, "HGET k <me> -> 1".to_owned()),
-        (0, format!("HGET k <me> -> 1\nclock -> 0\n{released}")),
-        (1, format!("HGET k <me> -> 2\nclock -> 0\n{released}")),
+        (1, "HGET k <me> -> \"1\"".to_owned()),
+        (0, format!("HGET k <me> -> \"1\"\nclock -> 0\n{released}")),
+        (1, format!("HGET k <me> -> \"2\"\nclock -> 0\n{released}")),
     ];
     for (entries, dialogue) in table {
         let owner = Owner { entries, ..owner() };
