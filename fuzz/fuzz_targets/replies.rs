@@ -3,7 +3,9 @@
 #![no_main]
 #![allow(dead_code)] // each binary runs one of the targets
 
-#[path = "../../tests/fuzz/targets.rs"]
-mod targets;
+#[path = "../../tests/fuzz"]
+mod fuzz {
+    pub mod targets;
+}
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| targets::replies::replies(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::targets::replies::replies(input));

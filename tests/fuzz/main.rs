@@ -14,9 +14,11 @@ mod mutation;
 mod seeds;
 mod targets;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
+use std::{fs, io};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::time::{ClockId, clock_gettime};
@@ -26,11 +28,11 @@ use crate::targets::{TARGETS, Target};
 /// Inputs are at most this long, in bytes, unless a seed is longer.
 const LONGEST: usize = 1 << 12;
 /// A seed is repeated up to these lengths, in bytes, to see how time grows with length.
-const LENGTHS: [usize; 2] = [1 << 16, 1 << 18];
+const LENGTHS: [usize; 2] = [1 << 14, 1 << 16];
 /// How much longer the input of four times the length may take: four times in proportion, sixteen if time is quadratic.
 const TIMES_LONGER: u32 = 9;
 /// Shorter times are not compared.
-const MEASURABLE: Duration = Duration::from_millis(20);
+const MEASURABLE: Duration = Duration::from_millis(10);
 
 fn main() -> ExitCode {
     // Each panic is caught and reported with its input.
@@ -42,7 +44,20 @@ fn main() -> ExitCode {
             Trial::test(format!("{}::time_grows_with_length", target.name), || time_grows_with_length(target)),
         ]
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let same = Trial::test("cargo_fuzz_runs_the_same_targets", cargo_fuzz_runs_the_same_targets);
+    libtest_mimic::run(&arguments, trials.chain([same]).collect()).exit_code()
+}
+
+fn cargo_fuzz_runs_the_same_targets() -> Result<(), Failed> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/fuzz_targets");
+    let files = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
+    let names: BTreeSet<_> = files.iter().filter_map(|file| file.file_stem()?.to_str()).collect();
+    assert_eq!(names, TARGETS.iter().map(|target| target.name).collect());
+    for file in &files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        assert!(fs::read_to_string(file)?.contains(&format!("::{name}(input)")), "{}", file.display());
+    }
+    Ok(())
 }
 
 fn number_from(variable: &str, otherwise: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! What is run on arbitrary bytes. Each target takes any input, and panics if something is wrong with what comes of it.
 
-mod locks;
-mod replies;
+pub(crate) mod locks;
+pub(crate) mod replies;
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
