@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The races; all, if none is named
     #[arg(value_name = "ID", value_parser = RACE, hide_possible_values = true)]
     races: Vec<&'static Race>,
-    /// Tell this race: its story, its schedule as a timeline, what prevents it
+    /// Show this race: its story, its schedule as a timeline, what prevents it
     #[arg(long, value_name = "ID", value_parser = RACE, hide_possible_values = true, conflicts_with = "races")]
     show: Option<&'static Race>,
     /// Print the schedule of this race as a Mermaid sequence diagram, for a wiki

@@ -34,7 +34,7 @@ impl Times {
 /// One client: which protocol it speaks, and its program.
 ///
 /// A client acquires (at most [`tries`](Self::tries) times a round), works, extends while it works, writes to the
-/// guarded resource if told to, and releases; then comes the next round. Unless it is [`prompt`](Self::prompt), it may
+/// guarded resource if it [`writes`](Self::writes), and releases; then comes the next round. Unless it is [`prompt`](Self::prompt), it may
 /// be held up for any time before any of its steps. All times are in ticks of the [`Scene`](super::Scene).
 #[derive(Clone)]
 pub struct Client {

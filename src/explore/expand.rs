@@ -61,7 +61,7 @@ pub(super) struct Transition<'a> {
     pub(super) places: Places,
     /// The client that won by it, in its place before.
     pub(super) winner: Option<usize>,
-    /// Whose cause it is, where those are told apart.
+    /// Its cause, where causes are distinguished.
     pub(super) cause: Option<CauseId>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Expander<'a> {
     scene: &'a Scene,
     symmetry: Symmetry,
     properties: Properties,
-    /// Whether causes are told apart.
+    /// Whether causes are distinguished.
     apart: bool,
     world: World<u32, u32>,
     after: World<u32, u32>,
@@ -159,7 +159,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Takes a step and judges it. Whose cause it is, where those are told apart.
+    /// Takes a step and judges it. Its cause, where causes are distinguished.
     fn take(&mut self, memo: &Memo<'_>, action: Action) -> Result<Option<CauseId>, Question> {
         self.after.clone_from(&self.world);
         let exchanged = apply(self.scene, memo, &mut self.after, action)?;

@@ -145,7 +145,7 @@ impl Follower<'_> {
         }
     }
 
-    /// The client's next step; if it has asked several servers, on the first that has not heard of it yet.
+    /// The client's next step; if it has asked several servers, on the first that it has not reached yet.
     fn next_of(&self, who: u8) -> Action {
         let is_step = |action: &Action| matches!(action, Action::Step(_) | Action::StepOn(..));
         let mut steps = self.scene.actions(&self.world).into_iter().filter(is_step);

@@ -1,4 +1,4 @@
-//! The violations that a search has met: of each property, by each cause if those are told apart, those at the least distance
+//! The violations that a search has met: of each property, by each cause if those are distinguished, those at the least distance
 //! from the start.
 
 use super::blame::CauseId;

@@ -11,7 +11,7 @@ use super::visited::{Index, tick_of};
 /// A set of clients, by place.
 type Clients = u32;
 
-/// For each world, who can still win.
+/// For each world, the clients that can still win.
 struct Future<'a> {
     graph: StateGraph<'a>,
     can_win: Vec<Clients>,

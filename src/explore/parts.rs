@@ -23,7 +23,7 @@ pub(super) trait Parts {
     fn view(&self, who: usize, actor: &Self::Actor) -> Result<ClientView<Self::Command>, Self::Miss>;
     /// The command for this server, one of those at which none of the client's round has arrived yet.
     fn command_on(&self, who: usize, actor: &Self::Actor, server: u8) -> Result<Self::Command, Self::Miss>;
-    /// The client after it was told something.
+    /// The client after this input.
     fn input(&self, who: usize, actor: &Self::Actor, input: Input<Self::Reply>) -> Result<Self::Actor, Self::Miss>;
     /// The server's side after it was asked something, and what it answers.
     fn ask(&self, node: &Self::Node, request: Request<Self::Command>) -> Result<(Self::Node, Self::Reply), Self::Miss>;
@@ -35,7 +35,7 @@ pub(super) trait Parts {
     fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a newcomer that speaks as this client does would be refused if it tried now.
     fn refuses_newcomer(&self, like: usize, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
-    /// What can be said of a server's side by itself.
+    /// What follows from a server's side alone.
     fn server_view(&self, node: &Self::Node) -> Result<ServerView, Self::Miss>;
 }
 
@@ -170,7 +170,7 @@ pub(super) enum Claim {
     Lost,
 }
 
-/// What can be said of a server's side by itself.
+/// What follows from a server's side alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ServerView {
     /// How many writes a replica may lack.

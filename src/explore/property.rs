@@ -25,9 +25,9 @@ pub enum Property {
     NoStaleWrite,
     /// A try that ends in vain has asked the server.
     TriesAsAsked,
-    /// There is always a way on which one of those who want the lock gets it.
+    /// Some continuation always exists in which one of the clients that want the lock acquires it.
     CanBeTakenAgain,
-    /// There is always a way on which each of those who want the lock gets it.
+    /// For each client that wants the lock, some continuation always exists in which it acquires.
     NobodyShutOut,
 }
 

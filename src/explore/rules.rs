@@ -242,7 +242,7 @@ impl<'a, P: Parts> Stepper<'a, P> {
         }
     }
 
-    /// The server runs a command, and the client is told what comes of it.
+    /// The server runs a command, and the client gets what comes of it as an input.
     fn exchange_then(
         &mut self,
         command: P::Command,

@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 15;
 const WORTH_A_THREAD: usize = 1 << 9;
 
 impl Search<'_> {
-    /// Runs it; `watch` is told how far it is, now and then.
+    /// Runs it. `watch` is called now and then with the progress.
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         Run::new(*self).findings(watch)
     }

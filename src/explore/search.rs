@@ -96,7 +96,7 @@ pub struct Violation {
     /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
     /// ticking as late as possible.
     pub actions: Vec<Action>,
-    /// That schedule, told step by step.
+    /// That schedule, step by step.
     pub trace: Trace,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// With or without regard to who is who among clients that only their names tell apart. Without, there are fewer
+    /// Whether clients that differ only in their names are interchangeable. If they are, there are fewer
     /// worlds; what is found is the same.
     #[must_use]
     pub fn symmetry(mut self, symmetry: bool) -> Self {

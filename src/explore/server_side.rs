@@ -104,7 +104,7 @@ impl GuardedResource {
         Self { checks_fence, highest: None, winners: Vec::new(), outdated: Vec::new(), accepted_stale: false }
     }
 
-    /// Notes who won last.
+    /// Notes the last winner.
     pub(super) fn won(&mut self, who: usize) {
         self.winners.retain(|winner| *winner != who);
         self.winners.push(who);

@@ -33,7 +33,7 @@ const SCALES: [Scale; 5] = [
 ];
 
 impl Stamps {
-    /// The text with every moment in it moved: `to` is told it in nanoseconds from the beginning and says where to.
+    /// The text with every moment in it moved: `to` gets it in nanoseconds from the beginning and returns where it goes.
     pub(super) fn moved(&self, text: &[u8], to: &dyn Fn(i64) -> i64) -> Vec<u8> {
         if let Some(bytes) = self.moved_bytes(text, to) {
             return bytes;

@@ -47,7 +47,7 @@ pub struct Trace {
     pub steps: Vec<Step>,
 }
 
-/// One who takes part.
+/// A participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
 pub struct Role {
@@ -149,7 +149,7 @@ impl Trace {
     /// The version of this form that this library writes.
     pub const VERSION: u32 = 2;
 
-    /// The name of who acts in a step: the actor's, `clock` or `server`.
+    /// The name of what acts in a step: the client's, `clock` or `server`.
     pub fn name_of(&self, step: &Step) -> &str {
         match (step.actor, step.action) {
             (Some(actor), _) => self.actors.get(actor).map_or("?", |role| &role.name),

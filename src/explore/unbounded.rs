@@ -1,4 +1,4 @@
-//! For all time: the clock of a scene that never ends, told from the present.
+//! For all time: a clock that never ends, whose moments are stored relative to the present.
 //!
 //! What counts about a moment is how far it lies from others, and beyond some distance, the horizon, not even that. So
 //! each world is kept in a form of its own: the present always at the same tick, and everything in the past drawn up so that
@@ -35,7 +35,7 @@ use crate::wire::{MonoTime, Reading};
 /// The present of every world that is kept, but for where it lies in a period. Of each period that there is a multiple.
 pub(super) const PRESENT: u16 = 10_000;
 
-/// Why nothing can be said of a client for all time.
+/// Why a client cannot be explored for all time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotForAllTime {

@@ -39,7 +39,7 @@ impl Effort<'_> {
 pub struct PhaseBounds {
     /// How much time passes in the schedules explored.
     pub time: Duration,
-    /// Whether every race found has a schedule that needs a second less.
+    /// Whether everything was seen, and every race found has a schedule that needs a second less.
     pub nothing_new_at_last: bool,
     /// The shortest tick.
     pub tick: Duration,

@@ -134,8 +134,9 @@ impl<'a> Look<'a> {
             }
             self.result.bounds.time = Duration::from_secs(seconds.into());
             let last = Duration::from_secs(seconds.saturating_sub(1).into());
-            self.result.bounds.nothing_new_at_last = self.found.iter().all(|(_, earliest)| *earliest <= last);
-            if self.result.bounds.nothing_new_at_last || !self.result.exhausted {
+            let is_nothing_new = self.found.iter().all(|(_, earliest)| *earliest <= last);
+            self.result.bounds.nothing_new_at_last = is_nothing_new && self.result.exhausted;
+            if is_nothing_new || !self.result.exhausted {
                 break;
             }
         }

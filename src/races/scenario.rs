@@ -69,7 +69,7 @@ impl Scenario {
         guard: None,
     };
 
-    /// The scene of these participants, who may be others than the scenario's own, contending for this key, from this whole second
+    /// The scene of these participants, which may be others than the scenario's own, contending for this key, from this whole second
     /// on. The server knows every script that they may run.
     pub(super) fn scene_at(&self, participants: &[Participant], key: &Key, begin: UnixTime) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
@@ -126,7 +126,7 @@ fn before(moment: UnixTime, ago: Duration) -> UnixTime {
     UnixTime::from_nanos(moment.as_nanos().saturating_sub(i64::try_from(ago.as_nanos()).unwrap_or(i64::MAX)))
 }
 
-/// A lock for each participant; those who can share one do.
+/// A lock for each participant; those that can share one do.
 fn lockers(participants: &[Participant], key: &Key) -> Vec<Arc<dyn Locker>> {
     let mut lockers: Vec<Arc<dyn Locker>> = Vec::new();
     for (place, participant) in participants.iter().enumerate() {

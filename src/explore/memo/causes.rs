@@ -1,4 +1,4 @@
-//! Causes by number, and clients that remember who harmed them.
+//! Causes by number, and clients that remember the cause that last changed what they hold.
 
 use rustc_hash::FxHashMap;
 

@@ -2,7 +2,7 @@
 
 use crate::explore::parts::{Input, Request};
 
-/// What was told, in 96 bits.
+/// A client's state and its input, in 96 bits.
 pub(super) fn tell_key(who: usize, actor: u32, input: Input<u32>) -> (u64, u32) {
     let (tag, node, what) = match input {
         Input::Clock(tick) => (0, 0, tick.into()),

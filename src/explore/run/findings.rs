@@ -24,7 +24,7 @@ impl Run<'_> {
         }
     }
 
-    /// Notes what a level has brought, if it is the doing of those who are asked about.
+    /// Notes what a level has brought, if the protocol in question is its cause.
     pub(super) fn note(&mut self, hits: &[Hit], depth: u32) {
         let Self { search, memo, met, .. } = self;
         let whose = |hit: &Hit| memo.cause_of(hit.cause?).by.as_deref();

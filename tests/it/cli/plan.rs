@@ -88,6 +88,7 @@ fn a_plan_whose_time_is_up_is_not_called_safe() {
     assert!(ended.stdout.starts_with("The old clients exclude each other today.\n"), "{ended:?}");
     assert!(ended.stdout.contains("Not known to be safe: not all was seen of legacy"), "{ended:?}");
     assert!(ended.stdout.contains("   verdict   not exhausted: "), "{ended:?}");
+    assert!(!ended.stdout.contains("brought nothing new"), "{ended:?}");
 }
 
 #[test]
