@@ -59,6 +59,8 @@ pub use redis;
 #[cfg(feature = "sim")]
 pub mod audit;
 pub mod bridge;
+#[cfg(feature = "capture")]
+pub mod capture;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;

@@ -1,0 +1,163 @@
+//! One connection: requests and replies, paired.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use super::exchange::CapturedExchange;
+use super::replies::{Answer, Message, Version, reply, request};
+use super::stream::{Brought, Stream};
+use crate::wire::{Command, Reply, UnixTime};
+
+/// Maximum number of requests that wait for their replies.
+const MOST_WAITING: usize = 1 << 14;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) server: SocketAddr,
+    pub(super) client: SocketAddr,
+    pub(super) requests: Stream,
+    pub(super) replies: Stream,
+    waiting: VecDeque<(UnixTime, Command)>,
+    /// The commands between MULTI and EXEC.
+    queued: Vec<Command>,
+    version: Version,
+    database: u32,
+    /// Whether each request has one reply: not after SUBSCRIBE, MONITOR, CLIENT REPLY and a gap.
+    is_paired: bool,
+    /// Number of gaps.
+    pub(super) gaps: u64,
+    pub(super) last_at: UnixTime,
+}
+
+impl Session {
+    pub(super) fn new(server: SocketAddr, client: SocketAddr, at: UnixTime) -> Self {
+        Self {
+            server,
+            client,
+            requests: Stream::default(),
+            replies: Stream::default(),
+            waiting: VecDeque::new(),
+            queued: Vec::new(),
+            version: Version::default(),
+            database: 0,
+            is_paired: true,
+            gaps: 0,
+            last_at: at,
+        }
+    }
+
+    /// Reads the requests that are complete.
+    pub(super) fn read_requests(&mut self, brought: Brought, at: UnixTime, hear: &mut dyn FnMut(CapturedExchange)) {
+        if brought == Brought::Gap {
+            self.lose(hear);
+        }
+        let mut used = 0;
+        loop {
+            match request(&self.requests.bytes[used..]) {
+                Message::Whole(command, length) => {
+                    used += length;
+                    self.asked(at, command, hear);
+                }
+                Message::Partial => break,
+                Message::Malformed => {
+                    used = self.requests.bytes.len();
+                    self.lose(hear);
+                    break;
+                }
+            }
+            if used == self.requests.bytes.len() {
+                break;
+            }
+        }
+        self.requests.bytes.drain(..used);
+    }
+
+    /// Reads the replies that are complete.
+    pub(super) fn read_replies(&mut self, brought: Brought, at: UnixTime, hear: &mut dyn FnMut(CapturedExchange)) {
+        if brought == Brought::Gap {
+            self.lose(hear);
+        }
+        let mut used = 0;
+        while used < self.replies.bytes.len() {
+            match reply(&self.replies.bytes[used..], &mut self.version) {
+                Message::Whole(answer, length) => {
+                    used += length;
+                    if let Answer::Reply(reply) = answer {
+                        self.answered(at, reply, hear);
+                    }
+                }
+                Message::Partial => break,
+                Message::Malformed => {
+                    used = self.replies.bytes.len();
+                    self.lose(hear);
+                }
+            }
+        }
+        self.replies.bytes.drain(..used);
+    }
+
+    fn asked(&mut self, at: UnixTime, command: Command, hear: &mut dyn FnMut(CapturedExchange)) {
+        let is = |name: &str| command.is(name);
+        let has = |word: &str| command.args().first().is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()));
+        if is("MONITOR") || is("CLIENT") && has("REPLY") || is_subscription(&command) && self.version == Version::Resp2
+        {
+            self.is_paired = false;
+        }
+        if !self.is_paired || self.waiting.len() >= MOST_WAITING {
+            self.forget_waiting(hear);
+            return hear(self.exchange(at, command, None));
+        }
+        self.waiting.push_back((at, command));
+    }
+
+    fn answered(&mut self, answered_at: UnixTime, reply: Reply, hear: &mut dyn FnMut(CapturedExchange)) {
+        let Some((at, command)) = self.waiting.pop_front() else { return };
+        if command.is("SELECT") && reply == Reply::ok() {
+            let index = command.args().first().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+            self.database = index.unwrap_or(self.database);
+        }
+        if reply == Reply::Status("QUEUED".to_owned()) {
+            self.queued.push(command);
+            return;
+        }
+        if command.is("EXEC") {
+            let replies = match &reply {
+                Reply::Array(replies) => replies.clone(),
+                _ => Vec::new(),
+            };
+            // They ran when EXEC did, not when they were queued.
+            for (command, reply) in std::mem::take(&mut self.queued).into_iter().zip(replies) {
+                hear(self.exchange(at, command, Some((reply, answered_at))));
+            }
+        } else if command.is("DISCARD") {
+            self.queued.clear();
+        }
+        hear(self.exchange(at, command, Some((reply, answered_at))));
+    }
+
+    fn exchange(&self, at: UnixTime, command: Command, reply: Option<(Reply, UnixTime)>) -> CapturedExchange {
+        let (reply, answered_at) = reply.unzip();
+        let Self { server, client, database, .. } = *self;
+        CapturedExchange { server, client, database, at, answered_at, command, reply }
+    }
+
+    /// Bytes are lost: from now on nothing says which request a reply belongs to.
+    fn lose(&mut self, hear: &mut dyn FnMut(CapturedExchange)) {
+        self.gaps += 1;
+        self.is_paired = false;
+        self.forget_waiting(hear);
+    }
+
+    /// The requests that wait get no reply.
+    pub(super) fn forget_waiting(&mut self, hear: &mut dyn FnMut(CapturedExchange)) {
+        self.queued.clear();
+        for (at, command) in std::mem::take(&mut self.waiting) {
+            hear(self.exchange(at, command, None));
+        }
+    }
+}
+
+fn is_subscription(command: &Command) -> bool {
+    ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"].iter().any(|name| command.is(name))
+}
