@@ -66,6 +66,7 @@ mod clients;
 mod recent_looks;
 mod running_script;
 mod summary;
+mod waiting_commands;
 
 mod auditor;
 

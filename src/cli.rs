@@ -3,6 +3,7 @@
 
 mod args;
 mod audit;
+mod auditors;
 mod compare;
 mod completions;
 mod decompress;
@@ -16,6 +17,7 @@ mod global_options;
 mod guard;
 mod hazards;
 mod html_pages;
+mod identity;
 mod inspect;
 mod key_progress;
 mod man;

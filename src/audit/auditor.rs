@@ -22,9 +22,11 @@ use super::lock::Lock;
 use super::locks::{LockName, Locks};
 use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
+use super::script_args::script_keys;
 use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
-use crate::monitor::{Line, Source};
+use super::waiting_commands::{KnownLocks, Order, WaitingCommand, WaitingCommands};
+use crate::monitor::{Line, Parser, Source, Word, Written};
 use crate::wire::{Command, Key, Printable, Reply, UnixTime};
 
 /// Reads a trace, line by line.
@@ -41,6 +43,10 @@ pub struct Auditor {
     /// Which client has read which key lately.
     recent_looks: RecentLooks,
     running: Option<RunningScript>,
+    /// What is known of the reply to the command that is read, if the source has replies.
+    answer: Option<Answer>,
+    /// The commands whose order is not decided yet, if the source has replies.
+    waiting: WaitingCommands,
     /// The key that the transaction of a connection is about.
     watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
     findings: Findings,
@@ -53,6 +59,14 @@ pub struct Auditor {
     last_at: UnixTime,
     swept_at: u64,
     stepped_back: Option<SteppedBack>,
+}
+
+/// What is known of the reply to a command.
+#[derive(Debug)]
+struct Answer {
+    reply: Option<Reply>,
+    until: UnixTime,
+    is_doubtful: bool,
 }
 
 /// A key that a connection watches.
@@ -88,6 +102,8 @@ impl Auditor {
             clocked: HashSet::default(),
             recent_looks: RecentLooks::new(),
             running: None,
+            answer: None,
+            waiting: WaitingCommands::default(),
             watching: HashMap::default(),
             findings: Findings::default(),
             episodes: None,
@@ -134,6 +150,42 @@ impl Auditor {
         }
     }
 
+    /// Reads a command with its reply and the moment of that, or without if it is missing; it has this number. Commands come
+    /// in the order of their requests. The server may have run those that were under way together in any order: the replies
+    /// decide, and where they do not, what rests on the order is at most *possible*.
+    pub fn read_answered(&mut self, number: u64, command: Written<'_>, reply: Option<(Reply, UnixTime)>) {
+        let now = command.at;
+        self.waiting.push(WaitingCommand::new(number, command, reply));
+        self.read_waiting(Some(now));
+    }
+
+    /// Reads the commands before which no request from `now` on can have run.
+    fn read_waiting(&mut self, now: Option<UnixTime>) {
+        while self.waiting.is_decidable(now) {
+            let mut waiting = std::mem::take(&mut self.waiting);
+            let next = waiting.take_next(self);
+            self.waiting = waiting;
+            let Some(WaitingCommand { number, line, until, reply, is_order_unknown, .. }) = next else { return };
+            let is_doubtful = is_order_unknown || reply.is_none();
+            let mut parser = Parser::new();
+            let Ok(line) = parser.parse(line.as_bytes()) else { continue };
+            self.answer = Some(Answer { reply, until, is_doubtful });
+            self.read(number, &line);
+            self.conclude_script();
+            self.answer = None;
+        }
+    }
+
+    /// The event of a command that waits, with its script.
+    fn waiting_event(&mut self, waiting: &WaitingCommand) -> Option<Event> {
+        let mut parser = Parser::new();
+        let line = parser.parse(waiting.line.as_bytes()).ok()?;
+        let event = self.event(waiting.number, line.at, &waiting.client, line.command());
+        let script = self.script_of(&line);
+        let known_reply = waiting.reply.clone();
+        Some(Event { script, until: waiting.until, known_reply, ..event })
+    }
+
     /// A server whose clock is set back goes on with an earlier time.
     fn note_step_back(&mut self, number: u64, at: UnixTime) {
         if self.commands > 1 && at < self.last_at {
@@ -153,7 +205,8 @@ impl Auditor {
             CommandRole::Joins => self.several_keys(number, line, address),
             CommandRole::Runs => self.run_script(number, line, address),
             CommandRole::Steers => self.transaction(number, line, address),
-            CommandRole::Sweeps => self.flush(line),
+            CommandRole::Moves => self.rename(number, line, address),
+            CommandRole::Sweeps => self.sweep_database(number, line, address),
         }
     }
 
@@ -166,7 +219,11 @@ impl Auditor {
         let client = if client.len() == address.len() { connection.clone() } else { name(client) };
         let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
         let by_token = self.clients_by == ClientsBy::Token;
-        Event { connection, asks_time, by_token, ..Event::new(client, command, at, number) }
+        let reply = self.answer.as_ref().and_then(|answer| answer.reply.clone());
+        let (command, known_reply) = without_get(command, reply);
+        let (until, is_doubtful) = self.answer.as_ref().map_or((at, false), |it| (it.until.max(at), it.is_doubtful));
+        let event = Event::new(client, command, at, number);
+        Event { connection, asks_time, by_token, known_reply, until, is_doubtful, ..event }
     }
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
@@ -229,7 +286,7 @@ impl Auditor {
         let is_exists = is_set && self.recent_looks.was_exists(address, key);
         let (name, nothing) = if is_exists { ("EXISTS", Reply::Int(0)) } else { ("GET", Reply::Nil) };
         let event = self.event(number, line.at, address, Command::new(name).arg(key));
-        self.deliver(line.database, key, Event { known_reply: Some(nothing), ..event });
+        self.deliver(line.database, key, Event { known_reply: Some(nothing), is_look: true, ..event });
     }
 
     /// MSETNX: perhaps an attempt of a protocol that uses several keys for one lock.
@@ -261,14 +318,25 @@ impl Auditor {
 
     /// EVAL or EVALSHA: what it does follows in the next lines.
     fn run_script(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
-        let (Some(name), Some(script), Some(count)) = (line.word(0), line.word(1), line.word(2)) else { return };
-        let is_text = name.quoted().eq_ignore_ascii_case(b"eval");
-        let sha1 = if is_text { sha1(&script.bytes()) } else { script.bytes().to_ascii_lowercase() };
-        let script = self.scripts.get(current(&sha1));
+        let Some(count) = line.word(2) else { return };
+        let script = self.script_of(line);
         let before = script.map_or(0, |script| script.before);
         let key = line.word(3 + before).filter(|_| count.quoted() != b"0").map(|key| key.bytes().into_owned());
         let event = self.event(number, line.at, address, line.command());
         self.running = Some(RunningScript::new(Event { script, ..event }, line.database, key));
+    }
+
+    /// The script that EVAL or EVALSHA runs, if a known protocol has it.
+    fn script_of(&self, line: &Line<'_>) -> Option<&'static Script> {
+        let (name, script) = (line.word(0)?, line.word(1)?);
+        let is = |command: &[u8]| name.quoted().eq_ignore_ascii_case(command);
+        if is(b"eval") {
+            self.scripts.get(current(&sha1(&script.bytes())))
+        } else if is(b"evalsha") {
+            self.scripts.get(current(&script.bytes().to_ascii_lowercase()))
+        } else {
+            None
+        }
     }
 
     /// A call of the script that runs.
@@ -299,8 +367,10 @@ impl Auditor {
 
     /// The script that ran has ended, and all its calls were listed.
     fn conclude_script(&mut self) {
-        let Some(running) = self.running.take().filter(|running| running.has_called) else { return };
-        let (Some(script), Some(key)) = (running.event.script, &running.key) else { return };
+        let Some(running) = self.running.take().filter(RunningScript::has_run) else { return };
+        let (Some(script), Some(key)) = (running.event.script, &running.key) else {
+            return self.unknown_script(&running);
+        };
         let (database, at) = (running.database, running.event.at);
         if script.claims || self.locks.contains(database, key) {
             let name = LockName::new(database, key);
@@ -312,7 +382,17 @@ impl Auditor {
         }
         for key in &running.deleted {
             if let Some(lock) = self.locks.get_mut(database, key) {
-                lock.was_deleted(&self.grammar, key, at);
+                lock.was_deleted(&self.grammar, &mut self.findings, key, &running.event);
+            }
+        }
+    }
+
+    /// A script that no known protocol has, and whose calls were not listed: it may have done anything to its keys.
+    fn unknown_script(&mut self, running: &RunningScript) {
+        let keys = script_keys(&running.event.command).iter().filter(|_| !running.has_called);
+        for key in keys {
+            if let Some(lock) = self.locks.get_mut(running.database, key) {
+                lock.was_touched_unseen(key);
             }
         }
     }
@@ -334,17 +414,53 @@ impl Auditor {
         }
     }
 
-    /// FLUSHALL, FLUSHDB or SWAPDB: all keys of a database are deleted, or of all databases.
-    fn flush(&mut self, line: &Line<'_>) {
-        let all = line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"flushall"));
-        let summaries = &mut self.summaries;
-        self.locks.retain(|name, lock| {
-            let stays = !all && name.database != line.database;
-            if !stays {
-                summaries.add(lock);
-            }
-            stays
-        });
+    /// RENAME or RENAMENX: the key is deleted, and what it held is written to the other one, if that is a lock.
+    fn rename(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let (Some(from), Some(to)) = (line.word(1).map(Word::bytes), line.word(2).map(Word::bytes)) else { return };
+        let only_if_missing = line.word(0).is_some_and(|name| name.quoted().len() == "RENAMENX".len());
+        let moved = self.locks.get_mut(line.database, &from).and_then(|lock| lock.text_in(&from, line.at));
+        let target = self.locks.get_mut(line.database, &to);
+        let is_blocked = only_if_missing && target.is_some_and(|lock| lock.text_in(&to, line.at).is_some());
+        if is_blocked || from == to {
+            return;
+        }
+        self.administer(number, line, address, &from, Command::new("DEL").arg(&*from));
+        if let Some((value, expires_at)) = moved {
+            let write = Command::new("SET").arg(&*to).arg(value);
+            let write = match expires_at {
+                Some(at) => write.arg("PXAT").arg(at.as_millis().to_string()),
+                None => write,
+            };
+            self.administer(number, line, address, &to, write);
+        }
+    }
+
+    /// FLUSHALL, FLUSHDB or SWAPDB: the keys of one database are gone, of two, or of all.
+    fn sweep_database(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
+        let index = |place| std::str::from_utf8(line.word(place)?.quoted()).ok()?.parse::<u32>().ok();
+        let swapped = [index(1), index(2)];
+        let is_swap = is(b"swapdb");
+        let concerns = |database: u32| match is_swap {
+            true => swapped.contains(&Some(database)),
+            false => is(b"flushall") || database == line.database,
+        };
+        let names: Vec<LockName> = self.locks.names().filter(|name| concerns(name.database)).cloned().collect();
+        for name in names {
+            let event = self.event(number, line.at, address, Command::new("DEL").arg(&*name.key));
+            let event = Event { is_administrative: true, ..event };
+            let Some(lock) = self.locks.get_mut(name.database, &name.key) else { continue };
+            lock.lose_all(&mut self.findings, &event, is_swap);
+            collect(&mut self.episodes, lock);
+        }
+    }
+
+    /// Lets the lock of this key, if it is one, observe what a command did that no protocol sends.
+    fn administer(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8], command: Command) {
+        if self.locks.contains(line.database, key) {
+            let event = self.event(number, line.at, address, command);
+            self.deliver(line.database, key, Event { is_administrative: true, ..event });
+        }
     }
 
     /// Forgets the locks that are silent.
@@ -370,6 +486,7 @@ impl Auditor {
 
     /// The result at the end of the trace.
     pub fn finish(mut self) -> Audit {
+        self.read_waiting(None);
         self.conclude_script();
         let at = self.last_at;
         let (findings, summaries, episodes) = (&mut self.findings, &mut self.summaries, &mut self.episodes);
@@ -387,11 +504,45 @@ impl Auditor {
     }
 }
 
+impl KnownLocks for Auditor {
+    fn would_answer(&mut self, command: &WaitingCommand) -> bool {
+        let Some(event) = self.waiting_event(command) else { return true };
+        let mut keys = command.keys.iter();
+        let lock = keys.find(|key| self.locks.contains(command.database, key));
+        let Some(lock) = lock.and_then(|key| self.locks.get_mut(command.database, key)) else { return true };
+        lock.keys.would_answer(&event)
+    }
+
+    fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> Order {
+        let (Some(one), Some(other)) = (self.waiting_event(first), self.waiting_event(second)) else {
+            return Order::Unknown;
+        };
+        self.locks.get_mut(first.database, key).map_or(Order::Unknown, |lock| lock.keys.order(&one, &other))
+    }
+}
+
 /// Takes what a lock has kept.
 fn collect(episodes: &mut Option<Vec<Episode>>, lock: &mut Lock) {
     if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
         all.append(of_lock);
     }
+}
+
+/// `SET key value NX GET` as the same attempt without GET, which replies otherwise: nil is its success.
+fn without_get(command: Command, reply: Option<Reply>) -> (Command, Option<Reply>) {
+    let is = |word: &[u8], name: &[u8]| word.eq_ignore_ascii_case(name);
+    let has = |name: &[u8]| command.args().iter().skip(2).any(|word| is(word, name));
+    if !command.is("SET") || !has(b"NX") || !has(b"GET") {
+        return (command, reply);
+    }
+    let reply = reply.map(|reply| match reply {
+        Reply::Nil => Reply::ok(),
+        Reply::Bulk(_) => Reply::Nil,
+        other => other,
+    });
+    let (head, options) = command.words().split_at(3);
+    let words = head.iter().chain(options.iter().filter(|word| !is(word, b"GET"))).cloned().collect();
+    (Command::from_words(words).expect("the command has a name"), reply)
 }
 
 /// The key in a key as Java serialisation writes a string.

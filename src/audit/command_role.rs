@@ -15,10 +15,12 @@ pub(super) enum CommandRole {
     Joins,
     /// TIME: some go by the server's clock.
     Times,
-    /// EVAL, EVALSHA.
+    /// EVAL, EVALSHA, FCALL.
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
     Steers,
+    /// RENAME, RENAMENX: a key goes, and another one holds what it held.
+    Moves,
     /// FLUSHALL, FLUSHDB, SWAPDB: all keys.
     Sweeps,
     /// Has nothing to do with locks.
@@ -28,7 +30,7 @@ pub(super) enum CommandRole {
 impl CommandRole {
     /// The role of the command with this name, in whatever case it was written.
     pub(super) fn of(name: &[u8]) -> Self {
-        let mut small = [0_u8; 9];
+        let mut small = [0_u8; 10];
         let Some(small) = small.get_mut(..name.len()) else { return Self::Other };
         small.copy_from_slice(name);
         small.make_ascii_lowercase();
@@ -37,10 +39,11 @@ impl CommandRole {
             b"set" | b"setex" | b"psetex" => Self::Writes,
             b"get" | b"exists" => Self::Looks,
             b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
-            | b"pttl" | b"getdel" | b"getex" | b"rename" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
+            | b"pttl" | b"getdel" | b"getex" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
             b"msetnx" => Self::Joins,
             b"time" => Self::Times,
-            b"eval" | b"evalsha" => Self::Runs,
+            b"eval" | b"evalsha" | b"fcall" => Self::Runs,
+            b"rename" | b"renamenx" => Self::Moves,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,
             _ => Self::Other,

@@ -47,8 +47,12 @@ pub(super) struct Conversation {
     pub(super) has_acquired: bool,
     /// Whether it is known to have begun where it seems to begin: its beginning may lie before that of the trace.
     is_whole: bool,
+    /// Whether a command of it had no reply, or no certain place among those that were under way with it.
+    pub(super) is_doubtful: bool,
     /// The conversation of a hold that was not released when another attempt began on the connection.
     unreleased: Option<Box<Self>>,
+    /// Whether it has ever tried to acquire.
+    pub(super) has_claimed: bool,
     /// Whether only a token tells its client from another one.
     pub(super) is_by_token: bool,
 }
@@ -100,14 +104,20 @@ impl Conversation {
             acquisitions: 0,
             has_acquired: false,
             is_whole,
+            is_doubtful: false,
             unreleased: None,
+            has_claimed: false,
             is_by_token: false,
         }
     }
 
     /// How sure a verdict is that rests on where it began.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.is_whole { Certainty::Certain } else { Certainty::Likely }
+        match (self.is_doubtful, self.is_whole) {
+            (true, _) => Certainty::Possible,
+            (false, false) => Certainty::Likely,
+            (false, true) => Certainty::Certain,
+        }
     }
 
     /// Its replies so far were guessed: its protocol is open again, and nothing is sure before it begins anew.
@@ -139,6 +149,7 @@ impl Conversation {
 
     fn go_on(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
         self.last_at = exchange.at;
+        self.has_claimed |= exchange.begins_attempt() || exchange.is("GETSET");
         self.previous = self.latest.replace(exchange.clone());
         if self.is_between() && !self.exchanges.is_empty() {
             self.begin(grammar, Vec::new());
@@ -210,6 +221,7 @@ impl Conversation {
         self.overwrote = None;
         self.holds = false;
         self.has_acquired = false;
+        self.is_doubtful = false;
     }
 
     /// Whether no protocol that it may speak is in the middle of anything.
@@ -256,6 +268,11 @@ impl Conversation {
         if !candidates.is_empty() {
             self.variants = candidates;
         }
+    }
+
+    /// Its last two exchanges, whatever they were about.
+    pub(super) fn latest(&self) -> impl Iterator<Item = &Exchange> {
+        [self.latest.as_ref(), self.previous.as_ref()].into_iter().flatten()
     }
 
     /// The last exchange of this conversation.

@@ -16,6 +16,10 @@ pub(super) struct Event {
     pub(super) by_token: bool,
     pub(super) command: Command,
     pub(super) at: UnixTime,
+    /// The latest moment at which the server may have run it, if that is not `at`.
+    pub(super) until: UnixTime,
+    /// Whether its reply is missing, or its place among the commands that were under way with it is not known.
+    pub(super) is_doubtful: bool,
     /// The number of its line.
     pub(super) line: u64,
     /// The line of the script that called it, if that script is unknown: its calls then count as commands of the client.
@@ -26,6 +30,10 @@ pub(super) struct Event {
     pub(super) script: Option<&'static Script>,
     /// Whether the listed calls of that script wrote the lock's key, where they show it.
     pub(super) has_written: Option<bool>,
+    /// Whether it changes keys without regard to locks, as FLUSHALL and RENAME do: no protocol sends it.
+    pub(super) is_administrative: bool,
+    /// Whether it is an earlier look that is delivered late.
+    pub(super) is_look: bool,
     /// The reply, if it is known; otherwise the simulated server is asked.
     pub(super) known_reply: Option<Reply>,
 }
@@ -44,11 +52,15 @@ impl Event {
             client,
             command,
             at,
+            until: at,
+            is_doubtful: false,
             line,
             within: None,
             asks_time: false,
             script: None,
             has_written: None,
+            is_administrative: false,
+            is_look: false,
             known_reply: None,
         }
     }

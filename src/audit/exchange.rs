@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::event::Event;
 use super::script_args::keys_of_script;
+use super::stamp;
 use crate::wire::{Command, Reply};
 
 /// An event with its reply. Cloning shares it, because a conversation is kept in several places.
@@ -79,6 +80,18 @@ impl Exchange {
     /// Whether an attempt can begin with it, whatever came before.
     pub(super) fn claims(&self) -> bool {
         ["SETNX", "MSETNX", "SET", "EVAL", "EVALSHA"].iter().any(|name| self.is(name))
+    }
+
+    /// Whether an attempt begins with it, and nothing else does.
+    pub(super) fn begins_attempt(&self) -> bool {
+        self.claims() && !self.compares_and_deletes() && (!self.is_script() || self.script.is_some_and(|it| it.claims))
+    }
+
+    /// The token of the owner that it names: the first argument that looks like one; otherwise the value that it writes.
+    pub(super) fn owner(&self) -> &[u8] {
+        let first = if self.is_script() { 2 + keys_of_script(self.command.args()).unwrap_or(0) } else { 1 };
+        let words = self.command.args().get(first..).unwrap_or_default();
+        words.iter().map(Vec::as_slice).find(|word| stamp::is_token(word)).or(self.writes()).unwrap_or_default()
     }
 
     /// Whether this is the command `name`.

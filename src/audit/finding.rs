@@ -58,6 +58,10 @@ pub enum Evidence {
     LoserClearedTtl,
     /// `client` deletes the lock that `holder` holds since `holder_line`.
     Deleted { client: Arc<str>, holder: Arc<str>, holder_line: u64 },
+    /// `client`, which does not use the lock, deletes what `holder` holds since `holder_line`: by DEL, RENAME or FLUSHALL.
+    DeletedFromOutside { client: Arc<str>, holder: Arc<str>, holder_line: u64 },
+    /// `newcomer` acquired at `newcomer_line` while `holder` held since `holder_line`: the key was gone without a command.
+    Vanished { holder: Arc<str>, holder_line: u64, newcomer: Arc<str>, newcomer_line: u64 },
     /// `client` deletes another key than the one that it locked.
     OtherKeyDeleted { client: Arc<str> },
     /// `client` reads its own stamp and does not delete it.

@@ -24,6 +24,8 @@ pub(super) struct Hold {
     pub(super) token: Vec<u8>,
     /// When and by which line it acquired.
     pub(super) since: UnixTime,
+    /// The latest moment at which the server may have run the command that acquired.
+    pub(super) until: UnixTime,
     pub(super) line: u64,
     /// The end of its lease; `None` if only a release ends it.
     pub(super) ends_at: Option<UnixTime>,
@@ -48,9 +50,12 @@ impl Hold {
         Self { home: self.home + indexes, keys: self.keys.moved_by(indexes), ..self }
     }
 
-    /// Whether its lease has ended. A lease that had ended when it began names its beginning, not its end.
+    /// Whether its lease has ended, even if it began at the latest possible moment. A lease that had ended when it began
+    /// names its beginning, not its end.
     pub(super) fn has_overrun(&self, at: UnixTime) -> bool {
-        !self.is_live(at) && self.ends_at.is_some_and(|ends_at| ends_at > self.since)
+        let delay = self.until.saturating_since(self.since);
+        let has_ended = |ends_at: UnixTime| ends_at > self.since && ends_at.saturating_add(delay) <= at;
+        !self.is_live(at) && self.ends_at.is_some_and(has_ended)
     }
 
     /// Whether its holder may still believe in it. Clocks may differ by a hundredth of a second without a race.

@@ -182,6 +182,35 @@ pub(super) fn deleted(
     )
 }
 
+/// `client`, which does not use the lock, has deleted what `hold` holds.
+pub(super) fn deleted_from_outside(
+    hold: &Hold,
+    client: &Arc<str>,
+    at: UnixTime,
+    lines: impl IntoIterator<Item = u64>,
+    certainty: Certainty,
+) -> Verdict {
+    let (client, holder) = (client.clone(), hold.client.clone());
+    let clients = [holder.clone(), client.clone()];
+    let evidence = Evidence::DeletedFromOutside { client, holder, holder_line: hold.line };
+    let lines = [hold.line].into_iter().chain(lines);
+    Verdict { race: None, ..Verdict::new(RaceId::LateUnlock, at, clients, lines, certainty, evidence) }
+}
+
+/// The `attempt` acquired while `holder` held, as the release at this line shows.
+pub(super) fn vanished(holder: &Hold, attempt: &Exchange, release_line: u64) -> Verdict {
+    let evidence = Evidence::Vanished {
+        holder: holder.client.clone(),
+        holder_line: holder.line,
+        newcomer: attempt.client.clone(),
+        newcomer_line: attempt.line,
+    };
+    let clients = [holder.client.clone(), attempt.client.clone()];
+    let lines = [holder.line, attempt.line, release_line];
+    let certainty = Certainty::Possible;
+    Verdict { race: None, ..Verdict::new(RaceId::LateUnlock, attempt.at, clients, lines, certainty, evidence) }
+}
+
 /// How a client came to delete in its release what another client holds.
 fn race_of_release(client: &Conversation, own: Option<&Hold>) -> RaceId {
     match &client.previous {
@@ -219,16 +248,20 @@ pub(super) fn not_deleted(hold: &Hold, conversation: &Conversation) -> Option<Ve
     Some(Verdict::new(race, get.at, [hold.client.clone()], lines, Certainty::Possible, evidence))
 }
 
-/// `hold` is released after the end of its lease.
+/// `hold` is released after the end of its lease. A stamp of whole seconds may name an end that is up to a second too early, so
+/// a release within that time proves nothing unless another client has acquired.
 pub(super) fn overrun(hold: &Hold, release: &Exchange) -> Verdict {
     let next = hold.followed_by.as_ref();
+    let may_be_rounded = |ends_at: UnixTime| release.at < ends_at.saturating_add(stamp::unit(&hold.value));
+    let is_in_doubt = next.is_none() && hold.ends_at.is_some_and(may_be_rounded);
+    let certainty = if is_in_doubt { Certainty::Possible } else { hold.certainty };
     let evidence = Evidence::Overrun { client: hold.client.clone(), line: release.line, next: next.cloned() };
     Verdict::new(
         RaceId::Overrun,
         release.at,
         [hold.client.clone()].into_iter().chain(next.map(|(client, _)| client.clone())),
         [Some(hold.line), next.map(|(_, line)| *line), Some(release.line)].into_iter().flatten(),
-        hold.certainty,
+        certainty,
         evidence,
     )
 }

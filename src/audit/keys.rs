@@ -12,6 +12,7 @@ use super::explanation::Explanation;
 use super::finding::Certainty;
 use super::script_args::script_keys;
 use super::statistics::LockStatistics;
+use super::waiting_commands::Order;
 use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
@@ -92,7 +93,8 @@ impl Keys {
         self.all.len()
     }
 
-    fn index_of(&self, key: &[u8]) -> Option<usize> {
+    /// The index of a key.
+    pub(super) fn index_of(&self, key: &[u8]) -> Option<usize> {
         self.all.iter().position(|state| state.key.as_bytes() == key)
     }
 
@@ -167,9 +169,95 @@ impl Keys {
 
     /// Runs a command and returns its reply.
     pub(super) fn run(&mut self, event: &Event) -> Reply {
-        if let Some(reply) = &event.known_reply {
-            return reply.clone();
+        match &event.known_reply {
+            Some(known) if has_no_effect(known, event) => known.clone(),
+            Some(known) => {
+                self.simulate(event);
+                known.clone()
+            }
+            None => self.simulate(event),
         }
+    }
+
+    /// Prepares for a command whose reply is known: if the key would answer otherwise, it holds something else. Returns
+    /// whether that was so.
+    pub(super) fn correct_by_reply(&mut self, index: usize, event: &Event) -> bool {
+        let Some(known) = event.known_reply.as_ref().filter(|known| !has_no_effect(known, event)) else { return false };
+        if self.gives(event, known) {
+            return false;
+        }
+        let key = self.all[index].key.clone();
+        let earlier = self.server.clone();
+        let read = match known {
+            Reply::Bulk(value) => Some(value.clone()),
+            _ => None,
+        };
+        let named = event.command.args().iter().skip(1).filter(|word| super::stamp::is_token(word)).cloned();
+        let contents = [None].into_iter().chain(read.into_iter().chain(named).map(Some));
+        let stranger = Some(UNKNOWN_OWNER.as_bytes().to_vec());
+        for content in contents.chain([stranger]) {
+            self.delete(&key, event.at);
+            if let Some(value) = content {
+                self.server.call(SESSION, &Command::new("SET").arg(&key).arg(value), event.at);
+            }
+            if self.gives(event, known) {
+                return true;
+            }
+            self.server = earlier.clone();
+        }
+        false
+    }
+
+    /// Whether the simulated server would give the known reply to this command. What an unknown script does is not known.
+    pub(super) fn would_answer(&mut self, event: &Event) -> bool {
+        let Some(known) = &event.known_reply else { return true };
+        has_no_effect(known, event) || is_unknown_script(event) || self.gives(event, known)
+    }
+
+    /// What two commands do in both orders.
+    pub(super) fn order(&mut self, first: &Event, second: &Event) -> Order {
+        if [first, second].into_iter().any(|event| event.known_reply.is_none() || is_unknown_script(event)) {
+            return Order::Unknown;
+        }
+        let (as_given, after) = self.one_after_the_other(first, second);
+        let (reversed, after_reversed) = self.one_after_the_other(second, first);
+        let is_known = self.all.iter().all(|state| state.is_known);
+        match (as_given, reversed) {
+            (true, true) if after == after_reversed => Order::Irrelevant,
+            (true, true) => Order::Unknown,
+            (_, _) if !is_known => Order::Unknown,
+            (false, true) => Order::Reversed,
+            (_, false) => Order::AsGiven,
+        }
+    }
+
+    /// Whether two commands would get their replies one after the other, and the server after that.
+    fn one_after_the_other(&mut self, first: &Event, second: &Event) -> (bool, Server) {
+        let earlier = self.server.clone();
+        let is_possible = [first, second].into_iter().all(|event| {
+            let is_given = self.would_answer(event);
+            self.run(event);
+            is_given
+        });
+        (is_possible, std::mem::replace(&mut self.server, earlier))
+    }
+
+    /// Whether the simulated server would give this reply.
+    fn gives(&mut self, event: &Event, known: &Reply) -> bool {
+        let earlier = self.server.clone();
+        let reply = self.simulate(event);
+        self.server = earlier;
+        match (&reply, known) {
+            // Times to live, and lists, differ in their details.
+            (Reply::Int(simulated), Reply::Int(known)) => simulated == known || *simulated > 1 && *known > 1,
+            (Reply::Array(_), Reply::Array(_)) => true,
+            (Reply::Error(_), Reply::Error(_)) => reply.error_code() == known.error_code(),
+            (reply, known) => reply == known,
+        }
+    }
+
+    /// Runs a command on the simulated server and returns its reply.
+    fn simulate(&mut self, event: &Event) -> Reply {
         let command = &event.command;
         if ["MULTI", "EXEC", "WATCH", "UNWATCH"].iter().any(|name| command.is(name)) {
             return Reply::ok();
@@ -263,6 +351,20 @@ impl Keys {
     fn delete(&mut self, key: &Key, at: UnixTime) {
         self.server.call(SESSION, &Command::new("DEL").arg(key), at);
     }
+}
+
+/// Whether a command with this reply did nothing: it was refused before it ran.
+fn has_no_effect(reply: &Reply, event: &Event) -> bool {
+    let is_script = event.command.is("EVAL") || event.command.is("EVALSHA");
+    match reply.error_code() {
+        Some(code) => !is_script || code == "NOSCRIPT",
+        None => false,
+    }
+}
+
+/// Whether it runs a script that no known protocol has.
+fn is_unknown_script(event: &Event) -> bool {
+    event.script.is_none() && ["EVAL", "EVALSHA", "FCALL"].iter().any(|name| event.command.is(name))
 }
 
 impl Index<usize> for Keys {

@@ -17,7 +17,7 @@ use super::stamp;
 use super::variants::{Variant, VariantSet};
 use crate::race_id::RaceId;
 use crate::sim::{Stored, Value};
-use crate::wire::{Key, Printable, Reply, UnixTime};
+use crate::wire::{Command, Key, Printable, Reply, UnixTime};
 
 /// A client that appears for the first time within this time may be in the middle of something.
 const EARLY: Duration = Duration::from_secs(60);
@@ -35,6 +35,10 @@ pub(super) struct Lock {
     pub(super) database: u32,
     pub(super) conversations: Conversations,
     holds: Vec<Hold>,
+    /// Expired holds that were not released when the same connection acquired again.
+    unreleased: Vec<Hold>,
+    /// Holds that ended when another connection deleted the key.
+    deleted: Vec<DeletedHold>,
     pub(super) last_at: UnixTime,
     /// When the trace began.
     began_at: UnixTime,
@@ -50,6 +54,17 @@ struct Observation<'a> {
     client: Arc<str>,
     exchange: &'a Exchange,
     change: Change,
+}
+
+/// A hold that ended when another connection deleted the key: its client has reconnected, or another client did it.
+#[derive(Debug)]
+struct DeletedHold {
+    hold: Hold,
+    by: Arc<str>,
+    at: UnixTime,
+    line: u64,
+    /// Whether that connection never tried to acquire the lock.
+    by_outsider: bool,
 }
 
 /// What a command changed. What did not change is shared.
@@ -68,6 +83,8 @@ impl Lock {
             database,
             conversations: Conversations::default(),
             holds: Vec::new(),
+            unreleased: Vec::new(),
+            deleted: Vec::new(),
             last_at: at,
             began_at,
             episodes: None,
@@ -102,9 +119,13 @@ impl Lock {
         self.last_at = at;
         let key = self.keys.home_of(key);
         self.expire(findings, at, Some(event.line));
+        if event.is_administrative {
+            return self.observe_from_outside(findings, key, event);
+        }
         if self.keys.correct_before(key, &event) {
             self.forget(grammar, key, key);
         }
+        self.learn_from_reply(key, &event);
         let others = (0..self.keys.count()).filter(|other| *other != key);
         let others: Vec<_> = others.map(|other| (other, self.keys.look(other, at))).collect();
         let written = self.keys[key].written.clone();
@@ -118,6 +139,7 @@ impl Lock {
         let seen = Observation { key, by, client: client.clone(), exchange: &exchange, change };
         self.note_write(&seen);
         let continuation = self.converse(grammar, findings, &seen);
+        self.conversations[by].is_doubtful |= exchange.is_doubtful;
         self.note_overwriting(&seen);
         self.consider(findings, &seen, continuation);
         if self.conversations[by].has_acquired {
@@ -136,14 +158,111 @@ impl Lock {
                 self.learn(grammar, &seen);
             }
         }
+        if exchange.is_doubtful {
+            (0..self.keys.count()).for_each(|key| self.keys[key].is_known = false);
+        }
+    }
+
+    /// A command that is not understood may have done anything to this key.
+    pub(super) fn was_touched_unseen(&mut self, key: &[u8]) {
+        if let Some(key) = self.keys.index_of(key) {
+            self.keys[key].is_known = false;
+            self.keys[key].written = None;
+            self.keys[key].statistics.unrecognised += 1;
+        }
+    }
+
+    /// The text that one of its keys holds, and when that expires.
+    pub(super) fn text_in(&self, key: &[u8], at: UnixTime) -> Option<(Vec<u8>, Option<UnixTime>)> {
+        let stored = self.keys.stored(self.keys.index_of(key)?, at)?;
+        match stored.value {
+            Value::Text(text) => Some((text.clone(), stored.expires_at)),
+            _ => None,
+        }
+    }
+
+    /// A reply says what the key holds. If that contradicts what was known, the key has vanished or was written without a
+    /// command, or two commands ran in the other order than they were listed.
+    fn learn_from_reply(&mut self, key: usize, event: &Event) {
+        if event.known_reply.is_none() || event.is_look {
+            return;
+        }
+        let was_known = self.keys[key].is_known;
+        let expires_at = self.keys.stored(key, event.at).and_then(|stored| stored.expires_at);
+        let contradicts = self.keys.correct_by_reply(key, event);
+        if contradicts && !self.keys.exists(key, event.at) && expires_at.is_some_and(|end| end <= event.until) {
+            // It has expired while the command was under way.
+            self.keys[key].written = None;
+            return;
+        }
+        self.keys[key].is_known = !(contradicts && was_known);
+        if contradicts {
+            self.keys[key].written = None;
+        }
+    }
+
+    /// A command has deleted all its keys; after a swap of databases, they may hold anything.
+    pub(super) fn lose_all(&mut self, findings: &mut Findings, event: &Event, is_swap: bool) {
+        for key in 0..self.keys.count() {
+            let command = Command::new("DEL").arg(&self.keys[key].key);
+            self.observe_from_outside(findings, key, Event { command, ..event.clone() });
+            self.keys[key].is_known = !is_swap;
+        }
+    }
+
+    /// A command that no protocol sends has deleted or overwritten a key.
+    fn observe_from_outside(&mut self, findings: &mut Findings, key: usize, event: Event) {
+        let at = event.at;
+        let before = self.keys.look(key, at);
+        let written = self.keys[key].written.take();
+        let reply = self.keys.run(&event);
+        let after = self.keys.look(key, at);
+        let exchange = Exchange::new(event, reply);
+        if let Some(value) = text_of(after.as_deref()) {
+            let (client, line) = (exchange.client.clone(), exchange.line);
+            let value = value.to_vec();
+            self.keys[key].written = Some(Arc::new(Written { client, line, at, value, by_loser: false }));
+        }
+        self.keys[key].is_known = true;
+        let holder = written.filter(|_| before.is_some()).and_then(|written| self.hold_of(&written.client, key));
+        let Some(holder) = holder.filter(|holder| self.holds[*holder].is_live(at)) else { return };
+        let hold = &self.holds[holder];
+        if *hold.client == *exchange.client {
+            self.end(holder, at);
+        } else if let Some(place) = hold.violated {
+            findings.shown_by(place, exchange.line);
+        } else if !is_shared(hold.variants) {
+            let verdict = judge::deleted_from_outside(hold, &exchange.client, at, [exchange.line], hold.certainty);
+            self.holds[holder].violated = Some(self.report(findings, key, verdict));
+        }
     }
 
     /// A script has deleted this key. If it still stood here, its holder had not acquired it: it belonged to another client
     /// since before the trace began.
-    pub(super) fn was_deleted(&mut self, grammar: &Grammar, key: &[u8], at: UnixTime) {
-        if let Some(deleted) = self.keys.correct_deleted(key, at) {
+    pub(super) fn was_deleted(&mut self, grammar: &Grammar, findings: &mut Findings, key: &[u8], script: &Event) {
+        if let Some(deleted) = self.keys.correct_deleted(key, script.at) {
+            self.check_vanished(findings, deleted, script);
             self.forget(grammar, self.keys[deleted].home, deleted);
         }
+    }
+
+    /// A client releases what it was taken to be refused: it had acquired, so the lock of the known holder was gone.
+    fn check_vanished(&mut self, findings: &mut Findings, key: usize, release: &Event) {
+        let home = self.keys[key].home;
+        let names = |exchange: &&Exchange| {
+            exchange.begins_attempt()
+                && stamp::is_token(exchange.owner())
+                && release.command.args().iter().any(|word| word == exchange.owner())
+        };
+        let mut tried = self.conversations.iter().filter(|it| it.home == home).flat_map(Conversation::latest);
+        let Some(attempt) = tried.find(names).filter(|_| self.keys[home].is_known).cloned() else { return };
+        let is_holder = |hold: &&Hold| hold.keys.has(key) && hold.line < attempt.line && hold.is_live(attempt.at);
+        let Some(holder) = self.holds.iter().find(is_holder).filter(|hold| hold.violated.is_none()) else { return };
+        self.report(findings, home, judge::vanished(holder, &attempt, release.line));
+        let statistics = &mut self.keys[home].statistics;
+        statistics.acquisitions += 1;
+        statistics.releases += 1;
+        statistics.refusals = statistics.refusals.saturating_sub(1);
     }
 
     /// Of the keys with this home only one is known from now on. No client is known to hold them, and the replies about them
@@ -188,12 +307,19 @@ impl Lock {
         let conversation = &mut self.conversations[seen.by];
         let (was_releasing, was_undecided) = (conversation.is_releasing(), conversation.is_undecided());
         let could_have_released = conversation.could_have_released();
+        let was_holding = conversation.holds;
         let continuation = conversation.observe(grammar, &self.keys[seen.key].key, seen.exchange.clone());
         let variants = conversation.variants;
         if let Some((released, last)) = could_have_released.filter(|_| continuation == Continuation::Begins)
             && !(variants & released).is_empty()
         {
             self.release(findings, seen.key, seen.by, &last);
+        }
+        if continuation == Continuation::Begins
+            && seen.exchange.begins_attempt()
+            && !self.conversations[seen.by].has_acquired
+        {
+            self.note_sharing(seen, was_holding);
         }
         if continuation != Continuation::Continues {
             if was_releasing {
@@ -202,6 +328,20 @@ impl Lock {
             self.keys[seen.key].statistics.undecided += u64::from(was_undecided);
         }
         continuation
+    }
+
+    /// An attempt begins on a connection whose client holds the lock: several clients share it, and only tokens tell them
+    /// apart.
+    fn note_sharing(&mut self, seen: &Observation<'_>, was_holding: bool) {
+        let hold = self.hold_of(&seen.client, seen.key).map(|index| &self.holds[index]);
+        let hold = hold.filter(|hold| was_holding && hold.is_live(seen.exchange.at));
+        let is_other = hold.is_some_and(|hold| hold.token != seen.exchange.owner());
+        let names_owners = stamp::is_token(seen.exchange.owner());
+        if is_other {
+            let statistics = &mut self.keys[seen.key].statistics;
+            statistics.multiplexed += 1;
+            statistics.guessed += u64::from(!names_owners);
+        }
     }
 
     fn note_write(&mut self, seen: &Observation<'_>) {
@@ -265,6 +405,7 @@ impl Lock {
             self.acquire(findings, seen, held);
         }
         self.consider_change(findings, seen);
+        self.check_late_release(findings, seen);
         self.script_failed(findings, seen);
         let candidates = self.conversations[by].candidates();
         let statistics = &mut self.keys[key].statistics;
@@ -323,8 +464,9 @@ impl Lock {
             variants,
             home: key,
             keys,
-            token: wrote.writes().unwrap_or_default().to_vec(),
+            token: wrote.owner().to_vec(),
             since,
+            until: wrote.until,
             line,
             ends_at: self.ends_at(key, variants, &value, exchange.at),
             value,
@@ -341,6 +483,9 @@ impl Lock {
         {
             let earlier = self.holds.remove(earlier);
             self.keep(&earlier, None);
+            if !earlier.is_live(since) {
+                push_bounded(&mut self.unreleased, earlier);
+            }
         }
         let violated = if is_shared(variants) { None } else { self.double_hold(findings, by, &hold) };
         hold.violated = violated.or_else(|| self.stamp_written_back(findings, by, &hold));
@@ -402,7 +547,7 @@ impl Lock {
         let is_together = |other: &usize| {
             let other = &self.holds[*other];
             let (earlier, later) = if other.line < hold.line { (other, hold) } else { (hold, other) };
-            earlier.is_live(later.since) && earlier.keys.meets(later.keys)
+            earlier.is_live(later.until) && earlier.keys.meets(later.keys)
         };
         let others: Vec<usize> = (0..self.holds.len()).filter(is_together).collect();
         let mut found = None;
@@ -463,8 +608,52 @@ impl Lock {
         if let Some(index) = self.hold_of(&self.conversations[by].client, key) {
             self.check_released(findings, key, &self.holds[index], release);
             self.end(index, release.at);
+        } else if self.conversations[by].holds {
+            self.check_deleted(findings, key, by, release);
         }
         self.conversations[by].holds = false;
+    }
+
+    /// The client releases what another connection has deleted, so that was not its own release.
+    fn check_deleted(&mut self, findings: &mut Findings, key: usize, by: usize, release: &Exchange) {
+        let client = &self.conversations[by].client;
+        let is_own = |it: &DeletedHold| it.by_outsider && it.hold.home == key && it.hold.client == *client;
+        let Some(index) = self.deleted.iter().position(is_own) else { return };
+        let DeletedHold { hold, by, at, line, .. } = self.deleted.remove(index);
+        let lines = [line, release.line];
+        self.report(findings, key, judge::deleted_from_outside(&hold, &by, at, lines, Certainty::Possible));
+        let statistics = &mut self.keys[key].statistics;
+        statistics.pooled = statistics.pooled.saturating_sub(1);
+        statistics.guessed = statistics.guessed.saturating_sub(1);
+    }
+
+    /// A DEL that found no lock, on connections that do not tell their clients: the late release of one that has expired.
+    fn check_late_release(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+        let Observation { key, exchange, .. } = *seen;
+        if !exchange.is("DEL") || seen.change.before.is_some() || self.hold_of(&seen.client, key).is_some() {
+            return;
+        }
+        let is_late = |hold: &Hold| hold.home == key && hold.has_overrun(exchange.at) && hold.violated.is_none();
+        let is_pooled = self.keys[key].statistics.guessed > 0;
+        let is_taken_over = |hold: &Hold| is_pooled && is_late(hold) && hold.followed_by.is_some();
+        let is_of_connection = |hold: &Hold| is_late(hold) && hold.client == seen.client;
+        let hold = match self.unreleased.iter().position(is_of_connection) {
+            Some(index) => {
+                let statistics = &mut self.keys[key].statistics;
+                statistics.multiplexed += 1;
+                statistics.guessed += 1;
+                self.unreleased.remove(index)
+            }
+            None => match self.holds.iter().position(is_taken_over) {
+                Some(index) => {
+                    let hold = self.holds[index].clone();
+                    self.end(index, exchange.at);
+                    hold
+                }
+                None => return,
+            },
+        };
+        self.check_overrun(findings, key, &hold, exchange);
     }
 
     /// Whether a release had the effect that its holder expects.
@@ -530,7 +719,8 @@ impl Lock {
         } else {
             self.hold_of(&written.client, key)
         };
-        let is_live = |holder: &usize| self.holds[*holder].is_live(exchange.at) && Some(*holder) != own;
+        let is_live = |holder: &usize| self.holds[*holder].is_live(exchange.until) && Some(*holder) != own;
+        let late = holder.filter(|holder| !self.holds[*holder].is_live(exchange.at));
         let holder = holder.filter(is_live).filter(|_| !is_own);
         let is_takeover = {
             let conversation = &self.conversations[by];
@@ -542,10 +732,21 @@ impl Lock {
             }
             // A pool of connections: the holder releases over another one.
             Some(holder) => {
-                self.keys[key].statistics.pooled += 1;
+                let hold = self.holds[holder].clone();
                 self.end(holder, exchange.at);
+                self.note_pooled(seen, hold);
             }
             None => {}
+        }
+        if !is_own
+            && !is_takeover
+            && own.is_none()
+            && let Some(late) = late
+        {
+            let hold = self.holds[late].clone();
+            self.check_overrun(findings, key, &hold, exchange);
+            self.end(late, exchange.at);
+            self.note_pooled(seen, hold);
         }
         if let Some(own) = self.hold_of(&client, key).filter(|_| !is_takeover) {
             // A client that is doing something else by now has not released this.
@@ -554,9 +755,21 @@ impl Lock {
             }
             let is_multiplexed = is_own && !self.conversations[by].holds;
             self.keys[key].statistics.multiplexed += u64::from(is_multiplexed);
+            self.keys[key].statistics.guessed += u64::from(is_multiplexed);
             self.end(own, exchange.at);
             self.conversations[by].holds = false;
         }
+    }
+
+    /// A client has released over another connection than it acquired, or so it seems.
+    fn note_pooled(&mut self, seen: &Observation<'_>, hold: Hold) {
+        let Observation { key, by, exchange, .. } = *seen;
+        let statistics = &mut self.keys[key].statistics;
+        statistics.pooled += 1;
+        statistics.guessed += 1;
+        let by_outsider = !self.conversations[by].has_claimed;
+        let (by, at, line) = (seen.client.clone(), exchange.at, exchange.line);
+        push_bounded(&mut self.deleted, DeletedHold { hold, by, at, line, by_outsider });
     }
 
     /// A client deletes what another client holds.
@@ -655,7 +868,7 @@ impl Lock {
     /// A holder, or one that was, sets the time to live of the key that `writer` has written.
     fn shorten(&mut self, findings: &mut Findings, seen: &Observation<'_>, writer: &Arc<str>, expires_at: UnixTime) {
         let own = self.hold_of(&seen.client, seen.key);
-        let holder = self.hold_of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.at));
+        let holder = self.hold_of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.until));
         let (Some(own), Some(holder)) = (own, holder) else { return };
         if self.holds[holder].ends_at.is_none_or(|ends_at| expires_at < ends_at) {
             let verdict = self.lifetimes(seen).lease_shortened(&self.holds[holder]);
@@ -778,6 +991,7 @@ impl Lock {
 
     /// Keeps what a hold was, if that is wanted.
     fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
+        self.keys[hold.home].statistics.lapsed += u64::from(until.is_none() && hold.is_expired);
         if let Some(episodes) = &mut self.episodes {
             episodes.push(hold.episode(self.keys[hold.home].key.clone(), self.database, until));
         }
@@ -840,6 +1054,14 @@ impl Lock {
     fn report(&self, findings: &mut Findings, key: usize, verdict: Verdict) -> Place {
         findings.push(&self.keys[key].key, self.database, verdict)
     }
+}
+
+/// Adds an element, and drops the oldest one if there are too many.
+fn push_bounded<T>(all: &mut Vec<T>, one: T) {
+    if all.len() >= MOST_EXPIRED {
+        all.remove(0);
+    }
+    all.push(one);
 }
 
 /// The text that a key holds; empty if it holds something else.

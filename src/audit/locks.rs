@@ -80,6 +80,11 @@ impl Locks {
         self.joined.insert(joined, home);
     }
 
+    /// The names of all locks.
+    pub(super) fn names(&self) -> impl Iterator<Item = &LockName> {
+        self.all.keys()
+    }
+
     /// Forgets all locks but these.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(&LockName, &mut Lock) -> bool) {
         self.all.retain(|name, lock| stays(name, lock));

@@ -42,9 +42,14 @@ impl RunningScript {
         }
     }
 
+    /// Whether it ran to its end: a call of it was listed, or its reply is known.
+    pub(super) fn has_run(&self) -> bool {
+        self.has_called || self.event.known_reply.is_some() || self.event.is_doubtful
+    }
+
     /// Whether it wrote the key of its lock, if it is a script that excludes other holders and its calls show that.
     pub(super) fn has_written(&self, script: &Script) -> Option<bool> {
-        let written = self.written.as_ref().filter(|_| script.excludes)?;
+        let written = self.written.as_ref().filter(|_| script.excludes && self.has_called)?;
         Some(written.iter().any(|key| Some(key) == self.key.as_ref()))
     }
 }

@@ -58,6 +58,17 @@ fn fraction(behind: &[u8]) -> Duration {
     Duration::from_nanos(u64::from(nanos))
 }
 
+/// The unit in which a value counts, if it names a moment: a second, unless it certainly counts finer.
+pub(super) fn unit(value: &[u8]) -> Duration {
+    let value = unmarked(value);
+    match moment(value) {
+        Some(_) if value.len() == 13 && value.iter().all(u8::is_ascii_digit) => Duration::from_millis(1),
+        // Perhaps whole seconds, with words or zeros around them.
+        Some(_) => Duration::from_secs(1),
+        None => Duration::ZERO,
+    }
+}
+
 /// Whether a value looks like a random token, which no other attempt writes.
 pub(super) fn is_token(value: &[u8]) -> bool {
     value.len() >= 16 && moment(value).is_none()

@@ -86,6 +86,11 @@ pub struct LockStatistics {
     pub multiplexed: u64,
     /// Number of locks that were released over another connection than they were acquired over.
     pub pooled: u64,
+    /// Number of holds whose lease ended without a release: the client crashed, or worked past its lease and sent nothing. No
+    /// command shows which.
+    pub lapsed: u64,
+    /// Number of commands whose client could only be guessed: connections are shared or pooled, and the value names no owner.
+    pub guessed: u64,
     /// Number of commands that try to change the lock and that no protocol sends there.
     pub unrecognised: u64,
     /// Number of acquisitions that are certain.
@@ -104,6 +109,8 @@ impl LockStatistics {
         self.certain += other.certain;
         self.multiplexed += other.multiplexed;
         self.pooled += other.pooled;
+        self.lapsed += other.lapsed;
+        self.guessed += other.guessed;
         self.unrecognised += other.unrecognised;
         self.held.merge(&other.held);
         self.waited.merge(&other.waited);

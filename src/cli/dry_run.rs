@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::auditors::Auditors;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::identity::IdentityArgs;
 use super::named::protocol;
 use super::trace::{self, Input};
 use super::{output, values};
@@ -21,7 +23,8 @@ use crate::report::DryRun;
 /// what the trace shows. They back off as lockshift's drivers do, from a fixed random seed; all have one clock,
 /// nothing is lost on the wire, and no client renews.
 ///
-/// The advised lease is twice the longest work. Exit status 1 means that two clients held at once in the play too, or that
+/// The advised lease is twice the longest work; it comes with the number of holds that it rests on and what they cover. A hold
+/// that is open when the trace ends is played as released then. Without knowing what a client is there is no advice. Exit status 1 means that two clients held at once in the play too, or that
 /// work took longer than the lease; exit status 3, that the trace does not suffice (see `lockshift audit --help`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -29,6 +32,8 @@ pub(super) struct Args {
     /// The trace: files, or - for standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
+    #[command(flatten)]
+    identity: IdentityArgs,
     /// The protocol that they speak instead: a name from `lockshift protocols`
     #[arg(long, value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     to: Choice,
@@ -45,13 +50,19 @@ pub(super) struct Args {
 
 /// Reads, plays, and shows both.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let mut auditor = Auditor::new().keeping_episodes();
-    let coverage = trace::read(&Input::all(&args.traces), &mut |number, line| auditor.read(number, line))?;
-    let audit = auditor.finish();
+    let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()).keeping_episodes());
+    let coverage = trace::read(&Input::all(&args.traces), &mut |heard| auditors.read(heard))?;
+    let [(_, audit)] = <[_; 1]>::try_from(auditors.finish()).map_err(|audits| {
+        let count = audits.len();
+        Failure::new(
+            Exit::Usage,
+            format_args!("the capture has {count} servers: pass one of them (tcpdump's filter `host`)"),
+        )
+    })?;
     let terms = Terms::new(args.to.clone(), args.lease, args.wait);
     let mut report = DryRun::new(&terms, &audit, args.all);
     let mut is_clean = true;
-    for demand in Demand::all(&audit) {
+    for demand in Demand::all(&audit, args.identity.is_given()) {
         let refused = |fault| Failure::new(Exit::Usage, format_args!("`{}` cannot be played: {fault}", args.to));
         let played = play(&demand, &terms).map_err(refused)?;
         is_clean &= played.is_clean();

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
 use super::os_error;
 use super::progress::Share;
-use crate::monitor::{IllFormed, Line, Lines, Parser, Text};
-use crate::wire::Printable;
+use crate::capture::{self, CapturedExchange};
+use crate::monitor::{IllFormed, Line, Lines, Parser, Source, Text, Written};
+use crate::wire::{Printable, Reply, UnixTime};
 
 /// One part of a trace.
 #[derive(Clone, Debug)]
@@ -64,20 +66,28 @@ pub(super) struct Coverage {
     passed_over: u64,
     /// Why the writer of the trace says that it ended early.
     ended_early: Option<String>,
+    /// Whether a part is a packet capture.
+    has_capture: bool,
+    /// Number of gaps in captures. How many commands are missing in them is not known.
+    gaps: u64,
     /// The input that ends in the middle of a line, if its writer was a pipe.
     cut_pipe: bool,
 }
 
 impl Coverage {
     /// Ends a command with this status if enough was understood for a verdict: there is a line of MONITOR, no more than one
-    /// line and one in a hundred were passed over, and the writer did not fail.
+    /// line and one in a hundred were passed over, a capture has at most one gap in a thousand commands, and the writer did not
+    /// fail.
     ///
     /// # Errors
     /// The verdict would rest on too little.
     pub(super) fn verdict(&self, exit: Exit) -> Result<Exit, Failure> {
-        let Self { understood, passed_over, .. } = *self;
+        let Self { understood, passed_over, gaps, .. } = *self;
         let total = understood + passed_over;
         let why = match &self.ended_early {
+            _ if total == 0 && self.has_capture => {
+                "the capture shows no command: was it taken where the server is, with its port, unencrypted?".to_owned()
+            }
             _ if total == 0 => "the trace is empty, so it shows nothing: is its writer still running?".to_owned(),
             _ if understood == 0 => {
                 format!(
@@ -87,6 +97,9 @@ impl Coverage {
             _ if passed_over > 1 + total / 100 => {
                 format!("only {understood} of {total} lines were understood, so races may be missing")
             }
+            _ if gaps > understood / 1000 => {
+                format!("{gaps} gaps in a capture of {understood} commands, so races may be missing")
+            }
             Some(reason) => format!("the recording ended early ({reason}), so races may be missing"),
             None if self.cut_pipe => "the input ends in the middle of a line: its writer may have failed".to_owned(),
             None => return Ok(exit),
@@ -95,9 +108,28 @@ impl Coverage {
     }
 }
 
+/// A command of a trace.
+#[derive(Debug)]
+pub(super) enum Heard<'a> {
+    /// A line of MONITOR, with its number.
+    Line { number: u64, line: Line<'a> },
+    /// A command of a capture, with its number there, its server, and the reply and when that came, unless it is missing.
+    Exchange { number: u64, server: SocketAddr, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
+}
+
+impl Heard<'_> {
+    /// The server, if the source names it.
+    pub(super) fn server(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Line { .. } => None,
+            Self::Exchange { server, .. } => Some(*server),
+        }
+    }
+}
+
 /// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
 /// the next begins, as in rotated logs, is a line of the next.
-pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Result<Coverage, Failure> {
+pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(Heard<'_>)) -> Result<Coverage, Failure> {
     let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
     let mut pending: Option<CutLine<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
@@ -105,6 +137,14 @@ pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(u64, &Line<'_>)) -> Re
         let (source, length) = input.open().map_err(unusable)?;
         let progress = Share::of(length, input.to_string());
         let mut source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;
+        let mut head = Vec::with_capacity(4);
+        source.by_ref().take(4).read_to_end(&mut head).map_err(unusable)?;
+        let is_capture = capture::is_capture(&head);
+        let mut source: Box<dyn Read> = Box::new(Cursor::new(head).chain(source));
+        if is_capture {
+            reading.capture(source, input)?;
+            continue;
+        }
         let mut begun = Vec::new();
         if let Some(cut) = pending.take() {
             let mut head = Vec::new();
@@ -159,7 +199,7 @@ struct TraceReading<'a> {
     /// The lines of all parts before this one.
     before: u64,
     coverage: Coverage,
-    hear: &'a mut dyn FnMut(u64, &Line<'_>),
+    hear: &'a mut dyn FnMut(Heard<'_>),
 }
 
 impl TraceReading<'_> {
@@ -167,7 +207,7 @@ impl TraceReading<'_> {
     fn line(&mut self, input: &Input, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
             Ok(line) => {
-                (self.hear)(self.before + number, &line);
+                (self.hear)(Heard::Line { number: self.before + number, line });
                 self.coverage.understood += 1;
                 true
             }
@@ -181,6 +221,33 @@ impl TraceReading<'_> {
                 false
             }
         }
+    }
+
+    /// Reads a part that is a packet capture. Its commands are numbered.
+    fn capture(&mut self, source: Box<dyn Read>, input: &Input) -> Result<(), Failure> {
+        let mut number = 0;
+        let (statistics, outcome) = capture::read(source, &mut |exchange| {
+            number += 1;
+            let CapturedExchange { server, client, database, at, answered_at, command, reply } = exchange;
+            let client = client.to_string();
+            let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
+            let (number, reply) = (self.before + number, reply.zip(answered_at));
+            (self.hear)(Heard::Exchange { number, server, command, reply });
+        });
+        self.before += number;
+        self.coverage.understood += statistics.commands;
+        self.coverage.gaps += statistics.gaps;
+        if statistics.gaps > 0 {
+            warn(format_args!("{input}: {} gaps: packets are missing, or bytes are not RESP", statistics.gaps));
+        }
+        if statistics.foreign_packets > 0 {
+            warn(format_args!("{input}: {} packets are not TCP over IP", statistics.foreign_packets));
+        }
+        if let Err(error) = outcome {
+            self.coverage.ended_early = Some(format!("{input}: {error}"));
+        }
+        self.coverage.has_capture = true;
+        Ok(())
     }
 
     /// What to read before a part that begins with this head: the end of the part before, if its line goes on there. If not,

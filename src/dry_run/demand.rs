@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::advice::LeaseAdvice;
+use super::advice::{LeaseAdvice, Work};
 use super::outcome::{DemandOutcome, HeldSpan};
 use crate::audit::{Audit, Certainty, Episode, LockSummary};
 use crate::wire::{Key, UnixTime};
@@ -18,8 +18,10 @@ pub struct Demand {
     pub database: u32,
     /// What became of it in the trace.
     pub seen: DemandOutcome,
-    /// The lease that the work asks for; `None` where no work was seen to end.
+    /// The lease that the work asks for; `None` where no work was seen to end, or where clients could only be guessed.
     pub advice: Option<LeaseAdvice>,
+    /// Whether clients could only be guessed, so that nothing is known of single holds.
+    pub is_guessed: bool,
     /// What the trace does not show to its end.
     pub cut: Cut,
     /// When the trace begins.
@@ -31,9 +33,9 @@ pub struct Demand {
 /// What a trace does not show to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// How many held when the trace ended: played as never released.
+    /// How many held when the trace ended: played as released then, because longer work was not seen.
     pub held_at_end: u64,
-    /// How many let their lease end and were not seen to release: played in the same way.
+    /// How many let their lease end and were not seen to release: played as never released.
     pub never_given_back: u64,
     /// How many asked and were not seen to get it: not played, because what they would have done is unknown.
     pub unserved: u64,
@@ -50,8 +52,9 @@ pub(super) struct Want {
 
 impl Demand {
     /// The demand for every lock of an audit that has kept its episodes, the busiest first. Read/write locks and semaphores,
-    /// which are there to be held by several, are left out.
-    pub fn all(audit: &Audit) -> Vec<Self> {
+    /// which are there to be held by several, are left out. Where clients could only be guessed, there is no advice, unless
+    /// the caller says that the audit was told what a client is.
+    pub fn all(audit: &Audit, identity_is_given: bool) -> Vec<Self> {
         let Some(began_at) = audit.first_at else { return Vec::new() };
         let end = began_at.saturating_add(audit.length);
         let mut episodes: BTreeMap<(u32, &Key), Vec<&Episode>> = BTreeMap::new();
@@ -61,7 +64,10 @@ impl Demand {
         let locks = audit.locks.iter().filter(|lock| !lock.is_shared);
         let of = |lock: &LockSummary| {
             let episodes = episodes.get(&(lock.database, &lock.key))?;
-            Some(Self::of(lock, episodes, began_at, end))
+            let mut demand = Self::of(lock, episodes, began_at, end);
+            demand.is_guessed = lock.statistics.guessed > 0 && !identity_is_given;
+            demand.advice = demand.advice.filter(|_| !demand.is_guessed);
+            Some(demand)
         };
         locks.filter_map(of).collect()
     }
@@ -78,7 +84,8 @@ impl Demand {
                 Some(until) => (until, true),
                 None if lease_ends.is_none_or(|lease_ends| lease_ends > end) => {
                     cut.held_at_end += 1;
-                    (end, true)
+                    works.push(Work { length: end.saturating_since(episode.since), is_certain, is_censored: true });
+                    (end, false)
                 }
                 None => {
                     cut.never_given_back += 1;
@@ -86,7 +93,7 @@ impl Demand {
                 }
             };
             if measured {
-                works.push((until.saturating_since(episode.since), is_certain));
+                works.push(Work { length: until.saturating_since(episode.since), is_certain, is_censored: false });
             }
             holds.push(HeldSpan { since: elapsed(episode.since), until: elapsed(until) });
             clients.entry(&episode.client).or_default().push(episode);
@@ -99,16 +106,20 @@ impl Demand {
             waits: episodes.iter().map(|episode| episode.since.saturating_since(episode.asked_at)).collect(),
             double_holds: 0,
         };
+        // A hold that is open at the end of the trace lasts at least until then. That it lasted longer was not seen.
+        let is_open = |episode: &Episode| episode.lease.is_none_or(|lease| episode.since.saturating_add(lease) > end);
+        let open_until = |episode: &Episode| is_open(episode).then_some(end);
         let want = |episode: &&Episode| Want {
             asked_at: elapsed(episode.asked_at),
-            work: episode.until.map(|until| until.saturating_since(episode.since)),
+            work: episode.until.or(open_until(episode)).map(|until| until.saturating_since(episode.since)),
         };
         Self {
             key: lock.key.clone(),
             database: lock.database,
             seen: seen.with_holds(holds),
             // What is cut off at the end says how long work takes at least, but not alone how long.
-            advice: if episodes.iter().any(|episode| episode.until.is_some()) { LeaseAdvice::of(&works) } else { None },
+            advice: if episodes.iter().any(|episode| episode.until.is_some()) { LeaseAdvice::of(works) } else { None },
+            is_guessed: false,
             cut,
             began_at,
             clients: clients.into_values().map(|episodes| episodes.iter().map(want).collect()).collect(),

@@ -5,6 +5,7 @@ mod dialects;
 mod json;
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use comfy_table::{Attribute, Cell};
@@ -17,7 +18,7 @@ use super::{Report, table};
 use crate::audit::Audit;
 
 /// The audit of a trace.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct AuditReport {
     lines: u64,
     commands: u64,
@@ -34,36 +35,41 @@ pub struct AuditReport {
     all: bool,
 }
 
-/// What a double hold is called that no documented race explains.
-const UNEXPLAINED: &str = "unexplained double hold";
 /// Maximum number of locks that are shown, unless all are asked for.
 const SHOWN: usize = 20;
 
 impl AuditReport {
-    /// The report of an audit that took so long.
-    pub fn of(audit: Audit, took: Duration, all: bool) -> Self {
-        Self {
-            lines: audit.lines,
-            commands: audit.commands,
-            keys: audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0),
-            seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
-            races: audit.findings.iter().map(|finding| 1 + finding.more).sum(),
-            locks: audit.locks.iter().map(LockJson::of).collect(),
-            others: Others::of(&audit.others),
-            findings: audit.findings.into_iter().map(FindingJson::of).collect(),
-            notes: audit.stepped_back.iter().map(TraceNote::of).collect(),
-            took,
-            all,
+    /// The report of the audit of each server, which took so long.
+    pub fn of(audits: Vec<(Option<SocketAddr>, Audit)>, took: Duration, all: bool) -> Self {
+        let mut report = Self { took, all, ..Self::default() };
+        for (server, audit) in audits {
+            let server = server.map(|server| server.to_string());
+            report.add(server.as_deref(), audit);
         }
+        report.locks.sort_by_key(|lock| std::cmp::Reverse(lock.acquisitions));
+        report.findings.sort_by_key(|finding| finding.lines.last().copied());
+        report
+    }
+
+    fn add(&mut self, server: Option<&str>, audit: Audit) {
+        self.lines = self.lines.max(audit.lines);
+        self.commands += audit.commands;
+        self.keys += audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0);
+        self.seconds = self.seconds.max((audit.length.as_secs_f64() * 1000.0).round() / 1000.0);
+        self.races += audit.findings.iter().map(|finding| 1 + finding.more).sum::<u64>();
+        self.locks.extend(audit.locks.iter().map(|lock| LockJson::of(server, lock)));
+        self.others.add(&audit.others);
+        self.findings.extend(audit.findings.into_iter().map(|finding| FindingJson::of(server, finding)));
+        self.notes.extend(audit.stepped_back.iter().map(TraceNote::of));
     }
 
     fn findings(&self) -> String {
         let mut text = String::new();
         for found in &self.findings {
             let lines: Vec<String> = found.lines.iter().map(u64::to_string).collect();
-            let race = found.race.unwrap_or(UNEXPLAINED);
+            let race = found.race.unwrap_or(found.title);
             let FindingJson { at, certainty, says, more, .. } = found;
-            let key = place(&found.key, found.database);
+            let key = place(&found.key, found.database, found.server.as_deref());
             if *more > 0 {
                 let _ = writeln!(text, "… and {} more {race}", commas(*more));
             }
@@ -84,7 +90,7 @@ impl AuditReport {
         let shown = if self.all { self.locks.len() } else { SHOWN };
         for lock in self.locks.iter().take(shown) {
             table.add_row([
-                Cell::new(place(&lock.key, lock.database)).add_attribute(Attribute::Bold),
+                Cell::new(place(&lock.key, lock.database, lock.server.as_deref())).add_attribute(Attribute::Bold),
                 Cell::new(lock.acquisitions),
                 Cell::new(lock.refusals),
                 Cell::new(lock.overruns),
@@ -112,6 +118,10 @@ impl AuditReport {
         };
         count(|lock| lock.multiplexed, "clients share a connection, so findings on these keys are at most possible");
         count(|lock| lock.pooled, "clients use several connections, so findings on these keys are at most possible");
+        count(
+            |lock| lock.lapsed,
+            "leases ended without a release, by clients that crashed or worked for longer, and a trace cannot tell which",
+        );
         count(|lock| lock.unrecognised, "no known protocol sends a command that tries to acquire");
         text
     }
@@ -123,7 +133,7 @@ impl AuditReport {
         for lock in &self.locks {
             for speaker in &lock.speakers {
                 table.add_row([
-                    Cell::new(place(&lock.key, lock.database)).add_attribute(Attribute::Bold),
+                    Cell::new(place(&lock.key, lock.database, lock.server.as_deref())).add_attribute(Attribute::Bold),
                     Cell::new(&speaker.client),
                     Cell::new(speaker.acquisitions),
                     Cell::new(alternatives(&speaker.dialects, false)),
@@ -174,9 +184,11 @@ impl Report for AuditReport {
     }
 }
 
-/// A key, and its database unless that is 0.
-fn place(key: &str, database: u32) -> String {
-    if database == 0 { key.to_owned() } else { format!("{key} (database {database})") }
+/// A key, its database unless that is 0, and its server if that is known.
+fn place(key: &str, database: u32, server: Option<&str>) -> String {
+    let database = if database == 0 { String::new() } else { format!(" (database {database})") };
+    let server = server.map(|server| format!(" at {server}")).unwrap_or_default();
+    format!("{key}{database}{server}")
 }
 
 /// A number and its noun.

@@ -33,6 +33,8 @@ struct LockComparison {
     before: LockNumbers,
     after: LockNumbers,
     advice: Option<Advised>,
+    /// `known`, or `guessed`: then there is no advice.
+    identity: &'static str,
     held_at_end: u64,
     never_given_back: u64,
     unserved: u64,
@@ -57,6 +59,11 @@ struct Advised {
     longest_ms: f64,
     measured: usize,
     certain: usize,
+    censored: usize,
+    /// The share of all holds that are not longer than the longest one, with a confidence of 95 %.
+    covered: f64,
+    /// The interval of the 99th percentile, with a confidence of 95 %; `null` is an end that is not known.
+    p99_ms: [Option<f64>; 2],
 }
 
 /// So many locks are shown unless all are asked for.
@@ -85,6 +92,7 @@ impl DryRun {
             before: LockNumbers::of(&demand.seen),
             after: LockNumbers::of(played),
             advice: demand.advice.map(Advised::of),
+            identity: if demand.is_guessed { "guessed" } else { "known" },
             held_at_end,
             never_given_back,
             unserved,
@@ -139,35 +147,53 @@ impl LockNumbers {
 
 impl Advised {
     fn of(advice: LeaseAdvice) -> Self {
-        let LeaseAdvice { lease, longest, measured, certain } = advice;
-        Self { lease_ms: millis(lease), longest_ms: millis(longest), measured, certain }
+        let LeaseAdvice { lease, longest, measured, certain, censored, covered, p99: (low, high) } = advice;
+        let covered = (covered * 1e4).round() / 1e4;
+        let p99_ms = [Some(millis(low)), high.map(millis)];
+        Self { lease_ms: millis(lease), longest_ms: millis(longest), measured, certain, censored, covered, p99_ms }
     }
 
     fn says(&self) -> String {
-        let Self { lease_ms, longest_ms, measured, certain } = self;
+        let Self { lease_ms, longest_ms, measured, certain, censored, covered, p99_ms: [low, high] } = self;
         let lease = humantime::format_duration(Duration::from_secs_f64(lease_ms / 1e3));
         let longest = shown_ms(Some(*longest_ms));
         let measured_as = match measured {
             1 => format!("twice the only hold, {longest}; {}.", if *certain == 1 { "certain" } else { "not certain" }),
             _ => format!("twice the longest of {measured} holds, {longest}; {certain} of them certain."),
         };
+        let censored = match censored {
+            0 => String::new(),
+            count => format!("\n  {count} of them had not ended when the trace did, so the longest may be longer."),
+        };
+        let between = match high {
+            Some(high) => format!("between {} and {}", shown_ms(*low), shown_ms(Some(*high))),
+            None => format!("at least {}; more holds are needed for an upper end", shown_ms(*low)),
+        };
         format!(
-            "asks for a lease of {lease}: {measured_as}\n  If all work is alike, 1 in {} is longer than all of these.",
-            measured + 1
+            "asks for a lease of {lease}: {measured_as}{censored}\n  With 95 % confidence, if all work is alike, {:.1} % of \
+             all holds are not longer, and the 99th percentile is {between}.",
+            covered * 100.0
         )
     }
 }
 
 impl LockComparison {
+    fn why_no_advice(&self) -> &'static str {
+        match self.identity {
+            "guessed" => "its clients share or pool connections and could only be guessed (see --clients-by)",
+            _ => "no work was seen to its end",
+        }
+    }
+
     /// The lease that its work asks for, and what is missing.
     fn says(&self) -> String {
         let advice = self
             .advice
             .as_ref()
-            .map_or("says nothing of a lease: no work was seen to its end".to_owned(), Advised::says);
+            .map_or_else(|| format!("says nothing of a lease: {}", self.why_no_advice()), Advised::says);
         let mut text = format!("{} {advice}\n", self.key);
         let missing = [
-            (self.held_at_end, "held when the trace ended, and hold on in the play"),
+            (self.held_at_end, "held when the trace ended: played as released then"),
             (self.never_given_back, "never released, nor in the play"),
             (self.unserved, "asked for and not seen to be had: not played"),
         ];

@@ -1,5 +1,6 @@
 //! The audit: what it finds in traces of which the truth is known.
 
+mod accuracy;
 mod begun;
 mod beliefs;
 mod bridges;
@@ -7,6 +8,7 @@ mod fleet;
 mod identity;
 mod lease_end;
 mod long;
+mod order;
 mod races;
 mod real;
 mod several;

@@ -21,3 +21,13 @@ pub(crate) fn golden(file: &str, actual: &str) {
     let hint = "if the new text is better, run the test with LOCKSHIFT_BLESS=1";
     assert!(kept == actual, "{file} is not what it was ({hint}):\n{actual}\n--- in the file:\n{kept}");
 }
+
+/// Writes the part of a file between `<!-- NAME -->` and `<!-- end of NAME -->` anew: what was measured, at the caller's request.
+pub(crate) fn write_part(file: &str, name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let kept = fs::read_to_string(&path).expect("the file can be read");
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let (head, rest) = kept.split_once(&begin).expect("the file has the part");
+    let (_, tail) = rest.split_once(&end).expect("the part has an end");
+    fs::write(&path, format!("{head}{begin}{actual}{end}{tail}")).expect("the file can be written");
+}

@@ -17,6 +17,7 @@
 //! - [`bridge`]: the bridge lock, and what remains possible beside it.
 //! - [`audit`]: what the audit finds in traces of which the truth is known.
 //! - [`browser`]: the page of a race, in a real browser.
+//! - [`capture`]: packet captures of real traffic say what MONITOR lists, and the replies.
 //! - [`clients`]: the packages in other languages have the tables and scripts of this library.
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
@@ -50,6 +51,7 @@
 mod audit;
 mod bridge;
 mod browser;
+mod capture;
 mod cli;
 mod clients;
 mod cluster;

@@ -24,6 +24,12 @@ pub(crate) fn pause(length: Duration) {
     std::thread::sleep(length);
 }
 
+/// The wall clock, since 1970: that of a server on this machine, too.
+#[expect(clippy::disallowed_methods, reason = "a test compares its clients' log with the server's")]
+pub(crate) fn wall() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is after 1970")
+}
+
 /// The monotonic clock.
 #[expect(clippy::disallowed_methods, reason = "a test measures how long the library took")]
 pub(crate) fn now() -> Instant {

@@ -6,6 +6,15 @@ use crate::audit::{Evidence, Verdict};
 use crate::race_id::RaceId;
 use crate::wire::Printable;
 
+/// What is found, where no documented race explains it.
+pub(super) fn title(evidence: &Evidence) -> &'static str {
+    match evidence {
+        Evidence::DeletedFromOutside { .. } => "deleted from outside",
+        Evidence::Vanished { .. } => "vanished lock",
+        _ => "unexplained double hold",
+    }
+}
+
 /// What happened, in a sentence.
 pub(super) fn describe(verdict: &Verdict) -> String {
     match &verdict.evidence {
@@ -45,6 +54,13 @@ pub(super) fn describe(verdict: &Verdict) -> String {
         }
         Evidence::Deleted { client, holder, holder_line } => {
             format!("{client} deletes the lock that {holder} holds since line {holder_line}")
+        }
+        Evidence::DeletedFromOutside { client, holder, holder_line } => {
+            format!("{client}, which does not use this lock, deletes what {holder} holds since line {holder_line}")
+        }
+        Evidence::Vanished { holder, holder_line, newcomer, newcomer_line } => {
+            let gone = "the key was gone without a command, as after an eviction, a failover or a restart";
+            format!("{holder} holds since line {holder_line} and {newcomer} since line {newcomer_line}: {gone}")
         }
         Evidence::OtherKeyDeleted { client } => format!("{client} deletes another key than the one that it locked"),
         Evidence::NotDeleted { client, value } => {

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::describe::describe;
+use super::describe::{describe, title};
 use crate::audit::{ClientSummary, Durations, Finding, LockStatistics, LockSummary, SteppedBack, Verdict};
 use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
 
 /// The locks that are not listed one by one.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Others {
     pub(super) keys: u64,
     pub(super) acquisitions: u64,
@@ -27,6 +27,9 @@ pub(super) struct TraceNote {
 /// One lock.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LockJson {
+    /// The server, if the source names it: a capture does, MONITOR does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<String>,
     pub(super) key: String,
     pub(super) database: u32,
     pub(super) dialects: Vec<String>,
@@ -40,6 +43,10 @@ pub(super) struct LockJson {
     pub(super) overruns: u64,
     pub(super) multiplexed: u64,
     pub(super) pooled: u64,
+    /// Number of holds whose lease ended without a release.
+    pub(super) lapsed: u64,
+    /// Number of commands whose client could only be guessed.
+    pub(super) guessed: u64,
     pub(super) unrecognised: u64,
     pub(super) held_p50_ms: Option<f64>,
     pub(super) held_p99_ms: Option<f64>,
@@ -65,8 +72,13 @@ impl ClientJson {
 /// One race that happened.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FindingJson {
-    /// `null` if two clients hold at once and no documented race explains it.
+    /// `null` if no documented race explains it.
     pub(super) race: Option<&'static str>,
+    /// What it is called without a race.
+    #[serde(skip)]
+    pub(super) title: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<String>,
     pub(super) key: String,
     pub(super) database: u32,
     pub(super) at: String,
@@ -78,8 +90,10 @@ pub(super) struct FindingJson {
 }
 
 impl Others {
-    pub(super) fn of((keys, statistics): &(u64, LockStatistics)) -> Self {
-        Self { keys: *keys, acquisitions: statistics.acquisitions, refusals: statistics.refusals }
+    pub(super) fn add(&mut self, (keys, statistics): &(u64, LockStatistics)) {
+        self.keys += keys;
+        self.acquisitions += statistics.acquisitions;
+        self.refusals += statistics.refusals;
     }
 }
 
@@ -90,10 +104,11 @@ impl TraceNote {
 }
 
 impl LockJson {
-    pub(super) fn of(lock: &LockSummary) -> Self {
+    pub(super) fn of(server: Option<&str>, lock: &LockSummary) -> Self {
         let (held, waited) = (&lock.statistics.held, &lock.statistics.waited);
         let listed = lock.busiest.iter().map(|client| client.acquisitions).sum();
         Self {
+            server: server.map(str::to_owned),
             key: lock.key.to_string(),
             database: lock.database,
             dialects: lock.dialects.clone(),
@@ -106,6 +121,8 @@ impl LockJson {
             overruns: lock.statistics.overruns,
             multiplexed: lock.statistics.multiplexed,
             pooled: lock.statistics.pooled,
+            lapsed: lock.statistics.lapsed,
+            guessed: lock.statistics.guessed,
             unrecognised: lock.statistics.unrecognised,
             held_p50_ms: millis(held, 0.5),
             held_p99_ms: millis(held, 0.99),
@@ -116,11 +133,14 @@ impl LockJson {
 }
 
 impl FindingJson {
-    pub(super) fn of(finding: Finding) -> Self {
+    pub(super) fn of(server: Option<&str>, finding: Finding) -> Self {
         let says = describe(&finding.verdict);
+        let title = title(&finding.verdict.evidence);
         let Verdict { race, at, clients, lines, certainty, .. } = finding.verdict;
         Self {
             race: race.map(RaceId::name),
+            title,
+            server: server.map(str::to_owned),
             key: finding.key.to_string(),
             database: finding.database,
             at: iso8601(at),

@@ -87,3 +87,20 @@ fn a_pipe_whose_writer_failed_is_no_all_clear() {
         assert_eq!(output.status.code(), Some(code), "{written}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn clients_that_can_only_be_guessed_are_no_all_clear_unless_the_caller_says_what_a_client_is() {
+    let pooled = "\
+1700000000.000001 [0 10.0.0.1:50001] \"SETNX\" \"lock\" \"1700000010\"
+1700000000.500001 [0 10.0.0.1:50002] \"DEL\" \"lock\"
+";
+    let ended = audited(pooled.as_bytes());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("pass --clients-by"), "{ended:?}");
+    let file = file_of(pooled.as_bytes());
+    for by in ["token", "address", "connection"] {
+        let mut command = lockshift();
+        command.arg("audit").arg(file.path());
+        assert_eq!(done(command, ["--clients-by", by]).code, Some(0), "{by}");
+    }
+}

@@ -1,0 +1,38 @@
+//! An auditor for each server of a trace: MONITOR lists one, a capture may have several.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use super::trace::Heard;
+use crate::audit::{Audit, Auditor};
+
+/// An auditor for each server; `None` is the one that the source does not name.
+pub(super) struct Auditors<F> {
+    new: F,
+    all: BTreeMap<Option<SocketAddr>, Auditor>,
+}
+
+impl<F: Fn() -> Auditor> Auditors<F> {
+    /// No auditor yet; each is made by `new`.
+    pub(super) fn new(new: F) -> Self {
+        Self { new, all: BTreeMap::new() }
+    }
+
+    /// Lets the auditor of its server read a command.
+    pub(super) fn read(&mut self, heard: Heard<'_>) {
+        let auditor = self.all.entry(heard.server()).or_insert_with(&self.new);
+        match heard {
+            Heard::Line { number, line } => auditor.read(number, &line),
+            Heard::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
+        }
+    }
+
+    /// The results, and for which server each is. There is at least one.
+    pub(super) fn finish(self) -> Vec<(Option<SocketAddr>, Audit)> {
+        let mut audits: Vec<_> = self.all.into_iter().map(|(server, auditor)| (server, auditor.finish())).collect();
+        if audits.is_empty() {
+            audits.push((None, (self.new)().finish()));
+        }
+        audits
+    }
+}

@@ -1,0 +1,133 @@
+//! How right the audit is: fleets of our own lockers over real connections to a real server keep a log of what they did,
+//! and the findings of MONITOR's trace and of a packet capture are held against it.
+//!
+//! ```text
+//! cargo test --all-features --test it -- audit::accuracy                            a few seconds of each fleet
+//! LOCKSHIFT_ACCURACY=120 cargo test --all-features --test it -- audit::accuracy     so many, and docs/audit.md is renewed
+//! ```
+
+mod client;
+mod judge;
+mod topology;
+mod truth;
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use lockshift::audit::{Audit, Auditor};
+use lockshift::capture;
+
+use self::client::Worker;
+use self::judge::{Score, scored};
+use self::topology::{Connections, Topology};
+use self::truth::Log;
+use super::written;
+use crate::capture::{Format, Recorder, Wire, capture_of};
+use crate::golden::write_part;
+use crate::monitor::{Line, Monitor};
+use crate::server::Server;
+
+/// The protocols: stamps in seconds and in milliseconds, a token, an owner in a hash.
+const PROTOCOLS: [&str; 4] = ["php-getset", "java-getset", "token", "redisson"];
+/// Number of clients of a fleet.
+const CLIENTS: u32 = 4;
+/// How long each fleet runs: once, if nothing else is asked for.
+const SECONDS: u64 = 4;
+
+/// All fleets at once: the log of each, by its key, and what the two sources have of all of them.
+fn run(round: u64) -> (Vec<(Topology, String, Log)>, Audit, Audit) {
+    let server = Server::start();
+    let mut monitor = Monitor::on(&server);
+    let recorder = Recorder::before(server.address());
+    let until = crate::patience::now() + Duration::from_secs(SECONDS);
+    let fleets: Vec<(Topology, &str)> =
+        Topology::ALL.into_iter().flat_map(|topology| PROTOCOLS.map(|protocol| (topology, protocol))).collect();
+    let logs: Vec<(Topology, String, Log)> = thread::scope(|scope| {
+        let started: Vec<_> = fleets
+            .iter()
+            .enumerate()
+            .map(|(place, (topology, protocol))| {
+                let key = format!("{topology:?}:{protocol}");
+                let log = Arc::new(Mutex::new(Log::default()));
+                let connections = Arc::new(Connections::new(*topology, recorder.address()));
+                let workers: Vec<_> = (0..CLIENTS)
+                    .map(|number| {
+                        let seed = round * 10_000 + place as u64 * 100 + u64::from(number);
+                        let worker = Worker::new(number, protocol, &key, seed, log.clone(), connections.clone());
+                        scope.spawn(move || worker.run(until))
+                    })
+                    .collect();
+                (*topology, key, log, workers)
+            })
+            .collect();
+        let finish = |(topology, key, log, workers): (
+            Topology,
+            String,
+            Arc<Mutex<Log>>,
+            Vec<thread::ScopedJoinHandle<'_, ()>>,
+        )| {
+            workers.into_iter().for_each(|worker| worker.join().expect("the client goes on"));
+            let log = log.lock().expect("no client has panicked").clone();
+            (topology, key, log)
+        };
+        started.into_iter().map(finish).collect()
+    });
+    let text: String = monitor.take().iter().map(Line::listed).collect();
+    let by_monitor = written::audit(&text);
+    let bytes = capture_of(&recorder.recorded(), Format::Pcapng, Wire::AsSent);
+    (logs, by_monitor, audit_of_capture(bytes))
+}
+
+fn audit_of_capture(bytes: Vec<u8>) -> Audit {
+    let (mut auditor, mut number) = (Auditor::new().keeping_episodes(), 0);
+    let (statistics, outcome) = capture::read(Box::new(std::io::Cursor::new(bytes)), &mut |exchange| {
+        number += 1;
+        let source = lockshift::monitor::Source::Client;
+        let client = exchange.client.to_string();
+        let (at, database) = (exchange.at, exchange.database);
+        let command =
+            lockshift::monitor::Written { at, database, source: source(client.as_bytes()), command: &exchange.command };
+        auditor.read_answered(number, command, exchange.reply.zip(exchange.answered_at));
+    });
+    outcome.unwrap();
+    assert_eq!(statistics.gaps, 0, "{statistics:?}");
+    auditor.finish()
+}
+
+/// Nothing that is called certain is wrong, no key on which two clients held at once is cleared, and on connections of their
+/// own no acquisition is missed.
+#[test]
+fn nothing_certain_is_wrong_whatever_clients_share() {
+    let asked: Option<u64> = std::env::var("LOCKSHIFT_ACCURACY").ok().and_then(|seconds| seconds.parse().ok());
+    let sources = ["MONITOR", "capture"];
+    let of_topology = |topology| sources.map(|source| (topology, source, Score::default()));
+    let mut rows: Vec<_> = Topology::ALL.into_iter().flat_map(of_topology).collect();
+    // Many short traces: the audit lists the first findings of a kind, and counts the others.
+    for round in 0..asked.unwrap_or(SECONDS).div_ceil(SECONDS) {
+        let (logs, by_monitor, by_capture) = run(round);
+        for (topology, source, score) in &mut rows {
+            let audit = if *source == sources[0] { &by_monitor } else { &by_capture };
+            for (_, key, log) in logs.iter().filter(|(of, ..)| of == topology) {
+                score.add(&scored(key, log, audit));
+            }
+        }
+    }
+    let table = judge::table(&rows);
+    let wrong: Vec<&String> = rows.iter().flat_map(|(.., score)| &score.certain_and_wrong).collect();
+    assert!(wrong.is_empty(), "{table}\n{wrong:#?}");
+    let cleared: Vec<_> = rows
+        .iter()
+        .flat_map(|(_, source, score)| score.false_all_clears.iter().map(move |key| (key, source)))
+        .collect();
+    assert!(cleared.is_empty(), "{table}\n{cleared:#?}");
+    for (topology, source, score) in &rows {
+        assert!(score.acquisitions > 0, "{topology:?} by {source}: nobody acquired\n{table}");
+        if *topology == Topology::Own {
+            assert_eq!(score.counted, score.acquisitions, "{source}: acquisitions\n{table}");
+        }
+    }
+    if asked.is_some() {
+        write_part("docs/audit.md", "accuracy", &table);
+    }
+}

@@ -1,0 +1,81 @@
+//! What the clients of a fleet have done, by their own log. All moments are of the wall clock of this machine, since 1970.
+
+use std::time::Duration;
+
+/// From before the first command was sent to after the last reply had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) begin: Duration,
+    pub(super) end: Duration,
+}
+
+/// One acquisition.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) acquiring: Span,
+    /// The end of the lease, on the client's own account.
+    pub(super) lease_ends: Duration,
+    /// When the work ended; for a client that died, the end of its lease.
+    pub(super) work_ends: Duration,
+    /// The release; `None` if the client died, or never came to it.
+    pub(super) releasing: Option<Span>,
+    /// Whether the release deleted the key.
+    pub(super) has_deleted: bool,
+}
+
+/// What the clients of a fleet have done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    pub(super) holds: Vec<Held>,
+    /// The attempts that sent GETSET and did not acquire.
+    pub(super) lost_takeovers: Vec<Span>,
+    /// The attempts that acquired with a clock that is not right.
+    pub(super) skewed: Vec<Span>,
+}
+
+impl Span {
+    pub(super) fn contains(self, at: Duration) -> bool {
+        // The server's clock counts microseconds, and ours nanoseconds.
+        self.begin <= at + Duration::from_micros(1) && at <= self.end + Duration::from_micros(1)
+    }
+}
+
+impl Held {
+    /// Whether it was released after the end of its lease.
+    pub(super) fn has_overrun(&self) -> bool {
+        self.releasing.is_some_and(|releasing| releasing.end > self.lease_ends)
+    }
+
+    /// Whether it still worked when that other one had acquired.
+    pub(super) fn works_into(&self, next: &Self) -> bool {
+        self.acquiring.end < next.acquiring.end
+            && self.work_ends > next.acquiring.end
+            && self.acquiring != next.acquiring
+    }
+}
+
+impl Log {
+    /// The acquisitions during which another client still worked.
+    pub(super) fn double_holds(&self) -> impl Iterator<Item = &Held> {
+        self.holds.iter().filter(|next| self.holds.iter().any(|held| held.works_into(next)))
+    }
+
+    /// The releases that deleted what another client had acquired meanwhile.
+    pub(super) fn wrong_releases(&self) -> impl Iterator<Item = &Held> {
+        self.holds.iter().filter(|held| {
+            let robbed = |other: &Held| {
+                other.acquiring.begin > held.acquiring.begin
+                    && held.releasing.is_some_and(|releasing| {
+                        other.acquiring.end < releasing.begin
+                            && other.releasing.is_none_or(|own| own.begin > releasing.end)
+                            && other.work_ends > releasing.end
+                    })
+            };
+            held.has_deleted && self.holds.iter().any(robbed)
+        })
+    }
+
+    pub(super) fn overruns(&self) -> impl Iterator<Item = &Held> {
+        self.holds.iter().filter(|held| held.has_overrun())
+    }
+}
