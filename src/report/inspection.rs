@@ -19,14 +19,23 @@ pub struct Inspection {
     exists: bool,
     #[serde(rename = "type")]
     kind: String,
+    /// The value of a string, with its control characters escaped; `null` if there is none, or if it is too long for a lock.
+    value: Option<String>,
     dialects: Vec<&'static str>,
     holders: Vec<HashHolder>,
+    /// The protocols whose clients would wait, would acquire, would fail, and would wait until the key is gone.
+    held_for: Vec<&'static str>,
+    takers: Vec<&'static str>,
+    errors: Vec<&'static str>,
+    not_read_by: Vec<&'static str>,
     expires_at: Option<String>,
     expired: Option<bool>,
     pttl_ms: i64,
     hazards: Vec<String>,
     /// The form of a token by which alone it is taken for a lock.
     token: Option<Token>,
+    /// What each hazard is called, in the same order: `no-ttl`.
+    hazard_ids: Vec<&'static str>,
     /// Absent for each key of a scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_hazards: Option<Vec<String>>,
@@ -77,7 +86,19 @@ impl HashHolder {
 impl Inspection {
     /// What this finding says; in the text with every protocol's name, or with the first few of each kind.
     pub fn of(finding: Finding, names_all: bool) -> Self {
+        let would = |would: Would| {
+            let readers = finding.readers.iter().filter(|reader| reader.now == would && finding.is_lock());
+            readers.map(|reader| reader.protocol.name()).collect::<Vec<_>>()
+        };
+        let is_string = finding.sight.kind == "string";
+        let value = finding.sight.value.as_ref().filter(|_| is_string);
         Self {
+            value: value.map(|value| Printable(value).to_string()),
+            held_for: would(Would::Wait),
+            takers: would(Would::Take),
+            errors: would(Would::Fail),
+            not_read_by: would(Would::WaitForTheKeyToGo),
+            hazard_ids: finding.hazards.iter().map(|hazard| hazard.name()).collect(),
             key: finding.sight.key.to_string(),
             exists: finding.sight.exists(),
             kind: finding.sight.kind.clone(),

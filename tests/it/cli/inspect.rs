@@ -42,7 +42,8 @@ fn no_key() {
     let seen = inspect(&Server::start());
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(1), ""));
     let nothing = json!({"key": "stock", "exists": false, "type": "none", "dialects": [], "holders": [],
-        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": [], "token": null, "server_hazards": []});
+        "expires_at": null, "expired": null, "pttl_ms": -2, "hazards": [], "server_hazards": [], "token": null, "value": null,
+        "hazard_ids": [], "held_for": [], "takers": [], "errors": [], "not_read_by": []});
     assert_eq!(seen.json(), nothing);
 }
 
@@ -59,18 +60,29 @@ fn a_lock_of_the_old_kind() {
     let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
     let named = [
         "dialects",
+        "errors",
         "exists",
         "expired",
         "expires_at",
+        "hazard_ids",
         "hazards",
+        "held_for",
         "holders",
         "key",
+        "not_read_by",
         "pttl_ms",
         "server_hazards",
+        "takers",
         "token",
         "type",
+        "value",
     ];
     assert_eq!(fields, named);
+    assert_eq!(json["value"], ends.to_string());
+    let is_named = |field: &str, name: &str| json[field].as_array().unwrap().contains(&name.into());
+    assert!(is_named("held_for", "php-getset") && !is_named("takers", "php-getset"), "{json}");
+    assert!(is_named("not_read_by", "token"), "{json}");
+    assert_eq!(json["hazard_ids"].as_array().unwrap().len(), json["hazards"].as_array().unwrap().len());
     assert_eq!((&json["exists"], &json["type"], &json["expired"]), (&true.into(), &"string".into(), &false.into()));
     let expected = chrono::DateTime::from_timestamp_secs(i64::try_from(ends).unwrap()).unwrap();
     assert_eq!(json["expires_at"], expected.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true));
