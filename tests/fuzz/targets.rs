@@ -114,7 +114,7 @@ pub(crate) fn monitor(input: &[u8]) {
     let audit = auditor.finish();
     let choice = Choice::from_str("token").expect("it is in the catalogue");
     let terms = Terms::new(choice, lease(), Duration::from_secs(5));
-    for demand in Demand::all(&audit) {
+    for demand in Demand::all(&audit, false) {
         play(&demand, &terms).expect("the simulated server refuses nothing that a token lock sends");
     }
     let shown = AuditReport::of(audit, Duration::ZERO, true).text(Some(80));
