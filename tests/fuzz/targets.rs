@@ -117,7 +117,7 @@ pub(crate) fn monitor(input: &[u8]) {
     for demand in Demand::all(&audit, false) {
         play(&demand, &terms).expect("the simulated server refuses nothing that a token lock sends");
     }
-    let shown = AuditReport::of(audit, Duration::ZERO, true).text(Some(80));
+    let shown = AuditReport::of(vec![(None, audit)], Duration::ZERO, true).text(Some(80));
     assert!(shown.chars().all(|letter| letter == '\n' || letter == '\x1b' || !letter.is_control()), "{shown:?}");
 }
 
