@@ -97,6 +97,7 @@ fn a_fleet_moves_behind_a_guard_without_a_change_to_its_clients() {
     let log = format!("{printed}\n{}", String::from_utf8_lossy(&output.stderr));
     let rows = rows(&printed);
     assert!(output.status.success() || rows.iter().any(|row| row.late > 0), "{log}");
+    is_as_in_the_guide(&printed, "cargo run --example migration -- --guard");
     every_phase_excludes(&PHASES_BEHIND_GUARD, &rows, &server, &printed, &log);
 }
 
