@@ -1,6 +1,6 @@
 //! `lockshift guard`: a proxy beside old clients.
 
-mod event_line;
+pub(super) mod event_line;
 mod event_log;
 
 use std::fmt;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
+use super::guard::event_line::{EventKind, EventLine};
 use super::os_error;
 use super::progress::Share;
 use crate::capture::{self, CapturedExchange};
@@ -68,6 +69,8 @@ pub(super) struct Coverage {
     ended_early: Option<String>,
     /// Whether a part is a packet capture.
     has_capture: bool,
+    /// Number of events of a guard that decides by itself: they have no commands.
+    decisions: u64,
     /// Number of gaps in captures. How many commands are missing in them is not known.
     gaps: u64,
     /// The input that ends in the middle of a line, if its writer was a pipe.
@@ -87,6 +90,10 @@ impl Coverage {
         let why = match &self.ended_early {
             _ if total == 0 && self.has_capture => {
                 "the capture shows no command: was it taken where the server is, with its port, unencrypted?".to_owned()
+            }
+            _ if total == 0 && self.decisions > 0 => {
+                "these are decisions of a guard and no commands: `guard --mode observe` writes what can be audited"
+                    .to_owned()
             }
             _ if total == 0 => "the trace is empty, so it shows nothing: is its writer still running?".to_owned(),
             _ if understood == 0 => {
@@ -113,8 +120,9 @@ impl Coverage {
 pub(super) enum Heard<'a> {
     /// A line of MONITOR, with its number.
     Line { number: u64, line: Line<'a> },
-    /// A command of a capture, with its number there, its server, and the reply and when that came, unless it is missing.
-    Exchange { number: u64, server: SocketAddr, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
+    /// A command of a capture or of a guard's events, with its number there, its server if that is named, and the reply and
+    /// when that came, unless it is missing.
+    Exchange { number: u64, server: Option<SocketAddr>, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
 }
 
 impl Heard<'_> {
@@ -122,7 +130,7 @@ impl Heard<'_> {
     pub(super) fn server(&self) -> Option<SocketAddr> {
         match self {
             Self::Line { .. } => None,
-            Self::Exchange { server, .. } => Some(*server),
+            Self::Exchange { server, .. } => *server,
         }
     }
 }
@@ -212,6 +220,10 @@ impl TraceReading<'_> {
                 true
             }
             Err(_) if is_greeting(text) || text.is_empty() => true,
+            Err(_) if let Some(event) = guard_event(text) => {
+                self.event(self.before + number, event);
+                true
+            }
             Err(_) if let Some(reason) = text.strip_prefix(ENDED_EARLY.as_bytes()) => {
                 self.coverage.ended_early = Some(Printable(reason).to_string());
                 true
@@ -223,6 +235,21 @@ impl TraceReading<'_> {
         }
     }
 
+    /// Reads an event of a guard. A command on an observed key has been answered before the next one on this key was sent, so the
+    /// events are in the order of the server, and one moment stands for both.
+    fn event(&mut self, number: u64, event: EventLine) {
+        let EventLine { at_us, client, database, what } = event;
+        let EventKind::Command { command, reply } = what else {
+            self.coverage.decisions += 1;
+            return;
+        };
+        let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
+        let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
+        let reply = reply.map(|reply| (reply, at));
+        (self.hear)(Heard::Exchange { number, server: None, command, reply });
+        self.coverage.understood += 1;
+    }
+
     /// Reads a part that is a packet capture. Its commands are numbered.
     fn capture(&mut self, source: Box<dyn Read>, input: &Input) -> Result<(), Failure> {
         let mut number = 0;
@@ -232,7 +259,7 @@ impl TraceReading<'_> {
             let client = client.to_string();
             let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
             let (number, reply) = (self.before + number, reply.zip(answered_at));
-            (self.hear)(Heard::Exchange { number, server, command, reply });
+            (self.hear)(Heard::Exchange { number, server: Some(server), command, reply });
         });
         self.before += number;
         self.coverage.understood += statistics.commands;
@@ -270,6 +297,11 @@ impl TraceReading<'_> {
             warn(format_args!("{input}:{number}: passed over: {why}"));
         }
     }
+}
+
+/// The event in a line of `guard --events`.
+fn guard_event(text: &[u8]) -> Option<EventLine> {
+    text.starts_with(b"{").then(|| serde_json::from_slice(text).ok()).flatten()
 }
 
 /// The reply to MONITOR itself.

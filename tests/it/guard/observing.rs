@@ -1,5 +1,6 @@
 //! A guard that observes: it changes nothing, and its events have the replies.
 
+use lockshift::driver::host;
 use redis::{Commands, cmd};
 use serde_json::Value;
 
@@ -92,4 +93,34 @@ fn a_file_of_events_that_cannot_be_written_is_refused() {
     command.args(["guard", "--listen", "127.0.0.1:0", "--redis", "redis://127.0.0.1:1/", "--mode", "observe"]);
     let done = crate::cli::command::done(command, ["--guard", "lock:*=token", "--events", "/no/such/directory/events"]);
     assert!(done.code == Some(3) && done.stderr.contains("cannot write /no/such/directory/events"), "{done:?}");
+}
+
+/// A holder whose lease has ended deletes the lock of the next one.
+#[test]
+fn the_audit_finds_in_the_events_what_happened() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    let [mut slow, mut next] = [guard.connect(), guard.connect()];
+    let now = || host::wall().as_secs();
+    let first = now() + 2;
+    assert_eq!(slow.set_nx("lock:a", first), Ok(true));
+    assert_eq!(slow.expire("lock:a", 2), Ok(true));
+    crate::patience::until("the lease has ended", || {
+        next.set_nx::<_, _, bool>("lock:a", now() + 12).unwrap().then_some(())
+    });
+    assert_eq!(next.expire("lock:a", 10), Ok(true));
+    assert_eq!(slow.ttl("lock:a"), Ok(10));
+    assert_eq!(slow.del("lock:a"), Ok(1));
+    let done = crate::cli::command::done(crate::cli::command::lockshift(), ["audit", "--json", &file]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let audited = done.json();
+    assert_eq!(audited["locks"][0]["acquisitions"], 2, "{audited}");
+    let found = &audited["findings"][0];
+    assert_eq!(
+        (found["race"].as_str(), found["certainty"].as_str()),
+        (Some("ttl-is-not-ownership"), Some("certain")),
+        "{audited}"
+    );
 }
