@@ -30,7 +30,7 @@ impl IdentityArgs {
         }
     }
 
-    /// Whether the caller has said by what to tell clients apart, so that this is no guess.
+    /// Whether the command line says what a client is, so that this is no guess.
     pub(super) fn is_given(self) -> bool {
         self.clients_by.is_some()
     }

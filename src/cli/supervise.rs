@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let refused = |error| Failure::new(Exit::Usage, format_args!("only `lockshift run` can start this: {error}"));
     if let Some(supervisor) = args.enter {
         let Err(error) = entry::enter(&args.command, supervisor);
-        // The supervisor has been told, and `run` will report it.
+        // The supervisor has received it, and `run` reports it.
         log::debug!("cannot become the command: {error}");
         return Ok(Exit::Unusable);
     }

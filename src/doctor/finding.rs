@@ -81,7 +81,7 @@ pub enum DoctorFinding {
     Clocks(Hazard),
     /// It refuses TIME.
     ClockNotExamined,
-    /// It could not write to its disk the last time, and refuses writes where it is told to.
+    /// It could not write to its disk the last time, and refuses writes where it is configured so.
     CannotSave,
     /// It has no append-only file and has saved no snapshot since it was started.
     HasSavedNothing,

@@ -53,7 +53,7 @@ pub(super) struct Want {
 impl Demand {
     /// The demand for every lock of an audit that has kept its episodes, the busiest first. Read/write locks and semaphores,
     /// which are there to be held by several, are left out. Where clients could only be guessed, there is no advice, unless
-    /// the caller says that the audit was told what a client is.
+    /// the caller says that the audit did not have to guess what a client is.
     pub fn all(audit: &Audit, identity_is_given: bool) -> Vec<Self> {
         let Some(began_at) = audit.first_at else { return Vec::new() };
         let end = began_at.saturating_add(audit.length);

@@ -185,7 +185,7 @@ impl<'a> Expander<'a> {
         Judge { scene: self.scene, parts: memo, properties }
     }
 
-    /// The properties that worlds are judged by: of those that a cause breaks none, where causes are told apart.
+    /// The properties that worlds are judged by: where violations are reported by cause, not those that a cause breaks.
     fn of_worlds(&self) -> Properties {
         let by_steps = if self.apart { self.properties.broken_by_steps() } else { Properties::default() };
         by_steps.iter().fold(self.properties, Properties::without)

@@ -21,7 +21,7 @@ impl StateGraph<'_> {
     /// The nearest worlds in which, of the clients that try without end, none can win any more
     /// ([`Property::CanBeTakenAgain`]), or not all can ([`Property::NobodyShutOut`]), and how far they are.
     ///
-    /// Where causes are told apart, all steps into such a world instead, by their depth.
+    /// Where violations are reported by cause, all steps into such a world instead, by their depth.
     pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(u32, Vec<Hit>)> {
         let asked: Vec<Property> = properties.iter().filter(|property| property.is_about_the_future()).collect();
         if asked.is_empty() {

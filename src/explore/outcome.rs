@@ -36,7 +36,7 @@ pub enum Event {
         outcome: Outcome,
         /// When the lease that it gave ends, in milliseconds since the start.
         until_ms: Option<u64>,
-        /// What the servers said, where that is why: the votes of each, or an error.
+        /// What the servers replied, where that is the reason: the vote of each, or an error.
         detail: Option<String>,
     },
 }

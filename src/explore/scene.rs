@@ -197,7 +197,7 @@ impl Scene {
         self.horizon.is_none() && tick > self.bounds.ticks
     }
 
-    /// Whether a lock from before the start cannot be told from a phantom: all moments are told from the present.
+    /// Whether a lock from before the start cannot be distinguished from a phantom: all moments are relative to the present.
     pub(super) fn forgets_when_it_began(&self) -> bool {
         self.horizon.is_some() && self.dead_lease_until > 0
     }

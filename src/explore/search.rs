@@ -81,8 +81,8 @@ pub struct Findings {
     /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or no client tries without end. Phantoms: a dead owner's lock is
     /// still running at the start of a clock that never ends.
     pub unjudged: Vec<Property>,
-    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; if causes are
-    /// told apart, one for each that breaks it, the shortest first.
+    /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; where
+    /// violations are reported by cause, one for each cause, the shortest first.
     pub violations: Vec<Violation>,
 }
 
@@ -91,7 +91,7 @@ pub struct Findings {
 pub struct Violation {
     /// Which.
     pub property: Property,
-    /// Which cause is to blame, if ways are told [apart](Search::apart) and the property is one that is broken by a step.
+    /// Which cause is to blame, if violations are reported by cause ([`Search::apart`]) and a step breaks the property.
     pub cause: Option<Cause>,
     /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
     /// ticking as late as possible.
@@ -206,7 +206,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Only the ways for which a client of this protocol is to blame, told [apart](Self::apart).
+    /// Only violations for which a client of this protocol is to blame, reported by cause as by [`apart`](Self::apart).
     #[must_use]
     pub fn blaming(self, protocol: &'a str) -> Self {
         Self { apart: true, suspect: Some(protocol), ..self }

@@ -26,7 +26,7 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lifetime {
-    /// A little longer than its stamp says, so that a key is cleared away that nobody takes over.
+    /// A little longer than its stamp says, so that a key is deleted that no client takes over.
     BeyondStamp,
     /// For ever, as most old clients leave it.
     Endless,

@@ -28,7 +28,7 @@ pub(super) const RACES: &[Race] = &[
         id: RaceId::CheckThenSet,
         title: "Both look, then both set",
         sources: &["Jedis article"],
-        story: "Two clients ask EXISTS before either has sent its SET. Both are told that there is no key, and both set it.",
+        story: "Two clients ask EXISTS before either has sent its SET. Both read that there is no key, and both set it.",
         scenario: Scenario { participants: &[EXISTS_SET; 3], ..Scenario::EMPTY },
         violates: Property::MutualExclusion,
         sketch: Sketch {

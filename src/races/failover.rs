@@ -23,7 +23,7 @@ pub(super) const RACES: &[Race] = &[
         id: RaceId::FailoverLosesLock,
         title: "The replica has never heard of the lock",
         sources: &["Jedis article, Redlock part"],
-        story: "The master dies before it has told its replica of the lock. The replica takes its place and gives the lock again.",
+        story: "The master dies before its replica has the lock. The replica takes its place and gives the lock again.",
         scenario: Scenario { participants: &[TOKEN; 3], bounds: A_FAILOVER, ..Scenario::EMPTY },
         violates: Property::MutualExclusion,
         sketch: Sketch { marks: &[Mark::Runs("A", "SET"), Mark::FailsOver, Mark::Runs("B", "SET")], blame: 1 },

@@ -39,7 +39,7 @@ pub(super) const RACES: &[Race] = &[
         sketch: Sketch { marks: &[Mark::Ends("A", Outcome::Held)], blame: 0 },
         remedies: &[
             Remedy::all(RaceProtocol::Polled(&java::JAVA_TOKEN, 2), "two tries are one"),
-            Remedy::old(&java::JAVA_TOKEN, "the lock itself tries whenever it is told to"),
+            Remedy::old(&java::JAVA_TOKEN, "the lock itself tries whenever its caller asks"),
         ],
         variations: &[],
         remark: None,

@@ -17,7 +17,7 @@ pub enum RaceProtocol {
     Dialect(&'static Dialect),
     /// An old one whose caller passes a lease that is no whole number of seconds.
     FractionalLease(&'static Dialect),
-    /// An old one inside the polling of the Java article, which is told to try so often.
+    /// An old one inside the polling of the Java article, which tries so often.
     Polled(&'static Dialect, i32),
     /// A token on a majority of servers, asked one after the other; a failed try is left behind.
     Quorum,

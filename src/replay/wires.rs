@@ -1,5 +1,5 @@
-//! The connections to the real servers: to each of them one for every client, made when it first speaks, and one that is
-//! nobody's.
+//! The connections to the real servers: to each of them one for every client, made with its first command, and one that
+//! belongs to no client.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -117,7 +117,7 @@ impl FloatText {
             Some(digits) => format!("{:.*e}", digits - 1, x.abs()),
             None => format!("{:e}", x.abs()),
         };
-        let (mantissa, exponent) = scientific.split_once('e').expect("Rust writes an exponent when told to");
+        let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
         let exponent: i32 = exponent.parse().expect("Rust writes the exponent in decimal");
         let digits = mantissa.replace('.', "");
         let digits = match digits.trim_end_matches('0') {

@@ -1,4 +1,5 @@
-//! When a command has to end so that none of its processes outlives the lease. A value: it is told the time.
+//! When a command has to end so that none of its processes outlives the lease. A value without a clock: the time is an
+//! argument.
 
 use std::time::Duration;
 

@@ -134,7 +134,7 @@ struct ListenerTask {
 }
 
 impl ListenerTask {
-    /// Listens, over one connection after the other, for as long as anybody waits.
+    /// Listens, over one connection after the other, for as long as a client waits.
     async fn listen(mut self) {
         let mut pause = Duration::from_millis(10);
         while let Err(error) = self.listen_once(&mut pause).await {

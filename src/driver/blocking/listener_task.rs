@@ -102,7 +102,7 @@ impl ListenerShared {
         }
     }
 
-    /// The thread: listens, over one connection after the other, for as long as anybody waits or may wait.
+    /// The thread: listens, over one connection after the other, for as long as a client waits or may wait.
     fn listen(&self) {
         let mut pause = Duration::from_millis(10);
         loop {

@@ -150,11 +150,11 @@ fn a_latch_of_a_deleted_lock_answers_yes() {
         town.loses_the_reply_of_leaving(&alice);
         assert_eq!(town.leaves(&mut alice), Released::Freed, "{mode:?}");
         alice.holds = again;
-        assert_eq!(town.leaves(&mut alice), Released::Lost, "{mode:?}: without a latch it is told the truth");
+        assert_eq!(town.leaves(&mut alice), Released::Lost, "{mode:?}: without a latch the reply is the truth");
     }
 }
 
-/// Who becomes a reader before it stops to write tells nobody: readers who wait sleep until the lease has expired.
+/// A writer that becomes a reader first publishes nothing: readers that wait sleep until the lease has expired.
 #[test]
 fn a_writer_that_stays_as_a_reader_wakes_no_waiter() {
     let mut town = Town::open();

@@ -66,7 +66,7 @@ impl Town {
         true
     }
 
-    /// For how long it is told that the lock is held.
+    /// For how long the lock is held, by the reply.
     pub(super) fn was_notified(&mut self, client: &Client) -> Option<Duration> {
         match self.ask(|redis| client.lock.acquire(&client.owner, redis)) {
             Acquired::Won(_) => panic!("the lock is held"),

@@ -1,4 +1,4 @@
--- Leaves once as a reader. If nobody else holds, it deletes the lock and publishes the release. The latch keeps the
+-- Leaves once as a reader. If no other client holds, it deletes the lock and publishes the release. The latch keeps the
 -- reply; if the lock is missing it keeps 1.
 -- KEYS[1] lock, KEYS[2] channel, KEYS[3] prefix of this reader's lease keys, KEYS[4] prefix of all lease keys,
 -- KEYS[5] latch of this release; ARGV[1] message, ARGV[2] the owner as a reader, ARGV[3] PUBLISH or SPUBLISH, ARGV[4]
