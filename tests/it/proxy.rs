@@ -95,7 +95,7 @@ impl Proxy {
         self.address.port()
     }
 
-    /// What has come from clients, since it was told to forget.
+    /// What has come from clients since the last call of `forget`.
     pub(crate) fn messages(&self) -> Vec<Vec<u8>> {
         lock(&self.plan).messages.clone()
     }

@@ -122,7 +122,7 @@ fn nothing_certain_is_wrong_whatever_clients_share() {
         .collect();
     assert!(cleared.is_empty(), "{table}\n{cleared:#?}");
     for (topology, source, score) in &rows {
-        assert!(score.acquisitions > 0, "{topology:?} by {source}: nobody acquired\n{table}");
+        assert!(score.acquisitions > 0, "{topology:?} by {source}: no client acquired\n{table}");
         if *topology == Topology::Own {
             assert_eq!(score.counted, score.acquisitions, "{source}: acquisitions\n{table}");
         }

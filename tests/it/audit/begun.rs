@@ -112,7 +112,7 @@ fn a_holder_from_before_the_trace_is_no_race_and_hides_no_client() {
     }
 }
 
-/// What clients of this protocol are found to do on a key that nobody knew before, as it is listed.
+/// What clients of this protocol are found to do on a key that is not yet known, as it is listed.
 fn listed(lines: &[(u64, u32, &str)]) -> Audit {
     let mut text = String::new();
     for (place, (secs, who, words)) in lines.iter().enumerate() {

@@ -111,7 +111,7 @@ impl Fleet {
         }
         watch.finish(worlds.last().unwrap());
         let rows = self.protocols.iter().filter_map(|protocol| protocols::find(protocol).ok()?.dialect());
-        // Of a stamp that says when the lock was taken nobody can say for how long it was.
+        // A stamp of the moment of acquisition does not say for how long the lock was acquired.
         let is_hidden = |row: &Dialect| {
             matches!(row.takeover, Takeover::WithoutWriting | Takeover::Setex)
                 || row.form.stamp.moment == Moment::Acquisition && !gives_life(row)
@@ -140,7 +140,7 @@ struct Watch {
     truth: Truth,
     /// When each client began what it is at.
     begun: Vec<u16>,
-    /// Whether each has said anything since.
+    /// Whether each has sent a command since.
     has_sent: Vec<bool>,
     /// The hold of each client, dead or alive: its place among all, as long as it was not released.
     held: Vec<Option<usize>>,

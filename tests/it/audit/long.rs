@@ -1,4 +1,4 @@
-//! Long traces: what is kept of them does not grow with them, and what is not told is counted.
+//! Long traces: what is kept of them does not grow with them, and what is not listed is counted.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use lockshift::race_id::RaceId;
 
 use super::written::audit;
 
-/// So many findings of one race on one key are told: the first ones and the last.
+/// So many findings of one race on one key are listed: the first ones and the last.
 const EXPECTED_FINDINGS: u64 = 9;
 
 /// A PHP client takes a token client's lock for expired.
@@ -34,7 +34,7 @@ fn a_frequent_race_is_reported_a_few_times_and_counted() {
     assert!(audit.findings.iter().all(|finding| finding.verdict.race == Some(RaceId::TokenReadAsStamp)));
     assert_eq!(more, [vec![0; 8], vec![6_000 - EXPECTED_FINDINGS]].concat());
     let last = audit.findings.last().unwrap();
-    assert_eq!(*last.verdict.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is told");
+    assert_eq!(*last.verdict.lines.last().unwrap(), 6_000 * 5 - 1, "the last one is listed");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn races_on_more_keys_than_are_reported_are_counted() {
     let audit = audit(&text);
     let all: u64 = audit.findings.iter().map(|finding| 1 + finding.more).sum();
     assert_eq!(all, 9_000);
-    assert!(audit.findings.len() < 5_000, "{} are told", audit.findings.len());
+    assert!(audit.findings.len() < 5_000, "{} are listed", audit.findings.len());
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn of_too_many_keys_the_busiest_are_reported() {
     let shown: u64 = audit.locks.iter().map(|lock| lock.statistics.acquisitions).sum();
     let (others, tally) = &audit.others;
     assert_eq!((shown + tally.acquisitions, audit.locks.len() as u64 + others), (80_000, 40_001));
-    assert!(audit.locks.len() < 20_000, "{} are told", audit.locks.len());
+    assert!(audit.locks.len() < 20_000, "{} are listed", audit.locks.len());
 }
 
 #[test]

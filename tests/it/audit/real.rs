@@ -114,7 +114,7 @@ const FLAWED: &[(&str, RaceId)] = &[
 /// Those who release by saying nothing: the key's time to live ends.
 const SILENT: &[&str] = &["l2met"];
 
-/// What is wrong with the audit of what these have said.
+/// What is wrong with the audit of the commands of these clients.
 fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
     let Truth { spoken: Spoken { protocol, written, .. }, keys, acquired, left } = truth;
     let also = ALSO.iter().find(|(name, _)| name == written).map(|(_, it)| *it);

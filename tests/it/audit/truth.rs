@@ -55,7 +55,7 @@ fn holds_agree(audit: &Audit, truth: &Truth) -> Checked {
         let of_client = |episode: &&Episode| *episode.client == *format!("10.0.0.{}:1", held.who + 1);
         let is_chosen = audit.episodes.iter().filter(of_client).any(|episode| is_of(episode, held));
         if !is_chosen {
-            return Err(format!("nothing is told of {held:?}"));
+            return Err(format!("the audit does not list {held:?}"));
         }
     }
     Ok(())

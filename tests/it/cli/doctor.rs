@@ -1,4 +1,4 @@
-//! `lockshift doctor`: what does not fit a fleet is found, said, and gone when it was changed as it says.
+//! `lockshift doctor`: what does not fit a fleet is found and named, and not found any more once it was changed as the text says.
 
 use redis::cmd;
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn a_user_that_may_not_run_the_fleets_commands_is_shown_what_to_grant() {
     grant(own);
     let second = doctor();
     assert_eq!(second.code, Some(0), "{second:?}");
-    // Without a right to ask, that is said, and nothing is claimed.
+    // Where the user may not ask, the report says so and claims nothing.
     grant("-acl|dryrun");
     let third = doctor();
     assert_eq!(third.code, Some(0), "{third:?}");

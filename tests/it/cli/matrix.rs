@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::command::{done, lockshift};
 use crate::golden::golden;
 
-/// What is said of one pair.
+/// The report on one pair.
 fn pair(json: &Value, holder: &str, newcomer: &str) -> (String, Option<String>) {
     let pairs = json.as_array().unwrap();
     let pair = pairs.iter().find(|pair| pair["holder"] == holder && pair["newcomer"] == newcomer).unwrap();

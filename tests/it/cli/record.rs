@@ -184,7 +184,7 @@ fn a_disk_that_is_full_leaves_the_lines_that_are_whole() {
     let server = Server::start();
     let (folder, file) = file();
     let mut shell = Command::new("sh");
-    // A file may have so many blocks of 512 bytes, and who writes more is told instead of killed.
+    // A file may have so many blocks of 512 bytes, and a process that writes more gets an error instead of a signal.
     let script = r#"trap '' XFSZ; ulimit -f 16; exec "$0" record -o "$1""#;
     shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).env("REDIS_URL", server.url());
     let running = Running::start(shell, [""; 0]);

@@ -68,7 +68,7 @@ fn the_command_has_the_lock_while_it_runs_and_gives_it_back() {
     let mut connection = scene.connect();
     assert_eq!(value(&mut connection).map(|token| token.len()), Some(32), "a token");
     let left: i64 = cmd("PTTL").arg("stock").query(&mut connection).unwrap();
-    assert!((20_001..=30_000).contains(&left), "30 s unless told otherwise, not {left} ms");
+    assert!((20_001..=30_000).contains(&left), "30 s by default, not {left} ms");
 
     scene.leave("go");
     let ended = running.done();

@@ -1,4 +1,4 @@
-//! What endangers every lock of a server is told by `inspect` and `scan`.
+//! `inspect` and `scan` report what endangers every lock of a server.
 
 use redis::cmd;
 use serde_json::{Value, json};

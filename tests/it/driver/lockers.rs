@@ -64,7 +64,7 @@ impl Locker for SetnxExpire {
     }
 }
 
-/// WATCH, GET, MULTI, SET, EXEC: broken by anybody else on the same connection.
+/// WATCH, GET, MULTI, SET, EXEC: broken by any other client of the same connection.
 #[derive(Debug)]
 pub(super) struct Watched(pub(super) Key);
 

@@ -1,4 +1,4 @@
-//! Ways to break a rule, told apart by the cause that is to blame.
+//! Violations of a rule, by the cause that is to blame.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -41,7 +41,7 @@ fn one_client_that_may_die() {
 }
 
 /// Two clients with one try each, no time. With S for start, H for holding, D for done, W for refused by SETNX and G for
-/// told by GET that there is no key: SS, HS, HW, HD, DS, DW, DG, DD, and six of them the other way round.
+/// to whom GET replies that there is no key: SS, HS, HW, HD, DS, DW, DG, DD, and six of them the other way round.
 #[test]
 fn two_clients_out_of_time() {
     let mut two = crowd(&getset(2), 2, Bounds::ticks(0)).grain(Grain::Coarse);

@@ -72,7 +72,7 @@ fn neither_is_it_in_mixed_company_with_skewed_clocks_among_three_or_step_by_step
     }
 }
 
-/// The same rules are broken, each on as short a schedule and told in the same words, whether the clock ends or not.
+/// The same rules are broken, each on as short a schedule and shown in the same words, whether the clock ends or not.
 fn same_for_all_time(scene: Scene) {
     let bounded = search(&scene, &WATCHED);
     let unbounded = search(&scene.for_all_time().unwrap(), &WATCHED);

@@ -73,7 +73,7 @@ fn a_lost_reply_does_not_break_the_token_lock() {
 fn a_failover_breaks_the_token_lock() {
     let scene = crowd(&token(2), 2, Bounds::ticks(2).failovers(1));
     let found = search(&scene, &[Property::MutualExclusion]);
-    // A reads its clock, sets, is told; the replica takes over without the key; B does the same.
+    // A reads its clock, sets, gets the reply; the replica takes over without the key; B does the same.
     assert_eq!(violated(&found), [(Property::MutualExclusion, 7)]);
     let trace = &found.violations[0].trace;
     assert_eq!(trace.name_of(&trace.steps[trace.blame.unwrap()]), "server");

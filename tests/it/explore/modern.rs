@@ -13,7 +13,7 @@ use lockshift::wire::{Command, Key, script_file};
 use super::locks::lease;
 use super::{crowd, search, violated};
 
-/// All that can be said of a step or of a world.
+/// Every property of a step and of a world.
 const WATCHED: [Property; 7] = [
     Property::MutualExclusion,
     Property::ReaderExcludesWriter,

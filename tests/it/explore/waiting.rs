@@ -1,4 +1,4 @@
-//! The locks that call who waits: whatever the schedule, one holder at a time, and nobody dead in the way.
+//! The locks that notify their waiters: in every schedule one holder at a time, and no dead waiter keeps the others out.
 
 use std::sync::Arc;
 

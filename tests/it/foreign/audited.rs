@@ -21,7 +21,7 @@ const INEXACT: [(&str, &str); 1] = [(
 )];
 
 /// Recordings in which two hold at once: the witness counts one side's acquisition before the other's, and the connection
-/// of each cannot be told from the order. Only the sum of both sides is compared.
+/// of each does not follow from the order. Only the sum of both sides is compared.
 const SIDES_UNKNOWN: [&str; 3] = ["php-v2-phpredis", "php-v2-predis", "py2-celery-once"];
 
 /// What is certain in a recording without two holders at once, and the command that shows it.

@@ -168,7 +168,7 @@ fn a_lock_is_decided_by_the_guard() {
     }
 }
 
-/// Two logical clients on one connection cannot be told apart: the DEL of the first must not delete the lock of the second.
+/// Two logical clients on one connection cannot be distinguished: the DEL of the first must not delete the lock of the second.
 #[test]
 fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
     let server = Server::start();

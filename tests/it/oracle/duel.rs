@@ -11,7 +11,7 @@ use super::steps::Step;
 use super::terms::Terms;
 use crate::patience::pause;
 
-/// How many connections the steps are told on; the last of them listens.
+/// Number of connections that the steps use; the last of them listens.
 pub(super) const SESSIONS: usize = 3;
 
 /// Both servers.

@@ -44,7 +44,7 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
         let path = entry.expect("an entry can be read").path();
         if path.is_dir() {
-            // Recorded traces and foreign programs contain names that nobody wrote for this list.
+            // Recorded traces and foreign programs contain names that were not written for this list.
             if !["traces", "clients"].iter().any(|name| path.ends_with(name)) {
                 collect(&path, files);
             }

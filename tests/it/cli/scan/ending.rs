@@ -1,4 +1,4 @@
-//! A scan that does not come to its end: stopped, its server gone, nobody reading; and who sees how far it is.
+//! A scan that does not end as planned: stopped, its server gone, its reader gone; and where progress is shown.
 
 use std::fs::File;
 use std::io::Read;
