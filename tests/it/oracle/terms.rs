@@ -69,7 +69,7 @@ fn without_micros(reply: Reply) -> Reply {
         // The parts of TIME, which a script returns: the second one counts microseconds.
         Reply::Array(mut items) if is_time(&items) => {
             items[1] = Reply::bulk("0");
-            Reply::Array(items)
+            Reply::Array(items.into_iter().map(without_micros).collect())
         }
         Reply::Array(items) => Reply::Array(items.into_iter().map(without_micros).collect()),
         other => other,
