@@ -1,12 +1,5 @@
 //! Reads a trace line by line: finds the lock that each command concerns, and lets it observe the event.
 
-/// The lines of a Lua text that are more than a comment. Services in other languages send the files of this library as they
-/// stand; it sends them itself without their comments.
-fn without_comments(text: &[u8]) -> Vec<u8> {
-    let lines = text.split_inclusive(|byte| *byte == b'\n');
-    lines.filter(|line| !line.trim_ascii_start().starts_with(b"--")).flatten().copied().collect()
-}
-
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::clients_by::ClientsBy;
 use super::command_role::CommandRole;
-use super::earlier_scripts::current;
+use super::earlier_scripts::{current, without_comments};
 use super::episode::Episode;
 use super::event::Event;
 use super::exchange::Exchange;
