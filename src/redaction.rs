@@ -18,7 +18,7 @@ use crate::wire::{Command, UnixTime};
 /// What an audit needs stays: times, clients, command names, keys, options, the texts of scripts, and in the values of
 /// commands that locks send the numbers that can be a time or are short. A word of letters or of letters and digits
 /// becomes one of the same length and alphabet, so that a token still looks like one, and the parts of a value correspond
-/// to the same parts elsewhere. Of commands that no lock sends every argument after the first becomes one hash.
+/// to the same parts elsewhere. Of commands that no lock sends every argument after the first becomes one hash; of AUTH, ECHO, HELLO and PING every one.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     key: [u8; 16],
@@ -36,6 +36,8 @@ enum Kept {
     /// A script, the number of its keys, and those keys.
     Script,
     /// Only the first.
+    OnlyFirst,
+    /// None.
     Nothing,
 }
 
@@ -79,16 +81,17 @@ impl Redaction {
             _ => 0_usize,
         };
         let redacted = words.iter().enumerate().map(|(place, word)| {
-            let stays = place <= 1
-                || match kept {
-                    Kept::All => true,
-                    Kept::First | Kept::Nothing => false,
-                    Kept::Pairs => place % 2 == 1,
-                    Kept::Script => place < keys.saturating_add(3),
-                };
+            let stays = match kept {
+                _ if place == 0 => true,
+                Kept::All => true,
+                Kept::Nothing => false,
+                Kept::First | Kept::OnlyFirst => place == 1,
+                Kept::Pairs => place % 2 == 1,
+                Kept::Script => place < keys.saturating_add(3),
+            };
             match kept {
                 _ if stays => word.to_vec(),
-                Kept::Nothing => format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes(),
+                Kept::OnlyFirst | Kept::Nothing => format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes(),
                 _ => self.value(word, line.at),
             }
         });
@@ -164,7 +167,8 @@ fn kept(name: &[u8]) -> Kept {
         }
         b"mset" | b"msetnx" => Kept::Pairs,
         b"eval" | b"evalsha" | b"eval_ro" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => Kept::Script,
-        _ => Kept::Nothing,
+        b"auth" | b"echo" | b"hello" | b"ping" => Kept::Nothing,
+        _ => Kept::OnlyFirst,
     }
 }
 
@@ -237,6 +241,8 @@ mod tests {
             r#""EVAL" "return 1" "1" "k" "Secret" "4111111111111111""#,
             r#""MSET" "k" "Secret" "l" "4111111111111111""#,
             r#""CONFIG" "SET" "requirepass" "Secret""#,
+            r#""AUTH" "Secret""#,
+            r#""ECHO" "Secret""#,
             r#""SET" "k" "\xc3\xa4Secret4111111111111111\xff""#,
         ] {
             let redacted = redacted(line);
