@@ -90,3 +90,26 @@ impl ProxyCounters {
         }
     }
 }
+
+impl ProxyCounts {
+    /// Each count with its name and what it counts, in their order.
+    pub fn rows(&self) -> [(&'static str, &'static str, u64); 11] {
+        [
+            ("connections", "Client connections", self.connections),
+            ("acquired", "Free locks that were acquired", self.acquired),
+            ("taken_over", "Expired locks that were taken over", self.taken_over),
+            ("refused", "Attempts that were refused", self.refused),
+            ("released", "Locks that were released by their holders", self.released),
+            ("lost", "Releases of locks that had been lost", self.lost),
+            ("deletions_prevented", "DELs of a lock that the client did not hold", self.deletions_prevented),
+            ("attempts_while_holding", "Attempts on a connection that held the lock", self.attempts_while_holding),
+            ("renewed", "Extensions of held locks", self.renewed),
+            ("lost_while_holding", "Held locks that could not be extended", self.lost_while_holding),
+            (
+                "holders_disconnected",
+                "Connections that ended while their client held a lock",
+                self.holders_disconnected,
+            ),
+        ]
+    }
+}

@@ -162,8 +162,12 @@ fn a_lock_is_decided_by_the_guard() {
     guard.terminate();
     let (output, _) = guard.done();
     let text = String::from_utf8(output.stdout).unwrap();
-    for line in ["1  free locks acquired", "1  expired locks taken over", "1  attempts refused", "1  holders that disc"]
-    {
+    for line in [
+        "1  Free locks that were acquired",
+        "1  Expired locks that were taken",
+        "1  Attempts that",
+        "1  Connections that ended",
+    ] {
         assert!(text.contains(line), "{line}:\n{text}");
     }
 }
@@ -204,7 +208,7 @@ fn shared_connections_and_pools_are_reported_once_for_each_connection() {
     let count = |text: &str| messages.iter().filter(|message| message.contains(text)).count();
     assert_eq!((count("share the connection"), count("uses several connections")), (1, 1), "{messages:#?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("3  attempts on a connection that held the lock"), "{text}");
+    assert!(text.contains("3  Attempts on a connection that held the lock"), "{text}");
 }
 
 #[test]

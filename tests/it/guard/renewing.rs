@@ -57,5 +57,5 @@ fn a_lock_ends_when_the_connection_of_its_client_does_and_after_the_maximum() {
     assert_eq!(holder.del("lock:held"), Ok(0), "it was lost");
     guard.terminate();
     let text = String::from_utf8(guard.done().0.stdout).unwrap();
-    assert!(text.contains("1  holders that disconnected"), "{text}");
+    assert!(text.contains("1  Connections that ended while"), "{text}");
 }
