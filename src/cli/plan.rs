@@ -23,12 +23,12 @@ use crate::report::{Language, Planned};
 ///
 /// How much time passes in what is explored follows from leases, margins and roundings; it is widened until a second more
 /// brings nothing new. Each phase prints its bounds and a verdict: *unsafe*, *safe within these bounds*, or *not exhausted*
-/// where there are more states than were seen. Three clients are explored by round trips; two clients, which acquire twice, with clock
-/// readings between whole seconds, a lost reply, a crash, and clocks as far apart as --clocks-within says. --grain fine explores all of
-/// that step by step, which takes hours for some fleets: give it a time with --for.
+/// where there are more states than were seen. Three clients are explored by round trips; two clients, which acquire twice,
+/// with clock readings between whole seconds, a lost reply, a crash, and clocks as far apart as --clocks-within says. --grain
+/// fine explores all of that step by step, which takes hours for some fleets: limit its time with --for.
 ///
-/// Exit status 1 means that there is no safe way: the old clients do not exclude each other, no stamp keeps the fleet out, or a phase
-/// has a race of its own or was not seen to its end.
+/// Exit status 1 means that there is no safe way: the old clients do not exclude each other, no stamp keeps the fleet out, or
+/// a phase has a race of its own or was not seen to its end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -118,7 +118,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(states);
     let plan =
         planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
-    if !args.language.is_empty() && plan.bridge().ends_with(",fleet=any") {
+    if !args.language.is_empty() && !plan.excludes_itself() {
         let refused = "the packages refuse this fleet, whose members do not exclude each other: leave out --language";
         return Err(Failure::new(Exit::Usage, refused));
     }
