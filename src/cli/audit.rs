@@ -43,7 +43,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let begin = host::mono();
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()));
-    let coverage = trace::read(&Input::all(&args.traces), &mut |heard| auditors.read(heard))?;
+    let coverage = trace::read(&Input::all(&args.traces), &mut |command| auditors.read(command))?;
     let audits = auditors.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audits.iter().all(|(_, audit)| audit.findings.is_empty()) { Exit::Yes } else { Exit::No };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use super::trace::Heard;
+use super::trace::TraceCommand;
 use crate::audit::{Audit, Auditor};
 
 /// An auditor for each server; `None` is the one that the source does not name.
@@ -19,11 +19,11 @@ impl<F: Fn() -> Auditor> Auditors<F> {
     }
 
     /// Lets the auditor of its server read a command.
-    pub(super) fn read(&mut self, heard: Heard<'_>) {
-        let auditor = self.all.entry(heard.server()).or_insert_with(&self.new);
-        match heard {
-            Heard::Line { number, line } => auditor.read(number, &line),
-            Heard::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
+    pub(super) fn read(&mut self, read: TraceCommand<'_>) {
+        let auditor = self.all.entry(read.server()).or_insert_with(&self.new);
+        match read {
+            TraceCommand::Line { number, line } => auditor.read(number, &line),
+            TraceCommand::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
         }
     }
 

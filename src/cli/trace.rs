@@ -117,7 +117,7 @@ impl Coverage {
 
 /// A command of a trace.
 #[derive(Debug)]
-pub(super) enum Heard<'a> {
+pub(super) enum TraceCommand<'a> {
     /// A line of MONITOR, with its number.
     Line { number: u64, line: Line<'a> },
     /// A command of a capture or of a guard's events, with its number there, its server if that is named, and the reply and
@@ -125,7 +125,7 @@ pub(super) enum Heard<'a> {
     Exchange { number: u64, server: Option<SocketAddr>, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
 }
 
-impl Heard<'_> {
+impl TraceCommand<'_> {
     /// The server, if the source names it.
     pub(super) fn server(&self) -> Option<SocketAddr> {
         match self {
@@ -137,8 +137,8 @@ impl Heard<'_> {
 
 /// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
 /// the next begins, as in rotated logs, is a line of the next.
-pub(super) fn read(inputs: &[Input], hear: &mut dyn FnMut(Heard<'_>)) -> Result<Coverage, Failure> {
-    let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), hear };
+pub(super) fn read(inputs: &[Input], each: &mut dyn FnMut(TraceCommand<'_>)) -> Result<Coverage, Failure> {
+    let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), each };
     let mut pending: Option<CutLine<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {}", os_error::sentence(&error)));
@@ -207,7 +207,7 @@ struct TraceReading<'a> {
     /// The lines of all parts before this one.
     before: u64,
     coverage: Coverage,
-    hear: &'a mut dyn FnMut(Heard<'_>),
+    each: &'a mut dyn FnMut(TraceCommand<'_>),
 }
 
 impl TraceReading<'_> {
@@ -215,7 +215,7 @@ impl TraceReading<'_> {
     fn line(&mut self, input: &Input, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
             Ok(line) => {
-                (self.hear)(Heard::Line { number: self.before + number, line });
+                (self.each)(TraceCommand::Line { number: self.before + number, line });
                 self.coverage.understood += 1;
                 true
             }
@@ -246,7 +246,7 @@ impl TraceReading<'_> {
         let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
         let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
         let reply = reply.map(|reply| (reply, at));
-        (self.hear)(Heard::Exchange { number, server: None, command, reply });
+        (self.each)(TraceCommand::Exchange { number, server: None, command, reply });
         self.coverage.understood += 1;
     }
 
@@ -259,7 +259,7 @@ impl TraceReading<'_> {
             let client = client.to_string();
             let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
             let (number, reply) = (self.before + number, reply.zip(answered_at));
-            (self.hear)(Heard::Exchange { number, server: Some(server), command, reply });
+            (self.each)(TraceCommand::Exchange { number, server: Some(server), command, reply });
         });
         self.before += number;
         self.coverage.understood += statistics.commands;

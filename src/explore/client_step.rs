@@ -102,8 +102,10 @@ impl ClientStep<'_> {
                 self.record(&mut actor, reply);
                 (actor, None)
             }
-            Input::ReplyOn(node, reply) => (self.hearing(actor, Node(node), NodeReply::Reply(reply)), None),
-            Input::SilenceOn(node) => (self.hearing(actor, Node(node), NodeReply::Silence(Silence::TooSlow)), None),
+            Input::ReplyOn(node, reply) => (self.with_node_reply(actor, Node(node), NodeReply::Reply(reply)), None),
+            Input::SilenceOn(node) => {
+                (self.with_node_reply(actor, Node(node), NodeReply::Silence(Silence::TooSlow)), None)
+            }
             Input::Proceed(tick) => {
                 let mut actor = self.begun(actor);
                 if let Some(operation) = operation_mut(&mut actor) {
@@ -241,13 +243,13 @@ impl ClientStep<'_> {
         }
     }
 
-    /// The client after one of the servers that it asks at once has answered, or has not. The round is in flight until all
-    /// have.
-    fn hearing(&self, actor: &Actor, from: Node, heard: NodeReply) -> Actor {
+    /// The client after the reply, or the silence, of one of the servers that it asks at once. The round is in flight until
+    /// that of the last one.
+    fn with_node_reply(&self, actor: &Actor, from: Node, reply: NodeReply) -> Actor {
         let mut actor = self.begun(actor);
         let mut transcript = actor.operation().map(|operation| operation.transcript.clone()).unwrap_or_default();
         if let Err(Pending::Round(open)) = self.run_over(&actor, &mut transcript) {
-            transcript.record_node_reply(from, heard);
+            transcript.record_node_reply(from, reply);
             transcript.rewind();
             if let Some(operation) = operation_mut(&mut actor) {
                 *operation = Operation { transcript, in_flight: open.len() == 1 };

@@ -19,7 +19,8 @@ pub struct Inspection {
     exists: bool,
     #[serde(rename = "type")]
     kind: String,
-    /// The value of a string, with its control characters escaped; `null` if there is none, or if it is too long for a lock.
+    /// The value of a string, with its control characters escaped; `null` for another type, without a key, or if it is
+    /// too long for a lock.
     value: Option<String>,
     dialects: Vec<&'static str>,
     holders: Vec<HashHolder>,
