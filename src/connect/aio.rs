@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_wire::MonoTime;
@@ -34,12 +35,18 @@ struct Shared {
 #[derive(Default)]
 struct State {
     topology: Option<Topology>,
-    nodes: HashMap<String, Slot>,
+    nodes: HashMap<Arc<str>, Arc<Slot>>,
     transaction: Transaction,
 }
 
-/// The connection to one server; locked while it is being opened, or asked PING.
-type Slot = Arc<tokio::sync::Mutex<Option<Open>>>;
+/// The connection to one server.
+#[derive(Default)]
+struct Slot {
+    open: Mutex<Option<Open>>,
+    /// Held by the task that opens it, or asks PING. No caller's future holds it: a caller that does not poll would keep
+    /// all others from the server.
+    opening: tokio::sync::Mutex<()>,
+}
 
 /// An open connection to one server.
 #[derive(Clone)]
@@ -55,11 +62,13 @@ impl Open {
         Self { node: node.clone(), connection, answered: Arc::new(Mutex::new(Some(host::mono()))) }
     }
 
-    /// Whether it is open on both sides, as far as a client can find out without sending anything.
-    async fn is_usable(&mut self) -> bool {
-        if !is_to_be_asked(*lock(&self.answered), host::mono()) {
-            return true;
-        }
+    /// Whether it was in use just now, so that it is open on both sides as far as a client can find out without asking.
+    fn is_fresh(&self) -> bool {
+        !is_to_be_asked(*lock(&self.answered), host::mono())
+    }
+
+    /// Whether it answers PING.
+    async fn answers(&mut self) -> bool {
         let answer = self.connection.req_packed_command(&cmd("PING")).await;
         self.note(&answer);
         answer.is_ok()
@@ -116,7 +125,7 @@ impl Shared {
     }
 
     /// Where a command for this slot goes.
-    async fn target(&self, slot: Option<u16>) -> RedisResult<Node> {
+    async fn target(self: &Arc<Self>, slot: Option<u16>) -> RedisResult<Node> {
         if let Some(topology) = &self.state().topology {
             return Ok(topology.target(slot));
         }
@@ -124,12 +133,12 @@ impl Shared {
         Ok(self.state().topology.insert(topology).target(slot))
     }
 
-    async fn discover(&self) -> RedisResult<Topology> {
+    async fn discover(self: &Arc<Self>) -> RedisResult<Topology> {
         let mut refusal: Option<RedisError> = None;
         match &*self.server.place {
             Place::Single(node) => return Ok(Topology::One(node.clone())),
             Place::Cluster(named) => {
-                for node in self.open_nodes().await.iter().chain(named) {
+                for node in self.open_nodes().iter().chain(named) {
                     match self.slots(node).await {
                         Ok(table) => return Ok(Topology::Slots(table)),
                         Err(error) => refusal = Some(passed_over(node, error)),
@@ -148,7 +157,7 @@ impl Shared {
         Err(refusal.unwrap_or_else(|| (redis::ErrorKind::InvalidClientConfig, "there is no address").into()))
     }
 
-    async fn slots(&self, node: &Node) -> RedisResult<SlotTable> {
+    async fn slots(self: &Arc<Self>, node: &Node) -> RedisResult<SlotTable> {
         let mut open = self.opened(node).await?;
         SlotTable::from_reply(node, open.connection.req_packed_command(&slots_command()).await?)
     }
@@ -159,37 +168,54 @@ impl Shared {
     }
 
     /// The nodes to which a connection is open.
-    async fn open_nodes(&self) -> Vec<Node> {
-        let slots: Vec<Slot> = self.state().nodes.values().cloned().collect();
-        let mut nodes = Vec::new();
-        for slot in slots {
-            nodes.extend(slot.lock().await.as_ref().map(|open| open.node.clone()));
-        }
-        nodes
+    fn open_nodes(&self) -> Vec<Node> {
+        let open = |slot: &Arc<Slot>| lock(&slot.open).as_ref().map(|open| open.node.clone());
+        self.state().nodes.values().filter_map(open).collect()
     }
 
     /// The connection to this node, which is open.
-    async fn opened(&self, node: &Node) -> RedisResult<Open> {
-        let slot = Arc::clone(self.state().nodes.entry(node.address().to_string()).or_default());
-        let mut slot = slot.lock().await;
-        if let Some(open) = &mut *slot {
-            // Another connection would not know what this one watches.
-            let is_in_transaction = self.state().transaction.is_open();
-            if is_in_transaction || open.is_usable().await {
-                return Ok(open.clone());
+    async fn opened(self: &Arc<Self>, node: &Node) -> RedisResult<Open> {
+        let (slot, is_in_transaction) = {
+            let mut state = self.state();
+            let slot = match state.nodes.get(node.name()) {
+                Some(slot) => Arc::clone(slot),
+                None => Arc::clone(state.nodes.entry(Arc::clone(node.name())).or_default()),
+            };
+            (slot, state.transaction.is_open())
+        };
+        // Another connection would not know what this one watches.
+        if let Some(open) = lock(&slot.open).as_ref().filter(|open| is_in_transaction || open.is_fresh()) {
+            return Ok(open.clone());
+        }
+        let (shared, node) = (Arc::clone(self), node.clone());
+        match tokio::spawn(async move { shared.reopened(&slot, &node).await }).await {
+            Ok(opened) => opened,
+            Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
+            Err(_) => Err(io::Error::other("the runtime is shut down").into()),
+        }
+    }
+
+    /// The connection to this node if it answers, otherwise a new one.
+    async fn reopened(&self, slot: &Slot, node: &Node) -> RedisResult<Open> {
+        let _one_at_a_time = slot.opening.lock().await;
+        let open = lock(&slot.open).clone();
+        if let Some(mut open) = open {
+            // Another task may have asked, or opened it, meanwhile.
+            if self.state().transaction.is_open() || open.is_fresh() || open.answers().await {
+                return Ok(open);
             }
-            *slot = None;
+            *lock(&slot.open) = None;
         }
         self.state().transaction = Transaction::default();
         let mut connection = node.open_async(self.server.timeouts).await?;
         if matches!(*self.server.place, Place::Sentinel { .. }) {
             is_master(node, connection.req_packed_command(&cmd("ROLE")).await)?;
         }
-        Ok(slot.insert(Open::to(node, connection)).clone())
+        Ok(lock(&slot.open).insert(Open::to(node, connection)).clone())
     }
 
     /// Where a command for this slot goes, with an open connection. Nothing has been sent if there is none.
-    async fn reached(&self, slot: Option<u16>, delivery: &mut Delivery) -> RedisResult<Open> {
+    async fn reached(self: &Arc<Self>, slot: Option<u16>, delivery: &mut Delivery) -> RedisResult<Open> {
         loop {
             let reached = match self.target(slot).await {
                 Ok(node) => self.opened(&node).await,
@@ -209,7 +235,7 @@ impl Shared {
     }
 
     /// Notes what became of a command.
-    async fn note<T>(&self, open: &Open, answer: &RedisResult<T>) {
+    fn note<T>(&self, open: &Open, answer: &RedisResult<T>) {
         open.note(answer);
         if let Err(error) = answer
             && (error.is_io_error() || error.is_unrecoverable_error())
@@ -219,16 +245,16 @@ impl Shared {
             // silent, the PING before the next command shows that.
             if !error.is_timeout() {
                 log::debug!(target: "lockshift::connect", "{}: connection closed: {error}", open.node);
-                self.close(open).await;
+                self.close(open);
             }
         }
     }
 
     /// Closes this connection, if no newer one has taken its place.
-    async fn close(&self, open: &Open) {
-        let slot = self.state().nodes.get(&open.node.address().to_string()).cloned();
+    fn close(&self, open: &Open) {
+        let slot = self.state().nodes.get(open.node.name()).cloned();
         if let Some(slot) = slot {
-            let mut slot = slot.lock().await;
+            let mut slot = lock(&slot.open);
             if slot.as_ref().is_some_and(|present| Arc::ptr_eq(&present.answered, &open.answered)) {
                 *slot = None;
             }
@@ -236,20 +262,17 @@ impl Shared {
     }
 
     /// Sends a command on the connection that is open, and on no other.
-    async fn request_here(&self, command: &Cmd) -> RedisResult<Value> {
+    async fn request_here(self: &Arc<Self>, command: &Cmd) -> RedisResult<Value> {
         let node = self.target(None).await?;
-        let slot = self.state().nodes.get(&node.address().to_string()).cloned();
-        let open = match slot {
-            Some(slot) => slot.lock().await.clone(),
-            None => None,
-        };
+        let slot = self.state().nodes.get(node.name()).cloned();
+        let open = slot.and_then(|slot| lock(&slot.open).clone());
         let mut open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
         let answer = open.connection.req_packed_command(command).await;
-        self.note(&open, &answer).await;
+        self.note(&open, &answer);
         answer
     }
 
-    async fn request(&self, command: &Cmd) -> RedisResult<Value> {
+    async fn request(self: &Arc<Self>, command: &Cmd) -> RedisResult<Value> {
         let packed = command.get_packed_command();
         if routing::is_about_its_connection(&packed) && !self.server.is_cluster() {
             return self.request_here(command).await;
@@ -273,7 +296,7 @@ impl Shared {
                     answer = answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
                 }
             }
-            self.note(&open, &answer).await;
+            self.note(&open, &answer);
             match delivery.after(&answer, host::mono()) {
                 Next::Answer => {
                     self.state().transaction.note(routing::name(&packed), answer.is_ok());
@@ -282,7 +305,7 @@ impl Shared {
                 Next::AnswerAndForget => {
                     if !self.server.is_single() {
                         self.state().topology = None;
-                        self.close(&open).await;
+                        self.close(&open);
                     }
                     return answer;
                 }
@@ -326,7 +349,7 @@ impl ConnectionLike for Connection {
             let mut delivery = Delivery::begin(host::mono(), self.0.server.timeouts.response);
             let mut open = self.0.reached(slot, &mut delivery).await?;
             let answers = open.connection.req_packed_commands(commands, offset, count).await;
-            self.0.note(&open, &answers).await;
+            self.0.note(&open, &answers);
             answers
         })
     }

@@ -24,7 +24,7 @@ use crate::driver::{host, unsent};
 pub struct Connection {
     server: Server,
     topology: Option<Topology>,
-    nodes: HashMap<String, Open>,
+    nodes: HashMap<Arc<str>, Open>,
     transaction: Transaction,
 }
 
@@ -154,23 +154,22 @@ impl Connection {
 
     /// The connection to this node, which is open.
     fn opened(&mut self, node: &Node) -> RedisResult<&mut redis::Connection> {
-        let address = node.address().to_string();
-        let is_usable = match self.nodes.get_mut(&address) {
+        let is_usable = match self.nodes.get_mut(node.name()) {
             // Another connection would not know what this one watches.
             Some(open) => self.transaction.is_open() || open.is_usable(),
             None => false,
         };
         if !is_usable {
-            self.nodes.remove(&address);
+            self.nodes.remove(node.name());
             self.transaction = Transaction::default();
             let mut connection = node.open(self.server.timeouts)?;
             if matches!(*self.server.place, Place::Sentinel { .. }) {
                 is_master(node, connection.req_command(&cmd("ROLE")))?;
             }
             let open = Open { node: node.clone(), connection, answered: Some(host::mono()) };
-            self.nodes.insert(address.clone(), open);
+            self.nodes.insert(Arc::clone(node.name()), open);
         }
-        Ok(&mut self.nodes.get_mut(&address).expect("it has just been found or inserted").connection)
+        Ok(&mut self.nodes.get_mut(node.name()).expect("it has just been found or inserted").connection)
     }
 
     /// Where a command for this slot goes, with an open connection. Nothing has been sent if there is none.
@@ -193,8 +192,7 @@ impl Connection {
     /// Sends a command to this node, with an open connection, and notes what becomes of that.
     fn send<T>(&mut self, node: &Node, send: impl FnOnce(&mut redis::Connection) -> RedisResult<T>) -> RedisResult<T> {
         let answer = self.opened(node).map_err(unsent).and_then(send);
-        let address = node.address().to_string();
-        if let Some(open) = self.nodes.get_mut(&address) {
+        if let Some(open) = self.nodes.get_mut(node.name()) {
             open.note(&answer);
         }
         if let Err(error) = &answer
@@ -205,7 +203,7 @@ impl Connection {
             // silent, the PING before the next command shows that.
             if !error.is_timeout() {
                 log::debug!(target: "lockshift::connect", "{node}: connection closed: {error}");
-                self.nodes.remove(&address);
+                self.nodes.remove(node.name());
             }
         }
         answer
@@ -214,7 +212,7 @@ impl Connection {
     /// Sends a command on the connection that is open, and on no other.
     fn request_here(&mut self, command: &[u8]) -> RedisResult<Value> {
         let node = self.target(None)?;
-        if !self.nodes.contains_key(&node.address().to_string()) {
+        if !self.nodes.contains_key(node.name()) {
             return Err(unsent(io::Error::from(io::ErrorKind::NotConnected).into()));
         }
         // It is not asked PING first either, and so not replaced.
@@ -267,7 +265,7 @@ impl Connection {
     fn forget(&mut self, node: &Node) {
         if !self.server.is_single() {
             self.topology = None;
-            self.nodes.remove(&node.address().to_string());
+            self.nodes.remove(node.name());
         }
     }
 }

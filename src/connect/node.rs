@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::io::tcp::TcpSettings;
@@ -24,12 +25,13 @@ impl Default for Timeouts {
     }
 }
 
-/// One server.
+/// One server. Cheap to clone: each command does.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    info: ConnectionInfo,
+    info: Arc<ConnectionInfo>,
+    name: Arc<str>,
     /// The address without its password.
-    shown: String,
+    shown: Arc<str>,
 }
 
 impl Node {
@@ -37,7 +39,12 @@ impl Node {
     pub(super) fn new(info: ConnectionInfo, shown: String) -> Self {
         let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
         let tcp = TcpSettings::default().set_keepalive(keepalive).set_nodelay(true);
-        Self { info: info.set_tcp_settings(tcp), shown }
+        Self::reached_by(info.set_tcp_settings(tcp), shown.into())
+    }
+
+    fn reached_by(info: ConnectionInfo, shown: Arc<str>) -> Self {
+        let name = info.addr().to_string().into();
+        Self { info: Arc::new(info), name, shown }
     }
 
     /// How it is reached, with its database and its login.
@@ -46,8 +53,12 @@ impl Node {
         &self.info
     }
 
-    /// Its address, which distinguishes two of them.
-    pub(super) fn address(&self) -> &ConnectionAddr {
+    /// What distinguishes it from others: its address, without any login.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn address(&self) -> &ConnectionAddr {
         self.info.addr()
     }
 
@@ -67,8 +78,8 @@ impl Node {
         if !self.is_encrypted() {
             return Ok(self.clone());
         }
-        let client = Client::build_with_tls(self.info.clone(), certificates.clone())?;
-        Ok(Self { info: client.get_connection_info().clone(), shown: self.shown.clone() })
+        let client = Client::build_with_tls(ConnectionInfo::clone(&self.info), certificates.clone())?;
+        Ok(Self::reached_by(client.get_connection_info().clone(), Arc::clone(&self.shown)))
     }
 
     /// The same, with this login in place of that of the address, as far as it is given.
@@ -80,7 +91,8 @@ impl Node {
         if let Some(password) = password {
             settings = settings.set_password(password);
         }
-        Self { info: self.info.clone().set_redis_settings(settings), shown: self.shown.clone() }
+        let info = ConnectionInfo::clone(&self.info).set_redis_settings(settings);
+        Self::reached_by(info, Arc::clone(&self.shown))
     }
 
     /// Its host and port, if it is to be encrypted and answers a plain PING. A port that is encrypted refuses that at once.
@@ -107,12 +119,13 @@ impl Node {
             }
             other => other.clone(),
         };
-        Self { shown: addr.to_string(), info: self.info.clone().set_addr(addr) }
+        let shown = addr.to_string().into();
+        Self::reached_by(ConnectionInfo::clone(&self.info).set_addr(addr), shown)
     }
 
     /// A client of the `redis` crate for it.
     pub(super) fn client(&self) -> RedisResult<Client> {
-        Client::open(self.info.clone())
+        Client::open(ConnectionInfo::clone(&self.info))
     }
 
     /// A new connection.

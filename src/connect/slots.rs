@@ -44,7 +44,7 @@ impl SlotTable {
     pub(super) fn masters(&self) -> Vec<Node> {
         let mut masters: Vec<Node> = Vec::new();
         for (_, node) in &self.ranges {
-            if !masters.iter().any(|known| known.address() == node.address()) {
+            if !masters.iter().any(|known| known.name() == node.name()) {
                 masters.push(node.clone());
             }
         }

@@ -24,3 +24,5 @@ mod world;
 
 #[cfg(feature = "tokio")]
 mod cancelling;
+#[cfg(feature = "tokio")]
+mod standing_still;

@@ -1,5 +1,7 @@
 //! One acquisition under way, on its connection.
 
+use std::sync::Arc;
+
 use lockshift_lock::{Acquired, Locker, Owner};
 use tokio::runtime::Handle;
 
@@ -18,8 +20,8 @@ use crate::driver::outcome::{Attempt, log_unasked};
 
 /// One acquisition under way. Dropped without a lock, it takes back whatever its attempts have left on the server.
 ///
-/// An attempt takes it along into the task that carries the attempt to its end, and hands it back: so nothing is taken
-/// back before the attempt that may have left it has ended, whether its caller still waits or not.
+/// An attempt takes it along, also into the task that carries a dropped attempt to its end, and hands it back: so nothing is
+/// taken back before the attempt that may have left it has ended, whether its caller still waits or not.
 pub(super) struct Acquiring<C: Carrier + 'static> {
     session: Session<C>,
     shadow: Option<Shadow>,
@@ -34,18 +36,18 @@ impl<C: Carrier + 'static> Acquiring<C> {
         Ok(Self { session, shadow: shadow.cloned(), runtime, acquisition })
     }
 
-    /// Tries once, in a task of its own. If this future is dropped the attempt goes on to its end, and what it wins or
-    /// leaves is released.
+    /// Tries once. If this future is dropped the attempt goes on to its end, and what it wins or leaves is released.
     ///
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
     pub(super) async fn attempt(mut self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
-        let (runtime, key) = (self.runtime.clone(), self.session.locker.key().clone());
+        let (runtime, locker) = (self.runtime.clone(), Arc::clone(&self.session.locker));
+        let workplace = self.session.workplace;
         let attempt = async {
             let attempt = self.carry_out().await;
             Ok((self, attempt))
         };
-        to_the_end(&runtime, &key, attempt).await
+        to_the_end(workplace, &runtime, locker.key(), attempt).await
     }
 
     async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
@@ -89,7 +91,8 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 withdrawal.await;
                 Ok(())
             };
-            let withdrawn = to_the_end(&self.runtime, self.session.locker.key(), withdrawing).await;
+            let (workplace, key) = (self.session.workplace, self.session.locker.key());
+            let withdrawn = to_the_end(workplace, &self.runtime, key, withdrawing).await;
             withdrawn.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));
         }
     }

@@ -14,7 +14,7 @@ use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
 use super::session::Session;
 use super::shadow_hold::ShadowHold;
-use super::unattended::{alone, to_the_end};
+use super::unattended::{Workplace, alone, to_the_end};
 use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
@@ -82,7 +82,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used.
     pub async fn ownership(&self) -> Result<Ownership, Error> {
         let held = Arc::clone(&self.held);
-        to_the_end(&self.runtime, self.key(), async move { held.ownership().await }).await
+        self.beside_renewal(async move { held.ownership().await }).await
     }
 
     /// Extends the lease by a whole one from now. A lock that is lost by the holder's own clock is not extended.
@@ -91,7 +91,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used; the present lease goes on.
     pub async fn extend(&self) -> Result<Answer<Extended>, Error> {
         let held = Arc::clone(&self.held);
-        to_the_end(&self.runtime, self.key(), async move { held.extend().await }).await
+        self.beside_renewal(async move { held.extend().await }).await
     }
 
     /// Renews the lock in the background, from a task of its own, until it is released or lost or `renewal` is at its
@@ -101,8 +101,10 @@ impl<C: Carrier + 'static> Guard<C> {
         let held = Arc::clone(&self.held);
         let (renewing, begins) = Renewing::start(&self.runtime, held, renewal, self.renewing.take());
         self.renewing = Some(renewing);
-        // It fails if the runtime is shut down.
-        let _ = begins.await;
+        if let Some(begins) = begins {
+            // It fails if the runtime is shut down.
+            let _ = begins.await;
+        }
     }
 
     /// Releases the lock: stops renewing, waits for an extension under way, then releases. Dropping this future does
@@ -115,7 +117,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used; the lease will end the lock.
     pub async fn release(mut self) -> Result<Answer<Released>, Error> {
         let release = self.release_held();
-        to_the_end(&self.runtime, self.key(), release).await
+        to_the_end(self.held.session.workplace, &self.runtime, self.key(), release).await
     }
 
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
@@ -125,6 +127,14 @@ impl<C: Carrier + 'static> Guard<C> {
             renewing.stop().await;
         }
         self.held.abandon();
+    }
+
+    /// Does `work` in a task of its own: a caller that does not poll must not keep the renewal from the connection.
+    async fn beside_renewal<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        to_the_end(Workplace::OwnTask, &self.runtime, self.key(), work).await
     }
 
     fn release_held(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {

@@ -13,6 +13,7 @@ use super::release_listener::ReleaseListener;
 use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
+use super::unattended::Workplace;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
@@ -159,13 +160,13 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     }
 
     fn session(&self) -> Result<Session<C>, Error> {
-        let connection = match &self.connection {
+        let (connection, workplace) = match &self.connection {
             _ if C::resends() => return Err(Error::resending_connection(self.key())),
             Share::Clones(_) if self.locker.needs_own_connection() || self.replication.is_some() => {
                 return Err(Error::shared_connection(self.key()));
             }
-            Share::Clones(connection) => Arc::new(SharedConnection::new(connection.clone())),
-            Share::Own(connection) => Arc::clone(connection),
+            Share::Clones(connection) => (Arc::new(SharedConnection::new(connection.clone())), Workplace::CallersTask),
+            Share::Own(connection) => (Arc::clone(connection), Workplace::OwnTask),
         };
         Ok(Session {
             connection,
@@ -173,6 +174,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            workplace,
         })
     }
 }

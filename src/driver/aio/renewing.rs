@@ -21,23 +21,30 @@ pub(super) struct Renewing {
 
 impl Renewing {
     /// Starts to renew, in place of `predecessor`: at once, whether the caller waits for the second value or not, which is
-    /// ready when no extension of the predecessor is under way any more.
+    /// ready when no extension of the predecessor is under way any more. Without a predecessor there is nothing to wait for.
     pub(super) fn start<C>(
         runtime: &Handle,
         held: Arc<HeldLock<C>>,
         renewal: Renewal,
         predecessor: Option<Self>,
-    ) -> (Self, oneshot::Receiver<()>)
+    ) -> (Self, Option<oneshot::Receiver<()>>)
     where
         C: Carrier + 'static,
     {
-        let ((stop, stopped), (begun, begins)) = (oneshot::channel(), oneshot::channel());
-        let task = async move {
-            if let Some(predecessor) = predecessor {
-                predecessor.stop().await;
+        let (stop, stopped) = oneshot::channel();
+        let (predecessor, begins) = match predecessor {
+            Some(predecessor) => {
+                let (begun, begins) = oneshot::channel();
+                (Some((predecessor, begun)), Some(begins))
             }
-            // The caller may have gone.
-            let _ = begun.send(());
+            None => (None, None),
+        };
+        let task = async move {
+            if let Some((predecessor, begun)) = predecessor {
+                predecessor.stop().await;
+                // The caller may have gone.
+                let _ = begun.send(());
+            }
             renew(held, renewal, stopped).await;
         };
         (Self { stop, task: runtime.spawn(task) }, begins)

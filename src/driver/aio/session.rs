@@ -7,6 +7,7 @@ use lockshift_wire::{Command, Reply, Transcript, Turn};
 
 use super::carrier::{Carrier, run};
 use super::shared_connection::{Borrowed, SharedConnection};
+use super::unattended::Workplace;
 use crate::driver::counters::Counters;
 use crate::driver::entries;
 use crate::driver::error::Error;
@@ -21,6 +22,8 @@ pub(super) struct Session<C> {
     pub(super) counters: Arc<Counters>,
     pub(super) replication: Option<Replication>,
     pub(super) undisclaimed: Undisclaimed,
+    /// Where attempts and releases are made.
+    pub(super) workplace: Workplace,
 }
 
 impl<C> Clone for Session<C> {
@@ -31,6 +34,7 @@ impl<C> Clone for Session<C> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            workplace: self.workplace,
         }
     }
 }

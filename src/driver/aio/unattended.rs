@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
@@ -9,9 +11,37 @@ use tokio::runtime::Handle;
 use crate::driver::error::Error;
 use crate::driver::events::RELEASE;
 
-/// Does `work` in a task of its own and waits for it. Dropping this future only stops the waiting; what `work` then
-/// ends with is dropped when it is there.
+/// Where work is done while its caller waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Workplace {
+    /// In the caller's task, which costs nothing. A caller that neither polls nor drops its future keeps what the work
+    /// holds: so this is for a connection that no other procedure waits for.
+    CallersTask,
+    /// In a task of its own, which goes on also while the caller does not poll.
+    OwnTask,
+}
+
+/// Does `work` in this place and waits for it. If this future is dropped half-way, a task carries `work` to its end, and
+/// what that ends with is dropped when it is there.
+///
+/// # Errors
+/// The runtime is shut down.
 pub(super) async fn to_the_end<T: Send + 'static>(
+    workplace: Workplace,
+    runtime: &Handle,
+    key: &Key,
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    match workplace {
+        // Elsewhere the work would miss the timers of its runtime.
+        Workplace::CallersTask if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) => {
+            InCallersTask { runtime, work: Some(Box::pin(work)) }.await
+        }
+        Workplace::CallersTask | Workplace::OwnTask => in_own_task(runtime, key, work).await,
+    }
+}
+
+async fn in_own_task<T: Send + 'static>(
     runtime: &Handle,
     key: &Key,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -20,6 +50,38 @@ pub(super) async fn to_the_end<T: Send + 'static>(
         Ok(outcome) => outcome,
         Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
         Err(cancelled) => Err(Error::no_runtime(key, cancelled)),
+    }
+}
+
+/// Work that was begun in its caller's task. Dropped before its end, it moves to a task of its own.
+struct InCallersTask<'a, W>
+where
+    W: Future<Output: Send> + Send + 'static,
+{
+    runtime: &'a Handle,
+    /// `None` once it has ended.
+    work: Option<Pin<Box<W>>>,
+}
+
+impl<W: Future<Output: Send> + Send + 'static> Future for InCallersTask<'_, W> {
+    type Output = W::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<W::Output> {
+        // Work that panics is dropped: nothing may poll it again.
+        let mut work = self.work.take().expect("nothing polls a future after its end");
+        let polled = work.as_mut().poll(context);
+        if polled.is_pending() {
+            self.work = Some(work);
+        }
+        polled
+    }
+}
+
+impl<W: Future<Output: Send> + Send + 'static> Drop for InCallersTask<'_, W> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.runtime.spawn(work);
+        }
     }
 }
 
