@@ -1,5 +1,5 @@
-//! A client in a process of its own, which can be killed, stopped and have its clocks set: this same program, started
-//! again. It tells its parent all that happens to it, a line each.
+//! A client in a process of its own, which can be killed, stopped and have its clocks set: the same program, started
+//! again. It reports every event to its parent, one line each.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -14,11 +14,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::NamedTempFile;
 
 use crate::client::{Client, Stay};
-use crate::drivers::{Driver, Way};
-use crate::subjects::subjects;
+use crate::drivers::{Destination, Driver};
+use crate::tested_locks::tested_locks;
 use crate::witness::{Ending, Event, Outcome, Witness, stamp};
 
-/// The orders of a child: driver, lock, key, address, how long it waits and stays in milliseconds.
+/// The orders of a child: driver, lock, key, address, how long it waits and holds, in milliseconds.
 const ORDERS: &str = "LOCKSHIFT_FAULTS_CLIENT";
 
 /// What a child is to do.
@@ -31,7 +31,7 @@ pub(crate) struct Task<'a> {
     pub(crate) stays: Duration,
 }
 
-/// The means to do something to the child that runs at the moment.
+/// A handle on the child that is running, if any.
 #[derive(Clone, Default)]
 pub(crate) struct Handle(Arc<Mutex<Option<Running>>>);
 
@@ -56,19 +56,19 @@ impl Handle {
         self.signal(Signal::CONT);
     }
 
-    /// Its monotonic clock has stood still for so long, as when the machine was suspended.
+    /// Sets its monotonic clock back by this length, as if the machine had been suspended.
     pub(crate) fn has_slept(&self, length: Duration) {
         self.set_clock(8, -nanos(length));
     }
 
-    /// Its wall clock is so far ahead, or behind if that is negative.
+    /// Sets its wall clock ahead by this much, or behind if negative.
     pub(crate) fn step_clock(&self, ahead_ns: i64) {
         self.set_clock(0, ahead_ns);
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(running) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            // It may have ended, but has not been waited for: its id is still its own.
+            // It may have ended but was not waited for, so its id is not reused.
             let _ = kill_process(running.pid, signal);
         }
     }
@@ -84,8 +84,8 @@ fn nanos(length: Duration) -> i64 {
     i64::try_from(length.as_nanos()).expect("less than three hundred years")
 }
 
-/// Runs a child and notes what it reports; `hears` receives it as well.
-pub(crate) fn visit(task: &Task<'_>, handle: &Handle, witness: &Witness, hears: &mut dyn FnMut(Event)) -> Outcome {
+/// Runs a child and records what it reports; `on_event` receives it as well.
+pub(crate) fn visit(task: &Task<'_>, handle: &Handle, witness: &Witness, on_event: &mut dyn FnMut(Event)) -> Outcome {
     let Task { driver, lock, key, url, waits, stays } = task;
     let orders = format!("{driver}\n{lock}\n{key}\n{url}\n{}\n{}", waits.as_millis(), stays.as_millis());
     let mut clocks = NamedTempFile::new().expect("a temporary file");
@@ -97,17 +97,17 @@ pub(crate) fn visit(task: &Task<'_>, handle: &Handle, witness: &Witness, hears: 
     let lines = BufReader::new(process.stdout.take().expect("it is piped"));
     *handle.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Running { pid: Pid::from_child(&process), clocks });
 
-    let locker = subjects().iter().find(|subject| subject.name == *lock).expect("it is of the catalogue").locker(key);
+    let locker = tested_locks().iter().find(|tested| tested.name == *lock).expect("it is of the catalogue").locker(key);
     let visit = witness.begin(1, locker.mode(), locker.lease().length());
     let mut outcome = Outcome::Unknown;
     for line in lines.lines().map_while(Result::ok) {
-        // What a killed process has half written says nothing.
+        // A killed process may leave an incomplete line.
         let Some(event) = read(&line) else { continue };
         if let Event::Answered(_, answered) = event {
             outcome = answered;
         }
         witness.note(visit, event);
-        hears(event);
+        on_event(event);
     }
     *handle.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     process.wait().expect("the child is ours");
@@ -122,11 +122,17 @@ pub(crate) fn serve() -> Option<ExitCode> {
     let driver = Driver::BOTH.into_iter().find(|it| it.to_string() == driver).expect("a driver");
     let length = |millis: &str| Duration::from_millis(millis.parse().expect("a number of milliseconds"));
     let (waits, stays) = (length(waits), length(stays));
-    let locker = subjects().iter().find(|subject| subject.name == lock).expect("a lock of the catalogue").locker(key);
-    let way = Way::to(&[url.to_owned()]);
+    let locker = tested_locks().iter().find(|tested| tested.name == lock).expect("a lock of the catalogue").locker(key);
+    let destination = Destination::to(&[url.to_owned()]);
     let witness = Witness::default();
-    let client =
-        Client { number: 1, driver, way, locker, witness: &witness, tells: |event| println!("{}", written(event)) };
+    let client = Client {
+        number: 1,
+        driver,
+        destination,
+        locker,
+        witness: &witness,
+        on_event: |event| println!("{}", written(event)),
+    };
     let mut leaves_at = None;
     client.visit(&Wait::backoff().for_at_most(waits), Stay::Fixed, false, || {
         stamp() >= *leaves_at.get_or_insert_with(|| stamp() + stays)
@@ -151,10 +157,10 @@ fn place<T: PartialEq>(all: &[T], one: &T) -> usize {
     all.iter().position(|it| it == one).expect("all are listed")
 }
 
-/// As one line: what happens, when in nanoseconds, and how as a number.
+/// One line: the event, its time in nanoseconds, and its detail as a number.
 fn written(event: Event) -> String {
     let (word, at, how) = match event {
-        Event::Asks(at) => ("asks", at, 0),
+        Event::Attempts(at) => ("asks", at, 0),
         Event::Answered(at, outcome) => ("answered", at, place(&OUTCOMES, &outcome) as u128),
         Event::Inside(at, left) => ("inside", at, left.as_nanos().min(u64::MAX.into())),
         Event::Lost(at, loss) => ("lost", at, place(&LOSSES, &loss) as u128),
@@ -169,7 +175,7 @@ fn read(line: &str) -> Option<Event> {
     let (word, at, how) = (words.next()?, words.next()?.parse().ok()?, words.next()?.parse::<u64>().ok()?);
     let (at, place) = (Duration::from_nanos(at), usize::try_from(how).ok()?);
     Some(match word {
-        "asks" => Event::Asks(at),
+        "asks" => Event::Attempts(at),
         "answered" => Event::Answered(at, *OUTCOMES.get(place)?),
         "inside" => Event::Inside(at, Duration::from_nanos(how)),
         "lost" => Event::Lost(at, *LOSSES.get(place)?),
@@ -179,7 +185,7 @@ fn read(line: &str) -> Option<Event> {
     })
 }
 
-/// The library that sets a child's clocks off, compiled when it is first needed.
+/// The library that shifts a child's clocks, compiled at first use.
 fn shim() -> &'static Path {
     static SHIM: OnceLock<PathBuf> = OnceLock::new();
     SHIM.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A client: acquires, stays inside and goes by its guard, releases; the witness sees all of it.
+//! A client: acquires, holds while it asks its guard again and again, and releases; the witness records all of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use lockshift::driver::{Answer, Attempt, Wait};
 use lockshift::lock::Locker;
 
-use crate::drivers::{Driver, Held, Way};
+use crate::drivers::{Destination, Driver, Held};
 use crate::patience::pause;
 use crate::witness::{Ending, Event, Outcome, Witness, stamp};
 
@@ -14,37 +14,38 @@ use crate::witness::{Ending, Event, Outcome, Witness, stamp};
 pub(crate) struct Client<'a> {
     pub(crate) number: u32,
     pub(crate) driver: Driver,
-    pub(crate) way: Way,
+    pub(crate) destination: Destination,
     pub(crate) locker: Arc<dyn Locker>,
     pub(crate) witness: &'a Witness,
-    /// Receives all that the witness notes.
-    pub(crate) tells: fn(Event),
+    /// Receives every event that the witness records.
+    pub(crate) on_event: fn(Event),
 }
 
-/// How a client stays inside.
+/// How a client behaves while it holds the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
-    /// For a given time.
+    /// Holds for a fixed time.
     Fixed,
-    /// For a given time, renewing.
+    /// Holds for a fixed time and renews.
     Renewing,
-    /// Without a look at the guard, until its lease has ended, as a client that was stopped.
+    /// Does not ask its guard until the lease has ended, like a client that was stopped.
     Overrunning,
 }
 
-/// How often a holder looks at its guard.
+/// How often a holder asks its guard.
 const LOOK: Duration = Duration::from_millis(4);
 
 impl Client<'_> {
-    /// Connects, tries for so long, and if it wins stays until `leaves` says so or it learns of a loss: how it ended.
+    /// Connects, tries to acquire, and if it wins holds until `leaves` returns true or it is notified of a loss. Returns the
+    /// outcome of the attempt.
     pub(crate) fn visit(&self, wait: &Wait, stay: Stay, drops: bool, mut leaves: impl FnMut() -> bool) -> Outcome {
-        let lock = self.driver.lock(&self.way, Arc::clone(&self.locker));
+        let lock = self.driver.lock(&self.destination, Arc::clone(&self.locker));
         let visit = self.witness.begin(self.number, self.locker.mode(), self.locker.lease().length());
         let note = |event| {
             self.witness.note(visit, event);
-            (self.tells)(event);
+            (self.on_event)(event);
         };
-        note(Event::Asks(stamp()));
+        note(Event::Attempts(stamp()));
         let attempt = lock.acquire(wait);
         let (outcome, held) = match attempt {
             Ok(Attempt::Won(held)) => (Outcome::Won, Some(held)),
@@ -55,7 +56,7 @@ impl Client<'_> {
         note(Event::Answered(stamp(), outcome));
         if let Some(mut held) = held {
             if stay == Stay::Renewing {
-                held.renew().expect("there is a thread for it");
+                held.renew().expect("the renewal thread can be started");
             }
             stay_inside(&*held, stay, self.locker.lease().length(), &note, &mut leaves);
             note(Event::Releases(stamp()));
@@ -66,7 +67,8 @@ impl Client<'_> {
     }
 }
 
-/// Goes by the guard, again and again. That it held at a moment is what it says when it is asked after that moment.
+/// Asks the guard again and again. The moment is read before the guard is asked, so that the guard still held at that
+/// moment if it confirms.
 fn stay_inside(held: &dyn Held, stay: Stay, lease: Duration, note: &impl Fn(Event), leaves: &mut impl FnMut() -> bool) {
     loop {
         let at = stamp();

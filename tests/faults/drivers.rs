@@ -1,4 +1,4 @@
-//! Both drivers behind one face, that of threads: what is written once runs through either.
+//! Both drivers behind one blocking trait, so that a run is written once.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -31,15 +31,15 @@ impl fmt::Display for Driver {
 
 /// What a client connects to.
 #[derive(Clone)]
-pub(crate) enum Way {
+pub(crate) enum Destination {
     /// One server, a cluster, or the master that sentinels name.
     Server(Server),
     /// Several independent masters.
     Masters(Vec<Client>),
 }
 
-impl Way {
-    /// To what these addresses name.
+impl Destination {
+    /// What these addresses name.
     pub(crate) fn to(addresses: &[String]) -> Self {
         let server = Server::at(addresses).expect("the addresses are well formed");
         Self::Server(server.connecting_within(TIMEOUT).answering_within(TIMEOUT))
@@ -51,7 +51,7 @@ pub(crate) trait Lock: Send {
     fn acquire(&self, wait: &Wait) -> Result<Attempt<Box<dyn Held>>, Error>;
 }
 
-/// A lock that is held, through either driver. Dropping it drops the guard.
+/// A held lock of either driver. Dropping it drops the guard.
 pub(crate) trait Held: Send {
     fn lost(&self) -> Option<Loss>;
     fn left(&self) -> Duration;
@@ -63,25 +63,25 @@ impl Driver {
     pub(crate) const BOTH: [Self; 2] = [Self::Blocking, Self::Tokio];
 
     /// A lock over a connection of its own, which is opened when it is first needed.
-    pub(crate) fn lock(self, way: &Way, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
-        match (self, way) {
-            (Self::Blocking, Way::Server(server)) => {
+    pub(crate) fn lock(self, destination: &Destination, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
+        match (self, destination) {
+            (Self::Blocking, Destination::Server(server)) => {
                 Box::new(blocking::Lock::new(connect::blocking::Connection::to(server), locker))
             }
-            (Self::Tokio, Way::Server(server)) => {
+            (Self::Tokio, Destination::Server(server)) => {
                 Box::new(aio::Lock::on_own_connection(connect::aio::Connection::to(server), locker))
             }
-            (Self::Blocking, Way::Masters(clients)) => {
+            (Self::Blocking, Destination::Masters(clients)) => {
                 Box::new(blocking::Lock::new(blocking::Masters::new(clients.clone(), TIMEOUT), locker))
             }
-            (Self::Tokio, Way::Masters(clients)) => {
+            (Self::Tokio, Destination::Masters(clients)) => {
                 Box::new(aio::Lock::new(aio::Masters::new(clients.clone(), TIMEOUT), locker))
             }
         }
     }
 }
 
-/// What hears the releases for the waiters of either driver.
+/// A listener for release notifications, of either driver.
 pub(crate) enum Listener {
     Blocking(blocking::ReleaseListener),
     Tokio(aio::ReleaseListener),
@@ -98,7 +98,7 @@ impl Listener {
         }
     }
 
-    /// A lock over a connection of its own to this server, whose waiters hear releases.
+    /// A lock over a connection of its own to this server, whose waiters are notified of releases.
     pub(crate) fn lock(&self, server: &Server, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
         match self {
             Self::Blocking(listener) => {
@@ -112,7 +112,7 @@ impl Listener {
     }
 }
 
-/// On which all tasks run.
+/// The runtime of all tasks.
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime"))

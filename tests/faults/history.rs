@@ -1,6 +1,6 @@
-//! Whether a history is one that a lock can have: an order of its operations, each somewhere between its call and its
-//! return, in which everything is as a lock with leases would have answered (Wing and Gong's search, remembering what
-//! has been tried).
+//! Judges whether a history is linearizable for a lock with leases: whether its operations, each at some moment between its
+//! call and its return, have an order in which a lock would have answered the same. The search is Wing and Gong's with a
+//! memory of visited states.
 //!
 //! An operation whose outcome is unknown may have taken effect at any time after its call, or never. A lease may end by
 //! itself when its holder may no longer rely on it, not before.
@@ -12,61 +12,61 @@ use lockshift::lock::{Mode, Released};
 
 use crate::witness::{Ending, Log, Outcome, Stamp};
 
-/// One operation; `who` is the visit that it belongs to.
+/// One operation of a visit.
 #[derive(Clone, Debug)]
 struct Operation {
-    who: usize,
-    does: Does,
+    visit: usize,
+    kind: OperationKind,
     began: Stamp,
-    /// `None`: it may have no effect at all, and if it has, then at any time.
+    /// `None`: it may take effect at any later time, or never.
     ended: Option<Stamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    /// Acquires for a lease that ends at this moment or later; alone, or with others that share.
+enum OperationKind {
+    /// Acquires for a lease that ends at this moment or later, exclusively or shared.
     Acquire { until: Stamp, is_shared: bool },
-    /// Goes by the lock that it holds.
+    /// Relies on holding.
     Rely,
-    /// Frees it.
+    /// Releases.
     Free,
-    /// Finds that it does not hold it any more.
-    MissIt,
+    /// Finds that it no longer holds.
+    FindsLost,
 }
 
-/// The lock, at a moment.
+/// The lock at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// Which visits hold, and when the lease of each may end: one, or several that share the lock.
+    /// The visits that hold, each with the earliest end of its lease; several only if they share the lock.
     holders: Vec<(usize, Stamp)>,
     is_shared: bool,
-    /// The operations until here took effect at this moment or later.
+    /// The operations so far took effect at this moment or earlier ones.
     now: Stamp,
 }
 
-/// Whether a lock can have a history.
+/// The verdict on a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// There is such an order.
+    /// Such an order exists.
     Possible,
     /// No such order exists.
     Impossible,
-    /// The history has too many operations, or orders, to know.
+    /// The history has too many operations or orders to decide.
     #[default]
     Undecided,
 }
 
-/// How far the search goes.
+/// The search ends undecided after this many states.
 const MOST_STATES: usize = 200_000;
 
-/// Whether a lock can have this history. What is not judged is a refusal: it may be due to another waiter.
+/// Judges a history. Refusals are not judged, because another waiter may have caused them.
 pub(crate) fn judge(log: &Log) -> Verdict {
     let operations = operations(log);
     if operations.len() > 128 {
         return Verdict::Undecided;
     }
     let mut search = Search { operations: &operations, tried: HashSet::new() };
-    match search.goes_on(0, &START) {
+    match search.can_continue(0, &START) {
         Some(true) => Verdict::Possible,
         Some(false) => Verdict::Impossible,
         None => Verdict::Undecided,
@@ -77,31 +77,33 @@ const START: State = State { holders: Vec::new(), is_shared: false, now: Duratio
 
 fn operations(log: &Log) -> Vec<Operation> {
     let mut operations = Vec::new();
-    for (who, visit) in log.visits.iter().enumerate() {
-        let mut add = |does, began, ended| operations.push(Operation { who, does, began, ended });
-        let (asked, answered) = visit.asked;
+    for (index, visit) in log.visits.iter().enumerate() {
+        let mut add = |kind, began, ended| operations.push(Operation { visit: index, kind, began, ended });
+        let (attempted, answered) = visit.attempted;
         let is_shared = visit.mode == Mode::Shared;
         match visit.outcome {
-            Outcome::Won => add(Does::Acquire { until: visit.until, is_shared }, asked, Some(answered)),
+            Outcome::Won => add(OperationKind::Acquire { until: visit.until, is_shared }, attempted, Some(answered)),
             Outcome::Unknown => {
-                add(Does::Acquire { until: asked + visit.lease, is_shared }, asked, None);
-                // The driver takes back what it may have won.
-                add(Does::Free, asked, None);
+                add(OperationKind::Acquire { until: attempted + visit.lease, is_shared }, attempted, None);
+                // The driver removes what the attempt may have acquired.
+                add(OperationKind::Free, attempted, None);
             }
-            // What may be left of an error is taken back, and no client relies on it.
+            // What a failed attempt may have left is removed, and no client relies on it.
             Outcome::Refused | Outcome::Failed => {}
         }
         for at in visit.inside.into_iter().flat_map(|(since, last)| [since, last]) {
-            add(Does::Rely, at, Some(at));
+            add(OperationKind::Rely, at, Some(at));
         }
         match visit.released {
-            // It may say what it likes when its lease has ended: it need not have asked the server.
-            Some((began, ..)) if began >= visit.until => add(Does::Free, began, None),
+            // After its lease has ended any answer is possible: the driver need not have asked the server.
+            Some((began, ..)) if began >= visit.until => add(OperationKind::Free, began, None),
             Some((began, ended, Ending::Known(Released::Freed | Released::StillHeld))) => {
-                add(Does::Free, began, Some(ended));
+                add(OperationKind::Free, began, Some(ended));
             }
-            Some((began, ended, Ending::Known(Released::Lost))) => add(Does::MissIt, began, Some(ended)),
-            Some((began, _, Ending::Failed | Ending::Unknown | Ending::Unasked)) => add(Does::Free, began, None),
+            Some((began, ended, Ending::Known(Released::Lost))) => add(OperationKind::FindsLost, began, Some(ended)),
+            Some((began, _, Ending::Failed | Ending::Unknown | Ending::Unasked)) => {
+                add(OperationKind::Free, began, None)
+            }
             Some((_, _, Ending::Known(Released::LeftAlone | Released::Intruded))) | None => {}
         }
     }
@@ -115,8 +117,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether what is not done yet can follow; `None`: that takes too long to find out.
-    fn goes_on(&mut self, done: u128, state: &State) -> Option<bool> {
+    /// Whether the remaining operations can follow; `None`: undecided.
+    fn can_continue(&mut self, done: u128, state: &State) -> Option<bool> {
         let is_open = |place: &usize| done & 1 << place == 0;
         let open: Vec<usize> = (0..self.operations.len()).filter(is_open).collect();
         let Some(first_return) = open.iter().filter_map(|place| self.operations[*place].ended).min() else {
@@ -134,7 +136,7 @@ impl Search<'_> {
                 continue;
             }
             if let Some(next) = step(state, operation) {
-                match self.goes_on(done | 1 << place, &next) {
+                match self.can_continue(done | 1 << place, &next) {
                     Some(false) => {}
                     known => return known,
                 }
@@ -151,26 +153,26 @@ fn step(state: &State, operation: &Operation) -> Option<State> {
     if now > latest {
         return None;
     }
-    let mine = state.holders.iter().position(|(who, _)| *who == operation.who);
+    let mine = state.holders.iter().position(|(visit, _)| *visit == operation.visit);
     let without = |place: usize, now| {
         let mut holders = state.holders.clone();
         holders.remove(place);
         State { holders, now, ..*state }
     };
-    match operation.does {
-        Does::Acquire { until, is_shared } if is_shared && state.is_shared => {
+    match operation.kind {
+        OperationKind::Acquire { until, is_shared } if is_shared && state.is_shared => {
             let mut holders = state.holders.clone();
-            holders.push((operation.who, until));
+            holders.push((operation.visit, until));
             Some(State { holders, is_shared, now })
         }
-        Does::Acquire { until, is_shared } => {
+        OperationKind::Acquire { until, is_shared } => {
             let now = state.holders.iter().fold(now, |now, (_, ends)| now.max(*ends));
-            (now <= latest).then(|| State { holders: vec![(operation.who, until)], is_shared, now })
+            (now <= latest).then(|| State { holders: vec![(operation.visit, until)], is_shared, now })
         }
-        Does::Rely => mine.map(|_| State { now, ..state.clone() }),
-        // What may have no effect need not be in the order.
-        Does::Free => mine.map(|place| without(place, now)),
-        Does::MissIt => match mine {
+        OperationKind::Rely => mine.map(|_| State { now, ..state.clone() }),
+        // Operations that may have no effect can be left out of the order.
+        OperationKind::Free => mine.map(|place| without(place, now)),
+        OperationKind::FindsLost => match mine {
             Some(place) => {
                 let now = now.max(state.holders[place].1);
                 (now <= latest).then(|| without(place, now))
@@ -180,34 +182,36 @@ fn step(state: &State, operation: &Operation) -> Option<State> {
     }
 }
 
-/// What a lock can have, and what it cannot: a judge that lets everything pass would make every run a success.
+/// Checks the judge with possible and impossible histories: a judge that accepts everything would let every run pass.
 pub(crate) fn assert_judges() {
     use crate::witness::{Event, Visit, Witness};
 
     let ms = Duration::from_millis;
     type Inside = Option<(u64, u64)>;
-    let visit_in = |mode, client, asked: (u64, u64), outcome, inside: Inside, released: Option<(u64, u64, Ending)>| {
-        let witness = Witness::default();
-        let visit = witness.begin(client, mode, ms(100));
-        witness.note(visit, Event::Asks(ms(asked.0)));
-        witness.note(visit, Event::Answered(ms(asked.1), outcome));
-        for at in inside.into_iter().flat_map(|(since, last)| [since, last]) {
-            witness.note(visit, Event::Inside(ms(at), ms(asked.0 + 100).saturating_sub(ms(at))));
-        }
-        if let Some((began, ended, ending)) = released {
-            witness.note(visit, Event::Releases(ms(began)));
-            witness.note(visit, Event::Released(ms(ended), ending));
-        }
-        witness.log(|log| log.visits.remove(0))
-    };
+    let visit_in =
+        |mode, client, attempted: (u64, u64), outcome, inside: Inside, released: Option<(u64, u64, Ending)>| {
+            let witness = Witness::default();
+            let visit = witness.begin(client, mode, ms(100));
+            witness.note(visit, Event::Attempts(ms(attempted.0)));
+            witness.note(visit, Event::Answered(ms(attempted.1), outcome));
+            for at in inside.into_iter().flat_map(|(since, last)| [since, last]) {
+                witness.note(visit, Event::Inside(ms(at), ms(attempted.0 + 100).saturating_sub(ms(at))));
+            }
+            if let Some((began, ended, ending)) = released {
+                witness.note(visit, Event::Releases(ms(began)));
+                witness.note(visit, Event::Released(ms(ended), ending));
+            }
+            witness.log(|log| log.visits.remove(0))
+        };
     let freed = Ending::Known(Released::Freed);
     let lost = Ending::Known(Released::Lost);
-    let won = |client, asked, inside, released| {
-        visit_in(Mode::Exclusive, client, asked, Outcome::Won, Some(inside), released)
+    let won = |client, attempted, inside, released| {
+        visit_in(Mode::Exclusive, client, attempted, Outcome::Won, Some(inside), released)
     };
-    let reads =
-        |client, asked, inside, released| visit_in(Mode::Shared, client, asked, Outcome::Won, Some(inside), released);
-    let unknown = |client, asked| visit_in(Mode::Exclusive, client, asked, Outcome::Unknown, None, None);
+    let reads = |client, attempted, inside, released| {
+        visit_in(Mode::Shared, client, attempted, Outcome::Won, Some(inside), released)
+    };
+    let unknown = |client, attempted| visit_in(Mode::Exclusive, client, attempted, Outcome::Unknown, None, None);
     let assert_is = |verdict: Verdict, visits: Vec<Visit>, why: &str| {
         assert_eq!(judge(&Log { visits, struck: None }), verdict, "{why}");
     };

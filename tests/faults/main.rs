@@ -1,69 +1,71 @@
-//! The fault suite: every lock of the catalogue, through both drivers, on real servers, while something breaks between the
-//! protocol, the client library, the kernel and the caller. The explorer cannot look there.
+//! The fault suite: every lock of the catalogue, through both drivers, on real servers, while something fails between the
+//! protocol, the client library, the kernel and the caller. The explorer does not model these places.
 //!
 //! ```text
-//! cargo test --all-features --test faults                          a share of it, as `./test` runs it
-//! LOCKSHIFT_FAULTS=all cargo test --all-features --test faults     all of it, and docs/faults.md is written anew
+//! cargo test --all-features --test faults                          part of the suite, as `./test` runs it
+//! LOCKSHIFT_FAULTS=all cargo test --all-features --test faults     the whole suite; writes docs/faults.md
 //! ```
 //!
-//! A run is a lock, a driver, a fault, and the command of one client at which the fault strikes. That client acquires,
-//! stays inside and releases; two others want the lock as well. Nothing in a run waits for a moment to come: a client
-//! goes by its guard, again and again, and the witness notes each time that it did.
+//! A run combines a lock, a driver, a fault, and the command of one client at which the fault strikes. That client
+//! acquires the lock, holds it for a while and releases it; two other clients compete for it. A holder asks its guard
+//! again and again whether it still holds, and the witness records each answer with its time.
 //!
-//! What they stand on:
+//! The runs:
 //!
-//! - [`subjects`]: every lock of the catalogue.
-//! - [`drivers`]: both drivers behind one face.
-//! - [`client`]: acquires, stays inside, releases.
-//! - [`child`]: a client in a process of its own.
-//! - [`strikes`]: the faults that strike at a command, a row each.
-//! - [`life`]: a run.
-//! - [`several`]: runs on a cluster and on independent masters.
-//! - [`dropped`]: futures dropped at each await point, and clients that give up.
-//! - [`crowd`]: many waiters.
+//! - [`tested_locks`]: every lock of the catalogue.
+//! - [`drivers`]: both drivers behind one trait.
+//! - [`client`]: acquires, holds, releases.
+//! - [`child`]: a client in its own process.
+//! - [`faults`]: the faults that strike at a command; a row each.
+//! - [`run`]: one run.
+//! - [`several_servers`]: runs on a cluster, behind Sentinel, and on independent masters.
+//! - [`dropped_futures`]: futures dropped at each await point.
+//! - [`woken_waiter`]: a waiter that is cut off from the server when it is woken.
+//! - [`many_waiters`]: thousands of waiters for one lock.
 //! - [`suite`]: all of them as trials.
 //!
-//! What judges them:
+//! The judges:
 //!
-//! - [`witness`]: who was inside when, on a clock that no fault touches.
-//! - [`nature`]: what a protocol does by itself, observed on the simulated server.
-//! - [`promise`]: what a lock of this nature promises under a fault.
-//! - [`judge`]: what a run has shown; by intervals, and against the promise.
-//! - [`history`]: whether a lock can have such a history at all.
-//! - [`table`]: all runs, counted, and `docs/faults.md`.
+//! - [`witness`]: which client held when, on a clock that no fault touches.
+//! - [`protocol_traits`]: what a protocol does without faults, observed on the simulated server.
+//! - [`promise`]: what a lock with these traits promises under a fault.
+//! - [`judge`]: compares intervals, and what happened with what is promised.
+//! - [`history`]: whether the recorded history is possible for a lock at all (linearizability).
+//! - [`table`], [`page`]: all runs counted, and `docs/faults.md`.
 //!
-//! # Whether it would see a bug
+//! # Does the suite find bugs?
 //!
-//! It has found these, and finds them again when they are put back:
+//! It found these, and finds them again when they are reintroduced (`tests/faults/reintroduce` does so with the patches
+//! in `tests/faults/bugs`):
 //!
-//! | to break | where | the trials that fail |
+//! | bug | where | trials that fail |
 //! |---|---|---|
 //! | a guard that knows that its lock is lost sends a release that does not compare the owner | `HeldLock` of either driver | `holder_stands_still_*`, `process_stopped_past_its_lease` |
 //! | a command is sent again when its reply is late | `connect::blocking::Connection::request` | `blocking::on_a_cluster` |
-//! | a lease is counted on a clock that stands still in suspend | `Instant::now` in `driver::host::mono` | `machine_suspended_past_the_lease` |
-//! | a writer that gives up leaves its mark, and keeps readers out | `ReadWriteLock::withdraw` | `wait_dropped_at_each_await` (all of it) |
+//! | a lease is measured on a clock that stops during suspend | `Instant::now` in `driver::host::mono` | `machine_suspended_past_the_lease` |
+//! | a writer that gives up leaves its mark, which keeps readers out | `ReadWriteLock::withdraw` | `wait_dropped_at_each_await` (whole suite) |
 
 mod bugs;
 mod child;
 mod client;
-mod crowd;
 mod drivers;
-mod dropped;
+mod dropped_futures;
+mod faults;
 mod history;
 mod judge;
-mod life;
-mod nature;
+mod many_waiters;
 mod page;
 mod promise;
-mod several;
-mod strikes;
-mod subjects;
+mod protocol_traits;
+mod run;
+mod several_servers;
 mod suite;
 mod table;
+mod tested_locks;
 mod witness;
-mod woken;
+mod woken_waiter;
 
-/// What the other tests stand on as well.
+/// Support code shared with the integration tests.
 #[path = "../it"]
 #[allow(dead_code, unused_imports, reason = "they use the rest of it")]
 mod it {

@@ -1,4 +1,4 @@
-//! The page that a run of all of the suite writes: what each fault has shown, and each group of locks that are alike.
+//! The page `docs/faults.md`, with the counts by fault and by group of locks with the same traits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::nature::Nature;
-use crate::promise::{Harm, Row};
-use crate::subjects::{Subject, is_first_of_its_kind, redlock, subjects};
+use crate::promise::{Damage, FaultRow};
+use crate::protocol_traits::ProtocolTraits;
 use crate::suite::rows;
 use crate::table::{Cells, Counts, saved};
+use crate::tested_locks::{TestedLock, is_first_of_its_kind, redlock, tested_locks};
 
 const PAGE: &str = "docs/faults.md";
 
-/// What stands above the counts of a trial: when it ended, how many seconds it took, on what server, and of what it was a
-/// part.
+/// The first line of a saved trial: when it ended, how many seconds it took, the server, the cores, and the extent of the
+/// run.
 pub(crate) fn head(extent: &str, took: Duration) -> String {
     let ended = DateTime::<Utc>::from(wall()).format("%Y-%m-%d %H:%M");
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -36,17 +36,18 @@ fn server_version() -> String {
     version.expect("it names its version").to_owned()
 }
 
-/// Writes the page, if each of these trials has left what it has shown.
+/// Writes the page if the counts of all of these trials have been saved.
 pub(crate) fn write(trials: &[String]) {
-    let kept: Vec<_> = trials.iter().map(|trial| (trial, saved(trial))).collect();
-    let missing: Vec<_> = kept.iter().filter(|(_, saved)| saved.is_none()).map(|(trial, _)| trial.as_str()).collect();
+    let counted: Vec<_> = trials.iter().map(|trial| (trial, saved(trial))).collect();
+    let missing: Vec<_> =
+        counted.iter().filter(|(_, saved)| saved.is_none()).map(|(trial, _)| trial.as_str()).collect();
     if !missing.is_empty() {
-        println!("{PAGE} is not written: these trials have not been played yet: {}", missing.join(", "));
+        println!("{PAGE} is not written: these trials have not been run yet: {}", missing.join(", "));
         return;
     }
     let mut facts = Facts::default();
     let mut cells = Cells::new();
-    for (head, of_trial) in kept.into_iter().filter_map(|(_, saved)| saved) {
+    for (head, of_trial) in counted.into_iter().filter_map(|(_, saved)| saved) {
         facts.add(&head);
         for (cell, counts) in of_trial {
             cells.entry(cell).or_default().add(&counts);
@@ -62,13 +63,13 @@ fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)
 }
 
-/// Whether the page has these rows, in this order, and no lock that there is not.
+/// Checks that the page has these rows in this order, and no lock that is not in the catalogue.
 ///
 /// # Errors
-/// In what it differs.
-pub(crate) fn assert_has_rows(rows: &[Row]) -> Result<(), String> {
+/// Describes the difference.
+pub(crate) fn assert_has_rows(rows: &[FaultRow]) -> Result<(), String> {
     let page = std::fs::read_to_string(path()).map_err(|error| format!("cannot read {PAGE}: {error}"))?;
-    let again = "run all of the suite again, as the page says";
+    let again = "run the whole suite again, as the page describes";
     let table = page.split("## By fault").nth(1).unwrap_or_default().split("\n## ").next().unwrap_or_default();
     let on_page: Vec<&str> = table
         .lines()
@@ -81,7 +82,7 @@ pub(crate) fn assert_has_rows(rows: &[Row]) -> Result<(), String> {
     }
     let locks =
         page.lines().filter_map(|line| line.strip_prefix(LOCKS)).flat_map(|line| line.split('`').skip(1).step_by(2));
-    let known: BTreeSet<&str> = subjects().iter().map(|subject| subject.name.as_str()).collect();
+    let known: BTreeSet<&str> = tested_locks().iter().map(|tested| tested.name.as_str()).collect();
     let unknown: Vec<&str> = locks.filter(|lock| !known.contains(lock) && !lock.starts_with("redlock,")).collect();
     if unknown.is_empty() {
         Ok(())
@@ -90,10 +91,10 @@ pub(crate) fn assert_has_rows(rows: &[Row]) -> Result<(), String> {
     }
 }
 
-/// What begins the line with the names of a group of locks.
+/// The beginning of the line with the names of a group of locks.
 const LOCKS: &str = "Locks: ";
 
-/// When and where all trials were played.
+/// When and where the trials were run.
 #[derive(Debug, Default)]
 struct Facts {
     ended: BTreeSet<String>,
@@ -125,7 +126,7 @@ fn page(facts: &Facts, cells: &Cells) -> String {
     let total = sum(cells.values());
     let ended = (facts.ended.first().cloned().unwrap_or_default(), facts.ended.last().cloned().unwrap_or_default());
     let names: BTreeSet<&str> = cells.keys().map(|(_, lock)| lock.as_str()).collect();
-    let first = subjects().iter().filter(|subject| is_first_of_its_kind(subject)).count();
+    let first = tested_locks().iter().filter(|tested| is_first_of_its_kind(tested)).count();
     let left_out = left_out(cells);
     let written = write!(
         line,
@@ -141,10 +142,10 @@ fn page(facts: &Facts, cells: &Cells) -> String {
         | histories judged; of these possible, impossible | {}; {}, {} |\n\
         | histories too long to judge | {} |\n\
         | pairs of lock and fault where some commands were not struck for want of time | {} of {} |\n\n\
-        {first} locks differ from all others in what they send or in what they keep by themselves: one of each kind. In a \
-        run of all of the suite every lock meets every fault at one command; the locks of different kinds are then struck \
-        at each of their commands, and after them the locks like them, as far as the time goes. A run whose history is impossible is one in which the lock does not promise more: each has a \
-        reason in the tables below.\n",
+        The locks are of {first} kinds: locks of one kind send the same commands and have the same weaknesses without \
+        faults. In a run of the whole suite every lock is run with every fault at one command. One lock of each kind is then \
+        struck at each of its commands, followed by the other locks as long as the time allows. An impossible history \
+        without a broken promise belongs to a lock that does not promise more; the tables below give the reason.\n",
         join(&facts.extents),
         ended.0,
         ended.1,
@@ -152,7 +153,7 @@ fn page(facts: &Facts, cells: &Cells) -> String {
         join(&facts.cores),
         names.len(),
         total.runs,
-        total.broken,
+        total.broken_promises,
         total.histories,
         total.histories - total.impossible,
         total.impossible,
@@ -167,7 +168,7 @@ fn page(facts: &Facts, cells: &Cells) -> String {
     page
 }
 
-/// For how many pairs of lock and fault the time did not suffice, of how many.
+/// The number of pairs of lock and fault for which the time did not suffice, and of all pairs.
 fn left_out(cells: &Cells) -> (usize, usize) {
     (cells.values().filter(|counts| counts.left_out > 0).count(), cells.len())
 }
@@ -185,17 +186,17 @@ fn by_fault(page: &mut String, cells: &Cells) {
     *page += "|---|---|--:|--:|--:|--:|--:|\n";
     for row in rows() {
         let counts = sum(cells.iter().filter(|((fault, _), _)| fault == row.name).map(|(_, counts)| counts));
-        writeln!(page, "| {} | {} |{}", row.name, promised(row.harm), columns(&counts))
+        writeln!(page, "| {} | {} |{}", row.name, promised(row.damage), columns(&counts))
             .expect("a String takes everything");
     }
 }
 
-const fn promised(harm: Harm) -> &'static str {
-    match harm {
-        Harm::None => "all",
-        Harm::State => "no stuck key",
-        Harm::Rights => "all; no stuck key where attempts can be taken back",
-        Harm::WallClock => "all where clients judge no stamp by their clocks",
+const fn promised(damage: Damage) -> &'static str {
+    match damage {
+        Damage::Nothing => "all",
+        Damage::StoredData => "no stuck key",
+        Damage::Permissions => "all; no stuck key where attempts can be undone",
+        Damage::WallClock => "all where clients judge no stamp by their clocks",
     }
 }
 
@@ -209,29 +210,29 @@ fn columns(counts: &Counts) -> String {
 fn by_lock(page: &mut String, cells: &Cells) {
     let servers = cells.keys().find_map(|(_, lock)| lock.strip_prefix("redlock,servers=")?.parse().ok());
     let on_several = servers.map(redlock);
-    let mut groups: BTreeMap<Nature, Vec<&str>> = BTreeMap::new();
-    let known: Vec<&Subject> = subjects().iter().chain(&on_several).collect();
-    for subject in &known {
-        if cells.keys().any(|(_, lock)| *lock == subject.name) {
+    let mut groups: BTreeMap<ProtocolTraits, Vec<&str>> = BTreeMap::new();
+    let known: Vec<&TestedLock> = tested_locks().iter().chain(&on_several).collect();
+    for tested in &known {
+        if cells.keys().any(|(_, lock)| *lock == tested.name) {
             groups
-                .entry(Nature {
-                    frees_after: subject.nature().frees_after.map(|_| Duration::ZERO),
-                    ..*subject.nature()
+                .entry(ProtocolTraits {
+                    free_after_crash: tested.traits().free_after_crash.map(|_| Duration::ZERO),
+                    ..*tested.traits()
                 })
                 .or_default()
-                .push(&subject.name);
+                .push(&tested.name);
         }
     }
-    *page += "\n## By lock\n\nLocks that keep the same by themselves stand together. A fault has a line of its own where \
-        something was counted; all other faults are summed up in the last line.\n";
-    for (nature, locks) in groups {
+    *page += "\n## By lock\n\nLocks with the same weaknesses are in one group. A fault has a line of its own where \
+        something was counted; the last line sums up all other faults.\n";
+    for (traits, locks) in groups {
         let of_group = |fault: &str| {
             sum(cells
                 .iter()
                 .filter(|((of, lock), _)| of == fault && locks.contains(&lock.as_str()))
                 .map(|(_, counts)| counts))
         };
-        write!(page, "\n### {}\n\n{LOCKS}`{}`.\n\n", title(&nature), locks.join("`, `"))
+        write!(page, "\n### {}\n\n{LOCKS}`{}`.\n\n", title(&traits), locks.join("`, `"))
             .expect("a String takes everything");
         *page += "| fault | runs | double holds | stuck keys | false losses | longest recovery |\n|---|--:|--:|--:|--:|--:|\n";
         let (mut quiet, mut faults) = (Counts::default(), 0);
@@ -248,70 +249,69 @@ fn by_lock(page: &mut String, cells: &Cells) {
     }
 }
 
-/// What the locks of a group do not keep by themselves.
-fn title(nature: &Nature) -> String {
+/// The weaknesses of a group of locks, as a title.
+fn title(traits: &ProtocolTraits) -> String {
     let holes = [
-        (nature.admits_two, "two that try at once can both win"),
-        (nature.ends_early, "a newcomer can win before the lease has ended"),
-        (nature.never_frees, "the release deletes nothing"),
-        (nature.frees_after.is_none(), "a holder that dies leaves it for ever"),
-        (nature.is_spoilt_by_losers, "a client that tries in vain can overwrite the holder's value"),
-        (nature.frees_others, "a release that arrives late frees the next holder's lock"),
-        (nature.trusts_clients_clocks, "clients judge a stamp by their own clocks"),
-        (!nature.disclaims, "an interrupted attempt cannot be taken back"),
+        (traits.admits_two_winners, "two clients that try at once can both win"),
+        (traits.ends_early, "a newcomer can win before the lease has ended"),
+        (traits.release_frees_nothing, "the release deletes nothing"),
+        (traits.free_after_crash.is_none(), "a holder that crashes leaves it locked for ever"),
+        (traits.losers_overwrite_winner, "a client that fails to acquire can overwrite the holder's value"),
+        (traits.late_release_frees_next, "a release that arrives late frees the next holder's lock"),
+        (traits.trusts_clients_clocks, "clients judge a stamp by their own clocks"),
+        (!traits.disclaims, "an interrupted attempt cannot be undone"),
     ];
     let holes: Vec<_> = holes.iter().filter(|(is_so, _)| *is_so).map(|(_, what)| *what).collect();
-    let mut text = if holes.is_empty() { "keeps everything by itself".to_owned() } else { holes.join("; ") };
+    let mut text = if holes.is_empty() { "no weakness without faults".to_owned() } else { holes.join("; ") };
     text[..1].make_ascii_uppercase();
     text
 }
 
-/// What `tests/faults/reintroduce` has found.
+/// The last result of `tests/faults/reintroduce`.
 fn reintroduced() -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults/reintroduced.md");
     let found = std::fs::read_to_string(path).unwrap_or_else(|_| "Not run before this page was written.\n".to_owned());
-    format!("\n## Whether the suite sees a bug\n\n{REINTRODUCED}{found}")
+    format!("\n## Does the suite find bugs?\n\n{REINTRODUCED}{found}")
 }
 
 const REINTRODUCED: &str = "\
-`tests/faults/reintroduce` puts bugs back that were repaired, one at a time in a copy of the sources, and runs rows of the
-quick half that must fail then. A patch that no longer applies fails a test.
+`tests/faults/reintroduce` reintroduces repaired bugs, one at a time in a copy of the sources, and runs trials of the quick
+half that must then fail. A patch that no longer applies fails a test.
 
 ";
 
 const HEAD: &str = "\
 # Faults
 
-What the locks keep while something breaks around them: every lock of the catalogue, with threads and with tasks, on real
-servers. This page is written by a run of all of the fault suite:
+What the locks keep while something fails around them: every lock of the catalogue, with the blocking and the tokio driver,
+on real servers. A run of the whole fault suite writes this page:
 
 ```text
 LOCKSHIFT_FAULTS=all cargo test --all-features --test faults
 ```
 
-It takes less than an hour on two cores; with `LOCKSHIFT_FAULTS=kinds` one lock of each kind is played, each fault at one of
-its commands, in about ten minutes. Part of it can be run by naming trials at the end (`-- blocking::reply_late`); the
-page is written when each trial has been played at least once. `cargo test --all-features --test faults` alone runs the quick
-half: each lock meets a fifth of the faults. A test of it compares the rows of this page with those of the suite.
+It takes less than an hour on two cores. With `LOCKSHIFT_FAULTS=kinds`, one lock of each kind is run with each fault at one
+of its commands, in about ten minutes. Trials can be selected by name (`-- blocking::reply_late`); the page is written when
+each trial has been run at least once. `cargo test --all-features --test faults` alone runs the quick half: each lock with a
+fifth of the faults. A test compares the rows of this page with those of the suite.
 
-In each run one client acquires, stays inside and releases, and the fault strikes at one of its commands; two other clients
-want the lock as well. A witness on a clock of its own notes which client was inside when. Two judges read that afterwards:
-one compares intervals, the other searches for an order of all operations in which a lock with leases would have answered the
-same (linearizability; an operation whose outcome is unknown may have taken effect at any time, or never). They must agree.
+In each run one client acquires, holds and releases, and the fault strikes at one of its commands; two other clients compete
+for the lock. A witness with a clock of its own records which client held when. Two judges evaluate the records: one compares
+intervals, the other searches for an order of all operations in which a lock with leases would have answered the same
+(linearizability; an operation whose outcome is unknown may have taken effect at any time, or never). They must agree.
 
-- A **double hold**: two clients went by their guards at the same moment, and may not hold together.
-- A **stuck key**: the lock could not be acquired when every lease had ended.
-- A **false loss**: a holder was notified that its lock is lost while its lease ran and no other client could have had it.
+- A **double hold**: the guards of two clients that exclude each other confirmed at the same moment that they held.
+- A **stuck key**: the lock could not be acquired after every lease had ended.
+- A **false loss**: a holder was notified of a loss while its lease ran and no other client could have held the lock.
 - The **longest recovery** is from the fault to the next acquisition, by any of the clients. It depends on the machine.
 
-A run fails if it breaks what the lock promises. A lock promises what its protocol keeps by itself, as observed on the
-simulated server: many old protocols let two clients in by themselves, leave a key for ever when their owner dies, or let one
-client spoil the value of another. Such runs are counted here and do not fail.
+A run fails if it breaks a promise of the lock. A lock promises what its protocol keeps without faults, as observed on the
+simulated server: many old protocols let two clients acquire at once, leave a key for ever when their owner crashes, or let
+one client overwrite the value of another. Such runs are counted here and do not fail.
 
-What a fault cannot be on a test machine: a suspended machine is a process that stands still and whose `CLOCK_MONOTONIC` has
-not counted that time, while `CLOCK_BOOTTIME` has; a stepped wall clock is stepped for one process. A fault of memory,
-eviction or access rights is set on the running server. Locks that need a connection of their own (WATCH) cannot be used on a
-cluster, where one connection leads to all masters, and are not played there. A refusal is not judged: a waiter may be refused
-because of another waiter.
+Limits of the test machine: a suspended machine is a stopped process whose `CLOCK_MONOTONIC` did not count that time while
+its `CLOCK_BOOTTIME` did; a wall clock is stepped for one process only. Faults of memory, eviction and permissions are set on
+the running server. Locks that need a connection of their own (WATCH) cannot be used over a cluster connection and are not
+run there. Refusals are not judged, because another waiter may have caused them.
 
 ";

@@ -1,41 +1,40 @@
-//! What a lock promises under a fault: a table of what the fault does to the ground that locks stand on, and of what
-//! the protocol is by nature.
+//! What a lock promises under a fault: follows from what the fault damages and from the traits of the protocol.
 
 use std::time::Duration;
 
 use crate::client::Stay;
-use crate::nature::Nature;
+use crate::protocol_traits::ProtocolTraits;
 
-/// A fault as its row in the table has it.
+/// A fault, as a row of the table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct FaultRow {
     /// Its name.
     pub(crate) name: &'static str,
-    /// What it does to the ground that locks stand on.
-    pub(crate) harm: Harm,
-    /// How long it may keep a command back that has been sent.
+    /// What it damages of that which every lock relies on.
+    pub(crate) damage: Damage,
+    /// How long it may delay a command that was sent.
     pub(crate) delay: Duration,
-    /// How the client stays inside that it strikes.
+    /// How the client that it strikes behaves while it holds the lock.
     pub(crate) stay: Stay,
 }
 
-impl Row {
-    /// A fault that keeps no command back, of a client that stays inside as long as it is asked to.
-    pub(crate) const fn new(name: &'static str, harm: Harm) -> Self {
-        Self { name, harm, delay: Duration::ZERO, stay: Stay::Fixed }
+impl FaultRow {
+    /// A fault that delays no command, with a client that holds the lock for a fixed time.
+    pub(crate) const fn new(name: &'static str, damage: Damage) -> Self {
+        Self { name, damage, delay: Duration::ZERO, stay: Stay::Fixed }
     }
 }
 
-/// What a fault does to the ground that every lock stands on.
+/// What a fault damages of that which every lock relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Harm {
-    /// Nothing: commands and replies are lost or late, by less than a lease; clients die or stand still; the server
-    /// refuses. What was written stays, and clocks run.
-    None,
-    /// The server loses what was written.
-    State,
-    /// The server refuses a command, within scripts as well: what a script did before stays.
-    Rights,
+pub(crate) enum Damage {
+    /// Nothing: commands and replies are lost, or late by less than a lease; clients die or stop; the server refuses
+    /// commands. Stored data is kept, and clocks run.
+    Nothing,
+    /// The server loses stored data.
+    StoredData,
+    /// The server refuses a command, within scripts as well; what a script did before that command is kept.
+    Permissions,
     /// The wall clock of a client is stepped.
     WallClock,
 }
@@ -43,33 +42,33 @@ pub(crate) enum Harm {
 /// What a lock promises.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promise {
-    /// Why two may hold at once; `None`: they never do.
+    /// Why two clients may hold at once; `None`: they never do.
     pub(crate) double_hold: Option<&'static str>,
-    /// Why a holder may learn of a loss that has not happened; `None`: it never does.
+    /// Why a holder may be notified of a loss that did not happen; `None`: it never is.
     pub(crate) false_loss: Option<&'static str>,
-    /// How long after its last holder the lock is free at the latest; `None`: a lock that was not released may stay for
-    /// ever.
+    /// How long after its last holder the lock is free at the latest; `None`: a lock that was not released may never
+    /// become free.
     pub(crate) free_after: Option<Duration>,
 }
 
-/// What a lock of this nature promises.
-pub(crate) fn promise(nature: &Nature, harm: Harm) -> Promise {
+/// What a lock with these traits promises.
+pub(crate) fn promise(traits: &ProtocolTraits, damage: Damage) -> Promise {
     let by_nature = [
-        (nature.admits_two, "two that try at once can both win"),
-        (nature.ends_early, "a newcomer may win before the lease has ended"),
+        (traits.admits_two_winners, "two clients that try at once can both win"),
+        (traits.ends_early, "a newcomer may win before the lease has ended"),
     ];
-    let by_harm = [
-        (harm == Harm::State, "one server that forgets its keys has no lock any more"),
-        (harm == Harm::WallClock && nature.trusts_clients_clocks, "its clients judge a stamp by their own clocks"),
+    let by_damage = [
+        (damage == Damage::StoredData, "a single server that loses its keys loses its locks"),
+        (damage == Damage::WallClock && traits.trusts_clients_clocks, "its clients judge a stamp by their own clocks"),
     ];
-    let spoilt = [
-        (nature.never_frees, "its release deletes nothing"),
-        (nature.is_spoilt_by_losers, "who tries in vain may overwrite the holder's value"),
+    let overwritten = [
+        (traits.release_frees_nothing, "its release deletes nothing"),
+        (traits.losers_overwrite_winner, "a client that fails to acquire may overwrite the holder's value"),
     ];
     let first = |reasons: &[(bool, &'static str)]| reasons.iter().find(|(is_so, _)| *is_so).map(|(_, why)| *why);
-    let double_hold = first(&by_nature).or(first(&by_harm));
-    let is_mistimed = harm == Harm::WallClock && nature.trusts_clients_clocks;
-    let is_half_done = harm == Harm::Rights && !nature.disclaims;
-    let free_after = nature.frees_after.filter(|_| !is_mistimed && !is_half_done);
-    Promise { double_hold, false_loss: double_hold.or(first(&spoilt)), free_after }
+    let double_hold = first(&by_nature).or(first(&by_damage));
+    let is_mistimed = damage == Damage::WallClock && traits.trusts_clients_clocks;
+    let is_half_done = damage == Damage::Permissions && !traits.disclaims;
+    let free_after = traits.free_after_crash.filter(|_| !is_mistimed && !is_half_done);
+    Promise { double_hold, false_loss: double_hold.or(first(&overwritten)), free_after }
 }

@@ -1,5 +1,5 @@
-//! The witness: what each client of a run did and believed, and when, on a clock that no fault touches and that counts
-//! while a process is stopped or the machine sleeps. It is written while the run goes on and judged afterwards.
+//! The witness records what each client of a run did and believed, and when, on a clock that no fault touches and that
+//! counts while a process is stopped or the machine sleeps. The records are judged after the run.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -9,10 +9,10 @@ use lockshift::driver::Loss;
 use lockshift::lock::{Mode, Released};
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment, since the machine was started.
+/// A moment, as the time since the machine was started.
 pub(crate) type Stamp = Duration;
 
-/// The moment now, suspended time counted.
+/// The present moment, including suspended time.
 pub(crate) fn stamp() -> Stamp {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
@@ -23,36 +23,36 @@ pub(crate) fn stamp() -> Stamp {
     Duration::from_secs(part(now.tv_sec)) + Duration::from_nanos(part(now.tv_nsec))
 }
 
-/// What the witness has seen of one run.
+/// The records of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Witness(Mutex<Log>);
 
-/// What was seen.
+/// What was recorded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    /// Every acquisition that was tried, in the order in which they began.
+    /// Every attempt, in the order in which they began.
     pub(crate) visits: Vec<Visit>,
     /// When the fault struck, if it did.
     pub(crate) struck: Option<Stamp>,
 }
 
-/// One acquisition of one client, and what became of it.
+/// One attempt of one client, and the hold that followed if it succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
     pub(crate) client: u32,
     pub(crate) mode: Mode,
-    /// From before it was asked for until the answer was there.
-    pub(crate) asked: (Stamp, Stamp),
+    /// The moments before the attempt and after its answer.
+    pub(crate) attempted: (Stamp, Stamp),
     pub(crate) outcome: Outcome,
     /// The lease of the lock, as it was acquired.
     pub(crate) lease: Duration,
-    /// From the first moment to the last at which its holder went by the guard that it held.
+    /// The first and the last moment at which the guard confirmed that it held.
     pub(crate) inside: Option<(Stamp, Stamp)>,
-    /// Until when, at the last of these moments, its holder could rely on it.
+    /// The end of the lease according to the guard, at the last of these moments.
     pub(crate) until: Stamp,
-    /// When and how its holder learned of a loss.
+    /// When the holder was notified of a loss, and of which.
     pub(crate) lost: Option<(Stamp, Loss)>,
-    /// When it was released, and how that ended.
+    /// When the release began and ended, and how it ended.
     pub(crate) released: Option<(Stamp, Stamp, Ending)>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Outcome {
     Won,
     /// Another client holds it, or the answer came too late.
     Refused,
-    /// An error: nothing of it is left on the server, as far as the driver can tell.
+    /// An error; as far as the driver knows, nothing is left on the server.
     Failed,
     Unknown,
 }
@@ -73,20 +73,20 @@ pub(crate) enum Ending {
     Known(Released),
     Failed,
     Unknown,
-    /// The guard was dropped, or its process ended: no holder is left to learn of a loss.
+    /// The guard was dropped, or its process ended: no holder remains that could be notified of a loss.
     Unasked,
 }
 
-/// What happens on a visit, and when.
+/// What happens during a visit, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The lock is asked for from now on.
-    Asks(Stamp),
-    /// The answer is there.
+    /// The attempt begins.
+    Attempts(Stamp),
+    /// The attempt has ended.
     Answered(Stamp, Outcome),
-    /// The holder goes by its guard, which gives it so long.
+    /// The guard confirms that it holds, with this time remaining.
     Inside(Stamp, Duration),
-    /// The holder learns of a loss.
+    /// The holder is notified of a loss.
     Lost(Stamp, Loss),
     /// The release begins.
     Releases(Stamp),
@@ -95,12 +95,12 @@ pub(crate) enum Event {
 }
 
 impl Witness {
-    /// A visit that begins: its place in the log.
+    /// Adds a visit to the log and returns its index.
     pub(crate) fn begin(&self, client: u32, mode: Mode, lease: Duration) -> usize {
         let visit = Visit {
             client,
             mode,
-            asked: (Duration::MAX, Duration::MAX),
+            attempted: (Duration::MAX, Duration::MAX),
             outcome: Outcome::Unknown,
             lease,
             inside: None,
@@ -114,12 +114,12 @@ impl Witness {
         })
     }
 
-    /// Notes what happens on this visit.
+    /// Records what happens during this visit.
     pub(crate) fn note(&self, visit: usize, event: Event) {
         self.log(|log| log.visits[visit].note(event));
     }
 
-    /// What was seen.
+    /// Gives access to the records.
     pub(crate) fn log<T>(&self, look: impl FnOnce(&mut Log) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -128,12 +128,12 @@ impl Witness {
 impl Visit {
     fn note(&mut self, event: Event) {
         match event {
-            Event::Asks(at) => {
-                self.asked = (at, Duration::MAX);
+            Event::Attempts(at) => {
+                self.attempted = (at, Duration::MAX);
                 self.until = at + self.lease;
             }
             Event::Answered(at, outcome) => {
-                self.asked.1 = at;
+                self.attempted.1 = at;
                 self.outcome = outcome;
             }
             Event::Inside(at, left) => {
@@ -151,17 +151,17 @@ impl Visit {
 }
 
 impl fmt::Display for Log {
-    /// A line for each visit, in milliseconds since the first.
+    /// A line for each visit, with milliseconds since the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let origin = self.visits.iter().map(|visit| visit.asked.0).min().unwrap_or_default();
+        let origin = self.visits.iter().map(|visit| visit.attempted.0).min().unwrap_or_default();
         let ms = |at: Stamp| format!("{:.1}", (at.as_secs_f64() - origin.as_secs_f64()) * 1000.0);
         if let Some(struck) = self.struck {
             writeln!(f, "      the fault strikes at {}", ms(struck))?;
         }
         let mut visits: Vec<_> = self.visits.iter().collect();
-        visits.sort_by_key(|visit| visit.asked);
+        visits.sort_by_key(|visit| visit.attempted);
         for visit in visits {
-            write!(f, "      client {} asks {}-{}: ", visit.client, ms(visit.asked.0), ms(visit.asked.1))?;
+            write!(f, "      client {} attempts {}-{}: ", visit.client, ms(visit.attempted.0), ms(visit.attempted.1))?;
             write!(f, "{:?}", visit.outcome)?;
             if let Some((since, last)) = visit.inside {
                 write!(f, ", inside {}-{}, at most until {}", ms(since), ms(last), ms(visit.until))?;

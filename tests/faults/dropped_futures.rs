@@ -1,5 +1,5 @@
-//! Futures that are dropped at each of their await points, and clients that give up: nothing of theirs stays behind. The
-//! leases here are longer than any test, so that only a release can free a lock.
+//! Futures that are dropped at each of their await points leave nothing behind on the server. The leases are longer than any
+//! test, so that only a release can free a lock.
 
 use std::future::Future;
 use std::pin::pin;
@@ -11,9 +11,9 @@ use lockshift::connect;
 use lockshift::driver::{Attempt, Wait, aio};
 use lockshift::lock::{Lease, Locker, Mode};
 
-use crate::drivers::Way;
-use crate::promise::{Harm, Row};
-use crate::subjects::Subject;
+use crate::drivers::Destination;
+use crate::promise::{Damage, FaultRow};
+use crate::tested_locks::TestedLock;
 
 /// Which future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,43 +29,49 @@ pub(crate) enum Dropped {
 impl Dropped {
     pub(crate) const ALL: [Self; 4] = [Self::Attempt, Self::Wait, Self::Extend, Self::Release];
 
-    /// What happens, as a row of the table.
-    pub(crate) const fn row(self) -> Row {
+    /// The fault as a row of the table.
+    pub(crate) const fn row(self) -> FaultRow {
         let name = match self {
             Self::Attempt => "future of an attempt dropped at each await",
             Self::Wait => "future of a wait dropped at each await",
             Self::Extend => "future of an extension dropped at each await",
             Self::Release => "future of a release dropped at each await",
         };
-        Row::new(name, Harm::None)
+        FaultRow::new(name, Damage::Nothing)
     }
 }
 
-/// What a lock is made over.
+/// The lock under test.
 type Lock = aio::Lock<connect::aio::Connection>;
 type Guard = aio::Guard<connect::aio::Connection>;
 
 /// Far longer than a release takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A wait has as many await points as attempts, and never ends by itself: it is dropped at the first of these.
+/// A wait never ends by itself: only its first await points are tested.
 const MOST_POLLS: usize = 12;
 
-/// Drops the future after one poll, after two, and so on, until it is done by itself.
+/// Drops the future after one poll, after two, and so on, until it completes by itself.
 ///
-/// At how many of them nothing stayed behind, and after which something did.
-pub(crate) async fn at_each_await(subject: &Subject, dropped: Dropped, way: &Way) -> (u64, Option<String>) {
+/// Returns the number of polls after which nothing was left behind, and a description of the first one after which something
+/// was.
+pub(crate) async fn at_each_await(
+    tested: &TestedLock,
+    dropped: Dropped,
+    destination: &Destination,
+) -> (u64, Option<String>) {
     let mut runs = 0;
     for polls in 1..=MOST_POLLS {
-        let key = format!("{{{} {dropped:?} {polls}}}", subject.name);
-        let scene = Scene { way, one: subject.locker_for(&key, lease()), other: subject.against_for(&key, lease()) };
+        let key = format!("{{{} {dropped:?} {polls}}}", tested.name);
+        let scene =
+            Scene { destination, one: tested.locker_for(&key, lease()), other: tested.rival_for(&key, lease()) };
         let described =
-            |problem: String| format!("{}, {dropped:?} dropped after {polls} polls: {problem}", subject.name);
-        let played = match scene.play(dropped, polls).await {
-            Ok(is_done) => scene.can_be_had().await.map(|()| is_done),
+            |problem: String| format!("{}, {dropped:?} dropped after {polls} polls: {problem}", tested.name);
+        let result = match scene.run(dropped, polls).await {
+            Ok(is_done) => scene.is_free_again().await.map(|()| is_done),
             Err(problem) => Err(problem),
         };
-        match played {
+        match result {
             Ok(is_done) => {
                 runs += 1;
                 if is_done {
@@ -83,20 +89,20 @@ fn lease() -> Lease {
 }
 
 struct Scene<'a> {
-    way: &'a Way,
+    destination: &'a Destination,
     one: Arc<dyn Locker>,
-    /// The lock that excludes the first: mostly the same.
+    /// The lock that the first one excludes; for most locks the same.
     other: Arc<dyn Locker>,
 }
 
 impl Scene<'_> {
     fn lock(&self, locker: &Arc<dyn Locker>) -> Lock {
-        let Way::Server(server) = self.way else { panic!("this is played on one server") };
+        let Destination::Server(server) = self.destination else { panic!("this is result on one server") };
         aio::Lock::on_own_connection(connect::aio::Connection::to(server), Arc::clone(locker))
     }
 
-    /// Whether the future was done before it was dropped.
-    async fn play(&self, dropped: Dropped, polls: usize) -> Result<bool, String> {
+    /// Returns whether the future completed before it was dropped.
+    async fn run(&self, dropped: Dropped, polls: usize) -> Result<bool, String> {
         match dropped {
             Dropped::Attempt => Ok(polled(polls, self.lock(&self.one).try_acquire()).await.is_some()),
             Dropped::Wait => {
@@ -119,10 +125,10 @@ impl Scene<'_> {
         }
     }
 
-    /// Lets what was dropped end. A client of some old dialects that finds the key deleted between its SETNX and its GET writes a
+    /// Waits until the dropped operation has ended. A client of some old dialects that finds the key deleted between its SETNX and its GET writes a
     /// stamp and believes that it lost: that is a race of the dialect, not what a dropped future leaves behind.
-    async fn left_alone(&self) {
-        let Way::Server(server) = self.way else { panic!("this is played on one server") };
+    async fn until_deleted(&self) {
+        let Destination::Server(server) = self.destination else { panic!("this is result on one server") };
         let mut connection = connect::aio::Connection::to(server);
         let mut exists = redis::cmd("EXISTS");
         exists.arg(self.one.key().as_bytes());
@@ -134,9 +140,9 @@ impl Scene<'_> {
         }
     }
 
-    /// Whether either side gets the lock, long before any lease ends.
-    async fn can_be_had(&self) -> Result<(), String> {
-        self.left_alone().await;
+    /// Checks that both sides can acquire the lock, long before any lease ends.
+    async fn is_free_again(&self) -> Result<(), String> {
+        self.until_deleted().await;
         for locker in [&self.one, &self.other] {
             let guard = won(&self.lock(locker), locker).await?;
             released(guard).await?;
@@ -149,7 +155,7 @@ async fn won(lock: &Lock, locker: &Arc<dyn Locker>) -> Result<Guard, String> {
     let side = if locker.mode() == Mode::Shared { "a reader" } else { "a client" };
     match lock.acquire(&Wait::every(Duration::from_millis(5)).for_at_most(PATIENCE)).await {
         Ok(Attempt::Won(guard)) => Ok(guard),
-        other => Err(format!("{side} does not get it: {other:?}")),
+        other => Err(format!("{side} cannot acquire it: {other:?}")),
     }
 }
 
@@ -157,7 +163,8 @@ async fn released(guard: Guard) -> Result<(), String> {
     guard.release().await.map(drop).map_err(|error| error.to_string())
 }
 
-/// Polls a future so many times, lets what it waits for happen in between, and drops it: what it came to before.
+/// Polls a future this many times, with pauses in which what it waits for can happen, and drops it. Returns its output if
+/// it completed.
 async fn polled<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     for _ in 0..polls {

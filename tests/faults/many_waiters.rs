@@ -1,4 +1,4 @@
-//! Many who want one lock at once: each gets it, one at a time.
+//! Many waiters for one lock: each of them acquires it, one at a time.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use tokio::task::JoinSet;
 
 use crate::drivers::runtime;
 use crate::patience::PATIENCE;
-use crate::promise::{Harm, Row};
+use crate::promise::{Damage, FaultRow};
 use crate::server::{Options, Server};
 use crate::table::Table;
 
-pub(crate) const CROWD: Row = Row::new("many waiters at once", Harm::None);
+pub(crate) const MANY_WAITERS: FaultRow = FaultRow::new("many waiters at once", Damage::Nothing);
 
-/// So many tasks wait for one lock that announces its releases: all of them get it, and no two at once.
-pub(crate) fn each_of_many_gets_it(waiters: usize, table: &Table) {
+/// Lets this many tasks wait for one lock that publishes its releases: all of them acquire it, and no two at once.
+pub(crate) fn every_waiter_acquires(waiters: usize, table: &Table) {
     let server = Server::with(&Options::new().line("maxclients 1000"));
     let complaint = runtime().block_on(contend(&server, waiters)).err().map(|problem| problem.to_string());
-    let got_it = if complaint.is_none() { waiters as u64 } else { 0 };
-    table.count_recoveries(CROWD.name, "token", got_it, complaint);
+    let acquired = if complaint.is_none() { waiters as u64 } else { 0 };
+    table.count_recoveries(MANY_WAITERS.name, "token", acquired, complaint);
 }
 
 async fn contend(server: &Server, waiters: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     let lease = Lease::new(Duration::from_secs(60))?;
     let locker = TokenLock::new("crowd".into(), lease).announced(Publish::Everywhere);
-    // All of them ask at once over one connection: on a busy machine the last reply takes its time.
+    // All attempts share one connection: on a busy machine the last reply may be late.
     let patient = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
     let connection = server.client().get_multiplexed_async_connection_with_config(&patient).await?;
     let lock = aio::Lock::new(connection, locker).hearing(&aio::ReleaseListener::new(server.client()));
@@ -50,10 +50,10 @@ async fn contend(server: &Server, waiters: usize) -> Result<(), Box<dyn Error + 
                         return if others == 0 {
                             Ok(())
                         } else {
-                            Err(format!("{others} inside already, {released:?}"))
+                            Err(format!("{others} holders already, {released:?}"))
                         };
                     }
-                    // A reply that took longer than the connection waits, on a busy machine: it wants the lock still.
+                    // The reply was late, on a busy machine: try again.
                     Ok(Attempt::Unknown(_) | Attempt::TooLate | Attempt::Held(_)) | Err(_) => {}
                 }
             }
@@ -63,5 +63,5 @@ async fn contend(server: &Server, waiters: usize) -> Result<(), Box<dyn Error + 
         ended??;
     }
     let won = won.load(Ordering::SeqCst);
-    if won == waiters as u64 { Ok(()) } else { Err(format!("{won} of {waiters} got it").into()) }
+    if won == waiters as u64 { Ok(()) } else { Err(format!("{won} of {waiters} acquired it").into()) }
 }

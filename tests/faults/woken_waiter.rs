@@ -1,5 +1,5 @@
-//! A waiter that is woken by a release and then cannot reach the server: the wake-up must go on to the next waiter. The
-//! lease is longer than any test, so that nothing but the wake-up brings the next waiter in.
+//! A waiter that is woken by a release and then cannot reach the server must pass the wake-up on to the next waiter. The
+//! lease is longer than any test, so that only the wake-up lets the next waiter acquire.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,20 @@ use lockshift::lock::{Lease, Locker};
 use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
 
-use crate::drivers::{Driver, Held, Listener, Lock, Way};
+use crate::drivers::{Destination, Driver, Held, Listener, Lock};
 use crate::patience::{PATIENCE, pause, until};
-use crate::promise::{Harm, Row};
+use crate::promise::{Damage, FaultRow};
 use crate::proxy::Proxy;
 use crate::server::Server;
 use crate::table::Table;
 
-pub(crate) const WOKEN_AND_CUT_OFF: Row = Row::new("woken waiter is cut off from the server", Harm::None);
+pub(crate) const WOKEN_AND_CUT_OFF: FaultRow =
+    FaultRow::new("woken waiter is cut off from the server", Damage::Nothing);
 
-/// For how long the first waiter goes on: what it sends late may keep the key for the whole lease.
+/// How long the first waiter keeps trying: a late command of it may hold the key for the whole lease.
 const CUT_OFF: Duration = Duration::from_secs(2);
 
-/// A waiter that is woken by a release is cut off before its attempt arrives, this often.
+/// Cuts off a waiter that was woken by a release before its attempt arrives, `times` times.
 pub(crate) fn is_cut_off(driver: Driver, times: u32, table: &Table) {
     let server = Server::start();
     for number in 0..times {
@@ -44,7 +45,7 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
     let waiter = |url: String| listener.lock(&reached_at(url), Arc::clone(&locker));
     let is_released = AtomicBool::new(false);
     let insists = || !is_released.load(Ordering::SeqCst);
-    let holder = driver.lock(&Way::to(&[server.url()]), Arc::clone(&locker));
+    let holder = driver.lock(&Destination::to(&[server.url()]), Arc::clone(&locker));
     let held = acquired(&*holder, &Wait::backoff().for_at_most(PATIENCE), insists)?;
     let held = held.ok_or_else(|| format!("{key}: a free lock was not acquired"))?;
     let (first, next) = (waiter(proxy.url()), waiter(server.url()));
@@ -57,12 +58,12 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
         until_quiet(|| proxy.messages().len());
         let (ended, ends) = channel();
         scope.spawn(move || {
-            // Its guard is dropped, so that the first can win.
+            // Drop its guard, so that the first waiter can win.
             let won = acquired(&*next, &Wait::notified(), insists).map(|held| held.is_some());
-            // The run may have given it up.
+            // The run may have ended.
             let _ = ended.send(won);
         });
-        // It tries once when it comes, and once more when it listens.
+        // It tries at once, and again when it has subscribed.
         pause(Duration::from_millis(150));
 
         proxy.hold_back();
@@ -71,7 +72,7 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
         let won = ends.recv_timeout(PATIENCE);
         proxy.let_through();
         if won.is_err() {
-            // Or this would not end before the lease, nor before that of what the first has sent late.
+            // Otherwise this would not end before its lease, or that of a late command of the first waiter.
             cmd("DEL").arg(&key).exec(&mut operator).map_err(|error| error.to_string())?;
             cmd("PUBLISH").arg(channel_of(&key)).arg("1").exec(&mut operator).map_err(|error| error.to_string())?;
         }
@@ -85,7 +86,7 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
     })
 }
 
-/// Acquires. While it insists it asks again however an attempt has ended, as on a busy machine.
+/// Acquires. While `insists` is set it tries again however an attempt ended, as needed on a busy machine.
 fn acquired(lock: &dyn Lock, wait: &Wait, insists: impl Fn() -> bool) -> Result<Option<Box<dyn Held>>, String> {
     loop {
         match lock.acquire(wait) {
@@ -98,13 +99,13 @@ fn acquired(lock: &dyn Lock, wait: &Wait, insists: impl Fn() -> bool) -> Result<
 }
 
 fn reached_at(url: String) -> connect::Server {
-    match Way::to(&[url]) {
-        Way::Server(server) => server,
-        Way::Masters(_) => unreachable!("one address is one server"),
+    match Destination::to(&[url]) {
+        Destination::Server(server) => server,
+        Destination::Masters(_) => unreachable!("one address is one server"),
     }
 }
 
-/// Where releases of this key are announced.
+/// The channel of this key's release notifications.
 fn channel_of(key: &str) -> String {
     format!("{{{key}}}:released")
 }
@@ -116,7 +117,7 @@ fn until_waiting(operator: &mut Connection, key: &str) {
     });
 }
 
-/// Waits until this number has not changed for a while.
+/// Waits until this number stays the same for a while.
 fn until_quiet(number: impl Fn() -> usize) {
     until("the waiter has tried and waits", || {
         let before = number();

@@ -1,4 +1,4 @@
-//! The faults that strike while a client speaks with its server: each is a row.
+//! The faults that strike at a command of a client: each is a row.
 
 use std::time::Duration;
 
@@ -7,44 +7,44 @@ use redis::{Client, cmd};
 use crate::child::Handle;
 use crate::client::Stay;
 use crate::patience::{pause, until};
-use crate::promise::{Harm, Row};
+use crate::promise::{Damage, FaultRow};
 use crate::proxy::{Cut, Strike};
 use crate::server::Options;
 
-/// A fault that strikes at a command of one client: at each in turn.
+/// A fault that strikes at a command of one client.
 pub(crate) struct Fault {
-    pub(crate) row: Row,
+    pub(crate) row: FaultRow,
     /// What happens at a command.
     pub(crate) strike: fn(&Target) -> Strike,
-    /// What its server must be like; `None`: any, and all runs may share it.
+    /// The options of a server for each run; `None`: all runs share a server with default options.
     pub(crate) server: Option<fn() -> Options>,
-    /// What ends it.
+    /// Ends the fault.
     pub(crate) heal: fn(&Target),
-    /// Whether it strikes the client's process: first while it is inside, then at each command.
+    /// Whether it strikes the client's process: first while the process holds the lock, then at each command.
     pub(crate) strikes_process: bool,
 }
 
-/// What it strikes.
+/// What a fault strikes.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// The server, past the fault.
+    /// The server, on a connection that the fault does not touch.
     pub(crate) server: Client,
     /// The client's process, if it has one of its own.
     pub(crate) process: Handle,
-    /// Until when the lock is held that its owner leaves alone.
+    /// How long a lock is held that its owner does not release.
     pub(crate) held_for: Duration,
-    /// Differs from run to run, the same each time: for a fault that strikes at any byte.
+    /// Differs between runs and is the same whenever a run is repeated: the byte at which a fault strikes.
     pub(crate) place: usize,
 }
 
 impl Target {
     fn run(&self, words: &[&str]) {
         let (name, arguments) = words.split_first().expect("a command has a name");
-        // A fault that finds the server busy with another is none.
+        // The server may be busy with another fault; this one then has no effect.
         let _ = self.server.get_connection().and_then(|mut server| cmd(name).arg(arguments).exec(&mut server));
     }
 
-    /// The server is killed, with all that it has not written down, and started again.
+    /// Kills the server, which loses what it did not persist, and restarts it.
     fn crash(&self) -> Strike {
         let target = self.clone();
         Strike::First(Box::new(move || {
@@ -53,7 +53,7 @@ impl Target {
         }))
     }
 
-    /// Every client may no longer do this.
+    /// Removes these permissions from all clients.
     fn forbid(&self, rights: &'static str) -> Strike {
         let target = self.clone();
         Strike::First(Box::new(move || {
@@ -71,7 +71,7 @@ impl Target {
         Strike::First(Box::new(move || act(&target)))
     }
 
-    /// Stops the process until others have the lock, and then does this and lets it run again.
+    /// Stops the process until other clients hold the lock, then calls `then` and resumes it.
     fn stop_until(&self, then: impl FnOnce(&Self, Duration) + Send + 'static) {
         let target = self.clone();
         target.process.stop();
@@ -89,11 +89,11 @@ impl Target {
     }
 }
 
-/// Longer than a client waits for its reply, and shorter than what is left of its lease.
+/// Longer than a client waits for a reply, and shorter than its remaining lease.
 const LATE: Duration = Duration::from_millis(350);
 
-const fn row(name: &'static str) -> Row {
-    Row::new(name, Harm::None)
+const fn row(name: &'static str) -> FaultRow {
+    FaultRow::new(name, Damage::Nothing)
 }
 
 const WIRE: Fault = Fault {
@@ -120,33 +120,33 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { row: row("reply cut in half"), strike: |_| Strike::Cut(Cut::WithinReply), ..WIRE },
     Fault { row: row("reply cut at any byte"), strike: |target| Strike::CutReply(target.place), ..WIRE },
     Fault { row: row("reply byte by byte"), strike: |_| Strike::Trickle, ..WIRE },
-    Fault { row: Row { delay: LATE, ..row("command late") }, strike: |_| Strike::Late(LATE), ..WIRE },
+    Fault { row: FaultRow { delay: LATE, ..row("command late") }, strike: |_| Strike::Late(LATE), ..WIRE },
     Fault { row: row("reply late"), strike: |_| Strike::LateReply(LATE), ..WIRE },
     Fault { row: row("connection hangs"), strike: |_| Strike::Hang, ..WIRE },
-    Fault { row: Row { stay: Stay::Overrunning, ..row("holder stands still past its lease") }, ..WIRE },
+    Fault { row: FaultRow { stay: Stay::Overrunning, ..row("holder stands still past its lease") }, ..WIRE },
     Fault {
-        row: Row { stay: Stay::Overrunning, ..row("holder stands still, reply cut off") },
+        row: FaultRow { stay: Stay::Overrunning, ..row("holder stands still, reply cut off") },
         strike: |_| Strike::Cut(Cut::After),
         ..WIRE
     },
     Fault {
-        row: Row { stay: Stay::Renewing, ..row("renewing, reply cut off") },
+        row: FaultRow { stay: Stay::Renewing, ..row("renewing, reply cut off") },
         strike: |_| Strike::Cut(Cut::After),
         ..WIRE
     },
     Fault { row: row("CLIENT KILL"), strike: |target| target.first(&["CLIENT", "KILL", "TYPE", "normal"]), ..SERVER },
     Fault {
-        row: Row { delay: LATE, ..row("CLIENT PAUSE") },
+        row: FaultRow { delay: LATE, ..row("CLIENT PAUSE") },
         strike: |target| target.first(&["CLIENT", "PAUSE", "350", "ALL"]),
         ..SERVER
     },
     Fault {
-        row: Row { delay: LATE, ..row("DEBUG SLEEP") },
+        row: FaultRow { delay: LATE, ..row("DEBUG SLEEP") },
         strike: |target| {
             let target = target.clone();
             Strike::First(Box::new(move || {
                 std::thread::spawn(move || target.run(&["DEBUG", "SLEEP", "0.35"]));
-                // Until it sleeps.
+                // Give it time to begin sleeping.
                 pause(Duration::from_millis(20));
             }))
         },
@@ -161,7 +161,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::State, ..row("eviction") },
+        row: FaultRow { damage: Damage::StoredData, ..row("eviction") },
         strike: |target| {
             let target = target.clone();
             Strike::First(Box::new(move || {
@@ -173,7 +173,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::State, ..row("server killed and restarted, empty") },
+        row: FaultRow { damage: Damage::StoredData, ..row("server killed and restarted, empty") },
         strike: |target| target.crash(),
         server: Some(|| Options::new().line("enable-debug-command yes")),
         ..SERVER
@@ -188,36 +188,40 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::Rights, ..row("user without DEL") },
+        row: FaultRow { damage: Damage::Permissions, ..row("user without DEL") },
         strike: |target| target.forbid("-del -unlink"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::Rights, ..row("user without GET") },
+        row: FaultRow { damage: Damage::Permissions, ..row("user without GET") },
         strike: |target| target.forbid("-get -getset"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::Rights, ..row("user without SET") },
+        row: FaultRow { damage: Damage::Permissions, ..row("user without SET") },
         strike: |target| target.forbid("-set -setnx"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::Rights, ..row("user without scripts") },
+        row: FaultRow { damage: Damage::Permissions, ..row("user without scripts") },
         strike: |target| target.forbid("-@scripting"),
         heal: Target::allow,
         ..SERVER
     },
     Fault {
-        row: Row { harm: Harm::Rights, ..row("user without expiry") },
+        row: FaultRow { damage: Damage::Permissions, ..row("user without expiry") },
         strike: |target| target.forbid("-expire -pexpire -expireat -pexpireat"),
         heal: Target::allow,
         ..SERVER
     },
-    Fault { row: Row { harm: Harm::State, ..row("FLUSHALL") }, strike: |target| target.first(&["FLUSHALL"]), ..SERVER },
+    Fault {
+        row: FaultRow { damage: Damage::StoredData, ..row("FLUSHALL") },
+        strike: |target| target.first(&["FLUSHALL"]),
+        ..SERVER
+    },
     Fault { row: row("process killed"), strike: |target| target.on_process(|it| it.process.kill()), ..PROCESS },
     Fault {
         row: row("process stopped past its lease"),
@@ -230,12 +234,12 @@ pub(crate) const FAULTS: &[Fault] = &[
         ..PROCESS
     },
     Fault {
-        row: Row { harm: Harm::WallClock, ..row("wall clock an hour ahead") },
+        row: FaultRow { damage: Damage::WallClock, ..row("wall clock an hour ahead") },
         strike: |target| target.on_process(|it| it.process.step_clock(HOUR_NS)),
         ..PROCESS
     },
     Fault {
-        row: Row { harm: Harm::WallClock, ..row("wall clock an hour behind") },
+        row: FaultRow { damage: Damage::WallClock, ..row("wall clock an hour behind") },
         strike: |target| target.on_process(|it| it.process.step_clock(-HOUR_NS)),
         ..PROCESS
     },
