@@ -18,5 +18,5 @@ pub use error::RunError;
 pub use run::run;
 pub use settings::Settings;
 pub use statistics::Statistics;
-pub use stop::Stop;
+pub use stop::CompareStop;
 pub use workload::{Percent, Workload};

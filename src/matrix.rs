@@ -5,7 +5,7 @@ mod meeting;
 mod situation;
 
 pub use meeting::{Meeting, PairVerdict, meet};
-pub use situation::{Attempt, LAPS, Situation};
+pub use situation::{LAPS, NewcomerAttempt, Situation};
 
 use crate::lock::{Lease, Locker};
 use crate::protocols::Choice;

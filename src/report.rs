@@ -28,7 +28,7 @@ mod timeline;
 use serde::Serialize;
 
 pub use audit::AuditReport;
-pub use comparison::{Compared, Comparison};
+pub use comparison::{Compared, ComparisonReport};
 pub use doctor::Doctor;
 pub use dry_run::DryRun;
 pub use explanation::explanation;
@@ -43,7 +43,7 @@ pub use plan::{Language, Planned};
 pub use protocols::{Listed, Protocols};
 pub use races::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
 pub use run::{Ran, Released, whole_millis};
-pub use scanned::Scanned;
+pub use scanned::ScanReport;
 
 /// A result that can be shown.
 pub trait Report: Serialize {

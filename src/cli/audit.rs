@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
 use super::output;
-use super::trace::{self, Input};
+use super::trace::{self, TraceInput};
 use crate::audit::Auditor;
 use crate::driver::host;
 use crate::report::AuditReport;
@@ -43,7 +43,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let begin = host::mono();
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()));
-    let coverage = trace::read(&Input::all(&args.traces), &mut |command| auditors.read(command))?;
+    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |command| auditors.read(command))?;
     let audits = auditors.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audits.iter().all(|(_, audit)| audit.findings.is_empty()) { Exit::Yes } else { Exit::No };

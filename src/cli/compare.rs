@@ -9,13 +9,13 @@ use super::named::protocol;
 use super::progress::TaskProgress;
 use super::server_options::ServerOptions;
 use super::signals::{self, Caught, StopRequest};
-use super::waiting::Waiting;
+use super::waiting::WaitPolicy;
 use super::{failure, output, values};
-use crate::compare::{Percent, Settings, Stop, Workload};
+use crate::compare::{CompareStop, Percent, Settings, Workload};
 use crate::driver::blocking::ReleaseListener;
 use crate::lock::Lease;
 use crate::protocols::Choice;
-use crate::report::Comparison;
+use crate::report::ComparisonReport;
 
 /// Run the same contended workload under each protocol, and see what it costs and what goes wrong
 ///
@@ -44,8 +44,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "D", default_value = "2s", value_parser = values::lease)]
     lease: Lease,
     /// How to wait for a lock that is held; whatever announces no release backs off
-    #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
-    wait: Waiting,
+    #[arg(long, value_enum, default_value_t = WaitPolicy::Backoff)]
+    wait: WaitPolicy,
     /// The share of holds that outlast their lease
     #[arg(long, value_name = "PERCENT", default_value = "0")]
     overrun: Percent,
@@ -59,7 +59,7 @@ pub(super) struct Args {
 /// Compares.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let server = args.server.server()?;
-    let end = End::on_signal()?;
+    let end = EarlyEnd::on_signal()?;
     let workload = args.workload();
     let progress = TaskProgress::new(args.protocols.len(), args.seconds);
     // A server that cannot be reached is reported before the clients start.
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let client = server.client().map_err(|error| failure::of_server(&server, error))?;
     let listener = ReleaseListener::new(client).map_err(|error| failure::of_compare(&server, error.into()))?;
     let protocols: Vec<_> = args.protocols.iter().map(|choice| args.wait.suited(choice)).collect();
-    let mut comparison = Comparison::default();
+    let mut comparison = ComparisonReport::default();
     let mut has_races = false;
     for (number, choice) in protocols.iter().enumerate() {
         progress.begin(number, choice.to_string());
@@ -111,14 +111,14 @@ impl Args {
 }
 
 /// The early end of a comparison, which still deletes its keys.
-struct End {
-    stop: Arc<Stop>,
+struct EarlyEnd {
+    stop: Arc<CompareStop>,
     asked: Arc<OnceLock<StopRequest>>,
 }
 
-impl End {
+impl EarlyEnd {
     fn on_signal() -> Result<Self, Failure> {
-        let end = Self { stop: Arc::new(Stop::new()), asked: Arc::new(OnceLock::new()) };
+        let end = Self { stop: Arc::new(CompareStop::new()), asked: Arc::new(OnceLock::new()) };
         let (stop, asked) = (Arc::clone(&end.stop), Arc::clone(&end.asked));
         signals::listen(move |caught| match caught {
             Caught::Stop(request) => {

@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
 use super::named::protocol;
-use super::trace::{self, Input};
+use super::trace::{self, TraceInput};
 use super::{output, values};
 use crate::audit::Auditor;
 use crate::dry_run::{Demand, Terms, play};
@@ -51,7 +51,7 @@ pub(super) struct Args {
 /// Reads, plays, and shows both.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()).keeping_episodes());
-    let coverage = trace::read(&Input::all(&args.traces), &mut |command| auditors.read(command))?;
+    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |command| auditors.read(command))?;
     let [(_, audit)] = <[_; 1]>::try_from(auditors.finish()).map_err(|audits| {
         let count = audits.len();
         Failure::new(

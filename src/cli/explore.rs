@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
-use super::named::{Named, protocol_names};
+use super::named::{ByName, protocol_names};
 use super::state_progress::StateProgress;
 use super::step_cut::StepCut;
 use super::time_budget::TimeBudget;
@@ -19,7 +19,7 @@ use super::{output, values};
 use crate::explore::{Bounds, Client, End, FaultBudget, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration};
 use client_spec::ClientSpec;
-use rule::Rule;
+use rule::RuleName;
 
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
 ///
@@ -50,7 +50,7 @@ use rule::Rule;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// One client: a protocol, then perhaps ,lease=D (2 s if not given) and ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms)
-    #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = Named::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
+    #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = ByName::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
     clients: Vec<ClientSpec>,
     /// How often the clock ticks, at most; or `forever`
     #[arg(long, value_name = "N", default_value = "4")]
@@ -78,7 +78,7 @@ pub(super) struct Args {
     grain: StepCut,
     /// Look for a breach of this rule, and of others named so; of all, if none is named
     #[arg(long = "rule", value_enum, value_name = "RULE")]
-    rules: Vec<Rule>,
+    rules: Vec<RuleName>,
     /// Stop after so long, with what was found until then
     #[arg(long = "for", value_name = "D", value_parser = values::length)]
     time: Option<Duration>,
@@ -202,7 +202,7 @@ impl Args {
 
     /// Whether clients go on for as long as they work, and not until their leases end.
     fn works_until_release(&self) -> Result<bool, Failure> {
-        let works = self.rules.contains(&Rule::WorkExcludes);
+        let works = self.rules.contains(&RuleName::WorkExcludes);
         let refused = |why: &str| Err(Failure::new(Exit::Usage, why));
         match self.ticks {
             Ticks::Forever if works => {
@@ -249,7 +249,7 @@ impl Args {
                 "whether a lock is lost for good is known only with --ticks forever",
             ));
         }
-        let usual = Rule::usual(for_all_time);
+        let usual = RuleName::usual(for_all_time);
         let rules = if self.rules.is_empty() { &usual } else { &self.rules };
         Ok(rules.iter().map(|rule| rule.property()).collect())
     }

@@ -9,12 +9,12 @@ use crate::protocols::{Choice, catalogue};
 
 /// An argument that names something.
 #[derive(Clone)]
-pub(super) struct Named<T> {
+pub(super) struct ByName<T> {
     parse: fn(&str) -> Result<T, String>,
     names: fn() -> Vec<&'static str>,
 }
 
-impl<T> Named<T> {
+impl<T> ByName<T> {
     /// What is understood by `parse`; `names` are those that a shell completes.
     pub(super) const fn new(parse: fn(&str) -> Result<T, String>, names: fn() -> Vec<&'static str>) -> Self {
         Self { parse, names }
@@ -22,8 +22,8 @@ impl<T> Named<T> {
 }
 
 /// A protocol with its options.
-pub(super) const fn protocol() -> Named<Choice> {
-    Named::new(|typed| typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string()), protocol_names)
+pub(super) const fn protocol() -> ByName<Choice> {
+    ByName::new(|typed| typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string()), protocol_names)
 }
 
 /// The names of all protocols.
@@ -31,7 +31,7 @@ pub(super) fn protocol_names() -> Vec<&'static str> {
     catalogue().map(|protocol| protocol.name()).collect()
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for ByName<T> {
     type Value = T;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, typed: &OsStr) -> Result<T, Error> {

@@ -27,13 +27,13 @@ pub(super) fn text(text: &str) -> Result<(), Failure> {
 }
 
 /// A JSON object on its way to standard output, whose first field is an array that is never in memory as a whole.
-pub(super) struct Stream {
+pub(super) struct JsonListStream {
     out: BufWriter<Stdout>,
     opening: String,
     is_closed: bool,
 }
 
-impl Stream {
+impl JsonListStream {
     /// An object whose first field has this name.
     pub(super) fn begin(array: &str) -> Self {
         Self { out: BufWriter::new(io::stdout()), opening: format!("{{\n  \"{array}\": [\n    "), is_closed: false }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::named::Named;
+use super::named::ByName;
 use super::state_progress::StateProgress;
 use super::step_cut::StepCut;
 use super::time_budget::TimeBudget;
@@ -33,10 +33,10 @@ use crate::report::{Language, Planned};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The old dialects that share a key: names from `lockshift protocols`, with commas between them
-    #[arg(long, required = true, value_name = "PROTOCOL", value_delimiter = ',', value_parser = Named::new(dialect, dialect_names), hide_possible_values = true)]
+    #[arg(long, required = true, value_name = "PROTOCOL", value_delimiter = ',', value_parser = ByName::new(dialect, dialect_names), hide_possible_values = true)]
     fleet: Vec<&'static Dialect>,
     /// The new lock
-    #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = Named::new(modern, modern_names), hide_possible_values = true)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = ByName::new(modern, modern_names), hide_possible_values = true)]
     to: Choice,
     /// How far the clocks of two old clients are apart at most; explored in steps of 100 ms
     #[arg(long, value_name = "D", default_value = "0s", value_parser = clocks_within)]
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[arg(long = "for", value_name = "D", value_parser = values::length)]
     time: Option<Duration>,
     /// The languages of the programs: for each phase, the package to install and the lines to write
-    #[arg(long, value_name = "LANGUAGE,...", value_delimiter = ',', value_parser = Named::new(language, Language::names))]
+    #[arg(long, value_name = "LANGUAGE,...", value_delimiter = ',', value_parser = ByName::new(language, Language::names))]
     language: Vec<Language>,
 }
 

@@ -77,11 +77,11 @@ fn millis(length: Duration) -> u64 {
 }
 
 /// How much of something is read.
-pub(super) struct Share {
+pub(super) struct ReadProgress {
     bar: ProgressBar,
 }
 
-impl Share {
+impl ReadProgress {
     /// So many bytes of this name; 0 if their number is unknown.
     pub(super) fn of(bytes: u64, name: String) -> Self {
         let bar = if bytes == 0 { ProgressBar::hidden() } else { ProgressBar::new(bytes) };
@@ -98,7 +98,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for ReadProgress {
     /// Removes the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
-use super::named::Named;
+use super::named::ByName;
 use super::output;
 use super::server_options::ServerOptions;
 use super::state_progress::StateProgress;
@@ -124,7 +124,7 @@ fn threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-const RACE: Named<&'static Race> = Named::new(race, || catalogue().map(|race| race.id.name()).collect());
+const RACE: ByName<&'static Race> = ByName::new(race, || catalogue().map(|race| race.id.name()).collect());
 
 fn race(typed: &str) -> Result<&'static Race, String> {
     find(typed).ok_or_else(|| {

@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut recording = Recording {
         parser: Parser::new(),
         pattern: args.pattern.as_ref().map(|pattern| pattern.as_bytes()),
-        form: if global.json { Form::Json } else { Form::Monitor },
+        form: if global.json { RecordFormat::Json } else { RecordFormat::Monitor },
         redaction: redaction.map(Redaction::new),
         length: args.length,
         began: host::mono(),
@@ -140,7 +140,7 @@ fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<StopRequest>>)
 
 /// How a command is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum RecordFormat {
     /// As MONITOR lists it.
     Monitor,
     /// One JSON object a line.
@@ -179,7 +179,7 @@ fn json(line: &Line<'_>) -> String {
 struct Recording<'a> {
     parser: Parser,
     pattern: Option<&'a [u8]>,
-    form: Form,
+    form: RecordFormat,
     redaction: Option<Redaction>,
     length: Option<Duration>,
     began: MonoTime,
@@ -204,7 +204,7 @@ impl Recording<'_> {
             match next {
                 Ok(News::Line(line)) => self.write(to, &line)?,
                 Ok(News::Broken(error)) => {
-                    if self.form == Form::Monitor {
+                    if self.form == RecordFormat::Monitor {
                         to.line(&format!("{ENDED_EARLY}{}", without_number(&error.to_string())))?;
                     }
                     return Ok(Some(error));
@@ -216,7 +216,7 @@ impl Recording<'_> {
     }
 
     fn write(&mut self, to: &mut Sink, text: &str) -> io::Result<()> {
-        if self.pattern.is_none() && self.form == Form::Monitor && self.redaction.is_none() {
+        if self.pattern.is_none() && self.form == RecordFormat::Monitor && self.redaction.is_none() {
             self.commands += 1;
             return to.line(text);
         }
@@ -230,10 +230,10 @@ impl Recording<'_> {
         self.commands += 1;
         let redacted = self.redaction.as_ref().map(|redaction| redaction.line(&line));
         match (self.form, &redacted) {
-            (Form::Monitor, None) => to.line(text),
-            (Form::Monitor, Some(redacted)) => to.line(redacted),
-            (Form::Json, None) => to.line(&json(&line)),
-            (Form::Json, Some(redacted)) => {
+            (RecordFormat::Monitor, None) => to.line(text),
+            (RecordFormat::Monitor, Some(redacted)) => to.line(redacted),
+            (RecordFormat::Json, None) => to.line(&json(&line)),
+            (RecordFormat::Json, Some(redacted)) => {
                 to.line(&json(&Parser::new().parse(redacted.as_bytes()).expect("a written line can be read")))
             }
         }

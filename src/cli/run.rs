@@ -14,10 +14,10 @@ use super::exit::{Exit, Failure, Voice};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::run_carrier::RunCarrier;
-use super::server::Server;
+use super::server::ServerChoice;
 use super::server_options::ServerOptions;
 use super::supervise::channel::Grace;
-use super::waiting::Waiting;
+use super::waiting::WaitPolicy;
 use super::{failure, output, values};
 use crate::connect;
 use crate::driver::blocking::{Lock, ReleaseListener};
@@ -26,7 +26,7 @@ use crate::protocols::Choice;
 use crate::report::Ran;
 use crate::wire::Key;
 
-use acquiring::{Acquiring, Ended};
+use acquiring::{AcquireEnd, RunAcquisition};
 use command::{Limits, OnLost};
 use events::RunEvents;
 use holding::Holding;
@@ -62,8 +62,8 @@ pub(super) struct Args {
     #[arg(long, short)]
     nonblock: bool,
     /// How to wait; a lock that publishes no release is tried again after pauses
-    #[arg(long, value_enum, default_value_t = Waiting::Backoff)]
-    wait_policy: Waiting,
+    #[arg(long, value_enum, default_value_t = WaitPolicy::Backoff)]
+    wait_policy: WaitPolicy,
     /// The exit status if the lock is not acquired; 0 also means: without a message
     #[arg(long, short = 'E', value_name = "N", default_value_t = 1)]
     conflict_exit_code: u8,
@@ -90,7 +90,7 @@ pub(super) struct Args {
 /// Runs CMD under the lock.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let server =
-        if args.protocol.spans_servers() { args.server.masters()? } else { Server::One(args.server.server()?) };
+        if args.protocol.spans_servers() { args.server.masters()? } else { ServerChoice::One(args.server.server()?) };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = RunEvents::listen()?;
     let key = args.key()?;
@@ -126,16 +126,16 @@ impl Args {
     fn run_under_lock(
         &self,
         key: &Key,
-        server: &Server,
+        server: &ServerChoice,
         grace: Grace,
         events: &RunEvents,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
         let choice = match server {
-            Server::Masters(nodes) => {
+            ServerChoice::Masters(nodes) => {
                 self.protocol.on_servers(nodes.len()).map_err(|error| Failure::new(Exit::Usage, error))?
             }
-            Server::One(_) => self.protocol.clone(),
+            ServerChoice::One(_) => self.protocol.clone(),
         };
         let choice = self.wait_policy.suited(&choice);
         ran.protocol = choice.to_string();
@@ -144,19 +144,19 @@ impl Args {
         let wires = RunCarrier::to(server, self.lease)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let mut lock = Lock::new(wires, Arc::clone(&locker));
-        if let (Server::One(server), true) = (server, self.wait_policy != Waiting::Backoff) {
+        if let (ServerChoice::One(server), true) = (server, self.wait_policy != WaitPolicy::Backoff) {
             lock = lock.hearing(&listener(server, key)?);
         }
         let voice = if self.conflict_exit_code == 0 { Voice::Quiet } else { self.voice() };
         let (wait, once, policy) = (self.wait, self.nonblock, self.wait_policy);
-        match (Acquiring { server, wait, once, policy, voice }).acquire(&lock, events, ran)? {
-            Ended::Won(guard) => {
+        match (RunAcquisition { server, wait, once, policy, voice }).acquire(&lock, events, ran)? {
+            AcquireEnd::Won(guard) => {
                 let limits = Limits { grace, on_lost: self.on_lost, max_runtime: self.max_runtime };
                 Holding { server, command: &self.command, limits, voice: self.voice() }
                     .hold(guard, &*locker, events, ran)
             }
-            Ended::Held => Ok(Exit::Of(self.conflict_exit_code)),
-            Ended::Asked(request) => Ok(request.exit()),
+            AcquireEnd::Held => Ok(Exit::Of(self.conflict_exit_code)),
+            AcquireEnd::Asked(request) => Ok(request.exit()),
         }
     }
 

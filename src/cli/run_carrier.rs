@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::{Client, RedisResult};
 
-use super::server::Server;
+use super::server::ServerChoice;
 use crate::connect::{self, blocking::Connection};
 use crate::driver::Unanswered;
 use crate::driver::blocking::{Carrier, Masters};
@@ -21,10 +21,10 @@ pub(super) enum RunCarrier {
 
 impl RunCarrier {
     /// To this server, for a lock of this lease.
-    pub(super) fn to(server: &Server, lease: Lease) -> RedisResult<Self> {
+    pub(super) fn to(server: &ServerChoice, lease: Lease) -> RedisResult<Self> {
         match server {
-            Server::One(server) => Ok(Self::One(Box::new(impatient(server, lease).connect()?))),
-            Server::Masters(servers) => {
+            ServerChoice::One(server) => Ok(Self::One(Box::new(impatient(server, lease).connect()?))),
+            ServerChoice::Masters(servers) => {
                 let clients = servers.iter().map(connect::Server::client).collect::<RedisResult<Vec<Client>>>()?;
                 Ok(Self::Several(Masters::new(clients, patience(lease))))
             }

@@ -12,10 +12,10 @@ use super::server_options::ServerOptions;
 use super::{failure, hazards, output};
 use crate::driver::host;
 use crate::protocols::Choice;
-use crate::report::Scanned;
+use crate::report::ScanReport;
 use crate::scan::{ScanSummary, Walk};
 use pace::ScanPace;
-use running_scan::{Ended, RunningScan};
+use running_scan::{RunningScan, ScanEnd};
 
 /// Show all lock keys of a server, those with hazards first
 ///
@@ -57,30 +57,30 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
     let on_server = hazards::of_server(&server, &args.fleet);
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
-    let stream = global.json.then(|| output::Stream::begin("locks"));
+    let stream = global.json.then(|| output::JsonListStream::begin("locks"));
     let began = host::mono();
     let mut scan = RunningScan::new(walk, pace, &args.fleet, summary, stream);
     let ended = scan.walk(&masters);
     let (summary, stream) = scan.close();
     let ended = match ended {
-        Ended::Lost(failure) if summary.keys == 0 => return Err(failure),
+        ScanEnd::Lost(failure) if summary.keys == 0 => return Err(failure),
         ended => ended,
     };
     let seconds = host::mono().saturating_since(began);
-    let is_whole = matches!(ended, Ended::Whole);
-    let scanned = Scanned::of(&summary, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
+    let is_whole = matches!(ended, ScanEnd::Whole);
+    let scanned = ScanReport::of(&summary, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
     match stream {
         Some(stream) => stream.end(&scanned)?,
         None => output::print(&scanned, global)?,
     }
     match ended {
-        Ended::Lost(failure) => Err(failure),
-        Ended::Stopped(request) => {
+        ScanEnd::Lost(failure) => Err(failure),
+        ScanEnd::Stopped(request) => {
             warn("stopped before all keys were seen");
             Ok(request.exit())
         }
-        Ended::Whole | Ended::OutputClosed if summary.is_hazardous() => Ok(Exit::No),
-        Ended::Whole | Ended::OutputClosed => Ok(Exit::Yes),
+        ScanEnd::Whole | ScanEnd::OutputClosed if summary.is_hazardous() => Ok(Exit::No),
+        ScanEnd::Whole | ScanEnd::OutputClosed => Ok(Exit::Yes),
     }
 }
 

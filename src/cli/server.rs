@@ -6,14 +6,14 @@ use crate::connect;
 
 /// The Redis that was chosen.
 #[derive(Clone, Debug)]
-pub(super) enum Server {
+pub(super) enum ServerChoice {
     /// One server, a cluster, or the master that sentinels name.
     One(connect::Server),
     /// Several masters that know nothing of each other.
     Masters(Vec<connect::Server>),
 }
 
-impl Server {
+impl ServerChoice {
     /// Whether connections to it are encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         match self {
@@ -23,7 +23,7 @@ impl Server {
     }
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for ServerChoice {
     /// Its addresses, passwords hidden.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,7 +7,7 @@ use redis::{ClientTlsConfig, TlsCertificates};
 
 use super::exit::{Exit, Failure};
 use super::os_error;
-use super::server::Server;
+use super::server::ServerChoice;
 use crate::connect::{self, InvalidAddress};
 
 /// How long a server may take to accept a connection, and to answer one command.
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which Redis to use.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Server")]
+#[command(next_help_heading = "ServerChoice")]
 pub(super) struct ServerOptions {
     /// The Redis to use: redis://, rediss://, redis+unix:// or redis+sentinel://HOST[,HOST...]/NAME; several of them, or
     /// ?cluster=true, for a cluster (for `run --protocol redlock`: for as many independent masters)
@@ -40,7 +40,7 @@ pub(super) struct ServerOptions {
 
 impl ServerOptions {
     /// The independent masters that were chosen.
-    pub(super) fn masters(&self) -> Result<Server, Failure> {
+    pub(super) fn masters(&self) -> Result<ServerChoice, Failure> {
         let servers = self.each()?;
         match servers.iter().find(|server| !server.is_single()) {
             Some(server) if server.is_cluster() => Err(misnamed(format_args!(
@@ -50,7 +50,7 @@ impl ServerOptions {
                 "{server} names a master by its sentinels: this lock needs the addresses of its masters"
             ))),
             None if servers.is_empty() => Err(unnamed()),
-            None => Ok(Server::Masters(servers)),
+            None => Ok(ServerChoice::Masters(servers)),
         }
     }
 

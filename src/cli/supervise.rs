@@ -18,7 +18,7 @@ use super::exit::{Exit, Failure};
 use super::os_error;
 use super::signals::{self, Caught};
 use crate::driver::host;
-use channel::{Channel, Note, Order, Reader};
+use channel::{ChannelReader, SupervisorChannel, SupervisorNote, SupervisorOrder};
 use deadline::{Deadline, Due};
 use job::Job;
 
@@ -48,13 +48,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         log::debug!("cannot become the command: {error}");
         return Ok(Exit::Unusable);
     }
-    let (mut channel, reader, stdin) = Channel::inherited().map_err(refused)?;
+    let (mut channel, reader, stdin) = SupervisorChannel::inherited().map_err(refused)?;
     let failed = |error| {
         Failure::new(Exit::Unusable, format_args!("cannot supervise the command: {}", os_error::sentence(&error)))
     };
     let events = SupervisorEvents::listen(reader)?;
     become_subreaper().map_err(failed)?;
-    let Some(SupervisorEvent::Order(Order::Start(start))) = events.next(None) else { return Ok(Exit::Unusable) };
+    let Some(SupervisorEvent::Order(SupervisorOrder::Start(start))) = events.next(None) else {
+        return Ok(Exit::Unusable);
+    };
     let mut deadline = if start.outlives_lock { Deadline::unbounded(start.grace) } else { Deadline::new(start.grace) };
     // Nothing is started before it is known for how long it may run.
     if !start.outlives_lock && !until_lease_is_known(&mut deadline, &events, &mut channel) {
@@ -64,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         Ok(job) => job,
         Err(error) => {
             let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-            channel.send(&Note::NotRun { status, reason: error.to_string() });
+            channel.send(&SupervisorNote::NotRun { status, reason: error.to_string() });
             return Ok(Exit::Unusable);
         }
     };
@@ -73,19 +75,22 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 /// Asks for how long the lock is held; `false` if no answer comes any more, or the answer is a request to end.
-fn until_lease_is_known(deadline: &mut Deadline, events: &SupervisorEvents, channel: &mut Channel) -> bool {
+fn until_lease_is_known(deadline: &mut Deadline, events: &SupervisorEvents, channel: &mut SupervisorChannel) -> bool {
     deadline.note_asked(host::mono());
-    channel.send(&Note::Ask);
+    channel.send(&SupervisorNote::Ask);
     loop {
         match events.next(None) {
-            Some(SupervisorEvent::Order(Order::Lease { left })) => {
+            Some(SupervisorEvent::Order(SupervisorOrder::Lease { left })) => {
                 deadline.note_left(left);
                 return true;
             }
-            Some(SupervisorEvent::Order(Order::Signal(_) | Order::End) | SupervisorEvent::Abandoned) | None => {
+            Some(
+                SupervisorEvent::Order(SupervisorOrder::Signal(_) | SupervisorOrder::End) | SupervisorEvent::Abandoned,
+            )
+            | None => {
                 return false;
             }
-            Some(SupervisorEvent::Order(Order::Start(_)) | SupervisorEvent::ChildChanged) => {}
+            Some(SupervisorEvent::Order(SupervisorOrder::Start(_)) | SupervisorEvent::ChildChanged) => {}
         }
     }
 }
@@ -95,7 +100,7 @@ struct Supervisor {
     job: Job,
     /// When they have to be gone.
     deadline: Deadline,
-    channel: Channel,
+    channel: SupervisorChannel,
     events: SupervisorEvents,
     /// The command itself has ended, and `run` knows its status.
     ended: bool,
@@ -105,7 +110,7 @@ struct Supervisor {
 
 impl Supervisor {
     fn supervise(&mut self) {
-        self.channel.send(&Note::Started);
+        self.channel.send(&SupervisorNote::Started);
         loop {
             self.job.reap();
             self.tell_end();
@@ -133,12 +138,12 @@ impl Supervisor {
             Due::Later(_) => false,
             Due::Ask => {
                 self.deadline.note_asked(now);
-                self.channel.send(&Note::Ask);
+                self.channel.send(&SupervisorNote::Ask);
                 false
             }
             Due::Terminate => {
                 self.deadline.note_terminated(now);
-                self.channel.send(&Note::Ending);
+                self.channel.send(&SupervisorNote::Ending);
                 self.job.terminate();
                 false
             }
@@ -149,15 +154,15 @@ impl Supervisor {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: SupervisorOrder) {
         match order {
-            Order::Lease { left } => self.deadline.note_left(left),
-            Order::End => {
+            SupervisorOrder::Lease { left } => self.deadline.note_left(left),
+            SupervisorOrder::End => {
                 self.deadline.note_terminated(host::mono());
                 self.job.terminate();
             }
-            Order::Signal(signal) => self.job.signal(signal),
-            Order::Start(_) => {}
+            SupervisorOrder::Signal(signal) => self.job.signal(signal),
+            SupervisorOrder::Start(_) => {}
         }
     }
 
@@ -167,7 +172,7 @@ impl Supervisor {
             && !self.ended
         {
             self.ended = true;
-            self.channel.send(&Note::Ended { status, left_running: self.job.running() });
+            self.channel.send(&SupervisorNote::Ended { status, left_running: self.job.running() });
         }
     }
 
@@ -188,7 +193,7 @@ impl Supervisor {
 
 /// Something that happened.
 enum SupervisorEvent {
-    Order(Order),
+    Order(SupervisorOrder),
     ChildChanged,
     /// `run` has closed its end, as only its death does.
     Abandoned,
@@ -201,7 +206,7 @@ struct SupervisorEvents {
 }
 
 impl SupervisorEvents {
-    fn listen(reader: Reader) -> Result<Self, Failure> {
+    fn listen(reader: ChannelReader) -> Result<Self, Failure> {
         let (send, queue) = channel();
         let orders = send.clone();
         let failed =

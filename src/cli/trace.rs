@@ -10,21 +10,21 @@ use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
 use super::guard::event_line::{EventKind, EventLine};
 use super::os_error;
-use super::progress::Share;
+use super::progress::ReadProgress;
 use crate::capture::{self, CapturedExchange};
 use crate::monitor::{IllFormed, Line, Lines, Parser, Source, Text, Written};
 use crate::wire::{Printable, Reply, UnixTime};
 
 /// One part of a trace.
 #[derive(Clone, Debug)]
-pub(super) enum Input {
+pub(super) enum TraceInput {
     /// A file.
     File(PathBuf),
     /// Standard input.
     Stdin,
 }
 
-impl Input {
+impl TraceInput {
     /// What was typed; `-` is standard input.
     pub(super) fn all(typed: &[PathBuf]) -> Vec<Self> {
         let one = |path: &PathBuf| if path == Path::new("-") { Self::Stdin } else { Self::File(path.clone()) };
@@ -43,7 +43,7 @@ impl Input {
     }
 }
 
-impl fmt::Display for Input {
+impl fmt::Display for TraceInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
@@ -137,13 +137,13 @@ impl TraceCommand<'_> {
 
 /// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
 /// the next begins, as in rotated logs, is a line of the next.
-pub(super) fn read(inputs: &[Input], each: &mut dyn FnMut(TraceCommand<'_>)) -> Result<Coverage, Failure> {
+pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)) -> Result<Coverage, Failure> {
     let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), each };
     let mut pending: Option<CutLine<'_>> = None;
     for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {}", os_error::sentence(&error)));
         let (source, length) = input.open().map_err(unusable)?;
-        let progress = Share::of(length, input.to_string());
+        let progress = ReadProgress::of(length, input.to_string());
         let mut source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;
         let mut head = Vec::with_capacity(4);
         source.by_ref().take(4).read_to_end(&mut head).map_err(unusable)?;
@@ -174,7 +174,7 @@ pub(super) fn read(inputs: &[Input], each: &mut dyn FnMut(TraceCommand<'_>)) -> 
                 }
                 Text::Cut(number, text) => {
                     let is_understood = reading.line(input, number, text);
-                    reading.coverage.cut_pipe |= !is_understood && matches!(input, Input::Stdin);
+                    reading.coverage.cut_pipe |= !is_understood && matches!(input, TraceInput::Stdin);
                     last = number;
                 }
                 Text::TooLong(number) => {
@@ -196,7 +196,7 @@ pub(super) fn read(inputs: &[Input], each: &mut dyn FnMut(TraceCommand<'_>)) -> 
 
 /// The end of a part that has no line feed.
 struct CutLine<'a> {
-    input: &'a Input,
+    input: &'a TraceInput,
     number: u64,
     text: Vec<u8>,
 }
@@ -212,7 +212,7 @@ struct TraceReading<'a> {
 
 impl TraceReading<'_> {
     /// Reads a line of a part, by its number in it; returns whether it was understood.
-    fn line(&mut self, input: &Input, number: u64, text: &[u8]) -> bool {
+    fn line(&mut self, input: &TraceInput, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
             Ok(line) => {
                 (self.each)(TraceCommand::Line { number: self.before + number, line });
@@ -251,7 +251,7 @@ impl TraceReading<'_> {
     }
 
     /// Reads a part that is a packet capture. Its commands are numbered.
-    fn capture(&mut self, source: Box<dyn Read>, input: &Input) -> Result<(), Failure> {
+    fn capture(&mut self, source: Box<dyn Read>, input: &TraceInput) -> Result<(), Failure> {
         let mut number = 0;
         let (statistics, outcome) = capture::read(source, &mut |exchange| {
             number += 1;
@@ -291,7 +291,7 @@ impl TraceReading<'_> {
         None
     }
 
-    fn pass_over(&mut self, input: &Input, number: u64, why: &IllFormed) {
+    fn pass_over(&mut self, input: &TraceInput, number: u64, why: &IllFormed) {
         self.coverage.passed_over += 1;
         if self.coverage.passed_over <= MOST_NAMED {
             warn(format_args!("{input}:{number}: passed over: {why}"));

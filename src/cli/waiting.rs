@@ -5,7 +5,7 @@ use crate::protocols::Choice;
 
 /// How to wait for a lock that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Waiting {
+pub(super) enum WaitPolicy {
     /// Try again after random pauses that grow
     Backoff,
     /// Sleep until a release is published; `token` publishes its releases then
@@ -14,7 +14,7 @@ pub(super) enum Waiting {
     Fair,
 }
 
-impl Waiting {
+impl WaitPolicy {
     pub(super) fn wait(self) -> Wait {
         match self {
             Self::Backoff => Wait::backoff(),

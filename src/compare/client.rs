@@ -10,7 +10,7 @@ use super::error::RunError;
 use super::settings::RunClock;
 use super::statistics::ClientTotals;
 use super::witness::Witness;
-use super::workload::Ending;
+use super::workload::HoldEnd;
 use crate::driver::blocking::{self, Guard, Lock};
 use crate::driver::{Answer, Attempt, Error, host};
 use crate::lock::{Locker, Mode, Refusal};
@@ -24,7 +24,7 @@ const OVERRUN_AT_MOST: Duration = Duration::from_secs(4);
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// One client.
-pub(super) struct Client<'a, C: ConnectionLike + 'static> {
+pub(super) struct ComparedClient<'a, C: ConnectionLike + 'static> {
     clock: &'a RunClock<'a>,
     lock: Lock<Logged<C>>,
     locker: Arc<dyn Locker>,
@@ -38,7 +38,7 @@ pub(super) struct Client<'a, C: ConnectionLike + 'static> {
     totals: ClientTotals,
 }
 
-impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
+impl<'a, C: ConnectionLike + 'static> ComparedClient<'a, C> {
     pub(super) fn new(
         clock: &'a RunClock<'a>,
         [own, late]: [Logged<C>; 2],
@@ -91,9 +91,9 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
         self.totals.held += self.clock.within(won, host::mono());
         self.deletions.iter().for_each(Deletion::forget);
         match ending {
-            Ending::InTime => release(guard)?,
-            Ending::Overrun => self.release_late(guard)?,
-            Ending::Crash => guard.abandon(),
+            HoldEnd::InTime => release(guard)?,
+            HoldEnd::Overrun => self.release_late(guard)?,
+            HoldEnd::Crash => guard.abandon(),
         }
         let is_wrong = has_endedtaken && self.deletions.iter().any(Deletion::has_happened);
         self.totals.wrong_releases += u64::from(is_wrong && self.is_exclusive);
@@ -116,13 +116,13 @@ impl<'a, C: ConnectionLike + 'static> Client<'a, C> {
     }
 
     /// Works under the lock until this hold is to end.
-    fn work(&mut self, ending: Ending, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
+    fn work(&mut self, ending: HoldEnd, guard: &Guard<Logged<C>>, entered: MonoTime) -> Result<(), RunError> {
         let hold = self.clock.workload.hold;
         match ending {
-            Ending::InTime | Ending::Crash => {
+            HoldEnd::InTime | HoldEnd::Crash => {
                 self.clock.pause(hold);
             }
-            Ending::Overrun => {
+            HoldEnd::Overrun => {
                 self.overrun(guard, entered)?;
                 // Half a hold later the client that took over is still inside: then a wrong release does harm.
                 self.clock.pause(hold / 2);

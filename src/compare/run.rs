@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::{ConnectionLike, RedisResult};
 
-use super::client::Client;
+use super::client::ComparedClient;
 use super::command_log::{CommandLog, Logged};
 use super::error::RunError;
 use super::settings::{RunClock, Settings};
@@ -48,7 +48,7 @@ where
     let client = |(own, late, other)| {
         let locker = protocol(key.clone(), settings.workload.lease);
         let logged = |connection| Logged::new(connection, Arc::clone(&log));
-        Client::new(&clock, [logged(own), logged(late)], locker, witness(other))
+        ComparedClient::new(&clock, [logged(own), logged(late)], locker, witness(other))
     };
     let listened = || settings.listener.map_or(0, ReleaseListener::commands);
     let before = listened();
@@ -72,7 +72,7 @@ fn name() -> Result<String, getrandom::Error> {
 fn compete<C: ConnectionLike + Send + 'static>(
     settings: &Settings<'_>,
     clock: &RunClock<'_>,
-    clients: Vec<Client<'_, C>>,
+    clients: Vec<ComparedClient<'_, C>>,
 ) -> Result<ClientTotals, RunError> {
     scope(|scope| {
         let mut threads: Vec<ScopedJoinHandle<'_, Result<ClientTotals, RunError>>> = Vec::with_capacity(clients.len());

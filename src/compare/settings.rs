@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::stop::Stop;
+use super::stop::CompareStop;
 use super::workload::{Endings, Workload};
 use crate::driver::blocking::ReleaseListener;
 use crate::driver::host;
@@ -14,7 +14,7 @@ pub struct Settings<'a> {
     /// The work that the clients do.
     pub workload: &'a Workload,
     /// Stops the comparison early.
-    pub stop: &'a Stop,
+    pub stop: &'a CompareStop,
     /// The release listener that all clients share, as in one program.
     pub listener: Option<&'a ReleaseListener>,
     /// Called ten times a second with the time since the start and the number of acquisitions.
@@ -23,7 +23,7 @@ pub struct Settings<'a> {
 
 /// The clock of one run, shared by its clients.
 pub(super) struct RunClock<'a> {
-    stop: &'a Stop,
+    stop: &'a CompareStop,
     pub(super) workload: &'a Workload,
     pub(super) listener: Option<&'a ReleaseListener>,
     pub(super) endings: Endings,

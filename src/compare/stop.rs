@@ -7,12 +7,12 @@ use crate::driver::host;
 
 /// A signal that stops a run early. It cannot be reset.
 #[derive(Debug, Default)]
-pub struct Stop {
+pub struct CompareStop {
     given: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Stop {
+impl CompareStop {
     /// A signal that has not been given.
     pub fn new() -> Self {
         Self::default()

@@ -54,7 +54,7 @@ impl FromStr for Percent {
 
 /// How a hold ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum HoldEnd {
     /// With a release, within its lease.
     InTime,
     /// With a release, after its lease.
@@ -70,13 +70,13 @@ pub(super) struct Endings {
 }
 
 impl Endings {
-    pub(super) fn next(&self, workload: &Workload) -> Ending {
+    pub(super) fn next(&self, workload: &Workload) -> HoldEnd {
         let number = self.assigned.fetch_add(1, Ordering::Relaxed);
         match () {
-            () if workload.crash.includes(number) => Ending::Crash,
+            () if workload.crash.includes(number) => HoldEnd::Crash,
             // The two shares are offset by one hold, so that equal shares do not hide each other.
-            () if workload.overrun.includes(number + 1) => Ending::Overrun,
-            () => Ending::InTime,
+            () if workload.overrun.includes(number + 1) => HoldEnd::Overrun,
+            () => HoldEnd::InTime,
         }
     }
 }

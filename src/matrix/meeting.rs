@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::situation::{Attempt, left_by};
+use super::situation::{NewcomerAttempt, left_by};
 use crate::lock::{Locker, Mode};
 use crate::wire::UnixTime;
 
@@ -54,7 +54,7 @@ pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime)
 const NO_KEY: &str = "(no key)";
 
 impl PairVerdict {
-    fn living(&mut self, attempt: Attempt) {
+    fn living(&mut self, attempt: NewcomerAttempt) {
         if attempt.wins {
             self.steals = self.steals.take().or(attempt.found).or_else(|| Some(NO_KEY.to_owned()));
         } else if attempt.changes {
@@ -62,7 +62,7 @@ impl PairVerdict {
         }
     }
 
-    fn dead(&mut self, attempt: Attempt) {
+    fn dead(&mut self, attempt: NewcomerAttempt) {
         if !attempt.wins {
             self.starves = self.starves.take().or(attempt.found);
         }

@@ -16,7 +16,7 @@ pub struct Situation {
 
 /// What comes of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct NewcomerAttempt {
     /// What the newcomer found in the key; `None` without a key.
     pub found: Option<String>,
     /// Whether it won.
@@ -51,7 +51,7 @@ impl Situation {
     }
 
     /// Lets this newcomer try to acquire.
-    pub fn attempt(&self, newcomer: &dyn Locker) -> Attempt {
+    pub fn attempt(&self, newcomer: &dyn Locker) -> NewcomerAttempt {
         let mut rehearsal = self.rehearsal.clone();
         let found = rehearsal.content(newcomer.key());
         let owner = Owner::new(Token::new([0xee; 16]), 2, 2);
@@ -65,7 +65,7 @@ impl Situation {
         };
         let wins = (0..LAPS).any(|_| lap());
         let changes = rehearsal.content(newcomer.key()) != found;
-        Attempt { found, wins, changes }
+        NewcomerAttempt { found, wins, changes }
     }
 }
 

@@ -39,20 +39,20 @@ pub fn replay<C: ConnectionLike>(
             return Err(Divergence::KeyInUse(key.clone()));
         }
     }
-    let mut play = Play { mirror: Mirror::new(trace), wires, keys };
+    let mut play = ReplayRun { mirror: Mirror::new(trace), wires, keys };
     let played = play.all(trace);
     let cleaned = play.clean_up();
     played.and(cleaned)
 }
 
 /// A replay under way.
-struct Play<'a, C> {
+struct ReplayRun<'a, C> {
     mirror: Mirror,
     wires: Wires<'a, C>,
     keys: Vec<(Node, Key)>,
 }
 
-impl<C: ConnectionLike> Play<'_, C> {
+impl<C: ConnectionLike> ReplayRun<'_, C> {
     fn all(&mut self, trace: &Trace) -> Result<(), Divergence> {
         for prior in &trace.prelude {
             self.pass_time(-signed(prior.ms_before))?;

@@ -11,7 +11,7 @@ use crate::compare::Statistics;
 /// Several protocols under one workload.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
-pub struct Comparison(Vec<Compared>);
+pub struct ComparisonReport(Vec<Compared>);
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
@@ -29,7 +29,7 @@ pub struct Compared {
     busy_ratio: f64,
 }
 
-impl Comparison {
+impl ComparisonReport {
     /// Adds what came out under `protocol`.
     pub fn add(&mut self, protocol: String, statistics: &Statistics) {
         self.0.push(Compared {
@@ -48,7 +48,7 @@ impl Comparison {
     }
 }
 
-impl Report for Comparison {
+impl Report for ComparisonReport {
     fn text(&self, width: Option<u16>) -> String {
         let head = [
             "PROTOCOL",
@@ -105,7 +105,7 @@ fn thousandths(number: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn two() -> Comparison {
+    fn two() -> ComparisonReport {
         let calm = Statistics {
             acquisitions: 120,
             elapsed: Duration::from_secs(5),
@@ -126,7 +126,7 @@ mod tests {
             double_holds: 3,
             ..calm.clone()
         };
-        let mut comparison = Comparison::default();
+        let mut comparison = ComparisonReport::default();
         comparison.add("token".to_owned(), &calm);
         comparison.add("php-getset".to_owned(), &starved);
         comparison

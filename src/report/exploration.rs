@@ -14,7 +14,7 @@ pub struct Exploration {
     states: usize,
     exhausted: bool,
     seconds: f64,
-    violations: Vec<Violation>,
+    violations: Vec<ViolationRow>,
     #[serde(skip)]
     verdict: String,
     #[serde(skip)]
@@ -34,7 +34,7 @@ pub struct Asked {
 
 /// A property that does not hold, and a shortest schedule that shows it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Violation {
+pub(super) struct ViolationRow {
     property: String,
     steps: usize,
     trace: Vec<TraceEvent>,
@@ -55,7 +55,7 @@ pub(super) struct TraceEvent {
 impl Exploration {
     /// What was found in so many seconds.
     pub fn of(findings: &Findings, seconds: f64, asked: Asked) -> Self {
-        let violation = |violation: &crate::explore::Violation| Violation {
+        let violation = |violation: &crate::explore::Violation| ViolationRow {
             property: violation.property.to_string(),
             steps: violation.actions.len(),
             trace: events(&violation.trace),
@@ -81,7 +81,7 @@ impl Exploration {
         self.violations.iter().map(|violation| (violation.schedule.property, self.page(violation)))
     }
 
-    fn page(&self, violation: &Violation) -> String {
+    fn page(&self, violation: &ViolationRow) -> String {
         let trace = &violation.schedule;
         let facts = [
             ("Clients", violation.roles()),
@@ -95,7 +95,7 @@ impl Exploration {
     }
 }
 
-impl Violation {
+impl ViolationRow {
     fn roles(&self) -> String {
         let roles = self.schedule.actors.iter().map(|role| format!("{} {}", role.name, role.protocol));
         roles.collect::<Vec<_>>().join(", ")

@@ -14,7 +14,7 @@ use super::step_text;
 use crate::explore::Property;
 use crate::plan::{Advice, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
 use crate::race_id::RaceId;
-use languages::Written;
+use languages::LanguageLines;
 
 pub use languages::Language;
 
@@ -47,7 +47,7 @@ struct PhaseRow {
     back: String,
     /// For each language that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    write: Vec<Written>,
+    write: Vec<LanguageLines>,
 }
 
 /// How far a phase was explored.
@@ -172,7 +172,7 @@ impl PhaseRow {
             }
         }
         text += &format!("   deploy    {}\n", self.deploy);
-        for Written { language, install, lines } in &self.write {
+        for LanguageLines { language, install, lines } in &self.write {
             text += &format!("   {language:<9} {install}\n");
             lines.iter().for_each(|line| text += &format!("             {line}\n"));
         }

@@ -16,7 +16,7 @@ use crate::wire::Ttl;
 ///
 /// [`Inspection`]: super::Inspection
 #[derive(Clone, Debug, Serialize)]
-pub struct Scanned {
+pub struct ScanReport {
     keys: u64,
     /// In JSON, they are there themselves.
     #[serde(skip)]
@@ -35,7 +35,7 @@ pub struct Scanned {
     names_fleet: bool,
 }
 
-impl Scanned {
+impl ScanReport {
     /// What was found in that time; with or without a known fleet, and to the end or not.
     pub fn of(summary: &ScanSummary, elapsed: Duration, names_fleet: bool, complete: bool) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Scanned {
     }
 }
 
-impl Report for Scanned {
+impl Report for ScanReport {
     fn text(&self, width: Option<u16>) -> String {
         let table = if self.shown.is_empty() { String::new() } else { self.table(width) + "\n" };
         table + &self.summary()

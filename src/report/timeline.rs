@@ -60,12 +60,12 @@ struct Lane {
     /// What that means to it.
     note: Option<String>,
     /// What it believes afterwards.
-    belief: Belief,
+    belief: LaneBelief,
 }
 
 /// What a client believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Belief {
+enum LaneBelief {
     /// Not to hold.
     Outside,
     /// To hold.
@@ -157,12 +157,13 @@ impl TimelineRow {
 impl Lane {
     fn of(trace: &Trace, step: &Step, who: usize, clashing: &[usize]) -> Self {
         let belief = match step.after.beliefs[who] {
-            None => Belief::Outside,
-            Some(_) if clashing.contains(&who) => Belief::Clashes,
-            Some(_) => Belief::Holds,
+            None => LaneBelief::Outside,
+            Some(_) if clashing.contains(&who) => LaneBelief::Clashes,
+            Some(_) => LaneBelief::Holds,
         };
         if step.actor != Some(who) {
-            let has_expired = step.actor.is_none() && belief == Belief::Outside && step.before.beliefs[who].is_some();
+            let has_expired =
+                step.actor.is_none() && belief == LaneBelief::Outside && step.before.beliefs[who].is_some();
             return Self {
                 loses_reply: false,
                 exchange: None,

@@ -6,7 +6,7 @@ use crate::explore::Property;
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Rule {
+pub(super) enum RuleName {
     /// No two clients believe at once to hold the lock, each until its lease ends
     MutualExclusion,
     /// No two clients work at once, each until it releases, however late; alone
@@ -23,7 +23,7 @@ pub(super) enum Rule {
     NobodyShutOut,
 }
 
-impl Rule {
+impl RuleName {
     /// Those that are looked for if none is named.
     pub(super) fn usual(for_all_time: bool) -> Vec<Self> {
         let is_usual = |rule: &&Self| **rule != Self::WorkExcludes && rule.can_be_judged(for_all_time);
@@ -50,7 +50,9 @@ impl Rule {
 
 /// How a rule is typed.
 pub(super) fn name(property: Property) -> String {
-    let value =
-        Rule::value_variants().iter().find(|rule| rule.property() == property).and_then(Rule::to_possible_value);
+    let value = RuleName::value_variants()
+        .iter()
+        .find(|rule| rule.property() == property)
+        .and_then(RuleName::to_possible_value);
     value.map_or_else(|| property.to_string(), |value| value.get_name().to_owned())
 }

@@ -26,11 +26,11 @@ pub(super) struct Files {
     rotate: Option<u64>,
     /// How many are complete.
     complete: u32,
-    part: Option<Part>,
+    part: Option<OutputFile>,
 }
 
 /// The file that is being written.
-struct Part {
+struct OutputFile {
     path: PathBuf,
     to: Compressed,
     /// Before compression.
@@ -58,7 +58,7 @@ impl Sink {
                 format!("{} is there already: remove the files of that recording, or name another", first.display());
             return Err(Failure::new(Exit::Usage, text));
         }
-        files.part = Some(Part::begin(first.clone()).map_err(|error| file::unusable(&first, &error))?);
+        files.part = Some(OutputFile::begin(first.clone()).map_err(|error| file::unusable(&first, &error))?);
         Ok(Self::Files(Box::new(files)))
     }
 
@@ -75,9 +75,9 @@ impl Sink {
         match self {
             Self::Page(page) => page.flush(),
             Self::Files(files) => match &mut files.part {
-                Some(Part { to: Compressed::Not(file), .. }) => file.flush(),
+                Some(OutputFile { to: Compressed::Not(file), .. }) => file.flush(),
                 // Compression gets worse with every flush, and a file without a name has no reader.
-                Some(Part { to: Compressed::Gzip(_), .. }) | None => Ok(()),
+                Some(OutputFile { to: Compressed::Gzip(_), .. }) | None => Ok(()),
             },
         }
     }
@@ -119,7 +119,7 @@ impl Files {
         let part = match &mut self.part {
             Some(part) => part,
             None => {
-                let part = Part::begin(self.next_path())?;
+                let part = OutputFile::begin(self.next_path())?;
                 self.part.insert(part)
             }
         };
@@ -145,7 +145,7 @@ impl Files {
     }
 }
 
-impl Part {
+impl OutputFile {
     fn begin(path: PathBuf) -> io::Result<Self> {
         let file = BufWriter::new(NewFile::begin(&path)?);
         let to = match is_gzip(&path) {

@@ -6,29 +6,29 @@ use super::events::{RunEvent, RunEvents};
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
-use crate::cli::server::Server;
+use crate::cli::server::ServerChoice;
 use crate::cli::signals::{Caught, StopRequest};
-use crate::cli::waiting::Waiting;
+use crate::cli::waiting::WaitPolicy;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Error, Wait, host};
 use crate::lock::{Held, Refusal};
 use crate::report::{Ran, whole_millis};
 
 /// How to come by the lock.
-pub(super) struct Acquiring<'a> {
-    pub(super) server: &'a Server,
+pub(super) struct RunAcquisition<'a> {
+    pub(super) server: &'a ServerChoice,
     /// For how long; `None` for as long as it takes.
     pub(super) wait: Option<Duration>,
     /// One try only.
     pub(super) once: bool,
     /// How to wait.
-    pub(super) policy: Waiting,
+    pub(super) policy: WaitPolicy,
     /// Whether to say so if another client holds the lock.
     pub(super) voice: Voice,
 }
 
 /// How that ended.
-pub(super) enum Ended {
+pub(super) enum AcquireEnd {
     /// We have it.
     Won(Guard<RunCarrier>),
     /// Another client holds it.
@@ -37,8 +37,13 @@ pub(super) enum Ended {
     Asked(StopRequest),
 }
 
-impl Acquiring<'_> {
-    pub(super) fn acquire(&self, lock: &Lock<RunCarrier>, events: &RunEvents, ran: &mut Ran) -> Result<Ended, Failure> {
+impl RunAcquisition<'_> {
+    pub(super) fn acquire(
+        &self,
+        lock: &Lock<RunCarrier>,
+        events: &RunEvents,
+        ran: &mut Ran,
+    ) -> Result<AcquireEnd, Failure> {
         let began = host::mono();
         let mut asked = None;
         // Without a time limit an error is reported at once, unless the server has answered before.
@@ -60,8 +65,8 @@ impl Acquiring<'_> {
         match (attempt, asked) {
             (Attempt::Unknown(unknown), _) => Err(failure::of_unknown(self.server, &unknown)),
             // A guard that was won meanwhile gives its lock back.
-            (_, Some(request)) => Ok(Ended::Asked(request)),
-            (Attempt::Won(guard), None) => Ok(Ended::Won(guard)),
+            (_, Some(request)) => Ok(AcquireEnd::Asked(request)),
+            (Attempt::Won(guard), None) => Ok(AcquireEnd::Won(guard)),
             (Attempt::Held(held), None) => self.held(lock, &held),
             (Attempt::TooLate, None) => Err(self.too_late(lock)),
         }
@@ -75,7 +80,7 @@ impl Acquiring<'_> {
         }
     }
 
-    fn held(&self, lock: &Lock<RunCarrier>, held: &Held) -> Result<Ended, Failure> {
+    fn held(&self, lock: &Lock<RunCarrier>, held: &Held) -> Result<AcquireEnd, Failure> {
         let (key, server) = (lock.key(), self.server);
         if held.reason == Refusal::Unreadable {
             return Err(Failure::new(
@@ -88,12 +93,12 @@ impl Acquiring<'_> {
         }
         if held.reason == Refusal::NoMajority {
             self.voice.warn(format_args!("lock key `{key}` is held by another client: {}", held.votes));
-            return Ok(Ended::Held);
+            return Ok(AcquireEnd::Held);
         }
         // Whole seconds: the stamps of most dialects say no more.
         let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
         self.voice.warn(format_args!("lock key `{key}` is held by another client{}", left.unwrap_or_default()));
-        Ok(Ended::Held)
+        Ok(AcquireEnd::Held)
     }
 
     fn too_late(&self, lock: &Lock<RunCarrier>) -> Failure {

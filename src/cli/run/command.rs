@@ -17,7 +17,7 @@ use crate::cli::exit::Voice;
 use crate::cli::program::this_program;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::signals::{Caught, StopRequest};
-use crate::cli::supervise::channel::{Channel, Grace, Note, Order, Start};
+use crate::cli::supervise::channel::{Grace, Start, SupervisorChannel, SupervisorNote, SupervisorOrder};
 use crate::cli::supervise::{become_subreaper, children, kill_descendants};
 use crate::driver::blocking::Guard;
 use crate::driver::{Loss, host};
@@ -84,7 +84,7 @@ pub(super) struct Running<'a> {
     voice: Voice,
     began: MonoTime,
     supervisor: Child,
-    channel: Channel,
+    channel: SupervisorChannel,
     /// The children that we had before: none of ours.
     before: HashSet<Pid>,
     /// It is in our own process group, which gets the terminal's signals as a whole.
@@ -103,7 +103,7 @@ impl<'a> Running<'a> {
     ) -> io::Result<Self> {
         become_subreaper()?;
         let before = children();
-        let (mut channel, reader, socket) = Channel::pair()?;
+        let (mut channel, reader, socket) = SupervisorChannel::pair()?;
         let mut supervisor = this_program()?;
         supervisor.args(["supervise", "--"]).args(command);
         supervisor.env("LOCKSHIFT_KEY", OsStr::from_bytes(guard.key().as_bytes()));
@@ -120,7 +120,7 @@ impl<'a> Running<'a> {
         let shares_group = File::open("/dev/tty").is_ok();
         let group = shares_group.then(|| getpgrp().as_raw_pid().unsigned_abs());
         let outlives_lock = limits.on_lost == OnLost::Warn;
-        channel.send(&Order::Start(Start { group, grace: limits.grace, outlives_lock }));
+        channel.send(&SupervisorOrder::Start(Start { group, grace: limits.grace, outlives_lock }));
         let began = host::mono();
         Ok(Self {
             guard,
@@ -147,7 +147,7 @@ impl<'a> Running<'a> {
                 }
                 Some(RunEvent::Lost(loss)) => self.note_loss(loss),
                 Some(RunEvent::Supervisor(Some(note))) => {
-                    reported |= matches!(note, Note::Ended { .. } | Note::NotRun { .. });
+                    reported |= matches!(note, SupervisorNote::Ended { .. } | SupervisorNote::NotRun { .. });
                     self.note(note);
                 }
                 Some(RunEvent::Supervisor(None)) => break,
@@ -179,28 +179,28 @@ impl<'a> Running<'a> {
         let key = self.guard.key();
         self.outcome.timed_out = true;
         self.voice.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
-        self.channel.send(&Order::End);
+        self.channel.send(&SupervisorOrder::End);
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, note: SupervisorNote) {
         let key = self.guard.key();
         match note {
-            Note::Ask => {
+            SupervisorNote::Ask => {
                 let left = self.guard.remaining();
                 match self.guard.lost() {
-                    None => self.channel.send(&Order::Lease { left }),
-                    Some(_) => self.channel.send(&Order::End),
+                    None => self.channel.send(&SupervisorOrder::Lease { left }),
+                    Some(_) => self.channel.send(&SupervisorOrder::End),
                 }
             }
-            Note::Started => {}
-            Note::NotRun { status, reason } => self.outcome.not_run = Some((status, reason)),
-            Note::Ending => {
+            SupervisorNote::Started => {}
+            SupervisorNote::NotRun { status, reason } => self.outcome.not_run = Some((status, reason)),
+            SupervisorNote::Ending => {
                 self.outcome.ended_early = true;
                 if self.outcome.lost.is_none() {
                     self.voice.warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
                 }
             }
-            Note::Ended { status, left_running } => {
+            SupervisorNote::Ended { status, left_running } => {
                 self.outcome.status = Some(status);
                 if left_running > 0 && self.outcome.lost.is_none() && !self.outcome.ended_early {
                     log::info!("lock key `{key}`: the command has ended, {left_running} of its processes still run");
@@ -223,12 +223,12 @@ impl<'a> Running<'a> {
             return;
         }
         self.voice.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
-        self.channel.send(&Order::End);
+        self.channel.send(&SupervisorOrder::End);
     }
 
     fn pass_on(&mut self, request: StopRequest) {
         if !(request.from_terminal && self.shares_group) {
-            self.channel.send(&Order::Signal(request.signal));
+            self.channel.send(&SupervisorOrder::Signal(request.signal));
         }
     }
 }

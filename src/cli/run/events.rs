@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::cli::exit::Failure;
 use crate::cli::signals::{self, Caught};
-use crate::cli::supervise::channel::{Note, Reader};
+use crate::cli::supervise::channel::{ChannelReader, SupervisorNote};
 use crate::driver::Loss;
 use crate::driver::blocking::LossWatch;
 
@@ -19,7 +19,7 @@ pub(super) enum RunEvent {
     /// The lock is lost.
     Lost(Loss),
     /// The supervisor reports; `None`: it has ended.
-    Supervisor(Option<Note>),
+    Supervisor(Option<SupervisorNote>),
 }
 
 /// The queue of what happens.
@@ -41,7 +41,7 @@ impl RunEvents {
     }
 
     /// Listens to the supervisor as well.
-    pub(super) fn read_from(&self, reader: Reader) -> io::Result<()> {
+    pub(super) fn read_from(&self, reader: ChannelReader) -> io::Result<()> {
         let send = self.send.clone();
         reader.each(move |note| drop(send.send(RunEvent::Supervisor(note))))
     }

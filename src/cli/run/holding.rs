@@ -7,7 +7,7 @@ use super::command::{CommandOutcome, Limits, Running};
 use super::events::RunEvents;
 use crate::cli::exit::{Exit, Failure, Voice};
 use crate::cli::run_carrier::RunCarrier;
-use crate::cli::server::Server;
+use crate::cli::server::ServerChoice;
 use crate::cli::{failure, os_error};
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
@@ -20,7 +20,7 @@ const TIMED_OUT: u8 = 124;
 
 /// What to do with the lock.
 pub(super) struct Holding<'a> {
-    pub(super) server: &'a Server,
+    pub(super) server: &'a ServerChoice,
     pub(super) command: &'a [OsString],
     pub(super) limits: Limits,
     pub(super) voice: Voice,

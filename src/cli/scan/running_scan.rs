@@ -19,12 +19,12 @@ pub(super) struct RunningScan<'a> {
     pace: ScanPace,
     fleet: &'a [Choice],
     summary: ScanSummary,
-    stream: Option<output::Stream>,
+    stream: Option<output::JsonListStream>,
     progress: KeyProgress,
 }
 
 /// How a scan ended.
-pub(super) enum Ended {
+pub(super) enum ScanEnd {
     /// All keys were seen.
     Whole,
     /// It was asked to stop.
@@ -42,29 +42,29 @@ impl<'a> RunningScan<'a> {
         pace: ScanPace,
         fleet: &'a [Choice],
         summary: ScanSummary,
-        stream: Option<output::Stream>,
+        stream: Option<output::JsonListStream>,
     ) -> Self {
         Self { walk, pace, fleet, summary, stream, progress: KeyProgress::new() }
     }
 
     /// Visits all keys of these.
-    pub(super) fn walk(&mut self, masters: &[Server]) -> Ended {
+    pub(super) fn walk(&mut self, masters: &[Server]) -> ScanEnd {
         for master in masters {
             match self.server(master) {
-                Ok(Ended::Whole) => {}
+                Ok(ScanEnd::Whole) => {}
                 Ok(ended) => return ended,
-                Err(failure) => return self.pace.stopped_after_all().map_or(Ended::Lost(failure), Ended::Stopped),
+                Err(failure) => return self.pace.stopped_after_all().map_or(ScanEnd::Lost(failure), ScanEnd::Stopped),
             }
         }
-        Ended::Whole
+        ScanEnd::Whole
     }
 
     /// Removes the progress line; what was found.
-    pub(super) fn close(self) -> (ScanSummary, Option<output::Stream>) {
+    pub(super) fn close(self) -> (ScanSummary, Option<output::JsonListStream>) {
         (self.summary, self.stream)
     }
 
-    fn server(&mut self, server: &Server) -> Result<Ended, Failure> {
+    fn server(&mut self, server: &Server) -> Result<ScanEnd, Failure> {
         let of_server = |error| failure::of_server(server, error);
         let mut connection = server.connect().map_err(of_server)?;
         let size: u64 = redis::cmd("DBSIZE").query(&mut connection).map_err(of_server)?;
@@ -73,10 +73,10 @@ impl<'a> RunningScan<'a> {
         let mut next = Some(0);
         while let Some(cursor) = next {
             if let Some(request) = self.pace.stopped() {
-                return Ok(Ended::Stopped(request));
+                return Ok(ScanEnd::Stopped(request));
             }
-            if self.stream.as_ref().is_some_and(output::Stream::is_closed) {
-                return Ok(Ended::OutputClosed);
+            if self.stream.as_ref().is_some_and(output::JsonListStream::is_closed) {
+                return Ok(ScanEnd::OutputClosed);
             }
             let began = host::mono();
             let looked;
@@ -87,7 +87,7 @@ impl<'a> RunningScan<'a> {
             self.progress.advance(if next.is_none() { visited + left } else { visited }, self.summary.locks);
             self.pace.hold_back(visited, began);
         }
-        Ok(Ended::Whole)
+        Ok(ScanEnd::Whole)
     }
 
     /// The keys at this cursor: how many, and where the next ones are.

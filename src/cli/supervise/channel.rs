@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 
 /// What `run` wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum SupervisorOrder {
     /// Start the command.
     Start(Start),
-    /// The answer to [`Note::Ask`]: for how long the lock is held from now on.
+    /// The answer to [`SupervisorNote::Ask`]: for how long the lock is held from now on.
     Lease { left: Duration },
     /// The lock is lost, or the command took too long: end it, and kill it after the grace.
     End,
@@ -53,7 +53,7 @@ pub(crate) struct Grace {
 
 /// What the supervisor reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Note {
+pub(crate) enum SupervisorNote {
     /// For how long is the lock held?
     Ask,
     /// The command runs.
@@ -67,24 +67,24 @@ pub(crate) enum Note {
 }
 
 /// The sending end.
-pub(crate) struct Channel(UnixStream);
+pub(crate) struct SupervisorChannel(UnixStream);
 
 /// The receiving end.
-pub(crate) struct Reader(BufReader<UnixStream>);
+pub(crate) struct ChannelReader(BufReader<UnixStream>);
 
-impl Channel {
+impl SupervisorChannel {
     /// `run`'s end, and what the supervisor gets as its standard input.
-    pub(crate) fn pair() -> io::Result<(Self, Reader, OwnedFd)> {
+    pub(crate) fn pair() -> io::Result<(Self, ChannelReader, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         pass(&ours, io::stdin())?;
-        Ok((Self(ours.try_clone()?), Reader(BufReader::new(ours)), theirs.into()))
+        Ok((Self(ours.try_clone()?), ChannelReader(BufReader::new(ours)), theirs.into()))
     }
 
     /// The supervisor's end, and the standard input of the command.
-    pub(super) fn inherited() -> io::Result<(Self, Reader, OwnedFd)> {
+    pub(super) fn inherited() -> io::Result<(Self, ChannelReader, OwnedFd)> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let stdin = passed(&socket)?;
-        Ok((Self(socket.try_clone()?), Reader(BufReader::new(socket)), stdin))
+        Ok((Self(socket.try_clone()?), ChannelReader(BufReader::new(socket)), stdin))
     }
 
     /// Sends this. The reader notices the other side's death.
@@ -97,7 +97,7 @@ impl Channel {
     }
 }
 
-impl Reader {
+impl ChannelReader {
     /// Hands on each message, and `None` once the other side is dead, from a thread of its own.
     pub(crate) fn each<T: DeserializeOwned>(
         self,

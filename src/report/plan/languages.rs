@@ -6,11 +6,11 @@ use crate::plan::Phase;
 
 /// A language that has a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Language(&'static Row);
+pub struct Language(&'static LanguageRow);
 
 /// A package.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct LanguageRow {
     name: &'static str,
     install: &'static str,
     quote: char,
@@ -20,8 +20,8 @@ struct Row {
 }
 
 /// All of them.
-const ROWS: [Row; 4] = [
-    Row {
+const ROWS: [LanguageRow; 4] = [
+    LanguageRow {
         name: "php",
         install: "composer require lockshift/lockshift   (clients/php)",
         quote: '\'',
@@ -31,7 +31,7 @@ const ROWS: [Row; 4] = [
         ],
         token: &["$token = new TokenLock($redis, Fleet::newKey('invoices'), lease: 30);"],
     },
-    Row {
+    LanguageRow {
         name: "java",
         install: "dev.lockshift:lockshift:0.1.0, for Maven and Gradle   (clients/java)",
         quote: '"',
@@ -41,7 +41,7 @@ const ROWS: [Row; 4] = [
         ],
         token: &["TokenLock token = new TokenLock(redis, BridgeLock.newKey(\"invoices\"), Duration.ofSeconds(30));"],
     },
-    Row {
+    LanguageRow {
         name: "python",
         install: "pip install lockshift   (clients/python)",
         quote: '"',
@@ -51,7 +51,7 @@ const ROWS: [Row; 4] = [
         ],
         token: &["token = TokenLock(client, new_key(\"invoices\"), lease=30)"],
     },
-    Row {
+    LanguageRow {
         name: "node",
         install: "npm install lockshift   (clients/node)",
         quote: '\'',
@@ -65,7 +65,7 @@ const ROWS: [Row; 4] = [
 
 /// What to install and to write: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Written {
+pub(super) struct LanguageLines {
     pub(super) language: &'static str,
     pub(super) install: &'static str,
     pub(super) lines: Vec<String>,
@@ -83,7 +83,7 @@ impl Language {
     }
 
     /// What to write in a phase of this fleet; nothing where the phase deploys no further kind of client.
-    pub(super) fn written(self, phase: Phase, fleet: &[&str]) -> Option<Written> {
+    pub(super) fn written(self, phase: Phase, fleet: &[&str]) -> Option<LanguageLines> {
         let Self(row) = self;
         let lines = match phase {
             Phase::LegacyAndBridge => row.bridge,
@@ -93,7 +93,7 @@ impl Language {
         let quote = row.quote;
         let fleet: Vec<_> = fleet.iter().map(|dialect| format!("{quote}{dialect}{quote}")).collect();
         let lines = lines.iter().map(|line| line.replace("{fleet}", &fleet.join(", "))).collect();
-        Some(Written { language: row.name, install: row.install, lines })
+        Some(LanguageLines { language: row.name, install: row.install, lines })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A client's life line is thick while it believes to hold; where two do, the ground is red.
 
-use super::{Belief, Picture, TimelineRow, heading, seconds};
+use super::{LaneBelief, Picture, TimelineRow, heading, seconds};
 use crate::explore::Trace;
 
 /// The diagram.
@@ -43,7 +43,7 @@ impl Diagram<'_> {
     }
 
     fn row(&mut self, row: &TimelineRow) {
-        let is_red = row.lanes.iter().any(|lane| lane.belief == Belief::Clashes);
+        let is_red = row.lanes.iter().any(|lane| lane.belief == LaneBelief::Clashes);
         if is_red {
             self.line("rect rgb(255, 205, 205)");
         }
@@ -57,7 +57,7 @@ impl Diagram<'_> {
                 self.line(format!("{name}->>Redis: {}", plain(command)));
                 self.line(format!("Redis{head}{name}: {}", plain(reply)));
             }
-            self.activate(who, lane.belief != Belief::Outside);
+            self.activate(who, lane.belief != LaneBelief::Outside);
             if let Some(note) = &lane.note {
                 let name = &self.trace.actors[who].name;
                 self.line(format!("Note over {name}: {}", plain(note)));

@@ -4,7 +4,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Belief, Cell, Lane, Picture, TimelineRow, heading, seconds};
+use super::{Cell, Lane, LaneBelief, Picture, TimelineRow, heading, seconds};
 use crate::explore::Trace;
 use crate::report::explanation;
 
@@ -193,9 +193,9 @@ fn cell_words(cell: &Cell) -> String {
 
 fn bar(lane: &Lane) -> String {
     match lane.belief {
-        Belief::Outside => " ".to_owned(),
-        Belief::Holds => format!("{HOLDS}┃{HOLDS:#}"),
-        Belief::Clashes => format!("{BROKEN}┃{BROKEN:#}"),
+        LaneBelief::Outside => " ".to_owned(),
+        LaneBelief::Holds => format!("{HOLDS}┃{HOLDS:#}"),
+        LaneBelief::Clashes => format!("{BROKEN}┃{BROKEN:#}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::{Belief, Cell, Lane, Picture, TimelineRow, seconds};
+use super::super::{Cell, Lane, LaneBelief, Picture, TimelineRow, seconds};
 
 /// One schedule, drawn.
 pub(super) struct Figure<'a> {
@@ -80,9 +80,9 @@ impl Figure<'_> {
 
     fn lane(&self, row: &TimelineRow, who: usize, lane: &Lane, is_refused: bool) -> Markup {
         let (class, says) = match lane.belief {
-            Belief::Outside => ("", ""),
-            Belief::Holds => ("holds", "believes to hold"),
-            Belief::Clashes => ("clashes", "believes to hold, and is not alone"),
+            LaneBelief::Outside => ("", ""),
+            LaneBelief::Holds => ("holds", "believes to hold"),
+            LaneBelief::Clashes => ("clashes", "believes to hold, and is not alone"),
         };
         let aside = row.aside.as_ref().filter(|_| who == 0);
         let acts = row.actor.map_or(aside.is_some(), |actor| actor == who);
