@@ -24,12 +24,20 @@ impl Transcript {
 
     /// `MULTI`, the commands, `EXEC`: their replies, or `None` if a watched key was touched. Needs a connection of
     /// its own.
+    ///
+    /// A command that fails within EXEC ends the protocol with a fault, although the others were executed: a reply that is
+    /// an error must not pass for one that shows success.
     pub fn transaction(&mut self, commands: &[Command]) -> Turn<Option<Vec<Reply>>> {
         self.ask_status(Command::new("MULTI"), "OK")?;
         for command in commands {
             self.ask_status(command.clone(), "QUEUED")?;
         }
-        self.ask_array(Command::new("EXEC"))
+        let replies = self.ask_array(Command::new("EXEC"))?;
+        let failed = replies.iter().flatten().zip(commands).find(|(reply, _)| matches!(reply, Reply::Error(_)));
+        match failed {
+            Some((reply, command)) => Self::fault(command.clone(), reply.clone()),
+            None => Ok(replies),
+        }
     }
 
     /// `TIME`: the server's wall clock, in microseconds.

@@ -137,6 +137,11 @@ fn a_transaction_is_all_or_nothing() {
         "a watched key was touched"
     );
 
+    // The permission was withdrawn after the command had been queued: EXEC executes the others.
+    let refused = Reply::Error("NOPERM User default has no permissions".into());
+    let (_, ended) = play(&[Reply::ok(), queued(), queued(), Reply::Array(vec![refused, Reply::Int(1)])]);
+    assert!(matches!(ended, Err(Pending::Fault(fault)) if fault.code() == Some("NOPERM")));
+
     let (sent, ended) = play(&[Reply::ok(), Reply::Error("OOM command not allowed".into())]);
     assert_eq!(sent, "MULTI; SET k v");
     assert!(matches!(ended, Err(Pending::Fault(fault)) if fault.code() == Some("OOM")));
