@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::compare::{Percent, Settings, Statistics, Stop, Workload, run};
+use lockshift::compare::{CompareStop, Percent, Settings, Statistics, Workload, run};
 use lockshift::driver::Wait;
 use lockshift::lock::{Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, Released};
 use lockshift::wire::{Expiry, Key, Set, Transcript, Turn};
@@ -205,7 +205,7 @@ fn figures(server: &Server, clients: usize, crash: &str) -> Statistics {
         overrun: Percent::default(),
         crash: crash.parse().unwrap(),
     };
-    let course = Settings { workload: &workload, stop: &Stop::new(), listener: None, progress: &|_, _| {} };
+    let course = Settings { workload: &workload, stop: &CompareStop::new(), listener: None, progress: &|_, _| {} };
     let protocol = |key, lease| Arc::new(NoExclusion { key, lease }) as Arc<dyn Locker>;
     run(&course, protocol, || server.client().get_connection()).unwrap().expect("it was not stopped")
 }
