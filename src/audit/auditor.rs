@@ -16,6 +16,7 @@ use super::earlier_scripts::{current, without_comments};
 use super::episode::Episode;
 use super::event::Event;
 use super::exchange::Exchange;
+use super::finding::Finding;
 use super::findings::Findings;
 use super::grammar::Grammar;
 use super::lock::Lock;
@@ -157,6 +158,19 @@ impl Auditor {
         let now = command.at;
         self.waiting.push(WaitingCommand::new(number, command, reply));
         self.read_waiting(Some(now));
+    }
+
+    /// Reads a command with its reply, where commands come in the order in which the server ran them; it has this number.
+    pub fn read_in_order(&mut self, number: u64, command: Written<'_>, reply: Option<Reply>) {
+        let at = command.at;
+        self.waiting.push(WaitingCommand::new(number, command, reply.map(|reply| (reply, at))));
+        self.read_waiting(None);
+    }
+
+    /// What was found since the last call, or turned out to be another race; the first call begins that and returns nothing.
+    /// A finding may still get more lines.
+    pub fn new_findings(&mut self) -> Vec<Finding> {
+        self.findings.take_new()
     }
 
     /// Reads the commands before which no request from `now` on can have run.

@@ -28,6 +28,8 @@ pub(super) struct Findings {
     settled: usize,
     open: VecDeque<Finding>,
     groups: HashMap<(Option<RaceId>, u32, Key), Group, FxBuildHasher>,
+    /// Those that were added or became another race since they were last asked for, if they are asked for.
+    new: Option<Vec<Place>>,
     /// The races on the keys beyond [`GROUPS`].
     elsewhere: BTreeMap<Option<RaceId>, Group>,
 }
@@ -44,6 +46,7 @@ impl Findings {
     /// Adds a finding.
     pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> Place {
         let place = Place(self.settled + self.open.len());
+        self.new.iter_mut().for_each(|new| new.push(place));
         self.open.push_back(Finding { key: key.clone(), database, verdict, more: 0 });
         if self.open.len() > OPEN {
             self.settle_first();
@@ -67,9 +70,18 @@ impl Findings {
 
     /// A finding turns out to be another race, if it may still change.
     pub(super) fn becomes(&mut self, place: Place, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
-        if let Some(verdict) = self.get_mut(place) {
-            verdict.becomes(race, line, evidence);
+        let Some(verdict) = self.get_mut(place) else { return };
+        let is_other = verdict.race != race;
+        verdict.becomes(race, line, evidence);
+        if is_other {
+            self.new.iter_mut().filter(|new| !new.contains(&place)).for_each(|new| new.push(place));
         }
+    }
+
+    /// The findings that were added or became another race since the last call; none at the first one, which begins that.
+    pub(super) fn take_new(&mut self) -> Vec<Finding> {
+        let new = self.new.replace(Vec::new()).unwrap_or_default();
+        new.into_iter().filter_map(|place| self.open.get(place.0.checked_sub(self.settled)?).cloned()).collect()
     }
 
     fn settle_first(&mut self) {
