@@ -44,7 +44,7 @@ mod unguardable;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Note};
+pub use answer::{Answer, Note, RefusedBecause};
 pub use decision::Decision;
 pub use guarded::Guarded;
 pub use guarded_connection::GuardedConnection;

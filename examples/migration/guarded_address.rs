@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lockshift::guard::{Lifetime, Rule};
 use lockshift::legacy;
-use lockshift::proxy::{GuardedKeys, Treatment, bind};
+use lockshift::proxy::{GuardedKeys, ProxySettings, Treatment, Upstream, bind};
 use redis::IntoConnectionInfo;
 use tokio::runtime::{Builder, Runtime};
 
@@ -33,7 +33,9 @@ impl GuardedAddress {
         });
         let keys = rules.collect::<Result<GuardedKeys, Box<dyn Error>>>()?;
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let proxy = runtime.block_on(bind(&"127.0.0.1:0".parse()?, format!("{host}:{port}").parse()?, keys))?;
+        let server = Upstream::Plain(format!("{host}:{port}").parse()?);
+        let settings = ProxySettings { keys, ..ProxySettings::default() };
+        let proxy = runtime.block_on(bind(&"127.0.0.1:0".parse()?, server, settings))?;
         let url = format!("redis://{}/", proxy.address());
         runtime.spawn(proxy.run(std::future::pending()));
         Ok(Self { url, _runtime: runtime })

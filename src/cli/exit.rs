@@ -51,6 +51,11 @@ impl Failure {
         Self { exit, sentence: sentence.to_string() }
     }
 
+    /// What happened.
+    pub(super) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
     /// Says so on standard error.
     pub(super) fn tell(self) -> Exit {
         self.tell_with(Voice::Normal)

@@ -14,8 +14,8 @@ use crate::connect::{self, InvalidAddress};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which Redis to use.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "ServerChoice")]
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+#[command(next_help_heading = "Server")]
 pub(super) struct ServerOptions {
     /// The Redis to use: redis://, rediss://, redis+unix:// or redis+sentinel://HOST[,HOST...]/NAME; several of them, or
     /// ?cluster=true, for a cluster (for `run --protocol redlock`: for as many independent masters)
@@ -72,6 +72,31 @@ impl ServerOptions {
         Ok(servers)
     }
 
+    /// The same, with this address and these files of the authority, the certificate and its key where none are named.
+    pub(super) fn or(&self, redis: Option<String>, [ca, cert, key]: [Option<PathBuf>; 3]) -> Result<Self, Failure> {
+        let mut all = self.clone();
+        if all.named().is_empty() {
+            all.redis = redis.into_iter().collect();
+        }
+        all.tls_ca = all.tls_ca.or(ca);
+        if all.tls_cert.is_none() {
+            (all.tls_cert, all.tls_key) = (cert, key);
+        }
+        if all.tls_cert.is_some() != all.tls_key.is_some() {
+            return Err(misnamed("tls-cert and tls-key belong together"));
+        }
+        Ok(all)
+    }
+
+    /// The certificates for rediss:// that its files contain.
+    pub(super) fn certificates(&self) -> Result<TlsCertificates, Failure> {
+        let client_tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(cert), Some(key)) => Some(ClientTlsConfig { client_cert: read(cert)?, client_key: read(key)? }),
+            _ => None,
+        };
+        Ok(TlsCertificates { client_tls, root_cert: self.tls_ca.as_deref().map(read).transpose()? })
+    }
+
     /// The addresses that were named. An environment variable that is set to nothing counts as unset.
     fn named(&self) -> Vec<String> {
         self.redis.iter().filter(|address| !address.is_empty()).cloned().collect()
@@ -87,16 +112,12 @@ impl ServerOptions {
         let server = server.connecting_within(PATIENCE).answering_within(PATIENCE);
         let password = self.password_file.as_deref().map(password).transpose()?;
         let server = server.logging_in(self.user.as_deref(), password.as_deref());
-        let client_tls = match (&self.tls_cert, &self.tls_key) {
-            (Some(cert), Some(key)) => Some(ClientTlsConfig { client_cert: read(cert)?, client_key: read(key)? }),
-            _ => None,
-        };
-        let root_cert = self.tls_ca.as_deref().map(read).transpose()?;
-        let server = if client_tls.is_none() && root_cert.is_none() {
+        let certificates = self.certificates()?;
+        let server = if certificates.client_tls.is_none() && certificates.root_cert.is_none() {
             server
         } else {
             let refused = |error| misnamed(format_args!("--tls-ca, --tls-cert, --tls-key: {error}"));
-            server.trusting(&TlsCertificates { client_tls, root_cert }).map_err(refused)?
+            server.trusting(&certificates).map_err(refused)?
         };
         match server.unencrypted_port() {
             None => Ok(server),
@@ -110,6 +131,12 @@ impl ServerOptions {
     }
 }
 
+/// What is in a file that an option names.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path)
+        .map_err(|error| misnamed(format_args!("cannot read `{}`: {}", path.display(), os_error::sentence(&error))))
+}
+
 fn password(path: &Path) -> Result<String, Failure> {
     let text = String::from_utf8(read(path)?)
         .map_err(|_| misnamed(format_args!("the password in `{}` is not UTF-8", path.display())))?;
@@ -118,11 +145,6 @@ fn password(path: &Path) -> Result<String, Failure> {
         return Err(misnamed(format_args!("there is no password in `{}`", path.display())));
     }
     Ok(password.to_owned())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| misnamed(format_args!("cannot read `{}`: {}", path.display(), os_error::sentence(&error))))
 }
 
 fn unnamed() -> Failure {

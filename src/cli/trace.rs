@@ -239,9 +239,14 @@ impl TraceReading<'_> {
     /// events are in the order of the server, and one moment stands for both.
     fn event(&mut self, number: u64, event: EventLine) {
         let EventLine { at_us, client, database, what } = event;
-        let EventKind::Command { command, reply } = what else {
-            self.coverage.decisions += 1;
-            return;
+        let (command, reply) = match what {
+            EventKind::Command { command, reply } => (command, reply),
+            EventKind::Lock { .. } => {
+                self.coverage.decisions += 1;
+                return;
+            }
+            // The audit finds it again.
+            EventKind::Finding { .. } => return,
         };
         let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
         let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };

@@ -4,6 +4,29 @@ use std::time::Duration;
 
 use crate::wire::{Command, Reply};
 
+/// Why an attempt was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusedBecause {
+    /// Another client holds the lock.
+    Held,
+    /// The key was free or had expired when the guard judged it, and another client was faster: both would have gone on.
+    Overtaken,
+    /// The lease that the client asked for had ended before the guard could write.
+    TooLate,
+}
+
+impl RefusedBecause {
+    /// Its name in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Overtaken => "overtaken",
+            Self::TooLate => "too_late",
+        }
+    }
+}
+
 /// What becomes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,8 +47,8 @@ pub enum Note {
     Acquired(Duration),
     /// The client took over an expired lock, for this long.
     TookOver(Duration),
-    /// Another client holds the lock.
-    Refused,
+    /// The client does not get the lock.
+    Refused(RefusedBecause),
     /// The client released its lock.
     Released,
     /// The client released a lock that it had lost: nothing was deleted.
@@ -40,4 +63,22 @@ pub enum Note {
     Lost,
     /// The client's connection ended while it held the lock. Its lease has to end it.
     HolderDisconnected,
+}
+
+impl Note {
+    /// Its name in events.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Acquired(_) => "acquired",
+            Self::TookOver(_) => "took_over",
+            Self::Refused(_) => "refused",
+            Self::Released => "released",
+            Self::ReleasedLost => "released_lost",
+            Self::DelIgnored => "del_ignored",
+            Self::AttemptWhileHolding => "attempt_while_holding",
+            Self::Renewed => "renewed",
+            Self::Lost => "lost",
+            Self::HolderDisconnected => "holder_disconnected",
+        }
+    }
 }

@@ -40,6 +40,11 @@ impl GuardedConnection {
         !self.in_multi && !self.is_watching
     }
 
+    /// Whether its client holds no lock, has no attempt under way, and neither watches a lock nor is inside MULTI.
+    pub fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Extends the client's lock on this key by this length from now; `owner` is fresh. Returns the connection after it,
     /// and what there is to report.
     ///

@@ -1,6 +1,6 @@
 //! What the guard knows of one client and one key, and what it does with the client's next command.
 
-use super::answer::{Answer, Note};
+use super::answer::{Answer, Note, RefusedBecause};
 use super::decision::{Decision, could_acquire, has_nx, replies};
 use super::protocol_run::ProtocolRun;
 use super::rule::Rule;
@@ -370,9 +370,14 @@ fn take(
     remaining: Duration,
     redis: &mut Transcript,
 ) -> Turn<(Decided, KeyContent)> {
+    let mut because = RefusedBecause::Held;
     for _ in 0..MOST_LOOKS {
         // A client that does not rely on the lock any more does not get it.
-        if remaining.is_zero() || guard.is_held(&sight) {
+        if remaining.is_zero() {
+            because = RefusedBecause::TooLate;
+            break;
+        }
+        if guard.is_held(&sight) {
             break;
         }
         let Some(value) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
@@ -386,11 +391,15 @@ fn take(
         };
         match scripts::take(redis, &lock, &stamp, judged)? {
             Taken::Written => return Ok((Decided::Won { stamp: value, note }, sight.content)),
-            Taken::TooLate | Taken::NewKeyHeld => break,
-            Taken::Changed(changed) => sight = changed,
+            Taken::TooLate => {
+                because = RefusedBecause::TooLate;
+                break;
+            }
+            Taken::NewKeyHeld => break,
+            Taken::Changed(changed) => (sight, because) = (changed, RefusedBecause::Overtaken),
         }
     }
-    Ok((Decided::Lost(Note::Refused), sight.content))
+    Ok((Decided::Lost(Note::Refused(because)), sight.content))
 }
 
 /// Whether it writes a value of its client's where that may acquire the lock.

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use tokio::net::{TcpStream, UnixStream};
 
-use super::session::Stream;
+use super::stream::Stream;
+use super::tls::UpstreamTls;
 
 /// Where one can listen or connect: `HOST:PORT`, or `unix:PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +43,37 @@ impl fmt::Display for ProxyAddress {
     }
 }
 
-/// A connection to the server.
-pub(super) async fn connect(server: &ProxyAddress) -> io::Result<Stream> {
-    Ok(match server {
-        ProxyAddress::Tcp(address) => {
-            let upstream = TcpStream::connect(address).await?;
-            upstream.set_nodelay(true)?;
-            Box::new(upstream)
+/// The server before which a proxy stands.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Upstream {
+    /// Its connections are not encrypted.
+    Plain(ProxyAddress),
+    /// Its connections are encrypted; `HOST:PORT`.
+    Encrypted(String, UpstreamTls),
+}
+
+impl Upstream {
+    /// A new connection.
+    pub(super) async fn connect(&self) -> io::Result<Stream> {
+        let tcp = async |address: &str| {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Ok::<_, io::Error>(stream)
+        };
+        match self {
+            Self::Plain(ProxyAddress::Tcp(address)) => Ok(Stream::new(tcp(address).await?)),
+            Self::Plain(ProxyAddress::Unix(path)) => Ok(Stream::new(UnixStream::connect(path).await?)),
+            Self::Encrypted(address, tls) => tls.connect(tcp(address).await?).await,
         }
-        ProxyAddress::Unix(path) => Box::new(UnixStream::connect(path).await?),
-    })
+    }
+}
+
+impl fmt::Display for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(address) => address.fmt(f),
+            Self::Encrypted(address, _) => write!(f, "{address} (TLS)"),
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The address for operators: metrics in OpenMetrics, and whether the proxy can reach its server. Plain HTTP/1.1, one
+//! The address for operators: metrics in OpenMetrics, the counts as JSON, and whether the proxy can reach its server. Plain HTTP/1.1, one
 //! request for each connection.
 
 use std::io;
@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::address::{ProxyAddress, connect};
+use super::address::Upstream;
 use super::metrics;
-use super::session::ProxyShared;
+use super::shared::ProxyShared;
 
 /// How long a request may take to arrive, and the server to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST: usize = 8 * 1024;
 
 /// Answers requests until it is dropped.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<ProxyShared>, server: ProxyAddress) {
+pub(super) async fn serve(listener: TcpListener, shared: Arc<ProxyShared>, server: Upstream) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -37,7 +37,7 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<ProxyShared>, serve
     }
 }
 
-async fn answer(mut stream: TcpStream, shared: &ProxyShared, server: &ProxyAddress) -> io::Result<()> {
+async fn answer(mut stream: TcpStream, shared: &ProxyShared, server: &Upstream) -> io::Result<()> {
     let (status, kind, body) = match timeout(PATIENCE, request(&mut stream)).await {
         Ok(Ok(line)) => respond(&line, shared, server).await,
         Ok(Err(_)) | Err(_) => ("400 Bad Request", TEXT, "not a request\n".to_owned()),
@@ -67,14 +67,22 @@ async fn request(stream: &mut TcpStream) -> io::Result<String> {
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-async fn respond(line: &str, shared: &ProxyShared, server: &ProxyAddress) -> (&'static str, &'static str, String) {
+async fn respond(line: &str, shared: &ProxyShared, server: &Upstream) -> (&'static str, &'static str, String) {
     match line.split(' ').take(2).collect::<Vec<_>>().as_slice() {
         ["GET", "/metrics"] => ("200 OK", OPEN_METRICS, metrics::text(shared)),
-        ["GET", "/healthz"] => match timeout(PATIENCE, connect(server)).await {
+        #[cfg(feature = "cli")]
+        ["GET", "/status"] => ("200 OK", "application/json", status(shared)),
+        ["GET", "/healthz"] => match timeout(PATIENCE, server.connect()).await {
             Ok(Ok(_)) => ("200 OK", TEXT, "ok\n".to_owned()),
             Ok(Err(_)) | Err(_) => ("503 Service Unavailable", TEXT, "cannot connect to the server\n".to_owned()),
         },
-        ["GET", _] => ("404 Not Found", TEXT, "there are /metrics and /healthz\n".to_owned()),
+        ["GET", _] => ("404 Not Found", TEXT, "there are /metrics, /status and /healthz\n".to_owned()),
         _ => ("405 Method Not Allowed", TEXT, "only GET is answered\n".to_owned()),
     }
+}
+
+/// The counts now, as they are printed in the end.
+#[cfg(feature = "cli")]
+fn status(shared: &ProxyShared) -> String {
+    serde_json::to_string_pretty(&shared.counters.counts()).expect("counts have a JSON form") + "\n"
 }

@@ -1,13 +1,18 @@
 //! What the proxy has counted.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use crate::guard::Note;
+use super::leases::Overrun;
+use crate::guard::{Note, RefusedBecause};
+use crate::race_id::RaceId;
 
 /// Counters that all connections share.
 #[derive(Debug, Default)]
 pub struct ProxyCounters {
     connections: AtomicU64,
+    open: AtomicU64,
     acquired: AtomicU64,
     taken_over: AtomicU64,
     refused: AtomicU64,
@@ -18,14 +23,33 @@ pub struct ProxyCounters {
     renewed: AtomicU64,
     lost_while_holding: AtomicU64,
     holders_disconnected: AtomicU64,
+    overruns: AtomicU64,
+    prevented: ByRace,
+    found: ByRace,
+}
+
+/// Counts by the name of a race.
+#[derive(Debug, Default)]
+struct ByRace(Mutex<BTreeMap<&'static str, u64>>);
+
+impl ByRace {
+    fn add(&self, race: &'static str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(race).or_default() += 1;
+    }
+
+    fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Their values at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(serde::Serialize))]
 pub struct ProxyCounts {
     /// Client connections so far.
     pub connections: u64,
+    /// Client connections now.
+    pub open_connections: u64,
     /// Free locks that were acquired.
     pub acquired: u64,
     /// Expired locks that were taken over.
@@ -46,6 +70,12 @@ pub struct ProxyCounts {
     pub lost_while_holding: u64,
     /// Connections that ended while their client held a lock.
     pub holders_disconnected: u64,
+    /// Releases after the end of the lease, of locks that the guard had not extended until then.
+    pub overruns: u64,
+    /// How often the guard has prevented a race, by its id.
+    pub prevented: BTreeMap<&'static str, u64>,
+    /// How often a race was found in the commands of observed keys, by its id; `unexplained`, if it is not a documented one.
+    pub found: BTreeMap<&'static str, u64>,
 }
 
 impl ProxyCounters {
@@ -54,7 +84,14 @@ impl ProxyCounters {
         let counters: &[&AtomicU64] = match note {
             Note::Acquired(_) => &[&self.acquired],
             Note::TookOver(_) => &[&self.taken_over],
-            Note::Refused => &[&self.refused],
+            Note::Refused(because) => {
+                match because {
+                    RefusedBecause::Overtaken => self.prevented(RaceId::DoubleTakeover),
+                    RefusedBecause::TooLate => self.prevented(RaceId::Overrun),
+                    _ => {}
+                }
+                &[&self.refused]
+            }
             Note::Released => &[&self.released],
             Note::ReleasedLost => &[&self.lost, &self.deletions_prevented],
             Note::DelIgnored => &[&self.deletions_prevented],
@@ -70,6 +107,29 @@ impl ProxyCounters {
 
     pub(super) fn connected(&self) {
         self.connections.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn disconnected(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A client has released a lock after the end of its lease.
+    pub(super) fn overran(&self, overrun: Overrun) {
+        match overrun {
+            Overrun::Covered => self.prevented(RaceId::Overrun),
+            Overrun::Happened => drop(self.overruns.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    /// The guard has prevented a race.
+    pub(super) fn prevented(&self, race: RaceId) {
+        self.prevented.add(race.name());
+    }
+
+    /// A race was found in the commands of observed keys; `None` if it is not a documented one.
+    pub fn found(&self, race: Option<RaceId>) {
+        self.found.add(race.map_or("unexplained", RaceId::name));
     }
 
     /// Their values now.
@@ -77,6 +137,7 @@ impl ProxyCounters {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ProxyCounts {
             connections: value(&self.connections),
+            open_connections: value(&self.open),
             acquired: value(&self.acquired),
             taken_over: value(&self.taken_over),
             refused: value(&self.refused),
@@ -87,13 +148,16 @@ impl ProxyCounters {
             renewed: value(&self.renewed),
             lost_while_holding: value(&self.lost_while_holding),
             holders_disconnected: value(&self.holders_disconnected),
+            overruns: value(&self.overruns),
+            prevented: self.prevented.counts(),
+            found: self.found.counts(),
         }
     }
 }
 
 impl ProxyCounts {
-    /// Each count with its name and what it counts, in their order.
-    pub fn rows(&self) -> [(&'static str, &'static str, u64); 11] {
+    /// Each count of something that happened with its name and what it counts, in their order.
+    pub fn rows(&self) -> [(&'static str, &'static str, u64); 12] {
         [
             ("connections", "Client connections", self.connections),
             ("acquired", "Free locks that were acquired", self.acquired),
@@ -110,6 +174,7 @@ impl ProxyCounts {
                 "Connections that ended while their client held a lock",
                 self.holders_disconnected,
             ),
+            ("overruns", "Releases after the end of the lease", self.overruns),
         ]
     }
 }

@@ -54,6 +54,11 @@ impl Scanner {
         !self.open.is_empty() || !matches!(self.state, ScannerState::Start)
     }
 
+    /// The first byte of the frame that was scanned last, or is being scanned.
+    pub(super) fn kind(&self) -> u8 {
+        self.kind
+    }
+
     /// Scans to the end of the frame, or of the piece.
     pub(super) fn scan(&mut self, piece: &[u8]) -> Result<Scanned, Malformed> {
         let mut used = 0;

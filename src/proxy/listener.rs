@@ -4,17 +4,21 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
-use super::address::{ProxyAddress, connect};
+use super::address::{ProxyAddress, Upstream};
 use super::admin;
-use super::counters::ProxyCounts;
+use super::counters::{ProxyCounters, ProxyCounts};
 use super::event::EventSink;
-use super::guarded_keys::GuardedKeys;
-use super::metrics;
-use super::session::{ProxySession, ProxyShared, Stream};
+use super::session::ProxySession;
+use super::settings::{ProxySettings, SettingsHandle};
+use super::shared::ProxyShared;
+use super::stream::Stream;
+use super::tls::ListenTls;
 
 enum Listener {
     Tcp(TcpListener),
@@ -25,37 +29,45 @@ enum Listener {
 pub struct GuardProxy {
     listener: Listener,
     at: ProxyAddress,
-    server: ProxyAddress,
+    server: Upstream,
     shared: ProxyShared,
     admin: Option<TcpListener>,
 }
 
-/// How long the server may take to accept a connection.
+/// How long the server may take to accept a connection, and a client to agree on encryption.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is reported that no client can be accepted.
+const WARN_EVERY: Duration = Duration::from_secs(60);
 /// How long open commands may take when the proxy ends.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Begins to listen. Each client connection will have a connection of its own to `server`.
+/// Begins to listen. Each client connection will have a connection of its own to `server`. The file of a Unix socket that
+/// no process listens on any more is replaced.
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub async fn bind(listen: &ProxyAddress, server: ProxyAddress, keys: GuardedKeys) -> io::Result<GuardProxy> {
+pub async fn bind(listen: &ProxyAddress, server: Upstream, settings: ProxySettings) -> io::Result<GuardProxy> {
     let (listener, at) = match listen {
         ProxyAddress::Tcp(address) => {
             let listener = TcpListener::bind(address).await?;
             let at = ProxyAddress::Tcp(listener.local_addr()?.to_string());
             (Listener::Tcp(listener), at)
         }
-        ProxyAddress::Unix(path) => (Listener::Unix(UnixListener::bind(path)?), listen.clone()),
+        ProxyAddress::Unix(path) => {
+            let is_abandoned = async || {
+                UnixStream::connect(path).await.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+            };
+            let listener = match UnixListener::bind(path) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_abandoned().await => {
+                    std::fs::remove_file(path)?;
+                    UnixListener::bind(path)
+                }
+                bound => bound,
+            };
+            (Listener::Unix(listener?), listen.clone())
+        }
     };
-    let shared = ProxyShared {
-        keys,
-        counters: Default::default(),
-        turns: Default::default(),
-        answers: metrics::seconds(),
-        renew_for: None,
-        sink: None,
-    };
+    let shared = ProxyShared::new(settings);
     Ok(GuardProxy { listener, at, server, shared, admin: None })
 }
 
@@ -65,14 +77,17 @@ impl GuardProxy {
         &self.at
     }
 
-    /// The same, extending each lock while the connection of its client lives, for at most this long after it was acquired.
-    #[must_use]
-    pub fn renewing_for(mut self, most: Duration) -> Self {
-        self.shared.renew_for = Some(most);
-        self
+    /// What it counts.
+    pub fn counters(&self) -> Arc<ProxyCounters> {
+        Arc::clone(&self.shared.counters)
     }
 
-    /// The same, answering `GET /metrics` (OpenMetrics) and `GET /healthz` at this address, `HOST:PORT`.
+    /// Replaces its settings while it runs.
+    pub fn settings(&self) -> SettingsHandle {
+        SettingsHandle(self.shared.settings.clone())
+    }
+
+    /// The same, answering `GET /metrics` (OpenMetrics), `GET /status` (JSON, with the feature `cli`) and `GET /healthz` at this address, `HOST:PORT`.
     ///
     /// # Errors
     /// The address cannot be listened on.
@@ -98,6 +113,7 @@ impl GuardProxy {
             readers.spawn(admin::serve(admin, Arc::clone(&shared), server.clone()));
         }
         let mut number = 0_u64;
+        let mut last_warning: Option<Instant> = None;
         let (drain, draining) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut end = std::pin::pin!(end);
@@ -112,7 +128,11 @@ impl GuardProxy {
                         sessions.spawn(session);
                     }
                     Err(error) => {
-                        log::warn!(target: "lockshift::guard", "cannot accept a client: {error}");
+                        // At a limit every attempt fails, ten times a second.
+                        if last_warning.is_none_or(|last| last.elapsed() > WARN_EVERY) {
+                            last_warning = Some(Instant::now());
+                            log::warn!(target: "lockshift::guard", "cannot accept a client: {}", limited(&error));
+                        }
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
                 },
@@ -125,40 +145,89 @@ impl GuardProxy {
         }
         let _ = drain.send(true);
         let all_ended = async { while sessions.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(DRAIN, all_ended).await;
+        let _ = timeout(DRAIN, all_ended).await;
         shared.counters.counts()
     }
 }
 
+/// What went wrong, and at the limit of open files what to do.
+fn limited(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
+        return "the limit of open files is reached, and each client needs two: raise `ulimit -n`, or LimitNOFILE= of the \
+                systemd unit"
+            .to_owned();
+    }
+    error.to_string()
+}
+
+/// A client that has connected.
+enum Accepted {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Serves one client on this stream, with a connection to its server, until either ends: over another transport than a
+/// socket. Returns what was counted.
+pub async fn serve_streams<C, S>(client: C, server: S, settings: ProxySettings) -> ProxyCounts
+where
+    C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let shared = Arc::new(ProxyShared::new(settings));
+    let (_drain, draining) = watch::channel(false);
+    let (client, server) = (Stream::new(client), Stream::new(server));
+    ProxySession::new(Arc::clone(&shared), "client".into(), client, server).run(draining).await;
+    shared.counters.counts()
+}
+
 /// The next client, and its address if it has one.
-async fn accept(listener: &Listener) -> io::Result<(Stream, Option<String>)> {
+async fn accept(listener: &Listener) -> io::Result<(Accepted, Option<String>)> {
     Ok(match listener {
         Listener::Tcp(listener) => {
             let (client, address) = listener.accept().await?;
             client.set_nodelay(true)?;
-            (Box::new(client), Some(address.to_string()))
+            (Accepted::Tcp(client), Some(address.to_string()))
         }
-        Listener::Unix(listener) => (Box::new(listener.accept().await?.0), None),
+        Listener::Unix(listener) => (Accepted::Unix(listener.accept().await?.0), None),
     })
+}
+
+impl Accepted {
+    /// Its stream, encrypted if clients' connections are.
+    async fn stream(self, tls: Option<&ListenTls>) -> io::Result<Stream> {
+        match (self, tls) {
+            (Self::Tcp(client), None) => Ok(Stream::new(client)),
+            (Self::Unix(client), None) => Ok(Stream::new(client)),
+            (Self::Tcp(client), Some(tls)) => tls.accept(client).await,
+            (Self::Unix(client), Some(tls)) => tls.accept(client).await,
+        }
+    }
 }
 
 async fn serve(
     shared: Arc<ProxyShared>,
     name: Arc<str>,
-    mut client: Stream,
-    server: ProxyAddress,
+    client: Accepted,
+    server: Upstream,
     drain: watch::Receiver<bool>,
 ) {
-    use tokio::io::AsyncWriteExt;
-    match tokio::time::timeout(PATIENCE, connect(&server)).await {
-        Ok(Ok(upstream)) => ProxySession::new(shared, name, client, upstream).run(drain).await,
+    let tls = shared.settings.borrow().tls.clone();
+    let mut client = match timeout(PATIENCE, client.stream(tls.as_ref())).await {
+        Ok(Ok(client)) => client,
+        Ok(Err(error)) => return log::warn!(target: "lockshift::guard", "{name}: TLS handshake failed: {error}"),
+        Err(_) => return log::warn!(target: "lockshift::guard", "{name}: no TLS handshake within {PATIENCE:?}"),
+    };
+    let answer = match timeout(PATIENCE, server.connect()).await {
+        Ok(Ok(upstream)) => return ProxySession::new(shared, name, client, upstream).run(drain).await,
         Ok(Err(error)) => {
-            log::warn!(target: "lockshift::guard", "cannot connect to {server}: {error}");
-            let _ = client.write_all(b"-ERR lockshift guard: cannot connect to the server\r\n").await;
+            log::warn!(target: "lockshift::guard", "cannot connect to {server}: {}", limited(&error));
+            "-ERR lockshift guard: cannot connect to the server\r\n"
         }
         Err(_) => {
             log::warn!(target: "lockshift::guard", "cannot connect to {server}: it did not accept within {PATIENCE:?}");
-            let _ = client.write_all(b"-ERR lockshift guard: the server does not answer\r\n").await;
+            "-ERR lockshift guard: the server does not answer\r\n"
         }
-    }
+    };
+    let _ = client.deliver(&mut answer.as_bytes().to_vec()).await;
+    let _ = client.end().await;
 }

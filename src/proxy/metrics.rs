@@ -3,22 +3,31 @@
 use std::fmt;
 
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::session::ProxyShared;
-
-/// A histogram of seconds, from 0.1 ms to 3 s.
-pub(super) fn seconds() -> Histogram {
-    Histogram::new(exponential_buckets(0.0001, 2.0, 16))
-}
+use super::shared::ProxyShared;
 
 /// All metrics as OpenMetrics text.
 pub(super) fn text(shared: &ProxyShared) -> String {
     let mut registry = Registry::with_prefix("lockshift_guard");
-    for (name, help, value) in shared.counters.counts().rows() {
+    let counts = shared.counters.counts();
+    for (name, help, value) in counts.rows() {
         registry.register(name, help, ConstCounter::new(value));
+    }
+    let open = i64::try_from(counts.open_connections).unwrap_or(i64::MAX);
+    registry.register("open_connections", "Client connections now", ConstGauge::new(open));
+    for (name, help, by_race) in [
+        ("prevented", "Races that the guard has prevented", &counts.prevented),
+        ("found", "Races found in the commands of observed keys", &counts.found),
+    ] {
+        let family = Family::<Vec<(&'static str, &'static str)>, Counter>::default();
+        for (race, count) in by_race {
+            family.get_or_create(&vec![("race", *race)]).inc_by(*count);
+        }
+        registry.register(name, help, family);
     }
     let help = "How long the guard took to answer a command on a guarded key, in seconds";
     registry.register("answer_seconds", help, shared.answers.clone());

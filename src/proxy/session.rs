@@ -1,48 +1,28 @@
 //! One client connection and its upstream connection.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
-use prometheus_client::metrics::histogram::Histogram;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::counters::ProxyCounters;
 use super::encode::encode_command;
-use super::event::{EventSink, Occurrence, ProxyEvent};
+use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned, Scanner};
-use super::guarded_keys::GuardedKeys;
+use super::leases::HeldLeases;
 use super::renewals::Renewals;
+use super::settings::ProxySettings;
+use super::shared::ProxyShared;
+use super::stream::Stream;
 use super::traffic::{GuardedCommand, LONGEST, Traffic, is_deletion};
-use super::turns::Turns;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note};
+use crate::race_id::RaceId;
 use crate::wire::{Command, Fault, Key, Pending, Reply, Transcript};
 
-/// A stream in both directions: TCP or a Unix socket.
-pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
-
-pub(super) type Stream = Box<dyn Duplex>;
-
-/// What all sessions share.
-pub(super) struct ProxyShared {
-    pub(super) keys: GuardedKeys,
-    pub(super) counters: ProxyCounters,
-    pub(super) turns: Turns,
-    /// How long answers to guarded commands take, in seconds.
-    pub(super) answers: Histogram,
-    /// How long the locks of a living connection are extended; `None` if they are not.
-    pub(super) renew_for: Option<Duration>,
-    /// Where events are reported.
-    pub(super) sink: Option<EventSink>,
-}
-
-/// Bytes that are read at once.
-const PIECE: usize = 16 * 1024;
 /// A client is read no further while so many bytes of it were not looked at: more than the first words of a command, or a
 /// guarded command, can have.
 const MOST_UNREAD: usize = 512 * 1024;
@@ -52,14 +32,39 @@ const MOST_WAITING: usize = 64 * 1024;
 /// One client connection and its upstream connection.
 pub(super) struct ProxySession {
     shared: Arc<ProxyShared>,
+    /// The settings by which it serves its client.
+    settings: Arc<ProxySettings>,
+    changes: watch::Receiver<Arc<ProxySettings>>,
     /// The client's address.
     client_name: Arc<str>,
-    client: (ReadHalf<Stream>, WriteHalf<Stream>),
-    server: (ReadHalf<Stream>, WriteHalf<Stream>),
+    client: Stream,
+    server: Stream,
     traffic: Traffic,
     renewals: Renewals,
+    leases: HeldLeases,
+    /// What the client will still send.
+    from_client: Incoming,
+    is_draining: bool,
     /// Whether it was reported that several clients seem to share the connection, and that its client seems to use others.
     has_reported: (bool, bool),
+}
+
+/// What a client will still send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Incoming {
+    More,
+    /// It has ended its direction: what has arrived is still served, as a server does.
+    Ended,
+    /// The same, and the server was told so.
+    Passed,
+}
+
+/// What has moved.
+enum Moved {
+    /// Something has arrived that may make a command ready.
+    Bytes,
+    /// The server has closed the connection.
+    ServerEnded,
 }
 
 /// Why a session ended before its client closed it.
@@ -82,13 +87,20 @@ impl From<Malformed> for SessionEnd {
 
 impl ProxySession {
     pub(super) fn new(shared: Arc<ProxyShared>, client_name: Arc<str>, client: Stream, server: Stream) -> Self {
+        let mut changes = shared.settings.subscribe();
+        let settings = Arc::clone(&changes.borrow_and_update());
         Self {
+            settings,
+            changes,
             shared,
             client_name,
-            client: split(client),
-            server: split(server),
+            client,
+            server,
             traffic: Traffic::default(),
             renewals: Renewals::default(),
+            leases: HeldLeases::default(),
+            from_client: Incoming::More,
+            is_draining: false,
             has_reported: (false, false),
         }
     }
@@ -97,9 +109,11 @@ impl ProxySession {
     pub(super) async fn run(mut self, drain: watch::Receiver<bool>) {
         self.shared.counters.connected();
         if let Err(SessionEnd::Malformed) = self.serve(drain).await {
-            let _ = self.client.1.write_all(b"-ERR Protocol error: not a valid RESP frame\r\n").await;
+            self.traffic.to_client.extend_from_slice(b"-ERR Protocol error: not a valid RESP frame\r\n");
+            let _ = self.client.deliver(&mut self.traffic.to_client).await;
         }
-        let _ = self.client.1.shutdown().await;
+        let _ = self.client.end().await;
+        self.shared.counters.disconnected();
         let held: Vec<Key> = self.traffic.guards.values().flat_map(GuardedConnection::held).cloned().collect();
         for key in held {
             self.note(&key, &Note::HolderDisconnected);
@@ -107,12 +121,12 @@ impl ProxySession {
     }
 
     async fn serve(&mut self, mut drain: watch::Receiver<bool>) -> Result<(), SessionEnd> {
-        let mut from_client = vec![0; PIECE];
-        let mut from_server = vec![0; PIECE];
-        let mut is_draining = *drain.borrow();
+        // The proxy is gone if the sender is.
+        let mut draining = pin!(async move { drop(drain.wait_for(|drains| *drains).await) });
         loop {
+            self.take_settings_over();
             while self.traffic.to_server.len() < MOST_WAITING {
-                match self.traffic.advance(&self.shared.keys)? {
+                match self.traffic.advance(&self.settings.keys)? {
                     Some(guarded) => {
                         let began = Instant::now();
                         self.guard(guarded).await?;
@@ -121,46 +135,93 @@ impl ProxySession {
                     None => break,
                 }
             }
-            let traffic = &mut self.traffic;
-            if is_draining && traffic.is_at_rest() {
-                self.client.1.write_all(&traffic.to_client).await?;
+            if self.is_draining && self.traffic.is_at_rest() {
+                self.client.deliver(&mut self.traffic.to_client).await?;
                 return Ok(());
             }
             let renewal = self.next_renewal();
-            let traffic = &mut self.traffic;
-            let may_read_client = traffic.from_client.len() < MOST_UNREAD && traffic.to_server.len() < MOST_WAITING;
             tokio::select! {
-                read = self.client.0.read(&mut from_client), if may_read_client => {
-                    let length = read?;
-                    if length == 0 {
-                        self.server.1.write_all(&self.traffic.to_server).await?;
-                        return Ok(());
-                    }
-                    self.traffic.from_client.extend_from_slice(&from_client[..length]);
-                }
-                written = self.server.1.write(&traffic.to_server), if !traffic.to_server.is_empty() => {
-                    drop(traffic.to_server.drain(..written?));
-                }
-                read = self.server.0.read(&mut from_server), if traffic.to_client.len() < MOST_WAITING => {
-                    let length = read?;
-                    if length == 0 {
-                        self.client.1.write_all(&self.traffic.to_client).await?;
-                        return Ok(());
-                    }
-                    self.traffic.reply(&from_server[..length])?;
-                }
-                written = self.client.1.write(&traffic.to_client), if !traffic.to_client.is_empty() => {
-                    drop(traffic.to_client.drain(..written?));
-                }
+                biased;
+                moved = poll_fn(|cx| self.poll_move(cx)) => if let Moved::ServerEnded = moved? {
+                    self.client.deliver(&mut self.traffic.to_client).await?;
+                    return Ok(());
+                },
                 () = sleep_until(renewal.unwrap_or_else(Instant::now)), if renewal.is_some() => self.renew().await?,
-                changed = drain.changed(), if !is_draining => is_draining = changed.is_err() || *drain.borrow(),
+                () = &mut draining, if !self.is_draining => self.is_draining = true,
             }
+        }
+    }
+
+    /// Moves bytes in all directions, until something has arrived that may make a command ready.
+    fn poll_move(&mut self, cx: &mut Context<'_>) -> Poll<Result<Moved, SessionEnd>> {
+        let Self { client, server, traffic, .. } = self;
+        loop {
+            let was_full = traffic.to_server.len() >= MOST_WAITING;
+            if let Poll::Ready(delivered) = server.poll_deliver(cx, &mut traffic.to_server) {
+                delivered?;
+            }
+            // A guarded command may wait for replies. What is left otherwise is no complete command.
+            let waits = !traffic.from_client.is_empty() && traffic.owed > 0;
+            if self.from_client == Incoming::Ended && traffic.to_server.is_empty() && !waits {
+                match server.poll_end(cx) {
+                    Poll::Ready(ended) => ended?,
+                    Poll::Pending => return Poll::Pending,
+                }
+                self.from_client = Incoming::Passed;
+            }
+            let mut is_ready = was_full && traffic.to_server.len() < MOST_WAITING;
+            let mut has_replied = false;
+            let client_was_full = traffic.to_client.len() >= MOST_WAITING;
+            if !client_was_full {
+                let before = traffic.to_client.len();
+                if let Poll::Ready(length) = server.poll_read_into(cx, &mut traffic.to_client) {
+                    if length? == 0 {
+                        return Poll::Ready(Ok(Moved::ServerEnded));
+                    }
+                    traffic.count_replies(before)?;
+                    has_replied = true;
+                }
+            }
+            if let Poll::Ready(delivered) = client.poll_deliver(cx, &mut traffic.to_client) {
+                delivered?;
+            }
+            let may_read = traffic.from_client.len() < MOST_UNREAD && traffic.to_server.len() < MOST_WAITING;
+            if may_read
+                && self.from_client == Incoming::More
+                && let Poll::Ready(length) = client.poll_read_into(cx, &mut traffic.from_client)
+            {
+                if length? == 0 {
+                    self.from_client = Incoming::Ended;
+                }
+                return Poll::Ready(Ok(Moved::Bytes));
+            }
+            is_ready |= has_replied && (!traffic.from_client.is_empty() || self.from_client == Incoming::Ended);
+            // Between commands the connection may end, and a lock of it be extended.
+            let is_awaited = self.is_draining || self.settings.renew_for.is_some();
+            is_ready |= has_replied && is_awaited && traffic.owed == 0;
+            if is_ready {
+                return Poll::Ready(Ok(Moved::Bytes));
+            }
+            // Pending is returned only after each side was asked that may be read or written.
+            let reads_again = client_was_full && traffic.to_client.len() < MOST_WAITING;
+            if !has_replied && !reads_again {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Goes over to settings that were replaced, if nothing of its client depends on the old ones.
+    fn take_settings_over(&mut self) {
+        let has_changed = self.changes.has_changed().unwrap_or(false);
+        if has_changed && self.traffic.is_between_locks() {
+            self.settings = Arc::clone(&self.changes.borrow_and_update());
+            self.renewals = Renewals::default();
         }
     }
 
     /// When a lock of the client is to be extended: between its commands, and not while it watches a lock.
     fn next_renewal(&mut self) -> Option<Instant> {
-        let next = self.renewals.next(&self.traffic.db)?;
+        let next = self.renewals.next(&self.traffic.db).filter(|_| self.from_client == Incoming::More)?;
         let traffic = &mut self.traffic;
         let is_between = traffic.owed == 0 && traffic.to_server.is_empty() && !traffic.commands.is_inside();
         (is_between && !traffic.is_raw && traffic.connection().is_renewable()).then_some(next)
@@ -169,7 +230,7 @@ impl ProxySession {
     /// Extends the lock that is due.
     async fn renew(&mut self) -> Result<(), SessionEnd> {
         let Some((key, length)) = self.renewals.take_due(&self.traffic.db) else { return Ok(()) };
-        let Some(rule) = self.shared.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
+        let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let before = self.traffic.connection().clone();
         let mut redis = Transcript::new();
@@ -199,7 +260,7 @@ impl ProxySession {
 
     /// Lets the guard answer. No reply is owed by the server now.
     async fn guard(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
-        if self.shared.keys.rule(guarded.key.as_bytes()).is_none() {
+        if self.settings.keys.rule(guarded.key.as_bytes()).is_none() {
             return self.observe(guarded).await;
         }
         if guarded.command.args().len() > 1
@@ -216,7 +277,7 @@ impl ProxySession {
         let mut deleted = 0;
         for key in command.args() {
             let one = Command::from_words(vec![command.name().to_vec(), key.clone()]).ok_or(Malformed)?;
-            let reply = if self.shared.keys.rule(key).is_some() {
+            let reply = if self.settings.keys.rule(key).is_some() {
                 let before = self.traffic.to_client.len();
                 let mut frame = Vec::new();
                 encode_command(&one, &mut frame);
@@ -240,7 +301,7 @@ impl ProxySession {
 
     async fn serve_one(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
-        let Some(rule) = self.shared.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
+        let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let before = self.traffic.connection().clone();
         let mut redis = Transcript::new();
@@ -259,6 +320,11 @@ impl ProxySession {
                 Ok((after, answer, notes)) => {
                     *self.traffic.connection() = after;
                     notes.iter().for_each(|note| self.note(&key, note));
+                    if notes.contains(&Note::ReleasedLost) {
+                        // The client's own DEL would have deleted what is there now.
+                        let is_there = self.ask(&Command::new("EXISTS").arg(&key)).await? == Reply::Int(1);
+                        is_there.then(|| self.shared.counters.prevented(RaceId::LateUnlock));
+                    }
                     match answer {
                         Answer::Pass => {
                             self.traffic.to_server.extend_from_slice(&frame);
@@ -283,15 +349,13 @@ impl ProxySession {
         let shared = Arc::clone(&self.shared);
         let turn = shared.turns.wait(self.traffic.database(), &key).await;
         self.traffic.to_server.extend_from_slice(&frame);
-        self.server.1.write_all(&self.traffic.to_server).await?;
-        self.traffic.to_server.clear();
-        let reply = self.pass_reply().await?;
+        let reply = self.reply(true).await?;
         let is_queued = reply.as_ref().is_some_and(|reply| *reply == Reply::Status("QUEUED".to_owned()));
         if is_queued {
             self.traffic.queued.push(Some(command));
         } else {
             let queued = std::mem::take(&mut self.traffic.queued);
-            self.traffic.note_state(command.words().to_vec());
+            self.traffic.note_state(command.name(), command.args().first().map_or(&[], Vec::as_slice));
             if command.is("EXEC") {
                 let replies = match &reply {
                     Some(Reply::Array(replies)) => replies.clone(),
@@ -325,7 +389,7 @@ impl ProxySession {
             Some(Reply::Int(deleted)) if deleted == all => Some(Reply::Int(1)),
             _ => None,
         };
-        for key in keys.iter().filter(|key| self.shared.keys.treatment(key).is_some()) {
+        for key in keys.iter().filter(|key| self.settings.keys.treatment(key).is_some()) {
             let one = Command::from_words(vec![command.name().to_vec(), key.clone()]).expect("it has a name");
             self.report(Occurrence::Exchange(one, each.clone()));
         }
@@ -337,65 +401,43 @@ impl ProxySession {
         }
     }
 
-    /// Passes a reply on as it arrives. Returns it if it is not longer than a lock's.
-    async fn pass_reply(&mut self) -> Result<Option<Reply>, SessionEnd> {
-        let (mut frame, mut scanner, mut piece) = (Vec::new(), Scanner::default(), vec![0; PIECE]);
-        loop {
-            let length = self.server.0.read(&mut piece).await?;
-            if length == 0 {
-                return Err(SessionEnd::Io);
-            }
-            let mut rest = &piece[..length];
-            while !rest.is_empty() {
-                let Scanned { used, ended } = scanner.scan(rest)?;
-                self.traffic.to_client.extend_from_slice(&rest[..used]);
-                if frame.len() <= LONGEST {
-                    frame.extend_from_slice(&rest[..used]);
-                }
-                rest = &rest[used..];
-                match ended {
-                    Some(b'>') => frame.clear(),
-                    Some(_) => {
-                        self.traffic.reply(rest)?;
-                        let is_short = frame.len() <= LONGEST;
-                        return Ok(is_short.then(|| reply_of(redis::parse_redis_value(&frame)).ok()).flatten());
-                    }
-                    None => {}
-                }
-            }
-            if self.traffic.to_client.len() >= MOST_WAITING {
-                self.client.1.write_all(&self.traffic.to_client).await?;
-                self.traffic.to_client.clear();
-            }
-        }
-    }
-
     /// Sends a command of the guard, and waits for its reply.
     async fn ask(&mut self, command: &Command) -> Result<Reply, SessionEnd> {
         encode_command(command, &mut self.traffic.to_server);
-        self.server.1.write_all(&self.traffic.to_server).await?;
-        self.traffic.to_server.clear();
-        let (mut frame, mut scanner, mut piece) = (Vec::new(), Scanner::default(), vec![0; 4096]);
+        self.reply(false).await?.ok_or(SessionEnd::Malformed)
+    }
+
+    /// Sends what waits for the server, and waits for the next reply: `None` if that is longer than a lock's. Messages that
+    /// the server pushes before it go to the client as they arrive, and so does the reply if it `passes`.
+    async fn reply(&mut self, passes: bool) -> Result<Option<Reply>, SessionEnd> {
+        self.server.deliver(&mut self.traffic.to_server).await?;
+        let (mut frame, mut scanner, mut arrived) = (Vec::new(), Scanner::default(), Vec::new());
         loop {
-            let length = self.server.0.read(&mut piece).await?;
-            if length == 0 {
+            arrived.clear();
+            if self.server.read_into(&mut arrived).await? == 0 {
                 return Err(SessionEnd::Io);
             }
-            let mut rest = &piece[..length];
+            let mut rest = &arrived[..];
             while !rest.is_empty() {
                 let Scanned { used, ended } = scanner.scan(rest)?;
-                frame.extend_from_slice(&rest[..used]);
-                rest = &rest[used..];
-                match ended {
-                    // A message that the server pushes between replies.
-                    Some(b'>') => self.traffic.to_client.append(&mut frame),
-                    Some(_) => {
-                        self.traffic.reply(rest)?;
-                        return reply_of(redis::parse_redis_value(&frame)).map_err(|_| SessionEnd::Malformed);
-                    }
-                    None if frame.len() > LONGEST => return Err(SessionEnd::Malformed),
-                    None => {}
+                let is_message = scanner.kind() == b'>';
+                if passes || is_message {
+                    self.traffic.to_client.extend_from_slice(&rest[..used]);
                 }
+                if !is_message && frame.len() <= LONGEST {
+                    frame.extend_from_slice(&rest[..used]);
+                }
+                rest = &rest[used..];
+                if ended.is_some() && !is_message {
+                    let before = self.traffic.to_client.len();
+                    self.traffic.to_client.extend_from_slice(rest);
+                    self.traffic.count_replies(before)?;
+                    let is_short = frame.len() <= LONGEST;
+                    return Ok(is_short.then(|| reply_of(redis::parse_redis_value(&frame)).ok()).flatten());
+                }
+            }
+            if self.traffic.to_client.len() >= MOST_WAITING {
+                self.client.deliver(&mut self.traffic.to_client).await?;
             }
         }
     }
@@ -419,10 +461,12 @@ impl ProxySession {
     }
 
     fn note(&mut self, key: &Key, note: &Note) {
-        if let Some(most) = self.shared.renew_for {
+        if let Some(most) = self.settings.renew_for {
             self.renewals.note(&self.traffic.db, key, note, most);
         }
         self.shared.counters.note(note);
+        let overrun = self.leases.note(&self.traffic.db, key, note);
+        overrun.into_iter().for_each(|overrun| self.shared.counters.overran(overrun));
         self.warn_once(key, note);
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
         self.report(Occurrence::Note(key.clone(), note.clone()));

@@ -58,6 +58,12 @@ impl Traffic {
         is_idle && self.from_client.is_empty() && self.to_server.is_empty() && !self.connection().is_in_multi()
     }
 
+    /// Whether the client holds no lock, has no attempt under way and is outside of a transaction.
+    pub(super) fn is_between_locks(&self) -> bool {
+        let is_idle = self.guards.values().all(GuardedConnection::is_idle);
+        is_idle && self.watched.is_none() && self.queued.is_empty()
+    }
+
     /// The database that the client has selected.
     pub(super) fn database(&self) -> u32 {
         std::str::from_utf8(&self.db).ok().and_then(|database| database.parse().ok()).unwrap_or(0)
@@ -72,30 +78,55 @@ impl Traffic {
 
     /// Passes on what the client has sent, up to a guarded command that can be served now.
     pub(super) fn advance(&mut self, keys: &GuardedKeys) -> Result<Option<GuardedCommand>, Malformed> {
+        if self.from_client.is_empty() {
+            return Ok(None);
+        }
+        let mut arrived = std::mem::take(&mut self.from_client);
+        let (passed, guarded) = self.examine(&arrived, keys)?;
+        if guarded.is_none() && passed == arrived.len() && self.to_server.is_empty() {
+            std::mem::swap(&mut self.to_server, &mut arrived);
+        } else {
+            if guarded.is_none() {
+                self.to_server.extend_from_slice(&arrived[..passed]);
+            }
+            drop(arrived.drain(..passed));
+        }
+        self.from_client = arrived;
+        Ok(guarded)
+    }
+
+    /// How much of this passes, or the guarded command at its beginning and how long that is.
+    fn examine(&mut self, arrived: &[u8], keys: &GuardedKeys) -> Result<(usize, Option<GuardedCommand>), Malformed> {
         let mut passed = 0;
-        let mut guarded = None;
-        while passed < self.from_client.len() {
-            let rest = &self.from_client[passed..];
+        while passed < arrived.len() {
+            let rest = &arrived[passed..];
             if self.commands.is_inside() {
                 passed += self.commands.scan(rest)?.used;
                 continue;
             }
             let (words, count, whole) = match head(rest)? {
                 Head::Incomplete => break,
-                Head::Inline { words, length } => (words.clone(), words.len(), Some(length)),
-                Head::Array { words, count } => (words, count, None),
+                Head::Inline { words, length } => (words, None, Some(length)),
+                Head::Array { words, count } => (words, Some(count), None),
             };
-            if words.is_empty() {
+            let Some(name) = words.first() else {
                 // An empty line or an empty array: Redis answers nothing.
                 passed += whole.map_or_else(|| Ok(Scanner::default().scan(rest)?.used), Ok)?;
                 continue;
-            }
+            };
             let key = match keys.key_of(&words) {
                 // Of several keys any may be guarded, and the first stands for all.
-                None if count > 2 && is_deletion(words[0]) && !keys.is_empty() => {
-                    Scanner::default().scan(rest)?.ended.and_then(|_| keys.any_of(&command(rest)?))
+                None if whole.is_some() && words.len() > 2 && is_deletion(name) => {
+                    command(rest).and_then(|all| keys.any_of(&all))
                 }
-                None => self.steered(words[0]),
+                None if count.is_some_and(|count| count > 2) && is_deletion(name) && !keys.is_empty() => {
+                    match Scanner::default().scan(rest)? {
+                        Scanned { ended: Some(_), used } => command(&rest[..used]).and_then(|all| keys.any_of(&all)),
+                        Scanned { ended: None, .. } if rest.len() <= LONGEST => break,
+                        Scanned { ended: None, .. } => None,
+                    }
+                }
+                None => self.steered(name),
                 key => key,
             };
             if let Some(key) = key.filter(|_| !self.is_raw || !keys.observes()) {
@@ -114,62 +145,53 @@ impl Traffic {
                     Some(length) => {
                         let frame = rest[..length].to_vec();
                         let command = command(&frame).ok_or(Malformed)?;
-                        passed += length;
-                        guarded = Some(GuardedCommand { key, command, frame });
-                        break;
+                        return Ok((length, Some(GuardedCommand { key, command, frame })));
                     }
                 }
             }
-            let words: Vec<Vec<u8>> = words.into_iter().map(<[u8]>::to_vec).collect();
             if keys.observes() && self.connection().is_in_multi() {
                 self.queued.push(None);
             }
             self.owed += 1;
             match whole {
                 Some(length) => passed += length,
-                None => passed += self.commands.scan(&self.from_client[passed..])?.used,
+                None => passed += self.commands.scan(rest)?.used,
             }
-            self.note_state(words);
+            self.note_state(name, words.get(1).copied().unwrap_or_default());
         }
-        let waits = guarded.is_none();
-        if waits {
-            self.to_server.extend_from_slice(&self.from_client[..passed]);
-        }
-        drop(self.from_client.drain(..passed));
-        Ok(guarded)
+        Ok((passed, None))
     }
 
-    /// A command passes that changes the state of the connection, or does not.
-    pub(super) fn note_state(&mut self, words: Vec<Vec<u8>>) {
+    /// A command of this name and first argument passes, which changes the state of the connection, or does not.
+    pub(super) fn note_state(&mut self, name: &[u8], first: &[u8]) {
         const UNCOUNTED: [&str; 6] = ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"];
-        let Some(command) = Command::from_words(words) else { return };
-        let first = command.args().first().map(Vec::as_slice).unwrap_or_default();
-        if UNCOUNTED.iter().any(|name| command.is(name)) || command.is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY")
-        {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if UNCOUNTED.iter().any(|name| is(name)) || is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY") {
             self.is_raw = true;
-        } else if command.is("SELECT") {
+        } else if is("SELECT") {
             self.db = first.to_vec();
-        } else if command.is("HELLO") {
+        } else if is("HELLO") {
             self.is_resp3 = if first.is_empty() { self.is_resp3 } else { first == b"3" };
-        } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| command.is(name)) {
-            self.connection().observe(&command);
-            if !command.is("MULTI") {
+        } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
+            if let Some(command) = Command::from_words(vec![name.to_vec()]) {
+                self.connection().observe(&command);
+            }
+            if !is("MULTI") {
                 (self.watched, self.queued) = (None, Vec::new());
             }
-            if command.is("RESET") {
+            if is("RESET") {
                 self.db = Vec::new();
                 self.is_resp3 = false;
             }
         }
     }
 
-    /// Passes on what the server has sent, and counts the replies.
-    pub(super) fn reply(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
-        self.to_client.extend_from_slice(bytes);
+    /// Counts the replies in what the server has sent to the client, from this byte on.
+    pub(super) fn count_replies(&mut self, from: usize) -> Result<(), Malformed> {
         if self.is_raw {
             return Ok(());
         }
-        let mut rest = bytes;
+        let mut rest = &self.to_client[from..];
         while !rest.is_empty() {
             let Scanned { used, ended } = self.replies.scan(rest)?;
             rest = &rest[used..];

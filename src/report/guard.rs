@@ -1,18 +1,26 @@
 //! What a guard has counted.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use super::Report;
 use crate::proxy::ProxyCounts;
 
 /// What a guard has counted.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct GuardStatistics(pub ProxyCounts);
 
 impl Report for GuardStatistics {
     fn text(&self, _: Option<u16>) -> String {
         let rows = self.0.rows();
-        rows.iter().map(|(_, what, count)| format!("{count:>9}  {what}\n")).collect()
+        let mut text: String = rows.iter().map(|(_, what, count)| format!("{count:>9}  {what}\n")).collect();
+        for (what, by_race) in [("Prevented", &self.0.prevented), ("Found", &self.0.found)] {
+            for (race, count) in by_race {
+                let _ = writeln!(text, "{count:>9}  {what}: {race}");
+            }
+        }
+        text
     }
 }

@@ -2,7 +2,12 @@
 
 mod administered;
 mod bridging;
+mod configured;
+mod deployed;
+mod discreet;
+mod encrypted;
 mod explored;
 mod observing;
 mod proxy;
 mod renewing;
+mod transparent;

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +13,9 @@ use crate::patience::until;
 /// A running guard. It ends when this is dropped.
 pub(crate) struct GuardProcess {
     process: Option<Child>,
-    messages: Option<JoinHandle<Vec<String>>>,
+    /// What it has written to standard error since it began to listen.
+    messages: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
     address: String,
 }
 
@@ -24,19 +27,54 @@ impl GuardProcess {
 
     /// Starts a guard that listens here.
     pub(crate) fn listening_on(listen: &str, server: &str, rules: &[(String, &str)], args: &[&str]) -> Self {
+        Self::spawn(Self::command(listen, server, rules, args).env_remove("RUST_LOG"))
+    }
+
+    /// Starts a guard that logs all that it can log.
+    pub(crate) fn logging_all(server: &str, rules: &[(String, &str)], args: &[&str]) -> Self {
+        Self::spawn(Self::command("127.0.0.1:0", server, rules, args).env("RUST_LOG", "trace"))
+    }
+
+    /// Starts a guard that may open this many files.
+    pub(crate) fn limited_to(files: u32, server: &str, rules: &[(String, &str)]) -> Self {
+        let unlimited = Self::command("127.0.0.1:0", server, rules, &[]);
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -n {files}; exec \"$0\" \"$@\"")).arg(unlimited.get_program());
+        Self::spawn(command.args(unlimited.get_args()).env_remove("RUST_LOG"))
+    }
+
+    fn command(listen: &str, server: &str, rules: &[(String, &str)], args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
-        command.args(["guard", "--listen", listen, "--redis", server]).args(args).env_remove("RUST_LOG");
+        command.args(["guard", "--listen", listen, "--redis", server]).args(args);
         for (pattern, protocol) in rules {
             command.arg("--guard").arg(format!("{pattern}={protocol}"));
         }
+        command
+    }
+
+    fn spawn(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
-        let first = lines.next().unwrap_or_default();
-        let address = first.strip_prefix("lockshift guard: listening on ").map(str::to_owned);
-        let address = address.unwrap_or_else(|| panic!("it does not listen: {first}"));
+        let mut before = Vec::new();
+        let address = lines.by_ref().find_map(|line| {
+            let address = line.strip_prefix("lockshift guard: listening on ").map(str::to_owned);
+            before.extend(address.is_none().then_some(line));
+            address
+        });
+        let address = address.unwrap_or_else(|| panic!("it does not listen: {before:?}"));
+        let messages = Arc::new(Mutex::new(before));
         // What it writes later must not block it.
-        let messages = std::thread::spawn(move || lines.collect());
-        Self { process: Some(process), messages: Some(messages), address }
+        let kept = Arc::clone(&messages);
+        let reader = std::thread::spawn(move || lines.for_each(|line| kept.lock().expect("no panic").push(line)));
+        Self { process: Some(process), messages, reader: Some(reader), address }
+    }
+
+    /// Waits until it has written a line with this text to standard error.
+    pub(crate) fn until_message(&self, text: &str) {
+        until(format_args!("the guard writes {text}"), || {
+            let messages = self.messages.lock().expect("no panic");
+            messages.iter().any(|message| message.contains(text)).then_some(())
+        });
     }
 
     /// The port where clients connect.
@@ -60,16 +98,22 @@ impl GuardProcess {
         self.process.as_ref().expect("it runs").id()
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.process.as_ref().expect("it runs")), signal).expect("it runs");
+    }
+
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
-        kill_process(Pid::from_child(self.process.as_ref().expect("it runs")), Signal::TERM).expect("it runs");
+        self.signal(Signal::TERM);
     }
 
     /// Waits for its end. Returns its output, and what it has written to standard error since it began to listen.
     pub(crate) fn done(mut self) -> (Output, Vec<String>) {
         let mut process = self.process.take().expect("it ends once");
         until("the guard ends", || process.try_wait().expect("the child is ours"));
-        let messages = self.messages.take().expect("it ends once").join().expect("the thread does not panic");
+        self.reader.take().expect("it ends once").join().expect("the thread does not panic");
+        let messages = std::mem::take(&mut *self.messages.lock().expect("no panic"));
         (process.wait_with_output().expect("its output can be read"), messages)
     }
 }

@@ -5,6 +5,7 @@
 //! - [`patience`]: waiting for something to become true, for a bounded time.
 //! - [`golden`]: texts kept in files, and how to renew them.
 //! - [`server`]: a real redis-server of one's own, on a free port, gone when dropped.
+//! - [`certificates`]: those of an authority of one's own.
 //! - [`monitor`]: what crossed the wire, as that server saw it.
 //! - [`proxy`]: a connection that breaks where the test wants it.
 //! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
@@ -52,6 +53,7 @@ mod audit;
 mod bridge;
 mod browser;
 mod capture;
+mod certificates;
 mod cli;
 mod clients;
 mod cluster;

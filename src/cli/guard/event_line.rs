@@ -1,7 +1,11 @@
 //! A line of `guard --events`: one event as a JSON object. The commands of observed keys are what `audit` reads.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
+use crate::audit::Finding;
 use crate::explore::json::{command, key, known_reply};
 use crate::guard::Note;
 use crate::proxy::{Occurrence, ProxyEvent};
@@ -35,26 +39,22 @@ pub(crate) enum EventKind {
     Lock {
         #[serde(with = "key")]
         key: Key,
-        what: NoteName,
+        what: Cow<'static, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease_ms: Option<u64>,
+        /// Why it was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<Cow<'static, str>>,
     },
-}
-
-/// A [`Note`] by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum NoteName {
-    Acquired,
-    TookOver,
-    Refused,
-    Released,
-    ReleasedLost,
-    DelIgnored,
-    AttemptWhileHolding,
-    Renewed,
-    Lost,
-    HolderDisconnected,
+    /// A race that was found in observed commands.
+    Finding {
+        #[serde(with = "key")]
+        key: Key,
+        /// Its id; `None` if it is not a documented one.
+        race: Option<Cow<'static, str>>,
+        certainty: Cow<'static, str>,
+        clients: Vec<String>,
+    },
 }
 
 impl EventLine {
@@ -63,27 +63,31 @@ impl EventLine {
         let what = match event.what {
             Occurrence::Exchange(command, reply) => EventKind::Command { command, reply },
             Occurrence::Note(key, note) => {
-                let (what, lease) = name(&note);
-                let lease_ms = lease.and_then(|lease| u64::try_from(lease.as_millis()).ok());
-                EventKind::Lock { key, what, lease_ms }
+                let millis = |lease: &Duration| u64::try_from(lease.as_millis()).ok();
+                let lease_ms = match &note {
+                    Note::Acquired(lease) | Note::TookOver(lease) => millis(lease),
+                    _ => None,
+                };
+                let because = match &note {
+                    Note::Refused(because) => Some(because.name().into()),
+                    _ => None,
+                };
+                EventKind::Lock { key, what: note.name().into(), lease_ms, because }
             }
         };
         let at_us = at.as_nanos() / 1_000;
         Self { at_us, client: event.client.to_string(), database: event.database, what }
     }
-}
 
-fn name(note: &Note) -> (NoteName, Option<std::time::Duration>) {
-    match note {
-        Note::Acquired(lease) => (NoteName::Acquired, Some(*lease)),
-        Note::TookOver(lease) => (NoteName::TookOver, Some(*lease)),
-        Note::Refused => (NoteName::Refused, None),
-        Note::Released => (NoteName::Released, None),
-        Note::ReleasedLost => (NoteName::ReleasedLost, None),
-        Note::DelIgnored => (NoteName::DelIgnored, None),
-        Note::AttemptWhileHolding => (NoteName::AttemptWhileHolding, None),
-        Note::Renewed => (NoteName::Renewed, None),
-        Note::Lost => (NoteName::Lost, None),
-        Note::HolderDisconnected => (NoteName::HolderDisconnected, None),
+    /// The line of a finding at this moment, caused by a command of this client.
+    pub(super) fn of_finding(finding: &Finding, client: &str, at: UnixTime) -> Self {
+        let verdict = &finding.verdict;
+        let what = EventKind::Finding {
+            key: finding.key.clone(),
+            race: verdict.race.map(|race| race.name().into()),
+            certainty: verdict.certainty.name().into(),
+            clients: verdict.clients.iter().map(ToString::to_string).collect(),
+        };
+        Self { at_us: at.as_nanos() / 1_000, client: client.to_owned(), database: finding.database, what }
     }
 }

@@ -1,15 +1,19 @@
 //! The events of a running guard, written to a file as they happen.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::event_line::EventLine;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::os_error;
 use crate::driver::host;
-use crate::proxy::ProxyEvent;
+use crate::wire::UnixTime;
 
 /// A file of events.
 pub(super) struct EventLog {
+    path: PathBuf,
     writing: Mutex<Writing>,
 }
 
@@ -19,20 +23,30 @@ struct Writing {
 }
 
 impl EventLog {
-    /// A log that is written to this file.
-    pub(super) fn to(file: File) -> Self {
-        Self { writing: Mutex::new(Writing { file, failed: None }) }
+    /// A log that is appended to this file.
+    pub(super) fn append_to(path: &Path) -> Result<Self, Failure> {
+        let file = open(path).map_err(|error| {
+            let because = os_error::sentence(&error);
+            Failure::new(Exit::Unusable, format_args!("cannot write {}: {because}", path.display()))
+        })?;
+        Ok(Self { path: path.to_owned(), writing: Mutex::new(Writing { file, failed: None }) })
     }
 
-    /// Writes an event down.
-    pub(super) fn add(&self, event: ProxyEvent) {
+    /// Goes on in a new file of the same name: the old one may have been renamed.
+    pub(super) fn reopen(&self) -> io::Result<()> {
+        let file = open(&self.path)?;
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner).file = file;
+        Ok(())
+    }
+
+    /// Writes the line of an event at this moment.
+    pub(super) fn add(&self, line: impl FnOnce(UnixTime) -> EventLine) {
         // The moment is taken under the lock, so that the lines are in the order of their times.
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if writing.failed.is_some() {
             return;
         }
-        let mut text =
-            serde_json::to_vec(&EventLine::of(event, host::wall())).expect("an event can be written as JSON");
+        let mut text = serde_json::to_vec(&line(host::wall())).expect("an event can be written as JSON");
         text.push(b'\n');
         // One write for each line: what is read meanwhile ends with a complete line.
         if let Err(error) = writing.file.write_all(&text) {
@@ -45,4 +59,8 @@ impl EventLog {
     pub(super) fn failure(&self) -> Option<io::Error> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner).failed.take()
     }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use redis_test::utils::get_random_available_port;
 use tempfile::TempDir;
 
 use super::command::{Done, done, lockshift};
+use crate::certificates::Authority;
 use crate::server::{Cluster, Options, Server};
 
 /// What `run` comes to with this server, which the environment or the command line names.
@@ -20,39 +20,28 @@ fn run(urls: &[&str], trusted: Option<&Path>) -> Done {
     done(command, ["run", "stock", "--wait", "5s"].into_iter().chain(redis).chain(["--", "echo", "reached"]))
 }
 
-/// Writes an authority's certificate, and one that it has given to this machine, with its key.
-fn certify(directory: &Path) {
-    let mut params = CertificateParams::new([]).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // Two certificates of one name would be taken for one that has signed itself.
-    params.distinguished_name.push(DnType::CommonName, "authority");
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
-    for (name, pem) in [("ca.pem", authority.pem()), ("redis.pem", certificate.pem()), ("key.pem", key.serialize_pem())]
-    {
-        std::fs::write(directory.join(name), pem).unwrap();
-    }
+/// An authority that has issued a certificate to this machine.
+fn authority() -> Authority {
+    let authority = Authority::new();
+    authority.issue("redis", &["localhost", "127.0.0.1"], false);
+    authority
 }
 
 #[test]
 fn an_encrypted_connection_trusts_the_authority_that_is_named() {
-    let directory = TempDir::new().unwrap();
-    certify(directory.path());
-    let (home, port) = (directory.path().display(), get_random_available_port());
+    let (authority, port) = (authority(), get_random_available_port());
     let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients no");
-    for (option, file) in [("cert", "redis.pem"), ("key", "key.pem"), ("ca-cert", "ca.pem")] {
-        options = options.line(format_args!("tls-{option}-file {home}/{file}"));
+    for (option, file) in [("cert", "redis.pem"), ("key", "redis.key"), ("ca-cert", "ca.pem")] {
+        options = options.line(format_args!("tls-{option}-file {}", authority.path(file)));
     }
     let _server = Server::with(&options);
     for host in ["localhost", "127.0.0.1"] {
         let url = format!("rediss://{host}:{port}/");
-        let reached = run(&[&url], Some(&directory.path().join("ca.pem")));
+        let reached = run(&[&url], Some(authority.path("ca.pem").as_ref()));
         assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{reached:?}");
 
         let mut command = lockshift();
-        command.env("SSL_CERT_FILE", directory.path().join("ca.pem"));
+        command.env("SSL_CERT_FILE", authority.path("ca.pem"));
         let scanned = done(command, ["scan", "--json", "--redis", &url]);
         assert_eq!((scanned.code, scanned.json()["complete"].as_bool()), (Some(0), Some(true)), "{scanned:?}");
 
@@ -64,17 +53,15 @@ fn an_encrypted_connection_trusts_the_authority_that_is_named() {
 
 #[test]
 fn a_server_that_wants_a_certificate_is_shown_one() {
-    let directory = TempDir::new().unwrap();
-    certify(directory.path());
-    let (home, port) = (directory.path().display(), get_random_available_port());
+    let (authority, port) = (authority(), get_random_available_port());
     let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients yes");
-    for (option, file) in [("cert", "redis.pem"), ("key", "key.pem"), ("ca-cert", "ca.pem")] {
-        options = options.line(format_args!("tls-{option}-file {home}/{file}"));
+    for (option, file) in [("cert", "redis.pem"), ("key", "redis.key"), ("ca-cert", "ca.pem")] {
+        options = options.line(format_args!("tls-{option}-file {}", authority.path(file)));
     }
     let _server = Server::with(&options);
     let url = format!("rediss://localhost:{port}/");
-    let file = |name: &str| directory.path().join(name).display().to_string();
-    let (ca, cert, key) = (file("ca.pem"), file("redis.pem"), file("key.pem"));
+    let file = |name: &str| authority.path(name);
+    let (ca, cert, key) = (file("ca.pem"), file("redis.pem"), file("redis.key"));
     let run = |more: &[&str]| {
         let all = [&["run", "stock", "--redis", &url], more, &["--", "echo", "reached"]].concat();
         done(lockshift(), all)

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use redis::{Commands, cmd};
+use redis::{Commands, Connection, cmd};
 
 use crate::guard_process::GuardProcess;
+use crate::patience::until;
 use crate::server::Server;
 
 fn get(port: u16, request: &str) -> String {
@@ -16,28 +17,105 @@ fn get(port: u16, request: &str) -> String {
     answer
 }
 
+/// The body of an answer.
+fn body(port: u16, path: &str) -> String {
+    let answer = get(port, &format!("GET {path}"));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    body.to_owned()
+}
+
+fn now(connection: &mut Connection) -> i64 {
+    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
+    secs
+}
+
+/// Everything that can happen to a lock happens, and is counted as often.
 #[test]
-fn metrics_count_what_happened_and_health_follows_the_server() {
+fn counts_are_what_happened() {
     let mut server = Server::start();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let rules = [("lock:*".to_owned(), "php-getset")];
-    let guard = GuardProcess::start(&server.url(), &rules, &["--admin", &format!("127.0.0.1:{port}")]);
-    let mut client = guard.connect();
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut client).unwrap();
-    assert!(client.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());
-    assert_eq!(client.del("lock:a"), Ok(1));
+    let guard = GuardProcess::start(&server.url(), &rules, &["--json", "--admin", &format!("127.0.0.1:{port}")]);
+    let [mut slow, mut next, mut leaving] = [guard.connect(), guard.connect(), guard.connect()];
+    let at = now(&mut slow);
+    // Acquired, refused, released.
+    assert_eq!(slow.set_nx("lock:a", at + 30), Ok(true));
+    assert_eq!(next.set_nx("lock:a", at + 30), Ok(false));
+    assert_eq!(next.del("lock:a"), Ok(0), "it is not its own");
+    assert_eq!(slow.del("lock:a"), Ok(1));
+    // The attempt took longer than its lease.
+    assert_eq!(next.set_nx("lock:late", at - 5), Ok(false));
+    // The lease ends, the next client acquires, and the first one deletes too late.
+    let short = now(&mut slow) + 1;
+    assert_eq!(slow.set_nx("lock:b", short), Ok(true));
+    let mut refused = 0;
+    until("the lease has ended", || {
+        let value = now(&mut next) + 30;
+        let has_won: bool = next.set_nx("lock:b", value).unwrap();
+        refused += u64::from(!has_won);
+        has_won.then_some(())
+    });
+    assert_eq!(slow.del("lock:b"), Ok(0), "it was lost");
+    // An attempt of a holder, and a stamp that a crashed client left.
+    assert_eq!(next.set_nx("lock:b", at + 30), Ok(false));
+    server.connect().set::<_, _, ()>("lock:left", "1700000000").unwrap();
+    assert_eq!(leaving.set_nx("lock:left", at + 300), Ok(true));
+    drop(leaving);
+
+    // The lock may have ended with its key or with its stamp.
+    let counted = |status: &serde_json::Value, name: &str| status[name].as_u64().unwrap();
+    let status = until("the holder's end is counted", || {
+        let status: serde_json::Value = serde_json::from_str(&body(port, "/status")).unwrap();
+        (counted(&status, "holders_disconnected") == 1).then_some(status)
+    });
+    assert_eq!(counted(&status, "acquired") + counted(&status, "taken_over"), 4, "{status}");
+    for (name, count) in [
+        ("connections", 3),
+        ("open_connections", 2),
+        ("refused", 3 + refused),
+        ("released", 1),
+        ("lost", 1),
+        ("deletions_prevented", 2),
+        ("attempts_while_holding", 1),
+        ("renewed", 0),
+        ("lost_while_holding", 0),
+        ("overruns", 1),
+    ] {
+        assert_eq!(counted(&status, name), count, "{name}: {status}");
+    }
+    assert_eq!(status["prevented"], serde_json::json!({"late-unlock": 1, "overrun": 1}));
+    assert_eq!(status["found"], serde_json::json!({}));
 
     let metrics = get(port, "GET /metrics");
     assert!(metrics.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text"), "{metrics}");
-    for line in [
-        "lockshift_guard_acquired_total 1",
-        "lockshift_guard_released_total 1",
-        "lockshift_guard_refused_total 0",
-        "lockshift_guard_answer_seconds_count 2",
-        "# EOF",
-    ] {
-        assert!(metrics.lines().any(|other| other == line), "{line}: {metrics}");
+    let has = |line: &str| assert!(metrics.lines().any(|other| other == line), "{line}: {metrics}");
+    for (name, value) in status.as_object().unwrap() {
+        match value.as_u64() {
+            Some(count) if name == "open_connections" => has(&format!("lockshift_guard_{name} {count}")),
+            Some(count) => has(&format!("lockshift_guard_{name}_total {count}")),
+            None => {}
+        }
     }
+    has("lockshift_guard_prevented_total{race=\"late-unlock\"} 1");
+    has("lockshift_guard_prevented_total{race=\"overrun\"} 1");
+    // Every SETNX and DEL on a guarded key.
+    has(&format!("lockshift_guard_answer_seconds_count {}", 10 + refused));
+    has("# EOF");
+
+    drop((slow, next));
+    guard.terminate();
+    let last: serde_json::Value = serde_json::from_slice(&guard.done().0.stdout).unwrap();
+    assert_eq!((&last["connections"], &last["open_connections"]), (&3.into(), &0.into()), "{last}");
+    server.kill();
+}
+
+#[test]
+fn health_follows_the_server_and_other_requests_are_refused() {
+    let mut server = Server::start();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let _guard = GuardProcess::start(&server.url(), &rules, &["--admin", &format!("127.0.0.1:{port}")]);
     assert!(get(port, "GET /healthz").starts_with("HTTP/1.1 200 OK"));
     assert!(get(port, "GET /").starts_with("HTTP/1.1 404"));
     assert!(get(port, "POST /metrics").starts_with("HTTP/1.1 405"));

@@ -13,10 +13,11 @@ fn observer(server: &Server, events: &str) -> GuardProcess {
     GuardProcess::start(&server.url(), &rules, &["--mode", "observe", "--events", events])
 }
 
-/// The events in a file.
-fn events(path: &str) -> Vec<Value> {
+/// The events of this kind in a file.
+fn events(path: &str, kind: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    let event = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(event).filter(|event: &Value| event["event"] == kind).collect()
 }
 
 /// An event without its moment and its client.
@@ -52,7 +53,7 @@ fn every_command_on_an_observed_key_is_reported_with_its_reply() {
         r#"0 command ["DEL","lock:b"] 0"#,
         r#"0 command ["SET","lock:a","\\x00\\b\\xff\\\""] {"status":"OK"}"#,
     ];
-    assert_eq!(events(&file).iter().map(shown).collect::<Vec<_>>(), expected);
+    assert_eq!(events(&file, "command").iter().map(shown).collect::<Vec<_>>(), expected);
 }
 
 /// The order of the events is the order in which the server ran the commands: of all that increment a key by SETNX and DEL,
@@ -78,7 +79,7 @@ fn events_of_one_key_are_in_the_order_of_the_server() {
     });
     let mut is_held = false;
     let mut wins = 0;
-    for event in events(&file) {
+    for event in events(&file, "command") {
         let is_claim = event["command"][0] == "SETNX";
         assert_eq!(event["reply"] == 1, is_claim != is_held, "{event}");
         wins += u32::from(is_claim && !is_held);
@@ -113,6 +114,11 @@ fn the_audit_finds_in_the_events_what_happened() {
     assert_eq!(next.expire("lock:a", 10), Ok(true));
     assert_eq!(slow.ttl("lock:a"), Ok(10));
     assert_eq!(slow.del("lock:a"), Ok(1));
+    guard.until_message("ttl-is-not-ownership on lock:a in database 0, ");
+    let live = events(&file, "finding");
+    assert_eq!(live.len(), 1, "{live:?}");
+    assert_eq!((&live[0]["key"], &live[0]["race"]), (&"lock:a".into(), &"ttl-is-not-ownership".into()), "{live:?}");
+    assert_eq!(live[0]["clients"].as_array().map(Vec::len), Some(2), "{live:?}");
     let done = crate::cli::command::done(crate::cli::command::lockshift(), ["audit", "--json", &file]);
     assert_eq!(done.code, Some(1), "{done:?}");
     let audited = done.json();

@@ -111,6 +111,35 @@ fn other_traffic_is_answered_byte_for_byte_as_without_a_guard() {
     }
 }
 
+/// A program that pipes commands and ends its direction reads the replies afterwards.
+#[test]
+fn commands_before_the_end_of_a_direction_are_answered() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let bytes = [frame(&[b"SETNX", b"lock:end", b"4102444800"]), frame(&[b"ECHO", &[b'x'; 20_000]])].concat();
+    for stream in [TcpStream::connect(server.address()).unwrap(), guard.stream()] {
+        let mut stream = stream;
+        stream.write_all(&bytes).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert_eq!((answer[0], answer.len()), (b':', 4 + 8 + 20_000 + 2));
+    }
+    // A blocked client that goes takes nothing from the queue.
+    let mut blocked = guard.stream();
+    blocked.write_all(&frame(&[b"BLPOP", b"queue", b"0"])).unwrap();
+    let mut direct = server.connect();
+    let mut is_blocked = |wanted: bool| {
+        until("the server knows of the blocked client", || {
+            let clients: String = cmd("CLIENT").arg("LIST").query(&mut direct).unwrap();
+            (clients.contains("cmd=blpop") == wanted).then_some(())
+        });
+    };
+    is_blocked(true);
+    drop(blocked);
+    is_blocked(false);
+}
+
 #[test]
 fn an_observed_key_is_answered_byte_for_byte_as_without_a_guard() {
     for piece in [1_000_000_000, 7] {
@@ -149,7 +178,13 @@ fn a_lock_is_decided_by_the_guard() {
     assert_eq!(direct.get::<_, String>(key).unwrap(), stored);
 
     let several: i64 = cmd("DEL").arg("plain").arg(key).arg("more").query(&mut other).unwrap();
-    assert_eq!((several, direct.get::<_, String>(key).unwrap()), (0, stored));
+    assert_eq!((several, direct.get::<_, String>(key).unwrap()), (0, stored.clone()));
+    // The same in pieces, of which the first does not name the lock.
+    let several = answers(guard.stream(), &frame(&[b"DEL", b"plain", key.as_bytes(), b"more"]), 7);
+    assert!(several.starts_with(b":0\r\n"), "{}", String::from_utf8_lossy(&several));
+    let several = answers(guard.stream(), format!("DEL plain {key} more\r\n").as_bytes(), 7);
+    assert!(several.starts_with(b":0\r\n"), "{}", String::from_utf8_lossy(&several));
+    assert_eq!(direct.get::<_, String>(key).unwrap(), stored);
     direct.set::<_, _, ()>("plain", 1).unwrap();
     let several: i64 = cmd("DEL").arg("plain").arg(key).query(&mut one).unwrap();
     assert_eq!((several, direct.exists::<_, bool>(key).unwrap()), (2, false), "both are deleted");
@@ -284,6 +319,43 @@ fn malformed_and_huge_frames_concern_nobody_else() {
     assert!(grown < 20_000, "memory has grown by {grown} kB");
 }
 
+/// What a connection needs while it is idle. `cargo bench --bench guard` measures ten thousand of a release build.
+#[test]
+fn idle_connections_need_little_memory() {
+    const CONNECTIONS: u64 = 1_000;
+    let server = Server::start();
+    let guard = guard(&server);
+    let use_once = || {
+        let mut stream = guard.stream();
+        stream.write_all(&frame(&[b"SETNX", b"plain", &[b'x'; 5_000]])).unwrap();
+        stream.read_exact(&mut [0; 4]).unwrap();
+        stream
+    };
+    let _first: Vec<TcpStream> = (0..20).map(|_| use_once()).collect();
+    let before = memory_kb(guard.id());
+    let _open: Vec<TcpStream> = (0..CONNECTIONS).map(|_| use_once()).collect();
+    let each = memory_kb(guard.id()).saturating_sub(before) * 1_024 / CONNECTIONS;
+    assert!(each < 24_000, "{each} bytes for each connection");
+}
+
+#[test]
+fn the_limit_of_open_files_is_reported_and_other_clients_are_served() {
+    let server = Server::start();
+    let guard = GuardProcess::limited_to(64, &server.url(), &[("lock:*".to_owned(), "php-getset")]);
+    let mut first = guard.connect();
+    let many: Vec<TcpStream> = (0..64).map(|_| guard.stream()).collect();
+    guard.until_message("the limit of open files is reached, and each client needs two: raise `ulimit -n`");
+    cmd("PING").exec(&mut first).unwrap();
+    drop(many);
+    until("clients are accepted again", || {
+        let mut stream = guard.stream();
+        stream.write_all(b"PING\r\n").ok()?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer).ok()?;
+        (answer == *b"+PONG").then_some(())
+    });
+}
+
 fn memory_kb(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -329,7 +401,19 @@ fn unix_sockets_serve_on_both_sides() {
     outside.terminate();
     assert!(outside.done().0.status.success());
     assert!(!std::path::Path::new(&outer).exists(), "its socket is removed");
+
+    // The socket of a guard that was killed is replaced, and that of a running guard is not.
+    let address = format!("unix:{inner}");
+    let mut command = crate::cli::command::lockshift();
+    command.args(["guard", "--listen", &address, "--redis", &server.url(), "--guard", "lock:*=php-getset"]);
+    let refused = crate::cli::command::done(command, [""; 0]);
+    assert!(refused.code == Some(3) && refused.stderr.contains("cannot listen on unix:"), "{refused:?}");
     drop(inside);
+    assert!(std::path::Path::new(&inner).exists(), "a killed guard leaves its socket");
+    let next = GuardProcess::listening_on(&address, &server.url(), &rules, &[]);
+    let mut connection = redis::Client::open(format!("redis+unix://{inner}")).unwrap().get_connection().unwrap();
+    assert_eq!(connection.set_nx("plain", 1), Ok(false));
+    drop(next);
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn a_holder_keeps_its_lock_beyond_its_lease_and_releases_it() {
         let end = now(&mut direct) + 2;
         assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
         let first: String = direct.get("lock:a").unwrap();
+        cmd("PING").exec(&mut holder).unwrap();
         // The client's stamp and the stamp that the guard wrote with it have ended, and the lock has not.
         while now(&mut direct) < end + 3 {
             let value = now(&mut waiter) + 30;
@@ -37,6 +38,9 @@ fn a_holder_keeps_its_lock_beyond_its_lease_and_releases_it() {
         assert_eq!(holder.get::<_, String>("lock:a").unwrap(), end.to_string(), "the holder finds its own value");
         assert_eq!(holder.del("lock:a"), Ok(1), "{mode}");
         assert_eq!(cmd("DBSIZE").query(&mut direct), Ok(0), "{mode}");
+        guard.terminate();
+        let text = String::from_utf8(guard.done().0.stdout).unwrap();
+        assert!(text.contains("1  Prevented: overrun"), "{mode}: {text}");
     }
 }
 

@@ -1,0 +1,47 @@
+//! How long a request takes while requests come at a fixed rate, below what the proxy can deliver.
+
+use std::time::Duration;
+
+use lockshift::driver::host;
+use redis::{Client, cmd};
+
+const CLIENTS: u32 = 8;
+const LENGTH: Duration = Duration::from_secs(2);
+
+/// The 99th percentile of the time from a request to its reply, in microseconds, at this rate.
+pub(crate) fn p99_micros(port: u16, per_second: f64) -> f64 {
+    let client = Client::open(("127.0.0.1", port)).expect("it is an address");
+    let every = Duration::from_secs_f64(f64::from(CLIENTS) / per_second);
+    let mut times: Vec<f64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                let mut connection = client.get_connection().expect("it listens");
+                scope.spawn(move || {
+                    let began = host::mono();
+                    let mut times = Vec::new();
+                    let mut due = Duration::ZERO;
+                    while due < LENGTH {
+                        while let Some(early) = due.checked_sub(host::mono().saturating_since(began)) {
+                            // A timer of the system is too coarse for the last stretch.
+                            match early.checked_sub(Duration::from_micros(100)) {
+                                Some(long) => host::sleep(long),
+                                None => std::hint::spin_loop(),
+                            }
+                            if early.is_zero() {
+                                break;
+                            }
+                        }
+                        let asked = host::mono();
+                        cmd("GET").arg("key").exec(&mut connection).expect("it answers");
+                        times.push(host::mono().saturating_since(asked).as_secs_f64() * 1e6);
+                        due += every;
+                    }
+                    times
+                })
+            })
+            .collect();
+        clients.into_iter().flat_map(|client| client.join().expect("no client panics")).collect()
+    });
+    times.sort_by(f64::total_cmp);
+    times[times.len() * 99 / 100]
+}

@@ -1,0 +1,33 @@
+//! What may change while a proxy runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::guarded_keys::GuardedKeys;
+use super::tls::ListenTls;
+
+/// What may change while a proxy runs.
+#[derive(Clone, Debug, Default)]
+pub struct ProxySettings {
+    /// Which keys are guarded, and how.
+    pub keys: GuardedKeys,
+    /// How long the locks of a living connection are extended; `None` if they are not.
+    pub renew_for: Option<Duration>,
+    /// How connections of clients are encrypted; `None` if they are not.
+    pub tls: Option<ListenTls>,
+}
+
+/// Replaces the settings of a running proxy.
+#[derive(Clone, Debug)]
+pub struct SettingsHandle(pub(super) watch::Sender<Arc<ProxySettings>>);
+
+impl SettingsHandle {
+    /// New connections begin with these settings. A connection that exists takes them over before its next command, or
+    /// once its client holds no lock, has no attempt under way and is outside of a transaction. It stays encrypted, or not,
+    /// as it was.
+    pub fn replace(&self, settings: ProxySettings) {
+        self.0.send_replace(Arc::new(settings));
+    }
+}

@@ -1,0 +1,87 @@
+//! One side of a session: a stream that is read and written without a buffer of its own.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream in both directions: TCP or a Unix socket, encrypted or not.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
+
+/// One side of a session.
+pub(super) struct Stream {
+    inner: Box<dyn Duplex>,
+    /// Whether an encrypted stream may still hold bytes that were written.
+    is_unflushed: bool,
+}
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 * 1024;
+/// A buffer that is empty keeps no more than this: most connections are idle most of the time.
+const KEPT: usize = 1024;
+
+thread_local! {
+    /// Where bytes arrive. All connections of a thread share it, as each takes what has arrived before the next one reads.
+    static ARRIVING: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
+}
+
+impl Stream {
+    pub(super) fn new(inner: impl Duplex + 'static) -> Self {
+        Self { inner: Box::new(inner), is_unflushed: false }
+    }
+
+    /// Appends what has arrived. Returns how many bytes; 0 at the end of the stream.
+    pub(super) fn poll_read_into(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>) -> Poll<io::Result<usize>> {
+        ARRIVING.with_borrow_mut(|arriving| {
+            let mut arriving = ReadBuf::new(arriving);
+            ready!(Pin::new(&mut self.inner).poll_read(cx, &mut arriving))?;
+            into.extend_from_slice(arriving.filled());
+            Poll::Ready(Ok(arriving.filled().len()))
+        })
+    }
+
+    /// The same, as soon as something has arrived.
+    pub(super) async fn read_into(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_read_into(cx, into)).await
+    }
+
+    /// Writes the bytes and removes them as they are written; ready when none is left.
+    pub(super) fn poll_deliver(&mut self, cx: &mut Context<'_>, bytes: &mut Vec<u8>) -> Poll<io::Result<()>> {
+        while !bytes.is_empty() {
+            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, bytes))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.is_unflushed = true;
+            drop(bytes.drain(..written));
+        }
+        if bytes.capacity() > KEPT {
+            *bytes = Vec::new();
+        }
+        if self.is_unflushed {
+            ready!(Pin::new(&mut self.inner).poll_flush(cx))?;
+            self.is_unflushed = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The same, waiting until all is written.
+    pub(super) async fn deliver(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        poll_fn(|cx| self.poll_deliver(cx, bytes)).await
+    }
+
+    /// Ends this direction; the other may still be read.
+    pub(super) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+
+    /// The same, waiting until the end is sent.
+    pub(super) async fn end(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_end(cx)).await
+    }
+}

@@ -1,0 +1,94 @@
+//! `--config`: what a file says, and that SIGHUP reads it again.
+
+use redis::{Commands, Connection, cmd};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::guard_process::GuardProcess;
+use crate::patience::until;
+use crate::server::Server;
+
+/// A directory with this text in `guard.toml`, and the path of that.
+fn file(text: &str) -> (TempDir, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("guard.toml");
+    std::fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    (directory, path)
+}
+
+/// Whether the guard decides about this key: then it writes another stamp than its client.
+fn is_guarded(client: &mut Connection, direct: &mut Connection, key: &str) -> bool {
+    let (now, _): (i64, i64) = cmd("TIME").query(direct).unwrap();
+    let own = (now + 30).to_string();
+    direct.del::<_, ()>(key).unwrap();
+    assert_eq!(client.set_nx(key, &own), Ok(true));
+    let stored: String = direct.get(key).unwrap();
+    assert_eq!(client.del(key), Ok(1));
+    stored != own
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_refused_with_the_line() {
+    for (text, reasons) in [
+        ("redis = \"redis://127.0.0.1:1/\"\nlisen = \"127.0.0.1:0\"\n", &["line 2", "unknown field `lisen`"][..]),
+        ("guard = [\"lock:*=php-getst\"]\n", &["line 1", "did you mean `php-getset`?"]),
+        ("mode = \"watch\"\n", &["line 1", "`observe`"]),
+        ("renew = \"soon\"\n", &["line 1"]),
+        ("listen = \"nowhere\"\n", &["expected HOST:PORT or unix:PATH"]),
+        ("listen = \"127.0.0.1:0\"\n", &["--guard is neither on the command line nor in the file"]),
+        ("guard = [\"lock:*=php-getset\"]\n", &["--listen is neither"]),
+        ("guard = [\"lock:*=celery-once\"]\nlisten = \"127.0.0.1:0\"\n", &["cannot guard lock:*=celery-once"]),
+        ("tls-cert = \"a\"\nlisten = \"127.0.0.1:0\"\nguard = [\"a=php-getset\"]", &["belong together"]),
+    ] {
+        let (_directory, path) = file(text);
+        let mut command = crate::cli::command::lockshift();
+        command.env_remove("REDIS_URL").args(["guard", "--redis", "redis://127.0.0.1:1/"]);
+        let done = crate::cli::command::done(command, ["--config", &path]);
+        let named = reasons.iter().all(|reason| done.stderr.contains(reason));
+        assert!(done.code == Some(2) && named, "{text}: {done:?}");
+    }
+    let done = crate::cli::command::done(crate::cli::command::lockshift(), ["guard", "--config", "/no/such/file"]);
+    assert!(done.code == Some(2) && done.stderr.contains("cannot read `/no/such/file`"), "{done:?}");
+}
+
+#[test]
+fn sighup_changes_guards_and_a_bad_file_keeps_the_old_ones() {
+    let server = Server::start();
+    let text = |guard: &str| format!("redis = \"{}\"\nguard = [\"{guard}\"]\n", server.url());
+    let (directory, path) = file(&text("lock:*=php-getset"));
+    let events = directory.path().join("events.jsonl").display().to_string();
+    let guard = GuardProcess::start(&server.url(), &[], &["--config", &path, "--events", &events]);
+    let [mut holder, mut idle, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+    assert_eq!(holder.set_nx("lock:held", now + 60), Ok(true));
+    assert!(is_guarded(&mut idle, &mut direct, "lock:a"));
+    assert!(!is_guarded(&mut idle, &mut direct, "job:a"));
+
+    std::fs::write(&path, "guard = \"lock:*\"\n").unwrap();
+    guard.signal(Signal::HUP);
+    guard.until_message("the guard goes on with the old one");
+    assert!(is_guarded(&mut idle, &mut direct, "lock:a"), "a bad file changes nothing");
+
+    std::fs::rename(&events, format!("{events}.1")).unwrap();
+    std::fs::write(&path, text("job:*=php-getset")).unwrap();
+    guard.signal(Signal::HUP);
+    guard.until_message("guards were read again: job:*=php-getset");
+    assert!(is_guarded(&mut guard.connect(), &mut direct, "job:a"), "a new connection has the new guards");
+    until("an idle connection has them too", || is_guarded(&mut idle, &mut direct, "job:a").then_some(()));
+    assert!(!is_guarded(&mut idle, &mut direct, "lock:a"));
+    assert!(!is_guarded(&mut holder, &mut direct, "job:b"), "a holder keeps the rules of its lock");
+    assert_eq!(holder.del("lock:held"), Ok(1));
+    assert!(is_guarded(&mut holder, &mut direct, "job:b"), "until it has released it");
+    let written = std::fs::read_to_string(&events).unwrap();
+    assert!(written.contains("job:a") && !written.contains("lock:a"), "events go on in a new file: {written}");
+}
+
+#[test]
+fn the_command_line_comes_before_the_file() {
+    let server = Server::start();
+    let (_directory, path) = file("listen = \"192.0.2.1:1\"\nredis = \"redis://192.0.2.1/\"\nmode = \"observe\"\n");
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let guard = GuardProcess::start(&server.url(), &rules, &["--config", &path, "--mode", "protect"]);
+    assert!(is_guarded(&mut guard.connect(), &mut server.connect(), "lock:a"));
+}
