@@ -14,6 +14,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "traces" => traces(),
         "replies" => lines(include_str!("seeds/replies")),
         "values" => lines(include_str!("seeds/values")),
+        "proxy" => lines(include_str!("seeds/proxy")),
         "words" => lines(include_str!("seeds/words")),
         "commands" => lines(include_str!("seeds/commands")),
         "locks" => lines(include_str!("seeds/values")),

@@ -1,6 +1,7 @@
 //! What is run on arbitrary bytes. Each target takes any input, and panics if something is wrong with what comes of it.
 
 pub(crate) mod locks;
+pub(crate) mod proxy;
 pub(crate) mod replies;
 
 use std::collections::BTreeSet;
@@ -40,6 +41,7 @@ pub(crate) const TARGETS: &[Target] = &[
         words: &["$-1\r\n", "*-1\r\n", ":1\r\n", "+OK\r\n", "_\r\n", "-ERR x\r\n"],
         run: replies::replies,
     },
+    Target { name: "proxy", words: PROXIED, run: proxy::proxy },
     Target {
         name: "words",
         words: &["+", ":", ",", "=", "bridge:", "guard:", "token", "://", "@", "[::1]", "/", "?"],
@@ -60,6 +62,25 @@ const MONITORED: &[&str] = &[
     " lua] ",
     "1700000000.000001 [0 ",
     "\\x00",
+];
+
+const PROXIED: &[&str] = &[
+    "<server>",
+    "*2\r\n",
+    "$5\r\nSETNX\r\n",
+    "$1\r\nl\r\n",
+    "$3\r\nGET\r\n",
+    ":1\r\n",
+    "$-1\r\n",
+    "+QUEUED\r\n",
+    ">2\r\n",
+    "%1\r\n",
+    "|1\r\n",
+    "MULTI\r\n",
+    "EXEC\r\n",
+    "DEL l\r\n",
+    "HELLO 3\r\n",
+    "99999999999",
 ];
 
 const COMMANDS: &[&str] = &[
