@@ -34,9 +34,17 @@ impl Residual {
         self.cause.as_ref()?.by.as_deref()
     }
 
-    /// Whether both break the same rule by the same cause.
+    /// Whether both are the same harm by the same cause.
+    ///
+    /// A holder whose lock is taken loses its lease, and mutual exclusion with it as soon as another client enters. Which of
+    /// the two rules shows the loss depends on who enters: where values do not name their owners, the server cannot say whose
+    /// lock it is, and a second old client hides what a bridge shows.
     pub(super) fn breaks_like(&self, other: &Self) -> bool {
-        (self.property, &self.cause) == (other.property, &other.cause)
+        let harm = |property| match property {
+            Property::MutualExclusion => Property::LeaseHonoured,
+            other => other,
+        };
+        (harm(self.property), &self.cause) == (harm(other.property), &other.cause)
     }
 
     /// Whether both break the same rule by the same cause, and are the same race.

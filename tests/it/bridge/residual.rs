@@ -10,7 +10,7 @@ use lockshift::bridge::new_key;
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::modern::TokenLock;
-use lockshift::plan::{Effort, Phase, PhaseResult, Plan, Residual, plan};
+use lockshift::plan::{Effort, Phase, PhaseResult, PhaseVerdict, Plan, Residual, plan};
 use lockshift::race_id::RaceId;
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
@@ -121,6 +121,22 @@ fn clocks_that_differ_are_explored_as_far_as_they_are_apart() {
     };
     assert_eq!(within(Duration::ZERO), (true, false));
     assert_eq!(within(Duration::from_secs(2)), (false, true));
+}
+
+/// Where values do not name their owners, a second old client hides the loss of a lock that a bridge shows by another rule.
+#[test]
+fn a_loss_that_another_rule_shows_beside_a_bridge_is_not_new() {
+    for names in ["naive-exists-set", "java-setnx-expire"] {
+        let plan = planned_with(names, &Effort { seconds: Some(2), ..Effort::new(TWO) });
+        let among_themselves = &result(&plan, Phase::Legacy).residuals;
+        let beside = result(&plan, Phase::LegacyAndBridge);
+        let is_known = |it: &&Residual| {
+            among_themselves.iter().any(|known| (known.property, &known.cause) == (it.property, &it.cause))
+        };
+        let shown: Vec<_> = beside.residuals.iter().filter(|it| !is_known(it)).map(|it| it.property).collect();
+        assert!(!shown.is_empty(), "{names}: every loss shows by the same rule");
+        assert_eq!(plan.verdict(beside), PhaseVerdict::SafeWithinBounds, "{names}: {shown:?}");
+    }
 }
 
 #[test]
