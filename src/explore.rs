@@ -13,6 +13,8 @@ mod scene;
 mod timeline;
 
 mod actor;
+#[cfg(feature = "cli")]
+mod automata;
 mod outcome;
 mod server_side;
 mod world;
@@ -44,6 +46,7 @@ mod liveness;
 mod route;
 mod run;
 mod search;
+mod starvation;
 
 mod follow;
 mod narrate;
@@ -51,17 +54,21 @@ mod recorder;
 mod trace;
 
 pub use actor::{Actor, Doing, Operation, Work};
+#[cfg(feature = "cli")]
+pub(crate) use automata::Automata;
 pub use blame::{Cause, CauseKind};
 pub use client::{Client, Times};
 pub use faults::FaultBudget;
 pub use follow::Followed;
 pub use outcome::{Event, OperationKind, Outcome};
+#[cfg(feature = "cli")]
+pub(crate) use parts::{Input, Next, Request};
 pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};
 pub use search::{End, Findings, Progress, Search, Stop, Violation};
 pub use server_side::{GuardedResource, ServerSide};
 #[cfg(feature = "cli")]
 pub(crate) use trace::json;
-pub use trace::{Belief, Content, Exchange, Mismatch, PriorCommand, Role, Snapshot, Step, Trace};
+pub use trace::{Belief, Content, Cycle, Exchange, Mismatch, PriorCommand, Role, Snapshot, Step, Trace};
 pub use unbounded::NotForAllTime;
 pub use world::{Action, Clock, World};

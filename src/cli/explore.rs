@@ -17,7 +17,8 @@ use super::step_cut::StepCut;
 use super::time_budget::TimeBudget;
 use super::{output, values};
 use crate::explore::{Bounds, Client, End, FaultBudget, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
-use crate::report::{Asked, Exploration};
+use crate::report::{Asked, Exploration, promela};
+use clap::ValueEnum;
 use client_spec::ClientSpec;
 use rule::RuleName;
 
@@ -37,10 +38,21 @@ use rule::RuleName;
 /// A client believes that it holds from the reply that says so until its lease ends or it begins to release. Whether its work
 /// has ended by then is another question, which --rule work-excludes asks.
 ///
-/// What may go wrong: crashes of clients, requests that are lost before their command runs, replies that are lost after it ran,
-/// failovers to a replica that lacks the last write, and clocks that differ (skew). Not explored: a request that runs after its
-/// sender gave up, or is lost on its way to one of several servers; a server that only some clients reach; a restart of the
-/// server or of a client; eviction; a clock that drifts or is set.
+/// --rule every-waiter-acquires asks whether a client can wait for ever although every client goes on: the clock ticks again and
+/// again, and every client that has not crashed takes steps again and again (weak fairness). There each client acquires again and
+/// again, works for a tick, tries again every tick, and takes every step in the tick in which it can. If it can starve, the
+/// schedule ends with the steps that can repeat for ever.
+///
+/// What may go wrong, each as often as is allowed: clients crash and start anew; a request is lost, runs after its sender
+/// gave up (as a command of its own: a late EXEC fails), or its reply is lost; a client's wall clock or the server's is set, a
+/// tick at a time, of which a drift is made too; the server restarts with its data or without, evicts a key, or is replaced
+/// by a replica that lacks the last write. Clocks may differ from the start (skew). A server that a client cannot reach
+/// for a while loses its requests, and each counts. Not explored: requests that are lost on their way to one of several
+/// servers, and faults of several servers at once or of any but the first; locks on several servers with their own clocks.
+///
+/// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
+/// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So
+/// SPIN checks the search, and not the protocols. Tokens of other classes are not tried there.
 ///
 /// The search ends early once every rule is broken: there is nothing more to find. In the JSON, "exhausted" is then false;
 /// it is true only where every state was seen.
@@ -70,6 +82,27 @@ pub(super) struct Args {
     /// How often the server may be replaced by its replica, which may lack the last write; not with --ticks forever
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     failovers: u8,
+    /// How many requests may run after their sender gave up
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    late_requests: u8,
+    /// How many crashed clients may start anew, under a new name
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    client_restarts: u8,
+    /// How often a client's wall clock may be set, a tick ahead or back; not with --ticks forever
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    clock_steps: u8,
+    /// How often the server's clock may be set, a tick ahead or back; not with --ticks forever
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    server_clock_steps: u8,
+    /// How often the server may restart with its data
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    restarts: u8,
+    /// How often the server may restart without its data
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    data_losses: u8,
+    /// How many keys the server may evict
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    evictions: u8,
     /// How often each client acquires and releases
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: u8,
@@ -88,9 +121,19 @@ pub(super) struct Args {
     /// Print the schedule that breaks the first rule as a Mermaid sequence diagram, for a wiki
     #[arg(long, conflicts_with_all = ["json", "html"])]
     mermaid: bool,
+    /// Print the scene as a model for another checker instead of exploring it: its steps of the fine grain, without failovers
+    #[arg(long, value_enum, value_name = "LANGUAGE", conflicts_with_all = ["json", "html", "mermaid"])]
+    export: Option<ModelLanguage>,
     /// Write a page that one can step through: for the first rule that is broken into this file, or for each into DIR/
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+/// The language of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ModelLanguage {
+    /// That of SPIN
+    Promela,
 }
 
 /// How often the clock ticks.
@@ -116,6 +159,9 @@ impl FromStr for Ticks {
 
 /// Explores.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    if let Some(ModelLanguage::Promela) = args.export {
+        return args.export();
+    }
     let (scenes, properties) = (args.scene()?.by_token_class(), args.properties()?);
     let pages = args.html.as_deref().map(HtmlPages::at).transpose()?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -178,14 +224,16 @@ impl Args {
             Ticks::AtMost(ticks) => ticks,
             Ticks::Forever => 0,
         };
-        let works = self.works_until_release()?;
-        let bounds = Bounds::ticks(ticks)
-            .crashes(self.crashes)
-            .lost_replies(self.lost_replies)
-            .lost_requests(self.lost_requests)
-            .failovers(self.failovers);
-        let clients = ClientSpec::clients(&self.clients, Times::Of(self.rounds));
-        let clients = clients.into_iter().map(|client| Client { heeds_lease: !works, ..client });
+        self.check_rules()?;
+        let works = self.rules.contains(&RuleName::WorkExcludes);
+        let queues = self.rules.contains(&RuleName::EveryWaiterAcquires);
+        let bounds = Bounds::ticks(ticks).faults(self.faults()?);
+        let rounds = if queues { Times::Forever } else { Times::Of(self.rounds) };
+        let clients = ClientSpec::clients(&self.clients, rounds);
+        let clients = clients.into_iter().map(|client| match queues {
+            true => Client { prompt: true, work: 1, pause: 1, ..client },
+            false => Client { heeds_lease: !works, ..client },
+        });
         let servers = self.clients.iter().map(|client| client.choice.servers()).max().unwrap_or(1);
         let scene = Scene::new(bounds).grain(self.grain.grain()).servers(servers);
         let mut scene = clients.fold(scene, Scene::client);
@@ -200,9 +248,40 @@ impl Args {
         .map_err(|reason| self.refused(reason))
     }
 
-    /// Whether clients go on for as long as they work, and not until their leases end.
-    fn works_until_release(&self) -> Result<bool, Failure> {
+    /// Prints the model of the scene, with the usual tokens.
+    fn export(&self) -> Result<Exit, Failure> {
+        let scene = self.scene()?;
+        let automata = Search::new(&scene).max_states(self.states).automata();
+        let automata = automata.map_err(|why| Failure::new(Exit::Usage, format_args!("--export: {why}")))?;
+        output::text(&promela(&automata))?;
+        Ok(Exit::Yes)
+    }
+
+    /// What may go wrong.
+    fn faults(&self) -> Result<FaultBudget, Failure> {
+        let faults = FaultBudget {
+            crashes: self.crashes,
+            lost_replies: self.lost_replies,
+            failovers: self.failovers,
+            lost_requests: self.lost_requests,
+            late_requests: self.late_requests,
+            client_restarts: self.client_restarts,
+            clock_steps: self.clock_steps,
+            server_clock_steps: self.server_clock_steps,
+            restarts: self.restarts,
+            data_losses: self.data_losses,
+            evictions: self.evictions,
+        };
+        if faults.can_be_explored() {
+            return Ok(faults);
+        }
+        Err(Failure::new(Exit::Usage, "these are too many faults of too many kinds for one search: allow fewer"))
+    }
+
+    /// Refuses rules that cannot be judged together, or with a clock that never ends.
+    fn check_rules(&self) -> Result<(), Failure> {
         let works = self.rules.contains(&RuleName::WorkExcludes);
+        let queues = self.rules.contains(&RuleName::EveryWaiterAcquires);
         let refused = |why: &str| Err(Failure::new(Exit::Usage, why));
         match self.ticks {
             Ticks::Forever if works => {
@@ -211,10 +290,16 @@ impl Args {
             Ticks::Forever if self.failovers > 0 => {
                 refused("`--ticks forever` is not supported with --failovers; pass a number")
             }
+            Ticks::Forever if self.clock_steps > 0 || self.server_clock_steps > 0 => {
+                refused("`--ticks forever` is not supported with clocks that are set; pass a number")
+            }
             _ if works && self.rules.len() > 1 => {
                 refused("--rule work-excludes is a search of its own: there every client works until it releases")
             }
-            Ticks::AtMost(_) | Ticks::Forever => Ok(works),
+            _ if queues && (self.rules.len() > 1 || self.rounds > 1) => refused(
+                "--rule every-waiter-acquires is a search of its own: there every client acquires again and again",
+            ),
+            Ticks::AtMost(_) | Ticks::Forever => Ok(()),
         }
     }
 
@@ -246,7 +331,7 @@ impl Args {
         if self.rules.iter().any(|rule| !rule.can_be_judged(for_all_time)) {
             return Err(Failure::new(
                 Exit::Usage,
-                "whether a lock is lost for good is known only with --ticks forever",
+                "whether a lock is lost for good, or a client waits for ever, is known only with --ticks forever",
             ));
         }
         let usual = RuleName::usual(for_all_time);

@@ -14,6 +14,10 @@ pub struct Actor {
     pub tries_left: Times,
     /// What it is doing.
     pub doing: Doing,
+    /// How often it has started anew after a crash.
+    pub restarts: u8,
+    /// By how many ticks its wall clock has been set ahead.
+    pub clock_ahead: i8,
     /// The last step of another client that changed what it has; remembered only where a search tells causes apart.
     pub(super) harmed_by: Option<CauseId>,
 }
@@ -70,7 +74,8 @@ impl Actor {
         } else {
             Doing::Resting { until: 0 }
         };
-        Self { rounds_left: client.rounds, tries_left: client.tries, doing, harmed_by: None }
+        let (rounds_left, tries_left) = (client.rounds, client.tries);
+        Self { rounds_left, tries_left, doing, restarts: 0, clock_ahead: 0, harmed_by: None }
     }
 
     /// The same client, doing something else. A client that no longer has a lock forgets what harmed it.
@@ -80,6 +85,11 @@ impl Actor {
             Doing::Resting { .. } | Doing::Releasing(..) | Doing::Disclaiming(_) | Doing::Done | Doing::Crashed => None,
         };
         Self { doing, harmed_by, ..*self }
+    }
+
+    /// How many milliseconds its wall clock is ahead of the server's, if that was not set.
+    pub(super) fn skew_ms(&self, client: &Client, tick_ms: i64) -> i64 {
+        client.skew_ms.saturating_add(i64::from(self.clock_ahead).saturating_mul(tick_ms))
     }
 
     /// The operation under way.

@@ -93,9 +93,15 @@ impl Client {
         }
     }
 
-    /// Who the client at this place is when it has this many rounds left.
-    pub(super) fn owner_at(&self, place: usize, rounds_left: Times) -> Owner {
+    /// Who the client at this place is when it has this many rounds left, and has started anew so often.
+    pub(super) fn owner_at(&self, place: usize, rounds_left: Times, restarts: u8) -> Owner {
         let owner = self.owner.unwrap_or_else(|| names::owner(place, self.token_head));
+        let restarted = |token: Token| {
+            let mut bytes = token.bytes();
+            bytes[9] = bytes[9].wrapping_add(restarts);
+            Token::new(bytes)
+        };
+        let owner = Owner { token: restarted(owner.token), instance: restarted(owner.instance), ..owner };
         let round = match (self.rounds, rounds_left) {
             (Times::Of(all), Times::Of(left)) => all.saturating_sub(left),
             (Times::Of(_) | Times::Forever, _) => 0,

@@ -7,7 +7,7 @@ use super::parts::{Activity, Claim, ClientView, Input, Next, OpenServers};
 use super::scene::Scene;
 use super::timeline::Timeline;
 use crate::lock::{Acquired, Extended, Hold, Refusal, Released};
-use crate::wire::{Command, Entry, Fault, Node, NodeReply, Pending, Reply, Silence, Transcript};
+use crate::wire::{Command, Entry, Fault, Node, NodeReply, Pending, Reading, Reply, Silence, Transcript};
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,7 @@ impl ClientStep<'_> {
             },
             has_until,
             activity: activity(actor),
+            has_crashed: matches!(actor.doing, Doing::Crashed),
             wants_for_ever: matches!(activity(actor), Activity::Resting | Activity::Trying)
                 && actor.tries_left == Times::Forever,
             claim,
@@ -91,9 +92,10 @@ impl ClientStep<'_> {
     pub(super) fn input_to_the_end(&self, actor: &Actor, input: Input<Reply>) -> (Actor, Option<Ended>) {
         match input {
             Input::Clock(tick) => {
+                let reading = self.reading(actor, tick);
                 let mut actor = self.begun(actor);
                 if let Some(operation) = operation_mut(&mut actor) {
-                    operation.transcript.record_clock(self.timeline.reading(tick, self.client.skew_ms));
+                    operation.transcript.record_clock(reading);
                 }
                 self.settled(actor, tick)
             }
@@ -116,11 +118,24 @@ impl ClientStep<'_> {
             Input::ReplyLost(tick) => (self.without_reply(&self.begun(actor), tick), None),
             Input::Written => (with_work(actor.clone(), |work| work.wrote = true), None),
             Input::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
+            Input::ClockSet(ticks) => {
+                (Actor { clock_ahead: actor.clock_ahead.saturating_add(ticks), ..actor.clone() }, None)
+            }
+            Input::Restart => {
+                let restarts = actor.restarts.saturating_add(1);
+                (Actor { restarts, clock_ahead: actor.clock_ahead, ..Actor::fresh(self.client) }, None)
+            }
             Input::Crash => {
                 let nothing = Times::Of(0);
                 (Actor { rounds_left: nothing, tries_left: nothing, ..actor.now(Doing::Crashed) }, None)
             }
         }
+    }
+
+    /// Its clocks at a tick.
+    fn reading(&self, actor: &Actor, tick: u16) -> Reading {
+        let tick_ms = i64::try_from(self.timeline.tick.as_millis()).unwrap_or(i64::MAX);
+        self.timeline.reading(tick, actor.skew_ms(self.client, tick_ms))
     }
 
     /// What a client has on the server: held, or won with the reply on its way.
@@ -221,7 +236,7 @@ impl ClientStep<'_> {
 
     fn run_over(&self, actor: &Actor, transcript: &mut Transcript) -> Result<Ended, Pending> {
         let client = self.client;
-        let owner = client.owner_at(self.place, actor.rounds_left);
+        let owner = client.owner_at(self.place, actor.rounds_left, actor.restarts);
         match &actor.doing {
             Doing::Acquiring(_) => client.locker.acquire(&owner, transcript).map(Ended::Acquired),
             Doing::Extending(hold, ..) => client.locker.extend(hold, transcript).map(Ended::Extended),
@@ -324,7 +339,7 @@ impl ClientStep<'_> {
             match self.run_over(actor, &mut transcript) {
                 Ok(ended) => return Some(ended),
                 Err(Pending::Fault(fault)) => return Some(Ended::Failed(fault)),
-                Err(Pending::Clock) => transcript.record_clock(self.timeline.reading(tick, self.client.skew_ms)),
+                Err(Pending::Clock) => transcript.record_clock(self.reading(actor, tick)),
                 Err(Pending::Send(_) | Pending::Round(_)) => return None,
             }
             transcript.rewind();

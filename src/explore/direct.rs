@@ -44,14 +44,28 @@ impl Parts for Direct<'_> {
         let mut node = node.clone();
         let mut reply = Reply::Nil;
         match request {
-            Request::Command(who, command, tick) => reply = node.call(session(who), &command, scene.wall(tick)),
+            Request::Command(who, command, tick) => {
+                let now = scene.wall_of(&node, tick);
+                reply = node.call(session(who), &command, now);
+            }
+            Request::Delay(who, command) => {
+                node.servers().for_each(|server| server.disconnect(session(who)));
+                node.delay(who, command);
+            }
+            Request::RunLate(who, tick) => reply = node.run_late(who, scene.wall_of(&node, tick)),
+            Request::Restart { keeps_data } => node.restart(keeps_data),
+            Request::Evict(place, tick) => node.evict(place, scene.wall_of(&node, tick)),
+            Request::SetClock(ticks, tick) => {
+                node.clock_ahead = node.clock_ahead.saturating_add(ticks);
+                node.elapse(scene.wall_of(&node, tick));
+            }
             Request::Disconnect(who) => node.servers().for_each(|server| server.disconnect(session(who))),
             Request::Won(who) => {
                 if let Some(guard) = &mut node.guard {
                     guard.won(who);
                 }
             }
-            Request::Elapse(tick) => node.elapse(scene.wall(tick)),
+            Request::Elapse(tick) => node.elapse(scene.wall_of(&node, tick)),
             Request::FailOver { writes_lost, is_last } => node.fail_over(writes_lost, is_last, scene.clients.len()),
         }
         Ok((node, reply))
@@ -70,22 +84,23 @@ impl Parts for Direct<'_> {
         let Some(hold) = scene.client_step(who).has(actor).or_else(|| actor.releasing().cloned()) else {
             return Ok(false);
         };
-        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall(tick));
+        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall_of(node, tick));
         let ownership = |redis: &mut Transcript| scene.clients[who].locker.ownership(&hold, redis);
-        let standing = rehearsal.run_reading(scene.reading(who, tick), PROBE, ownership);
+        let standing = rehearsal.run_reading(scene.reading_of(who, actor, tick), PROBE, ownership);
         Ok(matches!(standing, Some(Ownership::Ours { .. } | Ownership::Indistinct { .. })))
     }
 
     fn touches(&self, who: usize, before: &ServerSide, after: &ServerSide, tick: u16) -> Result<bool, Infallible> {
-        let (key, now) = (self.0.clients[who].locker.key(), self.0.wall(tick));
-        Ok(before.contents(key, now) != after.contents(key, now))
+        let key = self.0.clients[who].locker.key();
+        let contents = |node: &ServerSide| node.contents(key, self.0.wall_of(node, tick));
+        Ok(contents(before) != contents(after))
     }
 
     fn refuses_newcomer(&self, like: usize, node: &ServerSide, tick: u16) -> Result<bool, Infallible> {
         let scene = self.0;
         let owner = Owner::new(Token::new([0xee; 16]), 49_999, 1);
         let locker = &scene.clients[like].locker;
-        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall(tick));
+        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall_of(node, tick));
         let acquire = |redis: &mut Transcript| locker.acquire(&owner, redis);
         let acquired = rehearsal.run_reading(scene.reading(like, tick), PROBE, acquire);
         Ok(!matches!(acquired, Some(Acquired::Won(_))))
@@ -93,7 +108,12 @@ impl Parts for Direct<'_> {
 
     fn server_view(&self, node: &ServerSide) -> Result<ServerView, Infallible> {
         let lagging = u8::try_from(node.lagging.len()).unwrap_or(u8::MAX);
-        Ok(ServerView { lagging, accepted_stale: node.guard.as_ref().is_some_and(|guard| guard.accepted_stale) })
+        Ok(ServerView {
+            lagging,
+            keys: u8::try_from(node.server.keys().count()).unwrap_or(u8::MAX),
+            delayed: node.delayed.iter().fold(0, |senders, (who, _)| senders | 1 << (who % 32)),
+            accepted_stale: node.guard.as_ref().is_some_and(|guard| guard.accepted_stale),
+        })
     }
 }
 

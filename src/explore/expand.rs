@@ -126,7 +126,7 @@ impl<'a> Expander<'a> {
     ) -> Result<(), Question> {
         self.found.clear();
         self.broken.clear();
-        unpack(words, &mut self.world);
+        unpack(words, self.scene.bounds.faults, &mut self.world);
         let violated = self.judge(memo, self.of_worlds()).world(&self.world)?;
         self.follow(memo)?;
 
@@ -154,7 +154,7 @@ impl<'a> Expander<'a> {
         for place in 0..self.actions.len() {
             self.take(memo, self.actions[place])?;
             self.symmetry.settle(memo, &mut self.after)?;
-            pack(&self.after, &mut self.found);
+            pack(&self.after, self.scene.bounds.faults, &mut self.found);
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl<'a> Expander<'a> {
         words: &[u32],
         mut show: impl FnMut(&Transition<'_>),
     ) -> Result<(), Question> {
-        unpack(words, &mut self.world);
+        unpack(words, self.scene.bounds.faults, &mut self.world);
         self.actions.clear();
         actions(self.scene, memo, &self.world, &mut self.actions)?;
         for place in 0..self.actions.len() {
@@ -207,7 +207,7 @@ impl<'a> Expander<'a> {
             let places = self.symmetry.settle(memo, &mut self.after)?;
             let winner = self.winner(memo, action, places)?;
             self.found.clear();
-            pack(&self.after, &mut self.found);
+            pack(&self.after, self.scene.bounds.faults, &mut self.found);
             show(&Transition { action, words: &self.found, places, winner, cause });
         }
         Ok(())

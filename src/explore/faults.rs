@@ -16,6 +16,27 @@ pub struct FaultBudget {
     /// Requests that are lost before their command ran.
     #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
     pub lost_requests: u8,
+    /// Requests that run after their sender gave up.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub late_requests: u8,
+    /// Crashed clients that start anew.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub client_restarts: u8,
+    /// Times that a client's wall clock is set.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub clock_steps: u8,
+    /// Times that the server's clock is set.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub server_clock_steps: u8,
+    /// Times that the server restarts with its data.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub restarts: u8,
+    /// Times that the server restarts without its data.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub data_losses: u8,
+    /// Keys that the server evicts.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub evictions: u8,
 }
 
 #[cfg(feature = "cli")]
@@ -23,33 +44,80 @@ fn is_zero(faults: &u8) -> bool {
     *faults == 0
 }
 
-/// Bits for each kind where a budget is packed into a word.
-const BITS: u32 = 4;
-const MASK: u16 = (1 << BITS) - 1;
-
 impl FaultBudget {
     /// The most faults of one kind.
     pub const MAX: u8 = 15;
 
     /// Nothing goes wrong.
-    pub const NONE: Self = Self { crashes: 0, lost_replies: 0, failovers: 0, lost_requests: 0 };
+    pub const NONE: Self = Self {
+        crashes: 0,
+        lost_replies: 0,
+        failovers: 0,
+        lost_requests: 0,
+        late_requests: 0,
+        client_restarts: 0,
+        clock_steps: 0,
+        server_clock_steps: 0,
+        restarts: 0,
+        data_losses: 0,
+        evictions: 0,
+    };
 
-    /// As one word: no kind may have more than [`MAX`](Self::MAX) faults.
-    pub(super) fn packed(self) -> u16 {
-        [self.crashes, self.lost_replies, self.failovers, self.lost_requests]
-            .into_iter()
-            .fold(0, |word, faults| word << BITS | u16::from(faults))
+    /// Every kind.
+    fn kinds(&mut self) -> [&mut u8; 11] {
+        [
+            &mut self.crashes,
+            &mut self.lost_replies,
+            &mut self.failovers,
+            &mut self.lost_requests,
+            &mut self.late_requests,
+            &mut self.client_restarts,
+            &mut self.clock_steps,
+            &mut self.server_clock_steps,
+            &mut self.restarts,
+            &mut self.data_losses,
+            &mut self.evictions,
+        ]
     }
 
-    /// The budget of a word.
-    pub(super) fn unpacked(word: u16) -> Self {
-        let faults = |place: u32| u8::try_from(word >> (place * BITS) & MASK).unwrap_or(u8::MAX);
-        Self { crashes: faults(3), lost_replies: faults(2), failovers: faults(1), lost_requests: faults(0) }
+    /// Whether a search can tell apart what is left of this budget: of all kinds together, at most 65,536 combinations.
+    pub fn can_be_explored(mut self) -> bool {
+        let combinations = self.kinds().into_iter().map(|most| u64::from(*most) + 1).product::<u64>();
+        combinations <= 1 << 16
+    }
+
+    /// What is left of a budget, as one word.
+    pub(super) fn packed(mut self, mut budget: Self) -> u16 {
+        let kinds = self.kinds().into_iter().zip(budget.kinds());
+        let word = kinds.fold(0_u32, |word, (left, most)| word * (u32::from(*most) + 1) + u32::from(*left));
+        word as u16
+    }
+
+    /// What this word says is left of a budget.
+    pub(super) fn unpacked(mut word: u16, mut budget: Self) -> Self {
+        let mut left = Self::NONE;
+        for (left, most) in left.kinds().into_iter().zip(budget.kinds()).rev() {
+            let radix = u16::from(*most) + 1;
+            *left = u8::try_from(word % radix).unwrap_or(u8::MAX);
+            word /= radix;
+        }
+        left
     }
 }
 
 #[test]
-fn a_budget_is_packed_and_unpacked() {
-    let budget = FaultBudget { crashes: FaultBudget::MAX, lost_replies: 2, failovers: 7, lost_requests: 12 };
-    assert_eq!(FaultBudget::unpacked(budget.packed()), budget);
+fn what_is_left_of_a_budget_is_packed_and_unpacked() {
+    let budget = FaultBudget {
+        crashes: FaultBudget::MAX,
+        lost_replies: 2,
+        evictions: 7,
+        late_requests: 12,
+        ..FaultBudget::NONE
+    };
+    let left = FaultBudget { crashes: 3, lost_replies: 0, evictions: 7, late_requests: 11, ..FaultBudget::NONE };
+    for left in [left, budget, FaultBudget::NONE] {
+        assert_eq!(FaultBudget::unpacked(left.packed(budget), budget), left);
+    }
+    assert!(budget.can_be_explored());
+    assert!(!FaultBudget { restarts: 15, data_losses: 15, clock_steps: 1, ..budget }.can_be_explored());
 }

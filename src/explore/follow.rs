@@ -34,6 +34,7 @@ enum Fate {
     Received,
     Lost,
     NeverRun,
+    Late,
 }
 
 impl Fate {
@@ -43,7 +44,8 @@ impl Fate {
             (Self::Lost, Action::Step(who)) => Action::LoseReply(who),
             (Self::Lost, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
             (Self::NeverRun, Action::Step(who)) => Action::LoseRequest(who),
-            (Self::Received | Self::Lost | Self::NeverRun, step) => step,
+            (Self::Late, Action::Step(who)) => Action::DelayRequest(who),
+            (Self::Received | Self::Lost | Self::NeverRun | Self::Late, step) => step,
         }
     }
 }
@@ -70,8 +72,22 @@ impl Scene {
                     follower.decide(place, who, Fate::Lost);
                 }
                 (Action::LoseRequest(who), _) => follower.decide(place, who, Fate::NeverRun),
+                (Action::DelayRequest(who), _) => follower.decide(place, who, Fate::Late),
                 (Action::Step(_) | Action::StepOn(..), Part::Later) => {}
-                (action @ (Action::Crash(_) | Action::FailOver(_) | Action::Tick | Action::Leap), _) => {
+                (
+                    action @ (Action::Crash(_)
+                    | Action::RunLate(_)
+                    | Action::RestartClient(_)
+                    | Action::SetClock(..)
+                    | Action::FailOver(_)
+                    | Action::Restart
+                    | Action::LoseData
+                    | Action::Evict(_)
+                    | Action::SetServerClock(_)
+                    | Action::Tick
+                    | Action::Leap),
+                    _,
+                ) => {
                     follower.take(place, action);
                 }
             }
@@ -88,13 +104,15 @@ impl Scene {
         let mut decisive: Vec<Option<usize>> = vec![None; self.clients.len()];
         for (place, action) in actions.iter().enumerate() {
             let record = self.record(&mut world, *action);
-            let Some(who) = action.client() else { continue };
+            let Some(who) = action.client().filter(|_| !matches!(action, Action::RunLate(_))) else { continue };
             if record.exchange.is_some() {
                 decisive[who] = Some(place);
             } else if decisive[who].is_some() {
                 parts[place] = Part::Later;
             }
-            if let Action::LoseRequest(_) | Action::LoseReply(_) | Action::LoseReplyOn(..) = action {
+            if let Action::LoseRequest(_) | Action::DelayRequest(_) | Action::LoseReply(_) | Action::LoseReplyOn(..) =
+                action
+            {
                 decisive[who] = None;
             } else if record.ended.is_some() || record.wrote.is_some() || matches!(action, Action::Crash(_)) {
                 parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;

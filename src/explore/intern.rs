@@ -45,6 +45,12 @@ impl<T: Eq + Hash> Interner<T> {
         &self.values[id as usize]
     }
 
+    /// All values, by id.
+    #[cfg(feature = "cli")]
+    pub(super) fn all(&self) -> &[T] {
+        &self.values
+    }
+
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }

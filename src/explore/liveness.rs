@@ -23,7 +23,8 @@ impl StateGraph<'_> {
     ///
     /// Where violations are reported by cause, all steps into such a world instead, by their depth.
     pub(super) fn lost_for_ever(&self, properties: Properties) -> Vec<(u32, Vec<Hit>)> {
-        let asked: Vec<Property> = properties.iter().filter(|property| property.is_about_the_future()).collect();
+        let asked = [Property::CanBeTakenAgain, Property::NobodyShutOut];
+        let asked: Vec<Property> = asked.into_iter().filter(|property| properties.has(*property)).collect();
         if asked.is_empty() {
             return Vec::new();
         }
@@ -33,6 +34,15 @@ impl StateGraph<'_> {
             return future.entries(&asked);
         }
         asked.into_iter().filter_map(|property| future.nearest(property)).collect()
+    }
+}
+
+impl StateGraph<'_> {
+    /// The clients of a world of which this is so.
+    pub(super) fn clients(&self, at: Index, is_one: impl Fn(&ClientView<u32>) -> bool) -> Clients {
+        let views =
+            self.visited.words(at)[2..].iter().enumerate().map(|(who, actor)| (who, self.memo.view(who, actor)));
+        views.filter(|(_, view)| view.as_ref().is_ok_and(&is_one)).fold(0, |those, (who, _)| those | 1 << who)
     }
 }
 
@@ -100,13 +110,7 @@ impl Future<'_> {
 
     /// The clients that are neither done nor dead: no other can win.
     fn alive(&self, at: Index) -> Clients {
-        self.those(at, |view| view.activity != Activity::Over)
-    }
-
-    fn those(&self, at: Index, is_one: impl Fn(&ClientView<u32>) -> bool) -> Clients {
-        let StateGraph { memo, visited, .. } = self.graph;
-        let looks = visited.words(at)[2..].iter().enumerate().map(|(who, actor)| (who, memo.view(who, actor)));
-        looks.filter(|(_, view)| view.as_ref().is_ok_and(&is_one)).fold(0, |those, (who, _)| those | 1 << who)
+        self.graph.clients(at, |view| view.activity != Activity::Over)
     }
 
     fn is_lost(&self, at: Index, property: Property) -> bool {
@@ -115,7 +119,7 @@ impl Future<'_> {
         if self.graph.search.scene.has_leapt(tick_of(self.graph.visited.words(at))) {
             return false;
         }
-        let waiting = self.those(at, |view| view.wants_for_ever);
+        let waiting = self.graph.clients(at, |view| view.wants_for_ever);
         let winners = self.can_win[at as usize] & waiting;
         match property {
             Property::NobodyShutOut => winners != waiting,

@@ -139,6 +139,30 @@ impl<'a> Memo<'a> {
         self.actors.get(actor).harmed_by
     }
 
+    /// The numbers of all server states.
+    #[cfg(feature = "cli")]
+    pub(super) fn node_ids(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.nodes.len() as u32
+    }
+
+    /// The numbers of all client states.
+    #[cfg(feature = "cli")]
+    pub(super) fn actor_ids(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.actors.len() as u32
+    }
+
+    /// The numbers of all replies.
+    #[cfg(feature = "cli")]
+    pub(super) fn reply_ids(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.replies.len() as u32
+    }
+
+    /// All commands, by number.
+    #[cfg(feature = "cli")]
+    pub(super) fn all_commands(&self) -> &[Command] {
+        self.commands.all()
+    }
+
     /// How often a protocol ran, and the server.
     pub(super) fn runs(&self) -> (usize, usize) {
         (self.tells.len(), self.asks.len())
@@ -212,12 +236,13 @@ impl<'a> Memo<'a> {
     fn answer_view(&mut self, who: usize, actor: u32) {
         let Ok(view) = Direct(self.scene).view(who, self.actors.get(actor));
         let next = view.next.map(|command| self.commands.id(command));
-        let ClientView { at, believes_until, has_until, activity, wants_for_ever, claim, .. } = view;
+        let ClientView { at, believes_until, has_until, activity, has_crashed, wants_for_ever, claim, .. } = view;
         let index = self.view_index(who, actor);
         if index >= self.views.len() {
             self.views.resize(index + 1, None);
         }
-        self.views[index] = Some(ClientView { next, at, believes_until, has_until, activity, wants_for_ever, claim });
+        let view = ClientView { next, at, believes_until, has_until, activity, has_crashed, wants_for_ever, claim };
+        self.views[index] = Some(view);
     }
 
     fn view_index(&self, who: usize, actor: u32) -> usize {

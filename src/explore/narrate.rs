@@ -56,6 +56,7 @@ impl Scene {
             keys,
             prelude: self.prior_commands(),
             steps,
+            cycle: None,
         }
     }
 
@@ -67,7 +68,8 @@ impl Scene {
         (before_shot, after_shot): (Snapshot, Snapshot),
     ) -> Step {
         let tick = after.clock.tick;
-        let clocks_ms = (0..self.clients.len()).map(|who| self.reading(who, tick).wall.as_millis()).collect();
+        let clock = |(who, actor)| self.reading_of(who, actor, tick).wall.as_millis();
+        let clocks_ms = after.actors.iter().enumerate().map(clock).collect();
         Step {
             action,
             actor: action.client(),
@@ -87,6 +89,14 @@ impl Scene {
             Action::Crash(_) => return Event::Crashed,
             Action::FailOver(writes_lost) => return Event::FailedOver { writes_lost },
             Action::LoseRequest(_) => return Event::RequestLost,
+            Action::DelayRequest(_) => return Event::RequestDelayed,
+            Action::RunLate(_) => return Event::RanLate,
+            Action::RestartClient(_) => return Event::StartedAnew,
+            Action::SetClock(_, ticks) => return Event::ClockSet { ahead_ms: self.ticks_ms(ticks) },
+            Action::Restart => return Event::ServerRestarted { keeps_data: true },
+            Action::LoseData => return Event::ServerRestarted { keeps_data: false },
+            Action::Evict(_) => return Event::Evicted,
+            Action::SetServerClock(ticks) => return Event::ServerClockSet { ahead_ms: self.ticks_ms(ticks) },
             Action::LoseReply(_) | Action::LoseReplyOn(..) => return Event::ReplyLost,
             Action::Step(_) | Action::StepOn(..) => {}
         }
@@ -98,6 +108,10 @@ impl Scene {
             (None, None) if record.read_clock => Event::ReadClock,
             (None, None) => Event::ReceivedReply,
         }
+    }
+
+    fn ticks_ms(&self, ticks: i8) -> i64 {
+        i64::from(ticks).saturating_mul(i64::try_from(self.tick.as_millis()).unwrap_or(i64::MAX))
     }
 
     fn ending(&self, ended: &Ended) -> Event {
@@ -114,7 +128,7 @@ impl Scene {
     }
 
     fn snapshot(&self, keys: &[Key], world: &World) -> Snapshot {
-        let now = self.wall(world.clock.tick);
+        let now = self.wall_of(&world.node, world.clock.tick);
         let content = |key: &Key| {
             let stored = match world.node.contents(key, now).as_slice() {
                 [only] => only.clone()?,

@@ -18,6 +18,29 @@ pub enum Event {
     },
     /// The client's command was lost on its way, and never ran.
     RequestLost,
+    /// The client gave its command up, which is still on its way.
+    RequestDelayed,
+    /// A command that its sender had given up arrived and ran.
+    RanLate,
+    /// The client started anew after a crash.
+    StartedAnew,
+    /// The client's wall clock was set.
+    ClockSet {
+        /// How far ahead, in milliseconds.
+        ahead_ms: i64,
+    },
+    /// The server restarted.
+    ServerRestarted {
+        /// Whether with its data.
+        keeps_data: bool,
+    },
+    /// The server evicted a key.
+    Evicted,
+    /// The server's clock was set.
+    ServerClockSet {
+        /// How far ahead, in milliseconds.
+        ahead_ms: i64,
+    },
     /// The server ran the client's command, and the reply was lost.
     ReplyLost,
     /// The client read its clock, and goes on.

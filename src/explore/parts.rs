@@ -41,7 +41,7 @@ pub(super) trait Parts {
 
 /// What happens to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Input<R> {
+pub(crate) enum Input<R> {
     /// The time.
     Clock(u16),
     /// What its command was answered; it is on its way.
@@ -58,19 +58,33 @@ pub(super) enum Input<R> {
     Written,
     /// Another client cleared the flag by which it renews.
     RenewalEnded,
+    /// Its wall clock is set so many ticks ahead.
+    ClockSet(i8),
+    /// It starts anew after a crash.
+    Restart,
     /// It is dead.
     Crash,
 }
 
 /// What the server's side is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Request<C> {
+pub(crate) enum Request<C> {
     /// This client's command, at this tick.
     Command(usize, C, u16),
     /// To forget this client's connection.
     Disconnect(usize),
     /// To note that this client has won.
     Won(usize),
+    /// To keep this client's command, which its sender has given up, until it arrives.
+    Delay(usize, C),
+    /// To run the oldest command of this client that was kept, at this tick.
+    RunLate(usize, u16),
+    /// To restart, with the data or without.
+    Restart { keeps_data: bool },
+    /// To evict the key at this place of all, at this tick.
+    Evict(u8, u16),
+    /// To set its clock so many ticks ahead, at this tick.
+    SetClock(i8, u16),
     /// To let time pass until this tick.
     Elapse(u16),
     /// To be replaced by a replica.
@@ -84,7 +98,7 @@ pub(super) enum Request<C> {
 
 /// What a client is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Next<C> {
+pub(crate) enum Next<C> {
     /// Nothing, ever.
     Nothing,
     /// Read the clock.
@@ -103,30 +117,32 @@ pub(super) enum Next<C> {
 
 /// The servers of a round at which no command has arrived yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct OpenServers(u32);
+pub(crate) struct OpenServers(u32);
 
 /// What a client is about to do and what it believes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ClientView<C> {
+pub(crate) struct ClientView<C> {
     /// Its next step.
-    pub(super) next: Next<C>,
+    pub(crate) next: Next<C>,
     /// The first tick at which it can take it.
-    pub(super) at: u16,
+    pub(crate) at: u16,
     /// The first tick at which it no longer believes to hold; 0: it does not now.
-    pub(super) believes_until: u16,
+    pub(crate) believes_until: u16,
     /// The first tick at which its lease has ended, counting a win whose reply is on its way; 0: it has none.
-    pub(super) has_until: u16,
+    pub(crate) has_until: u16,
     /// How it stands in its program.
-    pub(super) activity: Activity,
+    pub(crate) activity: Activity,
+    /// Whether it has crashed.
+    pub(crate) has_crashed: bool,
     /// Whether it will try, and try again, until it wins.
-    pub(super) wants_for_ever: bool,
+    pub(crate) wants_for_ever: bool,
     /// What the operation under way has come to, its last reply being on its way.
-    pub(super) claim: Claim,
+    pub(crate) claim: Claim,
 }
 
 /// How a client stands in its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Activity {
+pub(crate) enum Activity {
     /// Between tries.
     Resting,
     /// In the middle of a try, or cleaning up after one.
@@ -155,7 +171,7 @@ impl Activity {
 
 /// What an operation comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Claim {
+pub(crate) enum Claim {
     /// It is not over.
     Open,
     /// A win, or an extension granted.
@@ -175,6 +191,10 @@ pub(super) enum Claim {
 pub(super) struct ServerView {
     /// How many writes a replica may lack.
     pub(super) lagging: u8,
+    /// How many keys it has.
+    pub(super) keys: u8,
+    /// The clients of which a command was kept that may still arrive: a bit for each place below 32.
+    pub(super) delayed: u32,
     /// Whether the guarded resource accepted a stale write.
     pub(super) accepted_stale: bool,
 }
@@ -191,6 +211,8 @@ impl<R> Input<R> {
             Self::ReplyLost(tick) => Input::ReplyLost(tick),
             Self::Written => Input::Written,
             Self::RenewalEnded => Input::RenewalEnded,
+            Self::ClockSet(ticks) => Input::ClockSet(ticks),
+            Self::Restart => Input::Restart,
             Self::Crash => Input::Crash,
         }
     }
@@ -203,6 +225,11 @@ impl<C> Request<C> {
             Self::Command(who, sent, tick) => Request::Command(who, command(sent), tick),
             Self::Disconnect(who) => Request::Disconnect(who),
             Self::Won(who) => Request::Won(who),
+            Self::Delay(who, sent) => Request::Delay(who, command(sent)),
+            Self::RunLate(who, tick) => Request::RunLate(who, tick),
+            Self::Restart { keeps_data } => Request::Restart { keeps_data },
+            Self::Evict(place, tick) => Request::Evict(place, tick),
+            Self::SetClock(ticks, tick) => Request::SetClock(ticks, tick),
             Self::Elapse(tick) => Request::Elapse(tick),
             Self::FailOver { writes_lost, is_last } => Request::FailOver { writes_lost, is_last },
         }

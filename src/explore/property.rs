@@ -29,11 +29,14 @@ pub enum Property {
     CanBeTakenAgain,
     /// For each client that wants the lock, some continuation always exists in which it acquires.
     NobodyShutOut,
+    /// In every weakly fair schedule without end, each client that wants the lock acquires it. A schedule is weakly fair if the clock
+    /// ticks again and again, and every client that has neither ended nor crashed takes a step again and again.
+    EveryWaiterAcquires,
 }
 
 impl Property {
     /// Every property.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MutualExclusion,
         Self::ReaderExcludesWriter,
         Self::LeaseHonoured,
@@ -44,6 +47,7 @@ impl Property {
         Self::TriesAsAsked,
         Self::CanBeTakenAgain,
         Self::NobodyShutOut,
+        Self::EveryWaiterAcquires,
     ];
 
     /// Its name in documents.
@@ -59,12 +63,13 @@ impl Property {
             Self::TriesAsAsked => "tries as asked",
             Self::CanBeTakenAgain => "can be taken again",
             Self::NobodyShutOut => "nobody is shut out",
+            Self::EveryWaiterAcquires => "every waiter acquires",
         }
     }
 
-    /// Whether it asks for a way into the future, and so for the whole space.
+    /// Whether it asks what can follow a world in the end, and so for the whole space.
     pub const fn is_about_the_future(self) -> bool {
-        matches!(self, Self::CanBeTakenAgain | Self::NobodyShutOut)
+        matches!(self, Self::CanBeTakenAgain | Self::NobodyShutOut | Self::EveryWaiterAcquires)
     }
 }
 

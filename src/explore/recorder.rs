@@ -56,7 +56,11 @@ impl Parts for Recorder<'_> {
     }
 
     fn ask(&self, node: &ServerSide, request: Request<Command>) -> Result<(ServerSide, Reply), Infallible> {
-        let command = if let Request::Command(_, command, _) = &request { Some(command.clone()) } else { None };
+        let command = match &request {
+            Request::Command(_, command, _) => Some(command.clone()),
+            Request::RunLate(who, _) => node.late_command(*who).cloned(),
+            _ => None,
+        };
         let (node, reply) = self.direct.ask(node, request)?;
         if let Some(command) = command {
             self.record.borrow_mut().exchange = Some((command, reply.clone()));

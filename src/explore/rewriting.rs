@@ -19,6 +19,8 @@ pub(super) struct Rewriting<'a> {
     pub(super) until: &'a dyn Fn(u16) -> u16,
     /// Every deadline on the server, in milliseconds since 1970.
     pub(super) deadline_ms: &'a dyn Fn(i64) -> i64,
+    /// The scores of every sorted set on the server, the lowest first.
+    pub(super) scores: &'a dyn Fn(&mut [f64]),
 }
 
 impl Rewriting<'_> {
@@ -29,6 +31,7 @@ impl Rewriting<'_> {
         reading: &|reading| reading,
         until: &|until| until,
         deadline_ms: &|deadline_ms| deadline_ms,
+        scores: &|_| (),
     };
 
     /// A client.
@@ -98,7 +101,8 @@ impl Rewriting<'_> {
         let place = |place: usize| u8::try_from(place).map_or(place, |place| usize::from((self.place)(place)));
         let session =
             |session: Session| u8::try_from(session.0).map_or(session, |place| Session(u32::from((self.place)(place))));
-        let rewrite = Rewrite { text: self.text, session: &session, deadline_ms: self.deadline_ms };
+        let rewrite =
+            Rewrite { text: self.text, session: &session, deadline_ms: self.deadline_ms, scores: self.scores };
         let guard = node.guard.as_ref().map(|guard| {
             let mut outdated: Vec<usize> = guard.outdated.iter().map(|who| place(*who)).collect();
             outdated.sort_unstable();
@@ -108,12 +112,17 @@ impl Rewriting<'_> {
                 ..guard.clone()
             }
         });
+        let mut delayed: Vec<_> =
+            node.delayed.iter().map(|(who, command)| (place(*who), self.command(command))).collect();
+        delayed.sort_by_key(|(who, _)| *who);
         ServerSide {
             server: node.server.rewritten(rewrite),
             others: node.others.iter().map(|server| server.rewritten(rewrite)).collect(),
             lagging: node.lagging.iter().map(|server| server.rewritten(rewrite)).collect(),
             lag: node.lag,
             guard,
+            delayed,
+            clock_ahead: node.clock_ahead,
         }
     }
 }

@@ -5,6 +5,9 @@ use super::parts::{Activity, ClientView, Input, Next, Parts, Request};
 use super::scene::{Grain, Scene};
 use super::world::{Action, World};
 
+/// By how many ticks a clock is set ahead at once.
+const DIRECTIONS: [i8; 2] = [1, -1];
+
 /// All that can happen next, in a fixed order.
 pub(super) fn actions<P: Parts>(
     scene: &Scene,
@@ -18,7 +21,12 @@ pub(super) fn actions<P: Parts>(
     for (who, actor) in (0..).zip(&world.actors) {
         let view = parts.view(usize::from(who), actor)?;
         if view.activity == Activity::Over {
+            let restarts = view.has_crashed && faults.client_restarts > 0;
+            actions.extend(Some(Action::RestartClient(who)).filter(|_| restarts));
             continue;
+        }
+        if faults.clock_steps > 0 {
+            actions.extend(DIRECTIONS.map(|ticks| Action::SetClock(who, ticks)));
         }
         let can_step = view.at <= tick;
         if can_step {
@@ -29,8 +37,19 @@ pub(super) fn actions<P: Parts>(
             actions.push(Action::Crash(who));
         }
     }
+    let server = parts.server_view(&world.node)?;
+    let clients = 0..u8::try_from(world.actors.len()).unwrap_or(u8::MAX);
+    actions.extend(clients.filter(|who| server.delayed >> (who % 32) & 1 == 1).map(Action::RunLate));
     if faults.failovers > 0 {
-        actions.extend((1..=parts.server_view(&world.node)?.lagging).map(Action::FailOver));
+        actions.extend((1..=server.lagging).map(Action::FailOver));
+    }
+    actions.extend(Some(Action::Restart).filter(|_| faults.restarts > 0));
+    actions.extend(Some(Action::LoseData).filter(|_| faults.data_losses > 0));
+    if faults.evictions > 0 {
+        actions.extend((0..server.keys).map(Action::Evict));
+    }
+    if faults.server_clock_steps > 0 {
+        actions.extend(DIRECTIONS.map(Action::SetServerClock));
     }
     if !clock_waits {
         actions.extend(scene.next_of_clock(tick));
@@ -55,6 +74,9 @@ impl Scene {
             actions.extend(Some(Action::LoseReply(who)).filter(|_| replies_get_lost && self.can_lose_reply(view)));
             let requests_get_lost = faults.lost_requests > 0;
             actions.extend(Some(Action::LoseRequest(who)).filter(|_| requests_get_lost && self.can_lose_request(view)));
+            let requests_get_late = faults.late_requests > 0;
+            actions
+                .extend(Some(Action::DelayRequest(who)).filter(|_| requests_get_late && self.can_lose_request(view)));
             return;
         };
         for node in servers.places() {
@@ -89,7 +111,39 @@ pub(super) fn apply<P: Parts>(
     match action {
         Action::Step(who) => return Stepper::of(who, scene, parts, world).step(),
         Action::StepOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Received),
-        Action::LoseRequest(who) => return Stepper::of(who, scene, parts, world).step_without_request(),
+        Action::LoseRequest(who) => {
+            return Stepper::of(who, scene, parts, world).step_without_request(Absent::Lost);
+        }
+        Action::DelayRequest(who) => {
+            return Stepper::of(who, scene, parts, world).step_without_request(Absent::Late);
+        }
+        Action::RunLate(who) => {
+            world.node = parts.ask(&world.node, Request::RunLate(usize::from(who), world.clock.tick))?.0;
+        }
+        Action::RestartClient(who) => {
+            world.faults.client_restarts -= 1;
+            tell(parts, world, who, Input::Restart)?;
+        }
+        Action::SetClock(who, ticks) => {
+            world.faults.clock_steps -= 1;
+            tell(parts, world, who, Input::ClockSet(ticks))?;
+        }
+        Action::Restart => {
+            world.faults.restarts -= 1;
+            world.node = parts.ask(&world.node, Request::Restart { keeps_data: true })?.0;
+        }
+        Action::LoseData => {
+            world.faults.data_losses -= 1;
+            world.node = parts.ask(&world.node, Request::Restart { keeps_data: false })?.0;
+        }
+        Action::Evict(place) => {
+            world.faults.evictions -= 1;
+            world.node = parts.ask(&world.node, Request::Evict(place, world.clock.tick))?.0;
+        }
+        Action::SetServerClock(ticks) => {
+            world.faults.server_clock_steps -= 1;
+            world.node = parts.ask(&world.node, Request::SetClock(ticks, world.clock.tick))?.0;
+        }
         Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_without_reply(),
         Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Lost),
         Action::Crash(who) => {
@@ -109,6 +163,17 @@ pub(super) fn apply<P: Parts>(
     Ok(None)
 }
 
+fn tell<P: Parts>(
+    parts: &P,
+    world: &mut World<P::Node, P::Actor>,
+    who: u8,
+    input: Input<P::Reply>,
+) -> Result<(), P::Miss> {
+    let who = usize::from(who);
+    world.actors[who] = parts.input(who, &world.actors[who], input)?;
+    Ok(())
+}
+
 fn pass_time<P: Parts>(parts: &P, world: &mut World<P::Node, P::Actor>, ticks: u16) -> Result<(), P::Miss> {
     world.clock.tick = world.clock.tick.saturating_add(ticks);
     world.node = parts.ask(&world.node, Request::Elapse(world.clock.tick))?.0;
@@ -124,6 +189,13 @@ struct Stepper<'a, P: Parts> {
     exchanged: Option<P::Actor>,
     /// In the medium grain: it has read a clock in this step.
     has_read_clock: bool,
+}
+
+/// What becomes of a command that does not reach the server while its sender waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absent {
+    Lost,
+    Late,
 }
 
 /// What becomes of the reply of one server of several.
@@ -182,18 +254,26 @@ impl<'a, P: Parts> Stepper<'a, P> {
         Ok(self.exchanged)
     }
 
-    /// A step whose command never reaches the server, if it gets as far as a command.
-    fn step_without_request(mut self) -> Result<Option<P::Actor>, P::Miss> {
-        while !matches!(self.view()?.next, Next::Send(_)) {
+    /// A step whose command does not reach the server while its sender waits, if it gets as far as a command.
+    fn step_without_request(mut self, absent: Absent) -> Result<Option<P::Actor>, P::Miss> {
+        let command = loop {
+            if let Next::Send(command) = self.view()?.next {
+                break command;
+            }
             self.fine()?;
             let view = self.view()?;
             if !view.activity.is_busy() || matches!(view.next, Next::Round(_)) {
                 return Ok(None);
             }
-        }
+        };
         self.input(Input::ReplyLost(self.world.clock.tick))?;
-        self.world.node = self.parts.ask(&self.world.node, Request::Disconnect(self.who))?.0;
-        self.world.faults.lost_requests -= 1;
+        let faults = &mut self.world.faults;
+        let (spent, request) = match absent {
+            Absent::Lost => (&mut faults.lost_requests, Request::Disconnect(self.who)),
+            Absent::Late => (&mut faults.late_requests, Request::Delay(self.who, command)),
+        };
+        *spent -= 1;
+        self.world.node = self.parts.ask(&self.world.node, request)?.0;
         Ok(None)
     }
 

@@ -1,5 +1,7 @@
 //! Breadth first through every world, exactly, on one thread or several with the same result.
 
+#[cfg(feature = "cli")]
+mod export;
 mod findings;
 
 use std::sync::atomic::Ordering;
@@ -11,6 +13,7 @@ use super::memo::Memo;
 use super::places::Places;
 use super::property::{Properties, Property};
 use super::search::{End, Findings, Progress, Search, Stop};
+use super::starvation::Starvation;
 use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 
@@ -21,6 +24,10 @@ const WORTH_A_THREAD: usize = 1 << 9;
 
 impl Search<'_> {
     /// Runs it. `watch` is called now and then with the progress.
+    ///
+    /// # Panics
+    /// If the scene allows more faults than can be told apart
+    /// ([`FaultBudget::can_be_explored`](super::FaultBudget::can_be_explored)).
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         Run::new(*self).findings(watch)
     }
@@ -38,21 +45,31 @@ pub(super) struct Run<'a> {
     first: (Index, Places),
     steps: u64,
     met: FoundViolations,
+    starvation: Option<Starvation>,
     #[cfg(test)]
     leaves_out: Option<super::expand::LeftOut>,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(search: Search<'a>) -> Self {
-        let symmetry = if search.symmetry { Symmetry::of(search.scene) } else { Symmetry::none() };
+        // An exchange of clients would hide which of them starves.
+        let hides = search.scene.horizon.is_some() && search.properties.has(Property::EveryWaiterAcquires);
+        // An evicted key is named by its place among all keys, which an exchange of clients may change.
+        let exchanges = search.symmetry && !hides && search.scene.bounds.faults.evictions == 0;
+        let symmetry = if exchanges { Symmetry::of(search.scene) } else { Symmetry::none() };
         Self::with(search, symmetry)
     }
 
     /// The same, with these clients exchanged.
     fn with(mut search: Search<'a>, symmetry: Symmetry) -> Self {
+        assert!(search.scene.bounds.faults.can_be_explored(), "too many faults of too many kinds");
         let asked = search.properties;
         if search.scene.forgets_when_it_began() {
-            search.properties = asked.without(Property::NoPhantom);
+            search.properties = search.properties.without(Property::NoPhantom);
+        }
+        if search.scene.horizon.is_none() {
+            // A clock that ends leaves no time in which to wait for ever.
+            search.properties = search.properties.without(Property::EveryWaiterAcquires);
         }
         let mut memo = Memo::new(search.scene);
         let mut first = memo.intern(search.scene.world());
@@ -64,7 +81,7 @@ impl<'a> Run<'a> {
         };
         let mut visited = Visited::new(search.scene.clients.len());
         let mut words = Vec::new();
-        pack(&first, &mut words);
+        pack(&first, search.scene.bounds.faults, &mut words);
         let hash = hash(&words);
         let shard = shard_of(hash);
         visited.shards_mut()[shard].add(hash, &words);
@@ -79,6 +96,7 @@ impl<'a> Run<'a> {
             first,
             steps: 0,
             met: FoundViolations::default(),
+            starvation: None,
             #[cfg(test)]
             leaves_out: None,
         }
@@ -219,7 +237,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::super::client::Client;
+    use super::super::client::{Client, Times};
     use super::super::faults::FaultBudget;
     use super::super::scene::{Bounds, Grain, Scene};
     use super::super::timeline::Horizon;
@@ -227,7 +245,7 @@ mod tests {
     use super::super::world::{Action, Clock, World};
     use super::*;
     use crate::lock::{Lease, Locker};
-    use crate::modern::TokenLock;
+    use crate::modern::{FairLock, TokenLock};
     use crate::wire::Key;
 
     /// The worlds that are kept are exactly those that stand for some world: none is missed, none is kept twice.
@@ -253,7 +271,7 @@ mod tests {
                 world = scene_world(&all, at);
             }
             let mut words = Vec::new();
-            pack(&world, &mut words);
+            pack(&world, scene.bounds.faults, &mut words);
             stand_for_some.insert(words);
         }
         assert_eq!(stand_for_some.len(), kept.visited.len());
@@ -334,6 +352,22 @@ mod tests {
         assert_ne!(by_engine(wrong).1, expected);
     }
 
+    /// The lock with a queue lets every waiter acquire, as long as every waiter asks for it.
+    #[test]
+    fn fairness_that_is_not_demanded_is_noticed() {
+        let lease = Lease::new(Duration::from_secs(2)).unwrap();
+        let locker: Arc<dyn Locker> = Arc::new(FairLock::new(Key::from("k"), lease));
+        let client = Client { rounds: Times::Forever, prompt: true, pause: 1, ..Client::new("fair", locker) };
+        let scene = Scene::new(Bounds::ticks(0)).grain(Grain::Coarse).client(client.clone()).client(client);
+        let scene = scene.for_all_time().unwrap();
+        let mut run = Run::new(Search::new(&scene).properties(&[Property::EveryWaiterAcquires]));
+        assert_eq!(run.go_on(&mut |_| ()), End::Exhausted);
+        assert_eq!(run.graph().starvation(), None);
+        let unfair = run.graph().cycle_without_win(|_| 0).unwrap();
+        let moves = |action: &Action| action.client() == Some(unfair.client);
+        assert!(!unfair.cycle.iter().any(moves), "{unfair:?}: only a waiter that does not move starves");
+    }
+
     /// A holder's lease is two ticks. Where moments are drawn up to the present from one tick ago on, it never ends.
     #[test]
     fn moments_that_are_not_distinguished_are_noticed() {
@@ -351,7 +385,7 @@ mod tests {
 
     fn scene_world(run: &Run<'_>, at: Index) -> World<u32, u32> {
         let mut world = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
-        unpack(run.visited.words(at), &mut world);
+        unpack(run.visited.words(at), run.search.scene.bounds.faults, &mut world);
         world
     }
 }

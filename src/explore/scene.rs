@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::actor::Actor;
 use super::client::{Client, Times};
 use super::faults::FaultBudget;
 use super::server_side::{GuardedResource, ServerSide};
@@ -75,6 +76,12 @@ impl Bounds {
     #[must_use]
     pub const fn failovers(self, failovers: u8) -> Self {
         Self { faults: FaultBudget { failovers, ..self.faults }, ..self }
+    }
+
+    /// The same with these faults.
+    #[must_use]
+    pub const fn faults(self, faults: FaultBudget) -> Self {
+        Self { faults, ..self }
     }
 }
 
@@ -177,14 +184,28 @@ impl Scene {
         self
     }
 
-    /// The server's clock at a tick.
+    /// The server's clock at a tick, unless it was set.
     pub fn wall(&self, tick: u16) -> UnixTime {
         self.timeline().wall(tick)
     }
 
-    /// A client's clocks at a tick.
+    /// The clock of this server's side at a tick.
+    pub(super) fn wall_of(&self, node: &ServerSide, tick: u16) -> UnixTime {
+        skewed(self.wall(tick), i64::from(node.clock_ahead).saturating_mul(self.tick_ms()))
+    }
+
+    /// A client's clocks at a tick, unless they were set.
     pub fn reading(&self, who: usize, tick: u16) -> Reading {
         self.timeline().reading(tick, self.clients[who].skew_ms)
+    }
+
+    /// The clocks of the client at this place at a tick.
+    pub(super) fn reading_of(&self, who: usize, actor: &Actor, tick: u16) -> Reading {
+        self.timeline().reading(tick, actor.skew_ms(&self.clients[who], self.tick_ms()))
+    }
+
+    fn tick_ms(&self) -> i64 {
+        i64::try_from(self.tick.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// How ticks are moments here.

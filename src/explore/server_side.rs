@@ -17,6 +17,10 @@ pub struct ServerSide {
     pub lag: u8,
     /// The resource that the lock is there for, if the scene has one.
     pub guard: Option<GuardedResource>,
+    /// Commands that their senders have given up and that may still arrive: each with its sender's place, by sender, oldest first.
+    pub delayed: Vec<(usize, Command)>,
+    /// By how many ticks the servers' clock has been set ahead.
+    pub clock_ahead: i8,
 }
 
 /// A resource that clients write to while they believe to hold the lock.
@@ -36,11 +40,14 @@ pub struct GuardedResource {
 
 /// The connection that only lets time pass.
 const CARETAKER: Session = Session(u32::MAX);
+/// The connection of commands that arrive late.
+const LATE: Session = Session(u32::MAX - 2);
 
 impl ServerSide {
     /// A server alone.
     pub(super) fn new(server: Server) -> Self {
-        Self { server, others: Vec::new(), lagging: Vec::new(), lag: 0, guard: None }
+        let (others, lagging, delayed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { server, others, lagging, lag: 0, guard: None, delayed, clock_ahead: 0 }
     }
 
     /// All servers, the first one first.
@@ -72,6 +79,40 @@ impl ServerSide {
             self.lagging.truncate(usize::from(self.lag));
         }
         reply
+    }
+
+    /// This client gives up a command that may still arrive. Each client's commands stay in order; between clients there is none.
+    pub(super) fn delay(&mut self, who: usize, command: Command) {
+        self.delayed.push((who, command));
+        self.delayed.sort_by_key(|(who, _)| *who);
+    }
+
+    /// The oldest command of this client that may still arrive.
+    pub(super) fn late_command(&self, who: usize) -> Option<&Command> {
+        self.delayed.iter().find(|(sender, _)| *sender == who).map(|(_, command)| command)
+    }
+
+    /// Runs that command, on a connection of its own: no client receives the reply.
+    pub(super) fn run_late(&mut self, who: usize, now: UnixTime) -> Reply {
+        let Some(place) = self.delayed.iter().position(|(sender, _)| *sender == who) else { return Reply::Nil };
+        let (_, command) = self.delayed.remove(place);
+        let reply = self.call(LATE, &command, now);
+        self.servers().for_each(|server| server.disconnect(LATE));
+        reply
+    }
+
+    /// The first server restarts. Its replica starts again from what it has then.
+    pub(super) fn restart(&mut self, keeps_data: bool) {
+        self.server.restart(keeps_data);
+        self.lagging.clear();
+    }
+
+    /// The first server evicts the key at this place of all.
+    pub(super) fn evict(&mut self, place: u8, now: UnixTime) {
+        let key = self.server.keys().nth(place.into()).cloned();
+        if let Some(key) = key {
+            self.server.call(CARETAKER, &Command::new("DEL").arg(&key), now);
+        }
     }
 
     /// Removes what expired meanwhile, so that two worlds do not differ only in when a client looked.

@@ -23,6 +23,11 @@ impl Symmetry {
         Self { classes: Vec::new() }
     }
 
+    /// Whether no clients are exchanged.
+    pub(super) fn is_none(&self) -> bool {
+        self.classes.is_empty()
+    }
+
     /// A mistake, planted: these are exchanged, alike or not.
     #[cfg(test)]
     pub(super) fn planted(classes: Vec<Vec<usize>>) -> Self {
@@ -165,8 +170,8 @@ impl Scene {
         classes
     }
 
-    /// The same schedule, with clients that are alike named in the order in which they first act.
-    pub(super) fn in_order_of_appearance(&self, actions: &mut [Action]) {
+    /// The same schedule, with clients that are alike named in the order in which they first act. Where each client goes.
+    pub(super) fn in_order_of_appearance(&self, actions: &mut [Action]) -> Places {
         let mut places = Places::same();
         for class in self.alike() {
             let mut seen: Vec<usize> = Vec::new();
@@ -183,5 +188,6 @@ impl Scene {
         for action in actions {
             *action = places.rename(*action);
         }
+        places
     }
 }

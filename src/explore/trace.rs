@@ -45,6 +45,19 @@ pub struct Trace {
     pub prelude: Vec<PriorCommand>,
     /// The steps.
     pub steps: Vec<Step>,
+    /// Which of them can repeat for ever, where the property is about schedules without end.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub cycle: Option<Cycle>,
+}
+
+/// The steps of a schedule that can repeat for ever: from one of them to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(serde::Serialize, serde::Deserialize))]
+pub struct Cycle {
+    /// The place of the first of them among the steps.
+    pub from: usize,
+    /// The client that wants the lock all the time: its place among the actors.
+    pub starving: usize,
 }
 
 /// A participant.

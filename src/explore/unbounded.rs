@@ -10,13 +10,16 @@
 //! by whole seconds only, so that each moment keeps its fraction: the *period* of the scene is a second then, and a tick
 //! otherwise. Whether a protocol rounds is found by running it alone at every tick of a second and comparing.
 //!
+//! The places of a queue, which are the scores of a sorted set that are no moments, are counted from the first one: the next
+//! place follows from the last, and only their order is asked for. Otherwise a queue that is never empty would count on for ever.
+//!
 //! Time passes in ticks all the same: what is proved is proved for all schedules whose moments lie on ticks. A schedule in
 //! real time is one of those if the moments at which anything happens have at most as many different fractions of a second
 //! as there are ticks in one, the turn of the second counted. For its moments are compared only with each other plus whole
 //! seconds, before or after rounding, so it does not matter where its fractions lie, only in which order: the first can be
 //! put on the first tick of the second, the next on the next.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -141,8 +144,43 @@ impl Retiming {
                 let moment = deadline_ms.saturating_sub(begin_ms).saturating_mul(1_000_000);
                 deadline_ms.saturating_add((to(moment) - moment) / 1_000_000)
             },
+            scores: &|scores| {
+                if !self.moves_scores(scores, to) {
+                    count_from_first(scores);
+                }
+            },
             ..Rewriting::NOTHING
         });
+    }
+
+    /// Moves those of the scores that are moments: whether there is one.
+    fn moves_scores(&self, scores: &mut [f64], to: &dyn Fn(i64) -> i64) -> bool {
+        let mut has_moment = false;
+        for score in scores {
+            let written = score.to_string();
+            let is_moment = Cell::new(false);
+            let moved = self.stamps.moved(written.as_bytes(), &|moment| {
+                is_moment.set(true);
+                to(moment)
+            });
+            has_moment |= is_moment.get();
+            *score = std::str::from_utf8(&moved).ok().and_then(|moved| moved.parse().ok()).unwrap_or(*score);
+        }
+        has_moment
+    }
+
+    /// Whether the places of every queue on the server's side are counted from the first.
+    pub(super) fn counts_from_first(&self, node: &ServerSide) -> bool {
+        let counts = Cell::new(true);
+        let scores = |scores: &mut [f64]| {
+            let before = scores.to_vec();
+            if !self.moves_scores(scores, &|moment| moment) {
+                count_from_first(scores);
+            }
+            counts.set(counts.get() && before == scores);
+        };
+        drop(Rewriting { scores: &scores, ..Rewriting::NOTHING }.node(node));
+        counts.get()
     }
 
     /// Where each of these moments goes so that `now` becomes the present and no gap in the past is wider than the
@@ -249,6 +287,12 @@ impl Scene {
         let runs = move |scene: Self| phases.clone().map(move |phase| LoneRun { scene: scene.clone(), place, phase });
         [self.clone(), after_death].into_iter().flat_map(runs)
     }
+}
+
+/// Counts the places of a queue from 1.
+fn count_from_first(scores: &mut [f64]) {
+    let Some(first) = scores.first().copied().filter(|first| *first >= 1.0 && first.fract() == 0.0) else { return };
+    scores.iter_mut().for_each(|score| *score -= first - 1.0);
 }
 
 /// Periods by which a protocol may be more or less patient than what it writes shows.

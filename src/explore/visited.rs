@@ -157,10 +157,10 @@ pub(super) fn hash(words: &[u32]) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(FACTOR)
 }
 
-/// Packs a world.
-pub(super) fn pack(world: &World<u32, u32>, words: &mut Vec<u32>) {
+/// Packs a world of a scene with this budget of faults.
+pub(super) fn pack(world: &World<u32, u32>, budget: FaultBudget, words: &mut Vec<u32>) {
     words.push(world.node);
-    words.push(u32::from(world.clock.tick) << 16 | u32::from(world.faults.packed()));
+    words.push(u32::from(world.clock.tick) << 16 | u32::from(world.faults.packed(budget)));
     words.extend_from_slice(&world.actors);
 }
 
@@ -169,11 +169,11 @@ pub(super) fn tick_of(words: &[u32]) -> u16 {
     u16::try_from(words[1] >> 16).unwrap_or(u16::MAX)
 }
 
-/// Unpacks a world.
-pub(super) fn unpack(words: &[u32], world: &mut World<u32, u32>) {
+/// Unpacks a world of a scene with this budget of faults.
+pub(super) fn unpack(words: &[u32], budget: FaultBudget, world: &mut World<u32, u32>) {
     world.node = words[0];
     world.clock = Clock { tick: tick_of(words) };
-    world.faults = FaultBudget::unpacked(words[1] as u16);
+    world.faults = FaultBudget::unpacked(words[1] as u16, budget);
     world.actors.clear();
     world.actors.extend_from_slice(&words[2..]);
 }

@@ -44,6 +44,22 @@ pub enum Action {
     Crash(u8),
     /// The server is replaced by a replica that lacks so many writes.
     FailOver(u8),
+    /// This client gives its command up, which is still on its way.
+    DelayRequest(u8),
+    /// The oldest command that this client has given up arrives and runs.
+    RunLate(u8),
+    /// This client, which has crashed, starts anew.
+    RestartClient(u8),
+    /// This client's wall clock is set so many ticks ahead.
+    SetClock(u8, i8),
+    /// The server restarts with its data.
+    Restart,
+    /// The server restarts without its data.
+    LoseData,
+    /// The server evicts the key at this place of all its keys.
+    Evict(u8),
+    /// The server's clock is set so many ticks ahead.
+    SetServerClock(i8),
     /// The clock ticks.
     Tick,
     /// So much time passes that every lease expires.
@@ -59,29 +75,48 @@ impl Action {
             | Self::LoseRequest(who)
             | Self::LoseReply(who)
             | Self::LoseReplyOn(who, _)
+            | Self::DelayRequest(who)
+            | Self::RunLate(who)
+            | Self::RestartClient(who)
+            | Self::SetClock(who, _)
             | Self::Crash(who) => Some(usize::from(who)),
-            Self::FailOver(_) | Self::Tick | Self::Leap => None,
+            Self::FailOver(_)
+            | Self::Restart
+            | Self::LoseData
+            | Self::Evict(_)
+            | Self::SetServerClock(_)
+            | Self::Tick
+            | Self::Leap => None,
         }
     }
 
     /// Whether it is a fault, which the [`FaultBudget`] pays for.
     pub fn is_fault(self) -> bool {
         match self {
-            Self::LoseRequest(_) | Self::LoseReply(_) | Self::LoseReplyOn(..) | Self::Crash(_) | Self::FailOver(_) => {
-                true
-            }
-            Self::Step(_) | Self::StepOn(..) | Self::Tick | Self::Leap => false,
+            Self::LoseRequest(_)
+            | Self::LoseReply(_)
+            | Self::LoseReplyOn(..)
+            | Self::DelayRequest(_)
+            | Self::RestartClient(_)
+            | Self::SetClock(..)
+            | Self::Crash(_)
+            | Self::FailOver(_)
+            | Self::Restart
+            | Self::LoseData
+            | Self::Evict(_)
+            | Self::SetServerClock(_) => true,
+            Self::Step(_) | Self::StepOn(..) | Self::RunLate(_) | Self::Tick | Self::Leap => false,
         }
     }
 
     /// Whether it ends the connection of the client that acts.
     pub fn disconnects(self) -> bool {
-        matches!(self, Self::LoseRequest(_) | Self::LoseReply(_) | Self::Crash(_))
+        matches!(self, Self::LoseRequest(_) | Self::DelayRequest(_) | Self::LoseReply(_) | Self::Crash(_))
     }
 
     /// Whether only the server itself can do it, and no command.
     pub fn is_server_fault(self) -> bool {
-        matches!(self, Self::FailOver(_))
+        matches!(self, Self::FailOver(_) | Self::Restart | Self::LoseData | Self::Evict(_) | Self::SetServerClock(_))
     }
 
     /// The same by another client.
@@ -93,8 +128,18 @@ impl Action {
             Self::LoseRequest(who) => Self::LoseRequest(client(who)),
             Self::LoseReply(who) => Self::LoseReply(client(who)),
             Self::LoseReplyOn(who, server) => Self::LoseReplyOn(client(who), server),
+            Self::DelayRequest(who) => Self::DelayRequest(client(who)),
+            Self::RunLate(who) => Self::RunLate(client(who)),
+            Self::RestartClient(who) => Self::RestartClient(client(who)),
+            Self::SetClock(who, ticks) => Self::SetClock(client(who), ticks),
             Self::Crash(who) => Self::Crash(client(who)),
-            Self::FailOver(_) | Self::Tick | Self::Leap => self,
+            Self::FailOver(_)
+            | Self::Restart
+            | Self::LoseData
+            | Self::Evict(_)
+            | Self::SetServerClock(_)
+            | Self::Tick
+            | Self::Leap => self,
         }
     }
 }

@@ -1,13 +1,36 @@
 //! Why a rule was broken, in a few sentences.
 
 use super::step_text::time;
-use crate::explore::{Action, Belief, Content, Step, Trace};
+use crate::explore::{Action, Belief, Content, Cycle, Step, Trace};
 
 /// Why the rule was broken; nothing where none was.
 pub fn explanation(trace: &Trace) -> String {
+    if let Some(cycle) = trace.cycle {
+        return why_it_starves(trace, cycle);
+    }
     let Some(culprit) = trace.blame else { return String::new() };
     let held = (0..trace.actors.len()).filter_map(|who| why_it_holds(trace, who));
     held.chain(why_it_broke(trace, culprit)).collect::<Vec<_>>().join(" ")
+}
+
+/// How a client waits for ever.
+fn why_it_starves(trace: &Trace, cycle: Cycle) -> String {
+    let winners = |role: usize| {
+        let won = |step: &Step| step.before.beliefs[role].is_none() && step.after.beliefs[role].is_some();
+        trace.steps[cycle.from..].iter().any(won)
+    };
+    let winners: Vec<&str> =
+        (0..trace.actors.len()).filter(|role| winners(*role)).map(|role| trace.actors[role].name.as_str()).collect();
+    let (first, last) = (cycle.from + 1, trace.steps.len());
+    let who = if winners.is_empty() {
+        String::new()
+    } else {
+        format!("{} acquires again and again, ", winners.join(" and "))
+    };
+    let starving = &trace.actors[cycle.starving].name;
+    format!(
+        "Steps {first} to {last} can repeat for ever: every client goes on, time passes, {who}and {starving} never acquires."
+    )
 }
 
 /// Why a client believes in the end that it holds.

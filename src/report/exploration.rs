@@ -38,6 +38,9 @@ pub(super) struct ViolationRow {
     property: String,
     steps: usize,
     trace: Vec<TraceEvent>,
+    /// The place of the first of the steps that can repeat for ever, if some can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats_from: Option<usize>,
     #[serde(skip)]
     schedule: Trace,
 }
@@ -59,6 +62,7 @@ impl Exploration {
             property: violation.property.to_string(),
             steps: violation.actions.len(),
             trace: events(&violation.trace),
+            repeats_from: violation.trace.cycle.map(|cycle| cycle.from),
             schedule: violation.trace.clone(),
         };
         Self {
@@ -114,7 +118,17 @@ fn allowed(bounds: Bounds, asked: Asked) -> String {
     };
     let requests = more(bounds.faults.lost_requests, "lost request", "lost requests");
     let failovers = more(bounds.faults.failovers, "failover", "failovers");
-    format!("{ticks}, {crashes}, {lost}{requests}{failovers}")
+    let faults = bounds.faults;
+    let others = [
+        more(faults.late_requests, "late request", "late requests"),
+        more(faults.client_restarts, "client restart", "client restarts"),
+        more(faults.clock_steps, "step of a client's clock", "steps of a client's clock"),
+        more(faults.server_clock_steps, "step of the server's clock", "steps of the server's clock"),
+        more(faults.restarts, "restart", "restarts"),
+        more(faults.data_losses, "restart without data", "restarts without data"),
+        more(faults.evictions, "eviction", "evictions"),
+    ];
+    format!("{ticks}, {crashes}, {lost}{requests}{failovers}{}", others.concat())
 }
 
 fn capitalised(words: &str) -> String {

@@ -13,6 +13,14 @@ pub(super) fn event(event: &Event) -> String {
             format!("is replaced by a replica that lacks the last {writes_lost} writes")
         }
         Event::RequestLost => "sends a command that never runs".to_owned(),
+        Event::RequestDelayed => "gives up a command that is still on its way".to_owned(),
+        Event::RanLate => "has given up the command that runs now".to_owned(),
+        Event::StartedAnew => "starts anew".to_owned(),
+        Event::ClockSet { ahead_ms } => format!("its clock is set {}", shift(*ahead_ms)),
+        Event::ServerRestarted { keeps_data: true } => "restarts with its data, without scripts".to_owned(),
+        Event::ServerRestarted { keeps_data: false } => "restarts without its data".to_owned(),
+        Event::Evicted => "evicts a key".to_owned(),
+        Event::ServerClockSet { ahead_ms } => format!("its clock is set {}", shift(*ahead_ms)),
         Event::ReplyLost => "never receives the reply".to_owned(),
         Event::ReadClock => "reads its clock".to_owned(),
         Event::Sent => String::new(),
@@ -21,6 +29,11 @@ pub(super) fn event(event: &Event) -> String {
         Event::WriteRefused => "is refused by the guarded resource".to_owned(),
         Event::Ended { outcome, until_ms, detail } => ended(*outcome, *until_ms, detail.as_deref()),
     }
+}
+
+/// `1 s ahead`, `500 ms back`.
+fn shift(ahead_ms: i64) -> String {
+    format!("{} {}", time(ahead_ms.unsigned_abs()), if ahead_ms < 0 { "back" } else { "ahead" })
 }
 
 fn ended(outcome: Outcome, until_ms: Option<u64>, detail: Option<&str>) -> String {
@@ -67,6 +80,11 @@ pub(super) fn cause(cause: &Cause) -> String {
         CauseKind::Overrun => "overruns its lease".to_owned(),
         CauseKind::Time => "time".to_owned(),
         CauseKind::Failover => "a failover".to_owned(),
+        CauseKind::LateRequest => "has given up a command that ran late".to_owned(),
+        CauseKind::ClockSet => "has its clock set".to_owned(),
+        CauseKind::ServerRestart => "a restart of the server".to_owned(),
+        CauseKind::Eviction => "an eviction".to_owned(),
+        CauseKind::ServerClockSet => "the server's clock".to_owned(),
     };
     match &cause.by {
         Some(by) => format!("{by}, which {what}"),

@@ -39,6 +39,8 @@ struct TimelineRow {
     aside: Option<String>,
     /// Whether this step broke the rule.
     is_blamed: bool,
+    /// Whether it can repeat for ever, with all rows after it.
+    repeats: bool,
 }
 
 /// What a key holds.
@@ -101,6 +103,10 @@ impl<'a> Picture<'a> {
 
     /// What is wrong in the end, if anything is: `broken: mutual exclusion (A and B both hold)`.
     fn verdict(&self) -> Option<String> {
+        if let Some(cycle) = self.trace.cycle {
+            let name = &self.trace.actors[cycle.starving].name;
+            return Some(format!("broken: {} ({name} can wait for ever)", self.trace.property));
+        }
         self.trace.blame?;
         let last = self.trace.steps.last()?;
         let names: Vec<&str> =
@@ -136,6 +142,7 @@ impl TimelineRow {
             lanes: (0..trace.actors.len()).map(|who| Lane::of(trace, step, who, &clashing)).collect(),
             aside: step.actor.is_none().then(|| aside(trace, step.action, 1)),
             is_blamed: trace.blame == Some(index),
+            repeats: trace.cycle.is_some_and(|cycle| cycle.from <= index),
         }
     }
 
@@ -144,7 +151,8 @@ impl TimelineRow {
         let ticks = |row: &Self| trace.steps[row.steps.0].action == Action::Tick;
         let quiet =
             |row: &Self| row.lanes.iter().all(|lane| lane.note.is_none()) && !row.keys.iter().any(|key| key.is_new);
-        ticks(self) && ticks(next) && !self.is_blamed && !next.is_blamed && quiet(self) && quiet(next)
+        let alike = self.repeats == next.repeats && !self.is_blamed && !next.is_blamed;
+        ticks(self) && ticks(next) && alike && quiet(self) && quiet(next)
     }
 
     fn extend_to(&mut self, next: Self, trace: &Trace) {
@@ -200,13 +208,15 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         Action::Leap => "time passes until every lease has expired".to_owned(),
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
+        Action::Restart => "the server restarts with its data; scripts and connections are gone".to_owned(),
+        Action::LoseData => "the server restarts without its data".to_owned(),
+        Action::Evict(_) => "the server evicts a key".to_owned(),
+        Action::SetServerClock(ticks) => {
+            let way = if ticks < 0 { "back" } else { "ahead" };
+            format!("the server's clock is set {} {way}", seconds(trace.tick_ms * u64::from(ticks.unsigned_abs())))
+        }
         // Steps of clients, which have their words in their lanes.
-        Action::Step(_)
-        | Action::StepOn(..)
-        | Action::LoseRequest(_)
-        | Action::LoseReply(_)
-        | Action::LoseReplyOn(..)
-        | Action::Crash(_) => String::new(),
+        _ => String::new(),
     }
 }
 

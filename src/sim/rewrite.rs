@@ -17,6 +17,8 @@ pub struct Rewrite<'a> {
     pub session: &'a dyn Fn(Session) -> Session,
     /// Every deadline, in milliseconds since 1970.
     pub deadline_ms: &'a dyn Fn(i64) -> i64,
+    /// The scores of every sorted set, the lowest first.
+    pub scores: &'a dyn Fn(&mut [f64]),
 }
 
 impl std::fmt::Debug for Rewrite<'_> {
@@ -75,8 +77,10 @@ impl Rewrite<'_> {
             }
             Value::Set(set) => Value::Set(self.texts(set)),
             Value::Ranking(ranking) => {
+                let (members, mut scores): (Vec<_>, Vec<_>) = ranking.by_rank().into_iter().unzip();
+                (self.scores)(&mut scores);
                 let mut rewritten = Ranking::default();
-                ranking.by_rank().into_iter().for_each(|(member, score)| rewritten.insert(self.text(member), score));
+                members.into_iter().zip(scores).for_each(|(member, score)| rewritten.insert(self.text(member), score));
                 Value::Ranking(rewritten)
             }
             Value::List(list) => Value::List(self.texts(list)),

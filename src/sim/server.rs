@@ -104,6 +104,17 @@ impl Server {
         TABLE.find(command.words(), self.state.flavour).is_ok()
     }
 
+    /// It restarts: all connections and loaded scripts are gone, and the keys too unless they were kept on disk.
+    pub fn restart(&mut self, keeps_keys: bool) {
+        let databases = if keeps_keys { std::mem::take(&mut self.state.databases) } else { Default::default() };
+        self.state = State { flavour: self.state.flavour, databases, ..State::default() };
+    }
+
+    /// The keys of database 0, those that have expired included until the next call.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.state.databases[0].entries.keys()
+    }
+
     /// Forgets all that belongs to a connection: selected database, MULTI, WATCH, subscriptions, messages not taken.
     pub fn disconnect(&mut self, session: Session) {
         self.state.connections.remove(&session);

@@ -3,6 +3,7 @@
 
 mod apart;
 mod by_hand;
+mod faults;
 mod follow;
 mod for_all_time;
 mod granularity;
@@ -14,6 +15,8 @@ mod planted;
 mod redlock;
 mod sameness;
 mod second_opinion;
+mod spin;
+mod starvation;
 mod traces;
 mod waiting;
 

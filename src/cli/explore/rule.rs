@@ -21,18 +21,25 @@ pub(super) enum RuleName {
     CanBeTakenAgain,
     /// Each of the clients that want the lock can still get it; with --ticks forever
     NobodyShutOut,
+    /// Each of the clients that want the lock gets it in the end, if every client goes on; with --ticks forever; alone
+    EveryWaiterAcquires,
 }
 
 impl RuleName {
     /// Those that are looked for if none is named.
     pub(super) fn usual(for_all_time: bool) -> Vec<Self> {
-        let is_usual = |rule: &&Self| **rule != Self::WorkExcludes && rule.can_be_judged(for_all_time);
+        let is_usual = |rule: &&Self| !rule.has_clients_of_its_own() && rule.can_be_judged(for_all_time);
         Self::value_variants().iter().filter(is_usual).copied().collect()
     }
 
     /// Whether a search can judge it.
     pub(super) fn can_be_judged(self, for_all_time: bool) -> bool {
         for_all_time || !self.property().is_about_the_future()
+    }
+
+    /// Whether it is asked of clients with another program than those of the other rules, and so in a search of its own.
+    pub(super) fn has_clients_of_its_own(self) -> bool {
+        matches!(self, Self::WorkExcludes | Self::EveryWaiterAcquires)
     }
 
     /// What it means.
@@ -44,6 +51,7 @@ impl RuleName {
             Self::TruthfulOutcome => Property::TruthfulOutcome,
             Self::CanBeTakenAgain => Property::CanBeTakenAgain,
             Self::NobodyShutOut => Property::NobodyShutOut,
+            Self::EveryWaiterAcquires => Property::EveryWaiterAcquires,
         }
     }
 }

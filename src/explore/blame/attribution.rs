@@ -17,8 +17,20 @@ pub(in super::super) enum Attribution<A> {
     Crash(usize),
     ExpiredEarly(usize),
     Overrun(usize),
+    LateRequest(usize),
+    ClockSet(usize),
+    /// Of the clock or the server alone.
+    Alone(Alone),
+}
+
+/// What happens without any client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum Alone {
     Time,
     Failover,
+    Restart,
+    Eviction,
+    ClockSet,
 }
 
 impl<A> Attribution<A> {
@@ -26,9 +38,14 @@ impl<A> Attribution<A> {
     pub(in super::super) fn of(action: Action, exchanged: Option<A>, tick: u16) -> Self {
         match (action, action.client()) {
             (Action::Crash(_), Some(who)) => Self::Crash(who),
+            (Action::RunLate(_), Some(who)) => Self::LateRequest(who),
+            (Action::SetClock(..), Some(who)) => Self::ClockSet(who),
             (_, Some(who)) => exchanged.map_or(Self::Unseen(who), |actor| Self::Exchange(who, actor, tick)),
-            (Action::FailOver(_), None) => Self::Failover,
-            (_, None) => Self::Time,
+            (Action::FailOver(_), None) => Self::Alone(Alone::Failover),
+            (Action::Restart | Action::LoseData, None) => Self::Alone(Alone::Restart),
+            (Action::Evict(_), None) => Self::Alone(Alone::Eviction),
+            (Action::SetServerClock(_), None) => Self::Alone(Alone::ClockSet),
+            (_, None) => Self::Alone(Alone::Time),
         }
     }
 
@@ -40,8 +57,9 @@ impl<A> Attribution<A> {
             Self::Crash(who) => Attribution::Crash(who),
             Self::ExpiredEarly(who) => Attribution::ExpiredEarly(who),
             Self::Overrun(who) => Attribution::Overrun(who),
-            Self::Time => Attribution::Time,
-            Self::Failover => Attribution::Failover,
+            Self::LateRequest(who) => Attribution::LateRequest(who),
+            Self::ClockSet(who) => Attribution::ClockSet(who),
+            Self::Alone(what) => Attribution::Alone(what),
         }
     }
 }
@@ -56,8 +74,9 @@ impl Scene {
             Attribution::Crash(who) => by(who, CauseKind::Crash),
             Attribution::ExpiredEarly(who) => by(who, CauseKind::ExpiredEarly),
             Attribution::Overrun(who) => by(who, CauseKind::Overrun),
-            Attribution::Time => Cause { by: None, kind: CauseKind::Time },
-            Attribution::Failover => Cause { by: None, kind: CauseKind::Failover },
+            Attribution::LateRequest(who) => by(who, CauseKind::LateRequest),
+            Attribution::ClockSet(who) => by(who, CauseKind::ClockSet),
+            Attribution::Alone(what) => Cause { by: None, kind: what.kind() },
         }
     }
 
@@ -72,6 +91,18 @@ impl Scene {
         match (name, operation(&actor.doing)) {
             (Some(name), Some(operation)) => CauseKind::Command { name, operation, outcome },
             (_, _) => CauseKind::Unseen,
+        }
+    }
+}
+
+impl Alone {
+    fn kind(self) -> CauseKind {
+        match self {
+            Self::Time => CauseKind::Time,
+            Self::Failover => CauseKind::Failover,
+            Self::Restart => CauseKind::ServerRestart,
+            Self::Eviction => CauseKind::Eviction,
+            Self::ClockSet => CauseKind::ServerClockSet,
         }
     }
 }

@@ -37,6 +37,16 @@ pub enum CauseKind {
     Time,
     /// A replica took over.
     Failover,
+    /// A command of the client ran after the client had given it up.
+    LateRequest,
+    /// The client's clock was set.
+    ClockSet,
+    /// The server restarted, with its data or without.
+    ServerRestart,
+    /// The server evicted a key.
+    Eviction,
+    /// The server's clock was set.
+    ServerClockSet,
 }
 
 /// The number that a search gives to a cause.

@@ -25,6 +25,7 @@ impl Scene {
             | Property::TriesAsAsked
             | Property::CanBeTakenAgain
             | Property::NobodyShutOut => Some(last),
+            Property::EveryWaiterAcquires => None,
         }
     }
 

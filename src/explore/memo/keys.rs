@@ -14,6 +14,8 @@ pub(super) fn tell_key(who: usize, actor: u32, input: Input<u32>) -> (u64, u32) 
         Input::Crash => (6, 0, 0),
         Input::ReplyOn(node, reply) => (7, node, reply),
         Input::SilenceOn(node) => (8, node, 0),
+        Input::ClockSet(ticks) => (9, 0, u32::from(ticks.cast_unsigned())),
+        Input::Restart => (10, 0, 0),
     };
     (pair(actor, what), u32::from(node) << 16 | small(who) << 4 | tag)
 }
@@ -25,9 +27,14 @@ pub(super) fn ask_key(node: u32, request: Request<u32>) -> (u64, u32) {
         Request::Disconnect(who) => (1, who, 0, 0),
         Request::Won(who) => (2, who, 0, 0),
         Request::Elapse(tick) => (3, 0, tick, 0),
+        Request::Delay(who, command) => (5, who, 0, command),
+        Request::RunLate(who, tick) => (6, who, tick, 0),
+        Request::Restart { keeps_data } => (7, 0, 0, keeps_data.into()),
+        Request::Evict(place, tick) => (8, 0, tick, place.into()),
+        Request::SetClock(ticks, tick) => (9, 0, tick, u32::from(ticks.cast_unsigned())),
         Request::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
     };
-    (pair(node, what), at(tick, who) << 3 | tag)
+    (pair(node, what), at(tick, who) << 4 | tag)
 }
 
 pub(super) fn pair(high: u32, low: u32) -> u64 {

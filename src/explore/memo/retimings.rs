@@ -28,12 +28,14 @@ pub(in super::super) enum Retimed {
 #[derive(Debug)]
 struct Timed {
     moments: Box<[i64]>,
+    /// Whether its places in queues are counted from the first.
+    counts_from_first: bool,
     moved: Vec<(Box<[i64]>, u32)>,
 }
 
 impl Timed {
     fn new(moments: Box<[i64]>) -> Self {
-        Self { moments, moved: Vec::new() }
+        Self { moments, counts_from_first: true, moved: Vec::new() }
     }
 
     /// Where its moments go.
@@ -42,10 +44,10 @@ impl Timed {
         self.moments.iter().map(to).collect()
     }
 
-    /// What it becomes, if that is known; itself, if none of its moments moves.
+    /// What it becomes, if that is known; itself, if nothing in it moves.
     fn known(&self, id: u32, moves: &Moves) -> Option<u32> {
         let destinations = self.destinations(moves);
-        if destinations == self.moments {
+        if destinations == self.moments && self.counts_from_first {
             return Some(id);
         }
         self.moved.iter().find(|(to, _)| *to == destinations).map(|(_, id)| *id)
@@ -74,13 +76,18 @@ impl Retimings {
 
     /// There is one more node.
     pub(super) fn met_node(&mut self, node: &ServerSide) {
-        self.nodes.push(Timed::new(self.retiming.moments_of_node(node)));
+        let counts_from_first = self.retiming.counts_from_first(node);
+        self.nodes.push(Timed { counts_from_first, ..Timed::new(self.retiming.moments_of_node(node)) });
     }
 
     /// Moves a world to the present, and its past together.
     pub(in super::super) fn draw_up(&self, world: &mut World<u32, u32>) -> Result<(), Retimed> {
-        let Some(moves) = self.moves(world) else { return Ok(()) };
         let timed = &self.nodes[world.node as usize];
+        let moves = match self.moves(world) {
+            Some(moves) => moves,
+            None if timed.counts_from_first => return Ok(()),
+            None => Moves::new(),
+        };
         let node = timed.known(world.node, &moves);
         let node = node.ok_or_else(|| Retimed::Node { node: world.node, moves: timed.share(&moves) })?;
         for &actor in &world.actors {

@@ -6,6 +6,8 @@ use crate::explore::found::FoundViolation;
 use crate::explore::property::Property;
 use crate::explore::route::StateGraph;
 use crate::explore::search::{End, Findings, Progress, Search, Violation};
+use crate::explore::starvation::Starvation;
+use crate::explore::trace::{Cycle, Trace};
 
 impl Run<'_> {
     /// Runs to the end.
@@ -48,10 +50,20 @@ impl Run<'_> {
         for (depth, hits) in self.graph().lost_for_ever(properties) {
             self.note(&hits, depth);
         }
+        if properties.has(Property::EveryWaiterAcquires) {
+            self.find_starvation();
+        }
         unjudged
     }
 
-    fn graph(&self) -> StateGraph<'_> {
+    fn find_starvation(&mut self) {
+        let Some(starvation) = self.graph().starvation() else { return };
+        let Starvation { at, depth, .. } = starvation;
+        self.note(&[Hit { property: Property::EveryWaiterAcquires, cause: None, at, by: None }], depth);
+        self.starvation = Some(starvation);
+    }
+
+    pub(super) fn graph(&self) -> StateGraph<'_> {
         let Self { search, symmetry, memo, visited, levels, first, .. } = self;
         StateGraph { search, memo, symmetry, visited, levels, first: *first }
     }
@@ -59,9 +71,14 @@ impl Run<'_> {
     fn violation(&self, met: &FoundViolation) -> Violation {
         let search = self.search;
         let mut actions = self.graph().route(&met.hits, met.length);
-        search.scene.in_order_of_appearance(&mut actions);
+        let starvation = self.starvation.as_ref().filter(|_| met.property == Property::EveryWaiterAcquires);
+        let from = actions.len();
+        actions.extend(starvation.into_iter().flat_map(|starvation| &starvation.cycle));
+        let places = search.scene.in_order_of_appearance(&mut actions);
         let cause = met.cause.map(|cause| self.memo.cause_of(cause).clone());
         let trace = search.scene.narrate_blaming(met.property, cause.as_ref(), &actions);
+        let cycle = starvation.map(|starvation| Cycle { from, starving: places.of(starvation.client) });
+        let trace = Trace { cycle, ..trace };
         Violation { property: met.property, cause, actions, trace }
     }
 }

@@ -61,6 +61,8 @@ fn event_of(action: Action, note: &str) -> Option<Event> {
             return Some(Event::WriteRefused);
         }
         (Action::Step(_) | Action::StepOn(..), _) => {}
+        // Version 1 had no other faults.
+        (_, _) => return None,
     }
     let plain = ENDINGS.iter().find(|(sentence, _)| *sentence == note);
     let until = |sentence: &str| millis(note.strip_prefix(sentence)?.strip_prefix(" until ")?);

@@ -8,11 +8,21 @@ use crate::explore::Trace;
 /// The diagram.
 pub(in crate::report) fn mermaid(trace: &Trace) -> String {
     let picture = Picture::of(trace);
-    let mut diagram =
-        Diagram { trace, lines: vec!["sequenceDiagram".to_owned()], active: vec![false; trace.actors.len()] };
+    let mut diagram = Diagram {
+        trace,
+        lines: vec!["sequenceDiagram".to_owned()],
+        active: vec![false; trace.actors.len()],
+        repeats: false,
+    };
     diagram.head(&picture);
     for row in &picture.rows {
+        if row.repeats && !std::mem::replace(&mut diagram.repeats, true) {
+            diagram.line("loop for ever");
+        }
         diagram.row(row);
+    }
+    if diagram.repeats {
+        diagram.line("end");
     }
     diagram.foot(&picture);
     diagram.lines.join("\n") + "\n"
@@ -24,6 +34,8 @@ struct Diagram<'a> {
     lines: Vec<String>,
     /// Whose life line is thick.
     active: Vec<bool>,
+    /// Whether the loop of what can repeat for ever has begun.
+    repeats: bool,
 }
 
 impl Diagram<'_> {

@@ -29,7 +29,9 @@ pub(in crate::report) fn text(trace: &Trace, width: Option<u16>) -> String {
     lines.push(String::new());
     if let Some(verdict) = picture.verdict() {
         lines.push(format!("{BROKEN}✗ {verdict}{BROKEN:#}"));
-        lines.push(format!("{BROKEN}▶{BROKEN:#} {FAINT}the step that broke it   ┃ believes to hold{FAINT:#}"));
+        let legend = if trace.cycle.is_some() { "↻" } else { "▶" };
+        let meaning = if trace.cycle.is_some() { "can repeat for ever" } else { "the step that broke it" };
+        lines.push(format!("{BROKEN}{legend}{BROKEN:#} {FAINT}{meaning}   ┃ believes to hold{FAINT:#}"));
         lines.push(String::new());
     }
     let picture: String = lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect();
@@ -132,7 +134,11 @@ impl Grid {
 
     /// One line of a row; only the first shows the step's number, its time and the keys.
     fn line(&self, row: &TimelineRow, is_first: bool, words: &[&str]) -> String {
-        let mark = if row.is_blamed && is_first { format!("{BROKEN}▶{BROKEN:#}") } else { " ".to_owned() };
+        let mark = match row {
+            TimelineRow { is_blamed: true, .. } if is_first => format!("{BROKEN}▶{BROKEN:#}"),
+            TimelineRow { repeats: true, .. } => format!("{BROKEN}↻{BROKEN:#}"),
+            TimelineRow { .. } => " ".to_owned(),
+        };
         let mut line = if is_first {
             let keys: Vec<String> = row.keys.iter().map(cell_words).collect();
             self.left(&(row.steps.1 + 1).to_string(), &mark, &seconds(row.at_ms), &keys)

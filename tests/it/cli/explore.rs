@@ -84,6 +84,38 @@ fn work_that_outlasts_its_lease_is_a_rule_of_its_own() {
     }
 }
 
+/// A holder that releases and acquires again between two attempts of a poller keeps it waiting; a queue has an order.
+#[test]
+fn a_poller_can_wait_for_ever_and_a_waiter_in_a_queue_cannot() {
+    let of = |protocol: &'static str, more: &[&'static str]| {
+        let client = ["explore", "--client", protocol, "--client", protocol, "--rule", "every-waiter-acquires"];
+        done(lockshift(), [&client[..], &["--grain=coarse"], more].concat())
+    };
+    let poller = of("token", &["--ticks=forever"]);
+    assert_eq!((poller.code, poller.stderr.as_str()), (Some(1), ""), "{poller:?}");
+    for expected in ["every waiter acquires, broken in ", "↻", "can wait for ever)\n", " never acquires.\n"] {
+        assert!(poller.stdout.contains(expected), "{expected} not in\n{}", poller.stdout);
+    }
+    let json = of("token", &["--ticks=forever", "--json"]).json();
+    let violation = &json["violations"][0];
+    assert!(violation["repeats_from"].as_u64().unwrap() < violation["steps"].as_u64().unwrap(), "{violation}");
+    let diagram = of("token", &["--ticks=forever", "--mermaid"]);
+    assert!(diagram.stdout.contains("    loop for ever\n"), "{}", diagram.stdout);
+
+    let queue = of("fair", &["--ticks=forever"]);
+    assert_eq!((queue.code, queue.stderr.as_str()), (Some(0), ""), "{queue:?}");
+    assert!(queue.stdout.starts_with("Impossible for all time"), "{}", queue.stdout);
+
+    for (wrong, why) in [
+        (&["--ticks=4"][..], "known only with --ticks forever"),
+        (&["--ticks=forever", "--rounds=2"], "a search of its own"),
+        (&["--ticks=forever", "--rule=mutual-exclusion"], "a search of its own"),
+    ] {
+        let refused = of("token", wrong);
+        assert_eq!((refused.code, refused.stderr.contains(why)), (Some(2), true), "{wrong:?}: {refused:?}");
+    }
+}
+
 /// A replica that lacks the SET of the holder grants the lock again.
 #[test]
 fn a_failover_breaks_the_token_lock() {
@@ -95,6 +127,36 @@ fn a_failover_breaks_the_token_lock() {
     assert!(broken.stdout.starts_with("mutual exclusion, broken in 3 steps"), "{}", broken.stdout);
     let too_many = done(lockshift(), [&tokens[..], &["--crashes", "16"]].concat());
     assert_eq!((too_many.code, too_many.stdout.as_str()), (Some(2), ""), "{too_many:?}");
+}
+
+/// Each fault has an option; none of them is free of a limit.
+#[test]
+fn faults_of_the_server_and_the_clocks_are_allowed_by_options() {
+    let tokens = ["explore", "--client=token", "--client=token", "--grain=coarse", "--rule=mutual-exclusion"];
+    for (fault, shown) in [
+        ("--evictions=1", "the server evicts a key"),
+        ("--data-losses=1", "the server restarts without its data"),
+        ("--server-clock-steps=3", "the server's clock is set 1 s ahead"),
+    ] {
+        let broken = done(lockshift(), [&tokens[..], &["--ticks=1", fault]].concat());
+        assert_eq!((broken.code, broken.stderr.as_str()), (Some(1), ""), "{fault}: {broken:?}");
+        let words = broken.stdout.replace(['╌', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let first = shown.split(' ').take(3).collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&first), "{fault}: {shown} not in\n{}", broken.stdout);
+    }
+    let kept = ["--late-requests=1", "--crashes=1", "--client-restarts=1", "--clock-steps=1", "--restarts=1"];
+    let clean = done(lockshift(), [&tokens[..], &["--ticks=1"], &kept].concat());
+    assert_eq!((clean.code, clean.stderr.as_str()), (Some(0), ""), "{clean:?}");
+    for (wrong, why) in [
+        (&["--ticks=forever", "--clock-steps=1"][..], "clocks that are set"),
+        (
+            &["--crashes=15", "--evictions=15", "--restarts=15", "--data-losses=15", "--clock-steps=1"],
+            "too many faults",
+        ),
+    ] {
+        let refused = done(lockshift(), [&tokens[..], wrong].concat());
+        assert_eq!((refused.code, refused.stderr.contains(why)), (Some(2), true), "{wrong:?}: {refused:?}");
+    }
 }
 
 /// A DEL that never ran leaves a lock without a lease behind; a token expires.

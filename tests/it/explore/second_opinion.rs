@@ -1,6 +1,6 @@
 //! The same worlds put through `stateright`, which knows nothing of parts, memories and symmetry.
 
-use lockshift::explore::{Action, Bounds, End, Grain, Properties, Property, Scene, Search, World};
+use lockshift::explore::{Action, Bounds, End, FaultBudget, Grain, Properties, Property, Scene, Search, World};
 use stateright::{Checker, Model};
 
 use super::locks::{Mistake, Mistaken, getset, token};
@@ -39,6 +39,21 @@ impl Model for Checked {
     }
 }
 
+fn of_the_network() -> FaultBudget {
+    FaultBudget { crashes: 1, late_requests: 1, client_restarts: 1, ..FaultBudget::NONE }
+}
+
+fn of_the_server() -> FaultBudget {
+    FaultBudget {
+        server_clock_steps: 1,
+        clock_steps: 1,
+        restarts: 1,
+        data_losses: 1,
+        evictions: 1,
+        ..FaultBudget::NONE
+    }
+}
+
 #[test]
 fn another_checker_counts_the_same_worlds_and_says_the_same() {
     let crash = |ticks| Bounds::ticks(ticks).crashes(1);
@@ -50,6 +65,8 @@ fn another_checker_counts_the_same_worlds_and_says_the_same() {
         crowd(&token(2), 2, Bounds::ticks(2).lost_replies(2)),
         crowd(&getset(1), 2, Bounds::ticks(2).lost_requests(1)),
         crowd(&token(1), 3, Bounds::ticks(1).lost_requests(1).lost_replies(1)).grain(Grain::Coarse),
+        crowd(&token(1), 2, Bounds::ticks(1).faults(of_the_network())).grain(Grain::Coarse),
+        crowd(&token(1), 2, Bounds::ticks(1).faults(of_the_server())).grain(Grain::Coarse),
         crowd(&Mistaken::shared(Mistake::CheckThenSet, 1), 2, crash(2)),
     ];
     for scene in scenes {

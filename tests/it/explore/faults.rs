@@ -1,0 +1,93 @@
+//! Each fault of the server, the network and the clocks: what it breaks, what withstands it, and that without it nothing breaks.
+
+use std::sync::Arc;
+
+use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene};
+use lockshift::lock::Locker;
+
+use super::locks::{Mistake, Mistaken, getset, token};
+use super::{crowd, search, violated};
+
+const KEPT: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+fn coarse(locker: &Arc<dyn Locker>, ticks: u16, faults: FaultBudget) -> Scene {
+    crowd(locker, 2, Bounds::ticks(ticks).faults(faults)).grain(Grain::Coarse)
+}
+
+/// The shortest schedule that breaks this rule.
+fn breaks(scene: &Scene, rule: Property) -> Option<Vec<Action>> {
+    let found = search(scene, &[rule]);
+    assert_eq!(found.end, End::Exhausted);
+    found.violations.into_iter().next().map(|violation| violation.actions)
+}
+
+fn is_clean(scene: &Scene) {
+    let found = search(scene, &KEPT);
+    assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
+}
+
+#[test]
+fn an_evicted_key_lets_a_second_client_in() {
+    let evicted = FaultBudget { evictions: 1, ..FaultBudget::NONE };
+    let schedule = breaks(&coarse(&token(2), 0, evicted), Property::MutualExclusion);
+    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::Evict(0), Action::Step(1)]);
+    is_clean(&coarse(&token(2), 0, FaultBudget::NONE));
+}
+
+#[test]
+fn a_restart_without_data_lets_a_second_client_in_and_one_with_data_does_not() {
+    let emptied = FaultBudget { data_losses: 1, ..FaultBudget::NONE };
+    let schedule = breaks(&coarse(&token(2), 0, emptied), Property::MutualExclusion);
+    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::LoseData, Action::Step(1)]);
+    // The release finds that the server has forgotten its script, and sends it again.
+    is_clean(&coarse(&token(2), 3, FaultBudget { restarts: 2, ..FaultBudget::NONE }));
+}
+
+/// A lease of two ticks; Redis keeps a key at exactly its deadline.
+#[test]
+fn a_server_clock_that_is_set_ahead_ends_a_lease_early() {
+    let steps = |steps| FaultBudget { server_clock_steps: steps, ..FaultBudget::NONE };
+    is_clean(&coarse(&token(2), 0, steps(2)));
+    let schedule = breaks(&coarse(&token(2), 0, steps(3)), Property::MutualExclusion).unwrap();
+    let set = schedule.iter().filter(|action| **action == Action::SetServerClock(1)).count();
+    assert_eq!((set, schedule.len()), (3, 5), "{schedule:?}");
+}
+
+#[test]
+fn a_client_clock_that_is_set_ahead_steals_a_stamp_and_no_token() {
+    let steps = |steps| FaultBudget { clock_steps: steps, ..FaultBudget::NONE };
+    assert_eq!(breaks(&coarse(&getset(2), 0, steps(2)), Property::MutualExclusion), None);
+    let schedule = breaks(&coarse(&getset(2), 0, steps(3)), Property::MutualExclusion).unwrap();
+    assert_eq!(schedule.iter().filter(|action| matches!(action, Action::SetClock(..))).count(), 3, "{schedule:?}");
+    is_clean(&coarse(&token(2), 3, steps(3)));
+}
+
+/// Clients that release at once: only a release that was given up comes late.
+#[test]
+fn a_request_that_runs_after_its_sender_gave_up_frees_another_clients_lock() {
+    let prompt = |locker: Arc<dyn Locker>, late_requests| {
+        let client = Client { prompt: true, pause: 1, ..Client::new("test", locker) };
+        let bounds = Bounds::ticks(4).faults(FaultBudget { late_requests, ..FaultBudget::NONE });
+        Scene::new(bounds).grain(Grain::Coarse).client(client.clone()).client(client)
+    };
+    let plain_del = || Mistaken::shared(Mistake::PlainDel, 1);
+    is_clean(&prompt(plain_del(), 0));
+    let schedule = breaks(&prompt(plain_del(), 1), Property::LeaseHonoured).unwrap();
+    assert_eq!(schedule.last(), Some(&Action::RunLate(0)), "{schedule:?}");
+    is_clean(&prompt(token(1), 1));
+}
+
+/// A lock without a lease keeps out even its former owner.
+#[test]
+fn a_client_that_starts_anew_is_another_owner() {
+    let alone = |client_restarts| {
+        let client = Client::new("test", Mistaken::shared(Mistake::NoLease, 1));
+        let faults = FaultBudget { crashes: 1, client_restarts, ..FaultBudget::NONE };
+        Scene::new(Bounds::ticks(1).afterwards(100).faults(faults)).client(client)
+    };
+    let lost = |scene: &Scene| breaks(scene, Property::CanBeTakenAgain);
+    assert_eq!(lost(&alone(0)), None, "no client is left that waits");
+    let schedule = lost(&alone(1)).unwrap();
+    assert_eq!(schedule[schedule.len() - 2..], [Action::Crash(0), Action::RestartClient(0)], "{schedule:?}");
+}
