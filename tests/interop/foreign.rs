@@ -49,8 +49,13 @@ pub(crate) struct Session {
 impl Process {
     /// Starts a client against the server on this port.
     pub(crate) fn start(client: &Client, port: u16) -> Arc<Self> {
+        Self::on(client, &[port])
+    }
+
+    /// Starts a client against the servers on these ports.
+    pub(crate) fn on(client: &Client, ports: &[u16]) -> Arc<Self> {
         let mut command = Command::new(ready(client.name));
-        command.arg(port.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(ports.iter().map(u16::to_string)).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", client.name));
         let questions = Mutex::new(child.stdin.take());
         let lines = BufReader::new(child.stdout.take().expect("it is piped"));

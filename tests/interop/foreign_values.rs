@@ -8,7 +8,7 @@ use lockshift::wire::UnixTime;
 use crate::content::{Content, Contents};
 use crate::foreign::is_ready;
 use crate::prediction::ends;
-use crate::roster::{CLIENTS, Client, Spoken};
+use crate::roster::{CLIENTS, Client, KEYS_BEGIN, Spoken};
 use crate::scenes::word;
 use crate::stand::Stand;
 
@@ -38,11 +38,12 @@ fn write(stand: &Stand, client: &'static Client, spoken: Spoken) -> Written {
     let holder = stand.session(client);
     let mut connection = stand.connect();
     let mut written = |lease: Duration| {
-        let key = format!("lock.foreign_values.{}.{}.{}", client.name, word(&spoken.label()), lease.as_secs());
+        let key = format!("{KEYS_BEGIN}foreign_values.{}.{}.{}", client.name, word(&spoken.label()), lease.as_secs());
         assert!(holder.acquires(spoken.protocol, &key, lease), "{} acquires the free key {key}", client.name);
         let contents = Contents::of(&mut connection, &key);
-        let end = ends(&*spoken.locker(&key, lease), &contents, host::wall());
-        (contents.0[key.as_bytes()].clone(), end)
+        let locker = spoken.locker(&key, lease);
+        let end = ends(&*locker, &contents, host::wall());
+        (contents.0[locker.key().as_bytes()].clone(), end)
     };
     let (living, _) = written(LONG);
     let (dead, end) = written(SHORT);

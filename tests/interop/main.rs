@@ -16,8 +16,9 @@
 //! Tests:
 //!
 //! - [`scenes`]: a lock held by one side is refused to the other, and the release wakes its waiters; a lock that was
-//!   released, has expired or was left by a crash can be acquired; bytes; contention; values of other protocols, from the
+//!   released, has expired or was left by a crash can be acquired; an extension; bytes; contention; values of other protocols, from the
 //!   matrix and from their real clients.
+//! - [`masters`]: a Redlock of theirs and ours on three servers.
 //! - [`packages`]: this project's packages in other languages write and judge the stamps of every dialect.
 //! - [`scoped`]: their waiting and scoped forms, what these throw when the lock is lost, and the tests that each package has.
 //! - [`proven`]: compares the results with the table in `docs/interop.md`, or writes it.
@@ -28,6 +29,7 @@ mod clock;
 mod content;
 mod foreign;
 mod foreign_values;
+mod masters;
 mod ours;
 mod packages;
 mod prediction;
@@ -63,7 +65,8 @@ fn main() -> ExitCode {
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let stand = Arc::new(Stand::new());
     let packages = packages::trials(&stand).chain(scoped::trials(&stand));
-    let trials = scenes::trials(&stand).chain(packages).chain(scenes::guarded_trials(&stand)).collect();
+    let apart = scenes::trials_apart(&stand).chain(masters::trials());
+    let trials = scenes::trials(&stand).chain(packages).chain(apart).collect();
     let conclusion = run(&arguments, trials);
     // A run of some scenes renews the rows that it has played in whole, and compares nothing.
     let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();

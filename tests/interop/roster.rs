@@ -47,11 +47,20 @@ pub(crate) struct Spoken {
     pub(crate) judges_alike: bool,
     /// Whether the protocol admits two holders although none outlasts its lease.
     pub(crate) doubles_by_itself: bool,
+    /// Whether the client extends what it holds, by as much as its lease.
+    pub(crate) extends: bool,
 }
 
 impl Spoken {
     const fn of(protocol: &'static str) -> Self {
-        Self { protocol, against: protocol, same_bytes: true, judges_alike: true, doubles_by_itself: false }
+        Self {
+            protocol,
+            against: protocol,
+            same_bytes: true,
+            judges_alike: true,
+            doubles_by_itself: false,
+            extends: false,
+        }
     }
 
     /// One side of a read/write lock against this other side of it.
@@ -69,9 +78,15 @@ impl Spoken {
         Self { same_bytes: false, judges_alike: false, ..self }
     }
 
-    /// It deletes a key that it found expired, together with a lock that was acquired meanwhile.
+    /// Two clients can win at once: it looks and then writes, or it deletes a key that it found expired, together with a
+    /// lock that was acquired meanwhile.
     const fn that_doubles(self) -> Self {
         Self { doubles_by_itself: true, ..self }
+    }
+
+    /// It extends its lease, and ours extends.
+    const fn that_extends(self) -> Self {
+        Self { extends: true, ..self }
     }
 
     /// Whether at most one client holds the lock, theirs or ours.
@@ -82,6 +97,11 @@ impl Spoken {
     /// Whether what it reads and writes is looked at here: once, if it is played against two sides.
     pub(crate) fn is_judged_once(self) -> bool {
         self.protocol == self.against || self.protocol.contains("side=reader")
+    }
+
+    /// Whether its two sides have a key each. A foreign value is in one of them, and the matrix speaks of both.
+    pub(crate) fn is_on_a_pair(self) -> bool {
+        self.protocol.starts_with("rw-pair")
     }
 
     /// In the table and in the names of tests.
@@ -104,6 +124,9 @@ impl Spoken {
     }
 }
 
+/// How all keys begin. Some packages put parts of it before every name: one `lock.`, another a namespace and `/locks/`.
+pub(crate) const KEYS_BEGIN: &str = "lock./locks/";
+
 fn locker(protocol: &str, key: &str, lease: Duration) -> Arc<dyn Locker> {
     let choice: Choice = protocol.parse().expect("the roster names protocols of the catalogue");
     choice.locker(key.into(), Lease::new(lease).expect("scenes have leases that can be had"))
@@ -116,8 +139,25 @@ macro_rules! php_article {
     };
 }
 
-const TOKEN: &[Spoken] = &[Spoken::of("token")];
-const TOKEN_OF_ITS_OWN: &[Spoken] = &[Spoken::of("token").with_own_value()];
+const TOKEN: &[Spoken] = &[Spoken::of("token").that_extends()];
+const TOKEN_OF_ITS_OWN: &[Spoken] = &[Spoken::of("token").with_own_value().that_extends()];
+
+/// What the articles begin with, and the locks that they end with.
+const ARTICLES: &[Spoken] = &[
+    Spoken::of("redis-distributed-lock").that_extends(),
+    Spoken::of("java-setnx-expire"),
+    Spoken::of("naive-exists-set").that_doubles(),
+    Spoken::of("naive-setnx"),
+    Spoken::of("naive-set-ex-nx"),
+    Spoken::of("naive-check-del"),
+    Spoken::of("reentrant").that_extends(),
+    Spoken::of("rw-pair"),
+    Spoken::of("rw-pair").against("rw-pair,side=reader"),
+    Spoken::of("rw-pair,side=reader").against("rw-pair"),
+    Spoken::of("rw-stamps"),
+    Spoken::of("rw-stamps").against("rw-stamps,side=reader"),
+    Spoken::of("rw-stamps,side=reader").against("rw-stamps"),
+];
 const JAVA_ARTICLE: &[Spoken] = &[Spoken::of("java-getset"), Spoken::of("java-lua"), Spoken::of("java-token")];
 const REDISSON: &[Spoken] = &[
     Spoken::of("redisson"),
@@ -138,21 +178,26 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::php("predis", php_article!("predis-del-takeover", "predis-getset")),
     Client::php("php-7.4-phpredis", php_article!("php7-del-takeover", "php7-getset")),
     Client::php("php-7.4-predis", php_article!("predis7-del-takeover", "predis7-getset")),
-    Client::php("laravel", TOKEN_OF_ITS_OWN),
+    Client::php("laravel", &[Spoken::of("token").with_own_value()]),
     Client::php("symfony", TOKEN_OF_ITS_OWN),
     Client::java("spring", JAVA_ARTICLE),
-    Client::java("jedis", &[Spoken::of("redis-distributed-lock")]),
+    Client::java("jedis", ARTICLES),
     Client::java("jedis-lock", &[Spoken::of("jedis-lock")]),
     Client::java("redisson-3", REDISSON),
     Client::java("redisson-4", REDISSON),
     Client::quick("redis-py-2.9", &[Spoken::of("redis-py-2.8-python3")]),
     Client::quick("redis-py-2.10", &[Spoken::of("redis-py-2.10"), Spoken::of("redis-py-2.10-lua")]),
     Client::quick("redis-py", TOKEN),
+    // Its clock has more digits than that of Python 2, in which the row is written.
+    Client::quick("redset", &[Spoken::of("redset-repr").with_own_value()]),
+    Client::quick("retools", &[Spoken::of("token")]),
+    Client::quick("celery-once", &[Spoken::of("celery-once").that_doubles()]),
     Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),
     Client::quick("npm-redis-lock-0.0.8", &[Spoken::of("npm-redis-lock")]),
     Client::quick("npm-redis-lock-0.0.9", &[Spoken::of("npm-redis-lock")]),
     Client::quick("npm-redis-lock-0.1.0", &[Spoken::of("npm-redis-lock-0.1.0")]),
     Client::quick("npm-redislock", TOKEN_OF_ITS_OWN),
+    Client::quick("faye-redis", &[Spoken::of("faye-redis")]),
     Client::quick("redlock", TOKEN),
     Client::quick("bsm-redislock", TOKEN_OF_ITS_OWN),
     Client::quick("redsync", TOKEN_OF_ITS_OWN),

@@ -4,6 +4,7 @@ mod bytes;
 mod contention;
 mod crash;
 mod expiry;
+mod extension;
 pub(crate) mod guarded;
 mod matrix;
 mod mixed;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 
-use crate::roster::{CLIENTS, Client, Spoken};
+use crate::roster::{CLIENTS, Client, KEYS_BEGIN, Spoken};
 use crate::stand::{Proof, Stand};
 
 /// A lease that outlasts any scene.
@@ -37,6 +38,13 @@ impl Scene {
     pub(crate) fn is_for(&self, spoken: Spoken) -> bool {
         (self.applies)(spoken)
     }
+}
+
+/// A scene that has no column in the table.
+#[derive(Clone, Copy)]
+struct SceneApart {
+    name: &'static str,
+    play: fn(&Part<'_>),
 }
 
 /// The participants of a scene.
@@ -105,7 +113,7 @@ pub(crate) const SCENES: &[Scene] = &[
         name: "among_foreign_values",
         head: "mixed",
         mark: "✓",
-        applies: |spoken| spoken.judges_alike && spoken.is_judged_once(),
+        applies: |spoken| spoken.judges_alike && spoken.is_judged_once() && !spoken.is_on_a_pair(),
         play: mixed::among_foreign_values,
     },
 ];
@@ -126,12 +134,15 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
     })
 }
 
-/// Every client with an old protocol behind the guard.
-pub(crate) fn guarded_trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
+/// The scenes that have no column in the table: every client with an old protocol behind the guard, and every client that
+/// extends.
+pub(crate) fn trials_apart(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
     let stand = Arc::clone(stand);
-    let scenes =
-        guarded::rows().flat_map(|(client, spoken)| guarded::SCENES.iter().map(move |it| (client, spoken, it)));
-    scenes.map(move |(client, spoken, scene)| {
+    let guarded =
+        guarded::rows().flat_map(|(client, spoken)| guarded::SCENES.iter().map(move |it| (client, spoken, *it)));
+    let extension = SceneApart { name: "ends_later_once_extended", play: extension::ends_later_once_extended };
+    let extended = extension::rows().map(move |(client, spoken)| (client, spoken, extension));
+    guarded.chain(extended).map(move |(client, spoken, scene)| {
         let stand = Arc::clone(&stand);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
@@ -147,8 +158,8 @@ pub(crate) fn word(name: &str) -> String {
 }
 
 impl Part<'_> {
-    /// A key of the scene's own; one package puts this before all its names.
+    /// A key of the scene's own.
     fn key(&self, what: &str) -> String {
-        format!("lock.{}.{}.{}.{what}", self.client.name, word(&self.spoken.label()), self.scene)
+        format!("{KEYS_BEGIN}{}.{}.{}.{what}", self.client.name, word(&self.spoken.label()), self.scene)
     }
 }

@@ -9,7 +9,7 @@ use redis::Connection;
 use crate::foreign::{Process, Session};
 use crate::foreign_values::{self, Written};
 use crate::guard_process::GuardProcess;
-use crate::roster::{Client, Spoken};
+use crate::roster::{Client, KEYS_BEGIN, Spoken};
 use crate::scenes::guarded::rows;
 use crate::scenes::word;
 use crate::server::Server;
@@ -84,7 +84,7 @@ impl Stand {
     pub(crate) fn guard(&self) -> &GuardProcess {
         self.guard.get_or_init(|| {
             let rule = |(client, spoken): (&Client, Spoken)| {
-                (format!("lock.{}.{}.*", client.name, word(&spoken.label())), spoken.protocol)
+                (format!("{KEYS_BEGIN}{}.{}.*", client.name, word(&spoken.label())), spoken.protocol)
             };
             GuardProcess::start(&self.server().url(), &rows().map(rule).collect::<Vec<_>>(), &[])
         })

@@ -23,32 +23,32 @@ pub(super) fn taken_when_expired(part: &Part<'_>) {
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
     assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "the lock is free");
     Ours::new(part.stand, part.spoken, &held_by_us, SHORT).acquire().expect("the lock is free").abandon();
-    let they_end = end_for(part, &*part.spoken.opponent(&held_by_them, SHORT));
-    let we_end = end_for(part, &*part.spoken.locker(&held_by_us, SHORT));
+    let they_end = end_for(part, &held_by_them, &*part.spoken.opponent(&held_by_them, SHORT));
+    let we_end = end_for(part, &held_by_us, &*part.spoken.locker(&held_by_us, SHORT));
 
-    we_take_over(part, &held_by_them, they_end);
-    they_take_over(part, &theirs, &held_by_us, we_end);
+    we_take_over(part, &held_by_them, they_end, SHORT);
+    they_take_over(part, &theirs, &held_by_us, we_end, SHORT);
 }
 
 /// When a newcomer that speaks this can have the lock that is there now; `None`: never.
-pub(super) fn end_for(part: &Part<'_>, newcomer: &dyn Locker) -> Option<UnixTime> {
-    let contents = Contents::of(&mut part.stand.connect(), &String::from_utf8_lossy(newcomer.key().as_bytes()));
+pub(super) fn end_for(part: &Part<'_>, key: &str, newcomer: &dyn Locker) -> Option<UnixTime> {
+    let contents = Contents::of(&mut part.stand.connect(), key);
     ends(newcomer, &contents, host::wall())
 }
 
-/// We acquire what they have left, when it expires.
-pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>) {
-    let ours = Ours::new(part.stand, part.spoken, key, SHORT);
+/// We acquire what they have left, when it expires, for a lease of the same length: some protocols judge by their own.
+pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>, lease: Duration) {
+    let ours = Ours::new(part.stand, part.spoken, key, lease);
     taken_at(end, || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
 }
 
 /// They acquire what we have left, when it expires.
-pub(super) fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>) {
-    taken_at(end, || theirs.acquires(part.spoken.protocol, key, SHORT));
+pub(super) fn they_take_over(part: &Part<'_>, theirs: &Session, key: &str, end: Option<UnixTime>, lease: Duration) {
+    taken_at(end, || theirs.acquires(part.spoken.protocol, key, lease));
 }
 
 /// Tries until it wins: at `end`, within the accuracy of the clock.
-fn taken_at(end: Option<UnixTime>, mut acquires: impl FnMut() -> bool) {
+pub(super) fn taken_at(end: Option<UnixTime>, mut acquires: impl FnMut() -> bool) {
     let Some(end) = end else {
         assert!((0..3).all(|_| !acquires()), "it does not end");
         return;

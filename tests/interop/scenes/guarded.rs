@@ -10,7 +10,7 @@ use lockshift::lock::{Owner, Token};
 use lockshift::protocols::find;
 use lockshift::wire::UnixTime;
 
-use super::{LONG, Part};
+use super::{LONG, Part, SceneApart};
 use crate::foreign::{Process, Session};
 use crate::ours::Ours;
 use crate::patience::{now, pause, until};
@@ -19,17 +19,11 @@ use crate::roster::{CLIENTS, Client, Spoken};
 /// A lease that every protocol can say.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A scene behind the guard.
-pub(super) struct Scene {
-    pub(super) name: &'static str,
-    pub(super) play: fn(&Part<'_>),
-}
-
-pub(super) const SCENES: &[Scene] = &[
-    Scene { name: "guarded_clients_exclude_each_other", play: exclude_each_other },
-    Scene { name: "guarded_and_unguarded_clients_exclude_each_other", play: exclude_unguarded_ones },
-    Scene { name: "a_guarded_client_takes_over_and_loses_nothing_to_a_late_release", play: take_over },
-    Scene { name: "a_guarded_fleet_never_holds_twice", play: contend },
+pub(super) const SCENES: &[SceneApart] = &[
+    SceneApart { name: "guarded_clients_exclude_each_other", play: exclude_each_other },
+    SceneApart { name: "guarded_and_unguarded_clients_exclude_each_other", play: exclude_unguarded_ones },
+    SceneApart { name: "a_guarded_client_takes_over_and_loses_nothing_to_a_late_release", play: take_over },
+    SceneApart { name: "a_guarded_fleet_never_holds_twice", play: contend },
 ];
 
 /// The clients with the old protocols that can be guarded.

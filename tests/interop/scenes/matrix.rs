@@ -56,9 +56,12 @@ impl Meeting<'_> {
         self.all(choice, &newcomer, now, Situation::dead(&holder, now));
     }
 
-    /// Redisson looks at the type of a key, never at a token, and running its scripts takes its time.
+    /// Redisson and the articles' locks look whether a key is there and of which type, never at a token, and running a
+    /// script takes its time.
     fn samples_only(&self) -> bool {
-        self.part.spoken.protocol.starts_with("redisson")
+        ["redisson", "naive-", "java-setnx", "reentrant", "rw-"]
+            .iter()
+            .any(|it| self.part.spoken.protocol.starts_with(it))
     }
 
     /// In each of these situations, of which the verdict of the matrix is made, the real newcomer fares as ours.
@@ -90,8 +93,7 @@ impl Meeting<'_> {
         let found = Contents::of(&mut self.connection, &self.key).in_key(&self.key);
         let wins = self.newcomer.comes(self.part.spoken.protocol, &self.key, LEASE);
         let changes = !wins && Contents::of(&mut self.connection, &self.key).in_key(&self.key) != found;
-        let key = self.key.clone().into_bytes();
-        for key in left.0.into_keys().chain([key]) {
+        for key in Contents::of(&mut self.connection, &self.key).0.into_keys() {
             self.connection.call(&Command::new("DEL").arg(key));
         }
         Outcome::of(wins, changes)

@@ -25,14 +25,21 @@ pub(super) fn among_foreign_values(part: &Part<'_>) {
         let met = meets(part, &newcomer, written, "living", &written.living);
         assert!(
             met != Outcome::Wins || may_share || verdict.steals.is_some(),
-            "the matrix does not say that it steals"
+            "the matrix does not say that it steals from {} in {}",
+            written.client.name,
+            written.spoken.label()
         );
 
         // `end` is what the holder's own protocol says; margins of others are no longer than this.
         let over = written.end.map_or(host::wall(), |end| end.saturating_add(Duration::from_secs(3)));
         until("the lease has expired", || (host::wall() > over).then_some(()));
         let met = meets(part, &newcomer, written, "dead", &written.dead);
-        assert!(met == Outcome::Wins || verdict.starves.is_some(), "the matrix does not say that it starves");
+        assert!(
+            met == Outcome::Wins || verdict.starves.is_some(),
+            "the matrix does not say that it starves behind {} in {}",
+            written.client.name,
+            written.spoken.label()
+        );
     }
 }
 

@@ -1,12 +1,13 @@
-// A foreign client in JavaScript, on standard input and output: `node client.js PACKAGE PORT`. What it is asked and what
+// A foreign client in JavaScript, on standard input and output: `node client.js PACKAGE PORT...`. What it is asked and what
 // it answers is described in tests/interop/foreign.rs.
 'use strict';
 
 const readline = require('readline');
 const { promisify } = require('util');
 
-const [, , name, port] = process.argv;
-const connect = () => require('redis').createClient({ host: '127.0.0.1', port: Number(port) });
+const [, , name, ...ports] = process.argv;
+const [port] = ports;
+const connect = (to = port, options = {}) => require('redis').createClient({ host: '127.0.0.1', port: Number(to), ...options });
 const sleep = promisify(setTimeout);
 
 // The package waits for ever; one lap of it is one try. It is given a client on which a second SETNX, or SET of the
@@ -31,6 +32,50 @@ function redisLock() {
     }),
     release: (key) => new Promise((resolve, reject) => {
       held.get(key)((error, deleted) => (error ? reject(error) : resolve(deleted ? 'released' : 'refused')));
+    }),
+    extend: async () => 'unspoken',
+  };
+}
+
+// Its lock is a step of its engine, with a lease for all and a callback for the winner only: a try that has no command
+// under way and has called nobody back was refused. The engine brings its own connection, which is counted here.
+function fayeRedis() {
+  const NAMESPACE = 'lock.';
+  const server = { timeout: 60, debug() {}, trigger() {} };
+  const engine = require('faye-redis').create(server, { port: Number(port), namespace: NAMESPACE, gc: 3600 });
+  const real = engine._redis;
+  const held = new Map();
+  // Sees every command of a try, and when none is under way any more.
+  const counted = (done) => {
+    let [underWay, replies] = [0, []];
+    const send = (command) => (...args) => {
+      const callback = typeof args[args.length - 1] === 'function' ? args.pop() : () => {};
+      underWay += 1;
+      real[command](...args, (error, reply) => {
+        replies.push(reply);
+        callback(error, reply);
+        underWay -= 1;
+        if (underWay === 0) done(replies);
+      });
+    };
+    return Object.fromEntries(['setnx', 'get', 'getset', 'del'].map((command) => [command, send(command)]));
+  };
+  return {
+    acquire: (dialect, key, leaseMs) => new Promise((resolve) => {
+      engine.LOCK_TIMEOUT = leaseMs / 1000;
+      engine._redis = counted(() => resolve('held'));
+      engine._withLock(key.slice(`${NAMESPACE}/locks/`.length), (release) => {
+        held.set(key, release);
+        resolve('won');
+      });
+    }),
+    // It deletes while the lease runs, and says nothing.
+    release: (key) => new Promise((resolve) => {
+      let asks = false;
+      const one = counted(([deleted]) => resolve(deleted ? 'released' : 'refused'));
+      engine._redis = { del: (...args) => { asks = true; one.del(...args); } };
+      held.get(key)();
+      if (!asks) resolve('refused');
     }),
     extend: async () => 'unspoken',
   };
@@ -63,12 +108,18 @@ function redislock() {
   };
 }
 
+// On one server or on several.
 function redlock() {
   const Redlock = require('redlock');
-  const lockers = new Redlock([connect()], { retryCount: 0 });
+  // A server that is down is one vote less: no command waits for it to come back.
+  const servers = ports.map((one) => connect(one, { enable_offline_queue: false }));
+  servers.forEach((server) => server.on('error', () => {}));
+  const ready = Promise.all(servers.map((server) => new Promise((resolve) => server.once('ready', resolve))));
+  const lockers = new Redlock(servers, { retryCount: 0 });
   const held = new Map();
   return {
     acquire: async (dialect, key, leaseMs) => {
+      await ready;
       try {
         held.set(key, await lockers.lock(key, leaseMs));
         return 'won';
@@ -150,7 +201,7 @@ function lockshift() {
   };
 }
 
-const locks = (name.startsWith('redis-lock') ? redisLock : { redislock, redlock, lockshift }[name])();
+const locks = (name.startsWith('redis-lock') ? redisLock : { redislock, redlock, 'faye-redis': fayeRedis, lockshift }[name])();
 
 async function work(dialect, key, witness, cycles, holdMs, leaseMs) {
   const counter = locks.counter ? locks.counter() : connect();

@@ -1,7 +1,7 @@
-"""A foreign client in Python, on standard input and output: `python client.py PORT [FOLDER]`. What it is asked and what it answers
-is described in tests/interop/foreign.rs. The lock is that of whichever version of `redis` is installed: 2.9.1 writes a
-stamp, the versions of today a token, and 2.10 has two locks that write tokens. With the folder of this project's
-package, it is that package's."""
+"""A foreign client in Python, on standard input and output: `python client.py PORT [LIBRARY]`. What it is asked and what it
+answers is described in tests/interop/foreign.rs. Without a library, the lock is that of whichever version of `redis` is
+installed: 2.9.1 writes a stamp, the versions of today a token, and 2.10 has two locks that write tokens. A library is
+`redset`, `retools`, `celery_once`, or the folder of this project's package."""
 
 import os
 import platform
@@ -76,6 +76,79 @@ class Locks:
         os._exit(9)
 
 
+def on_redis(library):
+    from importlib.metadata import version
+
+    return "%s %s on redis %s, Python %s" % (
+        library, version(library), redis.__version__, platform.python_version_tuple()[0])
+
+
+class Redset(Locks):
+    """Its lock is a context manager that waits: with less patience than a pause, it tries once."""
+
+    def acquire(self, dialect, key, lease_ms):
+        from redset.exceptions import LockTimeout
+        from redset.locks import Lock
+
+        lock = Lock(self.redis, key, expires=int(lease_ms) / 1000, timeout=1e-6, poll_interval=1e-3)
+        try:
+            lock.__enter__()
+        except LockTimeout:
+            return "held"
+        self.held[key] = lock
+        return "won"
+
+    def release(self, key):
+        self.held.pop(key).__exit__(None, None, None)
+        return "released"
+
+    def version(self):
+        return on_redis("redset")
+
+
+class Retools(Locks):
+    """Its lock waits by whole seconds: with no patience, it tries once."""
+
+    def acquire(self, dialect, key, lease_ms):
+        from retools.lock import Lock, LockTimeout
+
+        lock = Lock(key, expires=int(lease_ms) // 1000, timeout=0, redis=self.redis)
+        try:
+            lock.acquire()
+        except LockTimeout:
+            return "held"
+        self.held[key] = lock
+        return "won"
+
+    def version(self):
+        return on_redis("retools")
+
+
+class CeleryOnce(Locks):
+    """The backend that its tasks lock through."""
+
+    def __init__(self):
+        from celery_once.backends.redis import Redis
+
+        super().__init__()
+        self.backend = Redis({"url": "redis://127.0.0.1:%s/0" % sys.argv[1]})
+
+    def acquire(self, dialect, key, lease_ms):
+        from celery_once.tasks import AlreadyQueued
+
+        try:
+            self.backend.raise_or_lock(key, int(lease_ms) // 1000)
+        except AlreadyQueued:
+            return "held"
+        return "won"
+
+    def release(self, key):
+        return "released" if self.backend.clear_lock(key) else "refused"
+
+    def version(self):
+        return on_redis("celery_once")
+
+
 class Package(Locks):
     """This project's package, from its source."""
 
@@ -129,12 +202,13 @@ class Package(Locks):
         return "expired" if expired else "live"
 
 
-if len(sys.argv) > 2:
-    sys.path.insert(0, sys.argv[2])
+library = sys.argv[2] if len(sys.argv) > 2 else "redis"
+if "/" in library:
+    sys.path.insert(0, library)
     import lockshift
     from lockshift.dialects import Fleet
 
-locks = Package() if len(sys.argv) > 2 else Locks()
+locks = {"redis": Locks, "redset": Redset, "retools": Retools, "celery_once": CeleryOnce}.get(library, Package)()
 for line in iter(sys.stdin.readline, ""):
     session, verb, *args = line.split()
     try:

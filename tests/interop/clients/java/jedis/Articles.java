@@ -1,46 +1,52 @@
 import java.util.HashMap;
 import java.util.Map;
-import java.util.UUID;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
 
-/** Jedis with the class of the Jedis article. */
-final class JedisArticle implements Locks {
+/** Jedis with the locks of the articles. */
+final class Articles implements Locks {
     private final int port;
     private final JedisPool pool;
-    private final Map<String, Held> held = new HashMap<>();
+    private final Map<String, ArticleLock> held = new HashMap<>();
 
-    private static final class Held {
-        final RedisDistributedLock locker;
-        final String value;
-
-        Held(RedisDistributedLock locker, String value) {
-            this.locker = locker;
-            this.value = value;
-        }
-    }
-
-    private JedisArticle(int port) {
+    private Articles(int port) {
         this.port = port;
         pool = new JedisPool("127.0.0.1", port);
     }
 
     @Override
     public boolean acquire(String dialect, String key, long leaseMs) {
-        // One for each lock: the second of one would enter again without asking Redis.
-        RedisDistributedLock locker = new RedisDistributedLock(pool);
-        String value = UUID.randomUUID().toString();
-        boolean won = locker.lock(key, value, (int) (leaseMs / 1000), false);
+        ArticleLock lock = lockOf(dialect, key, leaseMs);
+        boolean won = lock.tryLock();
         if (won) {
-            held.put(key, new Held(locker, value));
+            held.put(key, lock);
         }
         return won;
     }
 
+    private ArticleLock lockOf(String dialect, String key, long leaseMs) {
+        int seconds = (int) (leaseMs / 1000);
+        switch (dialect.split(",")[0]) {
+            case "redis-distributed-lock":
+                return RedisDistributedLock.once(pool, key, seconds);
+            case "reentrant":
+                return new ReentrantHash(pool, key, seconds);
+            case "rw-pair":
+            case "rw-stamps":
+                return new ReadWriteLock(pool, dialect, key, leaseMs);
+            default:
+                return new NaiveLock(pool, dialect, key, seconds);
+        }
+    }
+
     @Override
     public boolean release(String key) {
-        Held lock = held.remove(key);
-        return lock.locker.unlock(key, lock.value);
+        return held.remove(key).unlock();
+    }
+
+    @Override
+    public Boolean extend(String key, long leaseMs) {
+        return held.get(key).renew();
     }
 
     @Override
@@ -69,7 +75,7 @@ final class JedisArticle implements Locks {
         Interop.serve(new Library() {
             @Override
             public Locks open() {
-                return new JedisArticle(port);
+                return new Articles(port);
             }
 
             @Override
