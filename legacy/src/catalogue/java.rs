@@ -93,7 +93,7 @@ pub const ZCR_REDIS_LOCK: Dialect = Dialect {
 pub const AUTO_LOAD_CACHE: Dialect = Dialect {
     name: "auto-load-cache",
     family: Family::M2,
-    source: "qiujiayu/AutoLoadCache, src/main/java/com/jarvis/cache/lock/AbstractRedisLock.java",
+    source: "qiujiayu/AutoLoadCache, AbstractRedisLock.java, 7e14258 (2017-04-26) to 3f1eab2 (2018-12-10); then SET NX EX",
     lease_unit: Unit::Second,
     takeover: Takeover::Getset(Verdict { rule: Rule::StillExpired, old_nil: OldNil::Loses }),
     ttl: Ttl { claimed: Lifetime::Expire, ..Ttl::NONE },

@@ -44,7 +44,7 @@ pub const FAYE_REDIS: Dialect = Dialect {
 pub const FAYE_REDIS_RUBY: Dialect = Dialect {
     name: "faye-redis-ruby",
     language: Language::Ruby,
-    source: "faye/faye-redis-ruby, lib/faye/redis.rb, with_lock",
+    source: "faye/faye-redis-ruby 0.1.0 (cd477b5, 2011-12-13) to 0.2.0, lib/faye/redis.rb, with_lock",
     look: Some(Look { judged: Judged::AtStart, test: Test::LiveIfAfter, ..Look::expired_if_before(Reader::RubyToI) }),
     ..FAYE_REDIS
 };

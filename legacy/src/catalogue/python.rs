@@ -190,7 +190,7 @@ pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
 /// Then with one that was given the lease.
 pub const RETOOLS_EXPIRE: Dialect = Dialect {
     name: "retools-expire",
-    source: "bbangert/retools 0.3, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24)",
+    source: "bbangert/retools 0.3, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24); 0.4 writes what token writes",
     ttl: Ttl::when_won(Lifetime::Expire),
     ..RETOOLS
 };

@@ -40,7 +40,7 @@ pub const OHM_LOCK: Dialect = Dialect {
     name: "ohm-lock",
     family: Family::F1,
     language: Language::Ruby,
-    source: "Ohm 0.x, Model#lock!",
+    source: "soveran/ohm 0.0.32 (0273623, 2009-12-06) to 0.1.x (before 7641976, 2011-10-31), lib/ohm.rb, Model#lock!",
     key: KeyName::suffixed(":_lock"),
     form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS)),
     lease_unit: Unit::Nanosecond,
@@ -160,7 +160,7 @@ const MUTEX_LOOK: Look = Look {
 pub const REDIS_SEMAPHORE: Dialect = Dialect {
     name: "redis-semaphore",
     family: Family::F2,
-    source: "dv/redis-semaphore, lib/redis/semaphore.rb, simple_expiring_mutex",
+    source: "dv/redis-semaphore from 0.3.1 (319760b, 2016-04-17), lib/redis/semaphore.rb, simple_expiring_mutex",
     key: KeyName::around("SEMAPHORE:", ":release_locks"),
     form: Form::stamp(Stamp::float_seconds(Now::Float, Digits::RubyToS).plus(ONE_SECOND)),
     clock: Clock::Server,

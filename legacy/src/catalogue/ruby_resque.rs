@@ -63,7 +63,7 @@ pub const RESQUE_LONELY_JOB: Dialect = Dialect {
 /// One more SETNX if the lock is held or gone.
 pub const RESQUE_LOCK_TIMEOUT: Dialect = Dialect {
     name: "resque-lock-timeout",
-    source: "lantins/resque-lock-timeout, lib/resque/plugins/lock_timeout.rb",
+    source: "lantins/resque-lock-timeout 0.2.0 (a921495, 2010-05-05) to 0.4.5, lib/resque/plugins/lock_timeout.rb",
     form: Form::stamp(Stamp::SECONDS),
     look: Some(Look { missing: Missing::ClaimOnce, test: Test::ExpiredIfBefore, live: Live::ClaimOnce, ..LOOK }),
     release: Release::WhileStampAhead { or_equal: true, grace: Duration::ZERO },
@@ -73,7 +73,7 @@ pub const RESQUE_LOCK_TIMEOUT: Dialect = Dialect {
 /// The one that clears away: EXPIREAT five minutes after the stamp.
 pub const RESQUE_CONCURRENT_RESTRICTION: Dialect = Dialect {
     name: "resque-concurrent-restriction",
-    source: "resque-concurrent-restriction, concurrent_restriction_job.rb",
+    source: "wr0ngway/resque-concurrent-restriction 0.5.0 (6629718, 2011-04-05) to 0.5.9, concurrent_restriction_job.rb",
     key: KeyName::PLAIN,
     look: Some(Look { judged: Judged::AfterAnswer, test: Test::LiveIfAfter, ..LOOK }),
     ttl: Ttl::when_won(Lifetime::ExpireAt { later_secs: 300 }),
