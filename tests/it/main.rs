@@ -43,6 +43,7 @@
 //! - [`sim`]: what the simulated server promises as a value, and dialogues with it.
 //! - [`redlock`]: a lock on most of five servers, some of which are down, hang or forget.
 //! - [`races`]: the documented races, found, prevented, met at random and replayed on a real Redis.
+//! - [`packaging`]: packages hold files that exist, and one version is named everywhere.
 //! - [`permissions`]: every protocol runs with exactly the ACL that is derived for it.
 //! - [`prose`]: every command in the documents runs as written, and every output is what the command prints.
 //! - [`traces`]: the example traces, recorded from real clients, show what they were recorded for.
@@ -77,6 +78,7 @@ mod native;
 mod on_servers;
 mod oracle;
 mod own_attempts;
+mod packaging;
 mod patience;
 mod permissions;
 mod prose;

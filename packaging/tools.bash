@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# The tools that packages are built and checked with, from PyPI in the versions of tools.txt, kept in target/packaging. To be
+# sourced in the root of the repository.
+
+readonly TOOLS=$PWD/target/packaging/tools
+
+need_tools() {
+    if ! cmp -s packaging/tools.txt "$TOOLS/made-of"; then
+        rm -rf "$TOOLS"
+        python3 -m venv "$TOOLS" || fail "there is no Python 3 with venv"
+        "$TOOLS/bin/pip" --quiet --disable-pip-version-check install --requirement packaging/tools.txt ||
+            fail "PyPI does not give what packaging/tools.txt names"
+        cp packaging/tools.txt "$TOOLS/made-of"
+    fi
+    PATH=$TOOLS/bin:$PATH
+    export CARGO_ZIGBUILD_PYTHON_PATH=$TOOLS/bin/python3
+}
+
+# The standard library for a target of Rust.
+need_target() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] || rustup --quiet target add "$1" ||
+        fail "rustup has no standard library for $1"
+}
+
+fail() {
+    echo "packaging: $1" >&2
+    exit 1
+}
