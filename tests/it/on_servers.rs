@@ -42,6 +42,16 @@ fn on_redis_6_0() {
 }
 
 #[test]
+fn on_redis_7_0() {
+    compare("redis-7.0");
+}
+
+#[test]
+fn on_redis_8_0() {
+    compare("redis-8.0");
+}
+
+#[test]
 fn on_redis_8_4() {
     compare("redis-8.4");
 }
