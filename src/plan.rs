@@ -14,7 +14,7 @@ mod residual;
 mod rule;
 mod scenes;
 
-pub use advice::Advice;
+pub use advice::{Advice, EXAMPLE_BEGINS, EXAMPLE_LEASE};
 pub use effort::{Effort, PhaseBounds, PhaseVerdict};
 pub use phase::Phase;
 pub use phase_result::{PhaseResult, Plan, plan};

@@ -115,6 +115,12 @@ impl Bridge {
         self.writer.of
     }
 
+    /// The stamp that it writes into the old key for a lease that begins at this moment, by a clock that agrees with the
+    /// server's. A token in it is that of `owner`.
+    pub fn stamp(&self, owner: &Owner, begins: UnixTime) -> Vec<u8> {
+        self.writer.write(owner, self.lease, &self.fleet, &Clocks::at(begins))
+    }
+
     /// The form of its stamp, and whether it is further in the future than any lease.
     pub(super) fn stamp_form(&self) -> (Form, bool) {
         (self.writer.form, self.writer.is_far())

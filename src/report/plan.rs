@@ -12,8 +12,9 @@ use super::explanation::explanation;
 use super::exploration::grouped;
 use super::step_text;
 use crate::explore::Property;
-use crate::plan::{Advice, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
+use crate::plan::{Advice, EXAMPLE_BEGINS, EXAMPLE_LEASE, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
 use crate::race_id::RaceId;
+use crate::wire::Printable;
 use languages::LanguageLines;
 
 pub use languages::Language;
@@ -24,6 +25,9 @@ pub struct Planned {
     fleet: Vec<&'static str>,
     bridge: String,
     stamp_of: &'static str,
+    /// If a language was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example_stamp: Option<ExampleStamp>,
     to: String,
     /// Whether no dialect of the fleet takes over a lock that another holds.
     excludes_itself: bool,
@@ -31,6 +35,32 @@ pub struct Planned {
     stolen: Vec<String>,
     safe: bool,
     phases: Vec<PhaseRow>,
+}
+
+/// What a bridge of this fleet writes into the old key.
+#[derive(Clone, Debug, Serialize)]
+struct ExampleStamp {
+    /// Bytes that are not text as `\xNN`.
+    stamp: String,
+    lease_ms: u64,
+    /// When the lease begins, since 1970.
+    begins_ms: i64,
+}
+
+impl ExampleStamp {
+    fn of(plan: &Plan) -> Self {
+        let lease_ms = u64::try_from(EXAMPLE_LEASE.as_millis()).unwrap_or(u64::MAX);
+        Self { stamp: Printable(&plan.example_stamp()).to_string(), lease_ms, begins_ms: EXAMPLE_BEGINS.as_millis() }
+    }
+
+    fn text(&self) -> String {
+        let Self { stamp, lease_ms, begins_ms } = self;
+        format!(
+            "For a lease of {} that begins at {} it is \"{stamp}\"; a token in it is the attempt's own.\n",
+            step_text::time(*lease_ms),
+            begins_ms / 1000
+        )
+    }
 }
 
 /// One phase.
@@ -100,6 +130,7 @@ impl Planned {
             fleet: fleet.clone(),
             bridge: plan.bridge(),
             stamp_of: plan.stamp_of.name,
+            example_stamp: (!languages.is_empty()).then(|| ExampleStamp::of(plan)),
             to: plan.to.clone(),
             excludes_itself: plan.excludes_itself(),
             stolen: plan.stolen.iter().map(ToString::to_string).collect(),
@@ -129,6 +160,7 @@ impl Report for Planned {
         };
         text += &format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
         text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
+        text += &self.example_stamp.as_ref().map(ExampleStamp::text).unwrap_or_default();
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());
         }
