@@ -46,12 +46,19 @@ fn as_far_as(shown: &str, printed: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The PHP that the guide shows is part of what the fleet of `tests/it/migration.rs` runs.
+/// The PHP and the Java that the guide shows are part of what the fleet of `tests/it/migration.rs` runs, or of the README of
+/// a package, whose own tests run it.
 #[test]
-fn the_program_in_php_is_one_that_runs() {
+fn the_programs_in_php_and_java_are_some_that_run() {
     let (guide, program) = (read("migration-guide.md"), read("examples/migration/locks.php"));
-    let shown = fences(&guide, "php");
-    assert!(!shown.is_empty() && shown.iter().all(|part| program.contains(part)), "{shown:#?}");
+    for language in ["php", "java"] {
+        let package = read(&format!("clients/{language}/README.md"));
+        let shown = fences(&guide, language);
+        assert!(shown.len() >= 2, "the guide shows {language} in the phases that deploy something");
+        let strange: Vec<_> =
+            shown.iter().filter(|part| !program.contains(**part) && !package.contains(**part)).collect();
+        assert!(strange.is_empty(), "{language}: {strange:#?}");
+    }
 }
 
 /// Both interpreters were asked about every row of the guide's table, at the time that it names.
