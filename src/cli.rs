@@ -34,6 +34,8 @@ mod record;
 mod run;
 mod run_carrier;
 mod scan;
+#[cfg(test)]
+mod schemas;
 mod server;
 mod server_options;
 mod signals;

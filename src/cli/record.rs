@@ -149,7 +149,8 @@ enum RecordFormat {
 
 /// A command, as JSON.
 #[derive(Serialize)]
-struct Recorded {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Recorded {
     /// Seconds since 1970, by the server's clock.
     at: f64,
     database: u32,

@@ -44,6 +44,7 @@ impl ByRace {
 
 /// Their values at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "cli", derive(serde::Serialize))]
 pub struct ProxyCounts {
     /// Client connections so far.

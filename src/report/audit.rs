@@ -19,6 +19,7 @@ use crate::audit::Audit;
 
 /// The audit of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditReport {
     lines: u64,
     commands: u64,

@@ -10,11 +10,13 @@ use crate::compare::Statistics;
 
 /// Several protocols under one workload.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ComparisonReport(Vec<Compared>);
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Compared {
     protocol: String,
     acquisitions: u64,

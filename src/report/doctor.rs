@@ -9,6 +9,7 @@ use crate::inspect::ServerHazard;
 
 /// The checkups of some servers: in JSON an array.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Doctor {
     servers: Vec<Examined>,
@@ -16,6 +17,7 @@ pub struct Doctor {
 
 /// One server: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Examined {
     server: String,
     software: &'static str,
@@ -29,6 +31,7 @@ struct Examined {
 
 /// One finding.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct FindingRow {
     subject: &'static str,
     weight: &'static str,

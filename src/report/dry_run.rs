@@ -14,6 +14,7 @@ use crate::dry_run::{Cut, Demand, DemandOutcome, LeaseAdvice, Terms};
 
 /// What a trace shows, beside what would have happened under another lock: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DryRun {
     to: String,
     lease_ms: f64,
@@ -27,6 +28,7 @@ pub struct DryRun {
 
 /// One lock.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LockComparison {
     key: String,
     database: u32,
@@ -42,6 +44,7 @@ struct LockComparison {
 
 /// What became of the demand, in the trace or in the play.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LockNumbers {
     acquisitions: u64,
     refusals: u64,
@@ -54,6 +57,7 @@ struct LockNumbers {
 
 /// A lease, and what it is drawn from.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Advised {
     lease_ms: f64,
     longest_ms: f64,

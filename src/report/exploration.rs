@@ -10,6 +10,7 @@ use crate::explore::{Bounds, End, Findings, Property, Trace};
 
 /// What an exploration found: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Exploration {
     states: usize,
     exhausted: bool,
@@ -34,6 +35,7 @@ pub struct Asked {
 
 /// A property that does not hold, and a shortest schedule that shows it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ViolationRow {
     property: String,
     steps: usize,
@@ -47,6 +49,7 @@ pub(super) struct ViolationRow {
 
 /// One step of a schedule, as the JSON of every command has it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct TraceEvent {
     client: String,
     action: String,

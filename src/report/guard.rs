@@ -9,6 +9,7 @@ use crate::proxy::ProxyCounts;
 
 /// What a guard has counted.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct GuardStatistics(pub ProxyCounts);
 

@@ -14,6 +14,7 @@ use crate::wire::{Printable, Ttl, UnixTime};
 
 /// What is in a key: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Inspection {
     key: String,
     exists: bool,
@@ -48,6 +49,7 @@ pub struct Inspection {
 
 /// The form of a token of other programs.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Token {
     alphabet: &'static str,
     length: usize,
@@ -67,6 +69,7 @@ impl Token {
 
 /// One holder of a lock that is a hash.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct HashHolder {
     owner: String,
     shared: bool,

@@ -9,12 +9,14 @@ use crate::matrix::{Meeting, PairVerdict};
 
 /// Which protocols exclude each other on one key: in JSON an array of pairs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Matrix(Vec<Pair>);
 
 /// One holder and one newcomer. `verdict` is `excludes`, `steals`, `starves` or `both`; `value` shows it. The two
 /// run one after the other: what their steps do to each other in between is for `explore`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Pair {
     holder: String,
     newcomer: String,

@@ -8,6 +8,7 @@ use crate::protocols::Choice;
 
 /// Permissions of protocols: in JSON an array.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Granted {
     protocols: Vec<GrantedRow>,
@@ -15,6 +16,7 @@ pub struct Granted {
 
 /// One protocol: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct GrantedRow {
     protocol: String,
     commands: Vec<String>,

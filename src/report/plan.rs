@@ -21,6 +21,7 @@ pub use languages::Language;
 
 /// The migration of a fleet to a new lock: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Planned {
     fleet: Vec<&'static str>,
     bridge: String,
@@ -65,6 +66,7 @@ impl ExampleStamp {
 
 /// One phase.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PhaseRow {
     phase: &'static str,
     states: usize,
@@ -82,6 +84,7 @@ struct PhaseRow {
 
 /// How far a phase was explored.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Within {
     clients: usize,
     time_ms: u64,
@@ -94,6 +97,7 @@ struct Within {
 
 /// A race that a phase has. `new`: the first phase does not have it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ResidualRow {
     property: &'static str,
     race: Option<&'static str>,

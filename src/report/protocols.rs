@@ -9,6 +9,7 @@ use crate::protocols::{Generation, Protocol};
 
 /// The catalogue of protocols.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Protocols {
     protocols: Vec<Listed>,
@@ -18,9 +19,11 @@ pub struct Protocols {
 
 /// One protocol, as listed.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Listed {
     name: &'static str,
     #[serde(serialize_with = "as_text")]
+    #[cfg_attr(test, schemars(with = "String"))]
     generation: Generation,
     source: &'static str,
     key: String,

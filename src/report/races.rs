@@ -18,11 +18,13 @@ pub use page::race_page;
 
 /// What exploring the races has come to: in JSON an array of races.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Races(Vec<RaceRow>);
 
 /// One race: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RaceRow {
     id: &'static str,
     title: &'static str,
@@ -42,6 +44,7 @@ struct RaceRow {
 
 /// What came of replaying a schedule on a real server: in JSON whether it answered the same, null if it was not asked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "Option<bool>")]
 pub enum Replayed {
     /// It was not asked: why.
@@ -64,6 +67,7 @@ impl From<Replayed> for Option<bool> {
 
 /// A remedy, explored.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Prevented {
     protocol: String,
     reproduced: bool,

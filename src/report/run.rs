@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// How a command that ran under a lock, or did not, came to its end.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ran {
     /// The key.
     pub key: String,
@@ -31,6 +32,7 @@ pub struct Ran {
 
 /// How a lock was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Released {
     /// The key was deleted.

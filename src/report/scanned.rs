@@ -16,6 +16,7 @@ use crate::wire::Ttl;
 ///
 /// [`Inspection`]: super::Inspection
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScanReport {
     keys: u64,
     /// In JSON, they are there themselves.

@@ -11,6 +11,7 @@
 //! - [`drivers`]: the blocking driver and the one for tokio, behind one face.
 //! - [`guard_process`]: `lockshift guard` before a server.
 //! - [`protocols`]: every protocol by name.
+//! - [`schemas`]: the JSON that the command prints is what its schema describes.
 //! - [`life`]: two of each protocol meet.
 //!
 //! What they hold:
@@ -86,6 +87,7 @@ mod protocols;
 mod proxy;
 mod races;
 mod redlock;
+mod schemas;
 mod semaphore;
 mod sentinel;
 mod server;

@@ -13,6 +13,7 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EventLine {
     /// When the reply arrived, by the clock of the guard's host, in microseconds since 1970.
     pub(crate) at_us: i64,
@@ -26,18 +27,22 @@ pub(crate) struct EventLine {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum EventKind {
     /// An observed command; without a reply if that was too long to keep.
     Command {
         #[serde(with = "command")]
+        #[cfg_attr(test, schemars(with = "Vec<String>"))]
         command: Command,
         #[serde(with = "known_reply", default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(test, schemars(with = "Option<crate::explore::json::ReplyJson>"))]
         reply: Option<Reply>,
     },
     /// What a guard did or saw.
     Lock {
         #[serde(with = "key")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: Key,
         what: Cow<'static, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

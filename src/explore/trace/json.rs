@@ -5,7 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use crate::wire::{Command, Key, Node, Printable, Reply};
 
 /// Bytes as `redis-cli` shows them: `\x00`, `\n`, `\"`.
-struct Text(Vec<u8>);
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Text(#[cfg_attr(test, schemars(with = "String"))] Vec<u8>);
 
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -130,18 +131,20 @@ pub(crate) mod reply {
     }
 }
 
-/// [`Reply`] in JSON.
+/// A reply: `null`, a number, or an object that says what it is.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum ReplyJson {
+pub(crate) enum ReplyJson {
     Nil(()),
     Int(i64),
     Other(Shape),
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-enum Shape {
+pub(crate) enum Shape {
     Status(String),
     Bulk(Text),
     Array(Vec<ReplyJson>),

@@ -9,6 +9,7 @@ use crate::report::moment::iso8601;
 
 /// The locks that are not listed one by one.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Others {
     pub(super) keys: u64,
     pub(super) acquisitions: u64,
@@ -17,6 +18,7 @@ pub(super) struct Others {
 
 /// What makes the results less sure.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct TraceNote {
     pub(super) note: &'static str,
     pub(super) line: u64,
@@ -26,6 +28,7 @@ pub(super) struct TraceNote {
 
 /// One lock.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct LockJson {
     /// The server, if the source names it: a capture does, MONITOR does not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +59,7 @@ pub(super) struct LockJson {
 
 /// A client that has acquired it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ClientJson {
     pub(super) client: String,
     pub(super) dialects: Vec<String>,
@@ -71,6 +75,7 @@ impl ClientJson {
 
 /// One race that happened.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct FindingJson {
     /// `null` if no documented race explains it.
     pub(super) race: Option<&'static str>,

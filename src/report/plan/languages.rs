@@ -65,6 +65,7 @@ const ROWS: [LanguageRow; 4] = [
 
 /// What to install and to write: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct LanguageLines {
     pub(super) language: &'static str,
     pub(super) install: &'static str,

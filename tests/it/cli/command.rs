@@ -1,6 +1,6 @@
 //! The built command, run to its end or in the background.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Once};
@@ -11,6 +11,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
 use crate::patience::{PATIENCE, until};
+use crate::schemas;
 use crate::server::Server;
 
 /// The command, with nothing in its environment that could lead it astray.
@@ -62,7 +63,7 @@ impl Done {
     }
 
     /// The last line of its standard error, read as JSON.
-    pub(super) fn note(&self) -> Value {
+    pub(crate) fn note(&self) -> Value {
         let line = self.stderr.lines().last().unwrap_or_default();
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
@@ -88,24 +89,26 @@ pub(crate) fn done_within<A: AsRef<OsStr>>(
     mut command: Command,
     args: impl IntoIterator<Item = A>,
 ) -> Done {
-    assert_cmd::Command::from_std({
-        command.args(args);
-        command
-    })
-    .timeout(patience)
-    .output()
-    .expect("the command ends in time")
-    .into()
+    command.args(args);
+    let args: Vec<_> = command.get_args().map(OsStr::to_owned).collect();
+    let output = assert_cmd::Command::from_std(command).timeout(patience).output();
+    let done = output.expect("the command ends in time").into();
+    schemas::hold(&args, &done);
+    done
 }
 
 /// A command that runs in the background; ended when dropped.
-pub(super) struct Running(Option<Child>);
+pub(super) struct Running {
+    child: Option<Child>,
+    args: Vec<OsString>,
+}
 
 impl Running {
     /// Starts it with these arguments.
     pub(super) fn start<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Self {
         let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        Self(Some(child.expect("the command was built")))
+        let args = command.get_args().map(OsStr::to_owned).collect();
+        Self { child: Some(child.expect("the command was built")), args }
     }
 
     /// Sends it a signal.
@@ -120,19 +123,21 @@ impl Running {
 
     /// Waits for its end.
     pub(super) fn done(mut self) -> Done {
-        let mut child = self.0.take().expect("it ends once");
+        let mut child = self.child.take().expect("it ends once");
         until("the command ends", || child.try_wait().expect("the child is ours"));
-        child.wait_with_output().expect("its output can be read").into()
+        let done = child.wait_with_output().expect("its output can be read").into();
+        schemas::hold(&self.args, &done);
+        done
     }
 
     fn child(&self) -> &Child {
-        self.0.as_ref().expect("it has not ended")
+        self.child.as_ref().expect("it has not ended")
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
+        if let Some(child) = &mut self.child {
             // At worst it has ended already.
             let _ = child.kill();
             let _ = child.wait();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::command::{done, done_within, lockshift};
+use crate::schemas::conforms;
 
 /// For exploring everything, without optimisation, on a busy machine.
 const EXPLORING: Duration = Duration::from_secs(300);
@@ -12,6 +13,7 @@ fn every_phase_has_its_outlook_and_its_advice() {
     let ended = done_within(EXPLORING, lockshift(), ["plan", "--fleet", "jedis-lock", "--json"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let json = ended.json();
+    conforms("plan", &json);
     assert_eq!((&json["safe"], &json["bridge"]), (&true.into(), &"bridge:jedis-lock".into()));
     let phases = json["phases"].as_array().unwrap();
     let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();

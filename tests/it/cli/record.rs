@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::command::{Running, done, lockshift, lockshift_at};
 use crate::patience::until;
+use crate::schemas::conforms;
 use crate::server::Server;
 
 /// A file to record to, in a folder of its own.
@@ -114,6 +115,7 @@ fn only_commands_that_match_are_recorded() {
     assert_eq!(running.done().code, Some(0));
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.iter().for_each(|line| conforms("record", line));
     let words: Vec<_> = lines.iter().map(|line| line["command"].as_array().unwrap().get(1)).collect();
     let keys: Vec<_> = words.iter().map(|key| key.map_or("", |key| key.as_str().unwrap())).collect();
     assert_eq!(keys, ["k:0", "k:1", "k:2", "k:3", "k:4", "k:5", "k:6", "k:7", "k:8", "k:9", "", "k:x"], "MULTI too");

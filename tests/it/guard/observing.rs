@@ -5,12 +5,13 @@ use redis::{Commands, cmd};
 use serde_json::Value;
 
 use crate::guard_process::GuardProcess;
+use crate::schemas::conforms;
 use crate::server::Server;
 
 /// Starts an observing guard before this server, which writes its events to this file.
 fn observer(server: &Server, events: &str) -> GuardProcess {
     let rules = [("lock:*".to_owned(), "php-getset")];
-    GuardProcess::start(&server.url(), &rules, &["--mode", "observe", "--events", events])
+    GuardProcess::start(&server.url(), &rules, &["--mode", "observe", "--json", "--events", events])
 }
 
 /// The events of this kind in a file.
@@ -54,6 +55,10 @@ fn every_command_on_an_observed_key_is_reported_with_its_reply() {
         r#"0 command ["SET","lock:a","\\x00\\b\\xff\\\""] {"status":"OK"}"#,
     ];
     assert_eq!(events(&file, "command").iter().map(shown).collect::<Vec<_>>(), expected);
+    events(&file, "command").iter().for_each(|event| conforms("guard-event", event));
+    guard.terminate();
+    let (ended, _) = guard.done();
+    conforms("guard", &serde_json::from_slice(&ended.stdout).expect("the counts are JSON"));
 }
 
 /// The order of the events is the order in which the server ran the commands: of all that increment a key by SETNX and DEL,

@@ -32,10 +32,12 @@ const BANNED: [(&str, &str); 17] = [
 const BANNED_NAMES: [(&str, &str); 2] = [("told", "reported, shown"), ("said", "sent, reply, transcript")];
 
 /// Where a banned word is right: the end of the path, the phrase, the reason.
-const ALLOWED: [(&str, &str, &str); 5] = [
+const ALLOWED: [(&str, &str, &str); 7] = [
     ("src/report/plan.rs", "deed", "a field of `plan --json`: a contract"),
     ("tests/it/cli/plan.rs", "deed", "a field of `plan --json`: a contract"),
     (".rs", "never given back", "a field of `dry-run --json`: a contract"),
+    ("schemas/plan.json", "deed", "a field of `plan --json`: a contract"),
+    ("schemas/dry-run.json", "never given back", "a field of `dry-run --json`: a contract"),
     ("modern/src/fair.rs", "bell", "part of the name of a channel, which programs of other versions use"),
     ("tests/it/contract/modern/fair.txt", "bell", "part of the name of a channel"),
 ];
