@@ -23,6 +23,7 @@ mod key_progress;
 mod man;
 mod matrix;
 mod named;
+mod odds;
 mod os_error;
 mod output;
 mod plan;
@@ -80,6 +81,7 @@ fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
         Subcommands::Record(args) => record::run(&args, global),
         Subcommands::Audit(args) => audit::run(&args, global),
         Subcommands::DryRun(args) => dry_run::run(&args, global),
+        Subcommands::Odds(args) => odds::run(&args, global),
         Subcommands::Guard(args) => guard::run(&args, global),
         Subcommands::Protocols(args) => protocols::run(&args, global),
         Subcommands::Completions(args) => completions::run(&args, Args::command()),

@@ -79,6 +79,8 @@ pub mod locks;
 pub mod matrix;
 pub mod monitor;
 #[cfg(feature = "sim")]
+pub mod odds;
+#[cfg(feature = "sim")]
 pub mod permissions;
 #[cfg(feature = "sim")]
 pub mod plan;

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::global_options::GlobalOptions;
 use super::{
-    audit, compare, completions, doctor, dry_run, explore, guard, inspect, man, matrix, plan, protocols, races, record,
-    run, scan, supervise,
+    audit, compare, completions, doctor, dry_run, explore, guard, inspect, man, matrix, odds, plan, protocols, races,
+    record, run, scan, supervise,
 };
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
@@ -33,6 +33,7 @@ pub(super) enum Subcommands {
     Record(record::Args),
     Audit(audit::Args),
     DryRun(dry_run::Args),
+    Odds(odds::Args),
     Guard(guard::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),
@@ -48,6 +49,7 @@ const AFTER: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift doctor                        does this server fit, and what should be changed
   lockshift scan                          all lock keys of a server, the worst first
   lockshift audit trace.log               which races happened in a trace of production
+  lockshift odds trace.log                how many to expect in a day, under each protocol
 
 \x1b[1;4mExit status:\x1b[0m
   0  yes, or done

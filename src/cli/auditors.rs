@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use super::exit::{Exit, Failure};
 use super::trace::TraceCommand;
 use crate::audit::{Audit, Auditor};
 
@@ -25,6 +26,21 @@ impl<F: Fn() -> Auditor> Auditors<F> {
             TraceCommand::Line { number, line } => auditor.read(number, &line),
             TraceCommand::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
         }
+    }
+
+    /// The result for the only server.
+    ///
+    /// # Errors
+    /// The capture has several.
+    pub(super) fn finish_one(self) -> Result<(Option<SocketAddr>, Audit), Failure> {
+        let [one] = <[_; 1]>::try_from(self.finish()).map_err(|audits| {
+            let count = audits.len();
+            Failure::new(
+                Exit::Usage,
+                format_args!("the capture has {count} servers: pass one of them (tcpdump's filter `host`)"),
+            )
+        })?;
+        Ok(one)
     }
 
     /// The results, and for which server each is. There is at least one.

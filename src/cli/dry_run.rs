@@ -52,13 +52,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()).keeping_episodes());
     let coverage = trace::read(&TraceInput::all(&args.traces), &mut |command| auditors.read(command))?;
-    let [(_, audit)] = <[_; 1]>::try_from(auditors.finish()).map_err(|audits| {
-        let count = audits.len();
-        Failure::new(
-            Exit::Usage,
-            format_args!("the capture has {count} servers: pass one of them (tcpdump's filter `host`)"),
-        )
-    })?;
+    let (_, audit) = auditors.finish_one()?;
     let terms = Terms::new(args.to.clone(), args.lease, args.wait);
     let mut report = DryRun::new(&terms, &audit, args.all);
     let mut is_clean = true;

@@ -12,8 +12,8 @@ use super::args::Args;
 use super::guard::event_line::EventLine;
 use super::record::Recorded;
 use crate::report::{
-    AuditReport, ComparisonReport, Doctor, DryRun, Exploration, Granted, GuardStatistics, Inspection, Matrix, Planned,
-    Protocols, Races, Ran, ScanReport,
+    AuditReport, ComparisonReport, Doctor, DryRun, Exploration, Granted, GuardStatistics, Inspection, Matrix, Odds,
+    Planned, Protocols, Races, Ran, ScanReport,
 };
 
 /// The locks of a server, and what was counted.
@@ -36,7 +36,7 @@ const fn printed<T: JsonSchema>(file: &'static str, by: &'static str) -> Printed
     Printed { file, by, schema }
 }
 
-const PRINTED: [Printed; 16] = [
+const PRINTED: [Printed; 17] = [
     printed::<AuditReport>("audit", "audit --json"),
     printed::<ComparisonReport>("compare", "compare --json"),
     printed::<Doctor>("doctor", "doctor --json"),
@@ -46,6 +46,7 @@ const PRINTED: [Printed; 16] = [
     printed::<EventLine>("guard-event", "guard --events FILE: one line"),
     printed::<Inspection>("inspect", "inspect --json"),
     printed::<Matrix>("matrix", "matrix --json"),
+    printed::<Odds>("odds", "odds --json"),
     printed::<Planned>("plan", "plan --json"),
     printed::<Protocols>("protocols", "protocols --json"),
     printed::<Granted>("protocols-acl", "protocols --acl --json"),

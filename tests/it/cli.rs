@@ -10,6 +10,7 @@ mod dry_run;
 mod explore;
 mod inspect;
 mod matrix;
+mod odds;
 mod plan;
 mod protocols;
 mod races;

@@ -91,7 +91,7 @@ fn every_command_prints_what_its_schema_describes() {
     assert!(lock.status.success(), "{lock:?}");
     redis::cmd("SET").arg("stock").arg("1700000000").exec(&mut server.connect()).unwrap();
     const TRACE: &str = "tests/traces/php-fleet.log";
-    let rows: [(&str, &[&str]); 12] = [
+    let rows: [(&str, &[&str]); 13] = [
         ("audit", &["audit", TRACE]),
         ("compare", &["compare", "token", "--seconds", "0.2", "--clients", "2"]),
         ("doctor", &["doctor", "--fleet", "token"]),
@@ -99,6 +99,7 @@ fn every_command_prints_what_its_schema_describes() {
         ("explore", &["explore", "--client", "naive-setnx", "--client", "token", "--ticks", "1"]),
         ("inspect", &["inspect", "stock"]),
         ("matrix", &["matrix", "token", "php-getset"]),
+        ("odds", &["odds", TRACE, "--periods", "2"]),
         ("protocols", &["protocols"]),
         ("protocols-acl", &["protocols", "token", "--acl"]),
         ("races", &["races", "late-unlock"]),

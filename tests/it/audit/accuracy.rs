@@ -8,6 +8,7 @@
 
 mod client;
 mod judge;
+mod odds;
 mod topology;
 mod truth;
 
@@ -106,6 +107,9 @@ fn nothing_certain_is_wrong_whatever_clients_share() {
     // Many short traces: the audit lists the first findings of a kind, and counts the others.
     for round in 0..asked.unwrap_or(SECONDS).div_ceil(SECONDS) {
         let (logs, by_monitor, by_capture) = run(round);
+        if round == 0 {
+            odds::hold_what_was_counted(&logs, &by_monitor);
+        }
         for (topology, source, score) in &mut rows {
             let audit = if *source == sources[0] { &by_monitor } else { &by_capture };
             for (_, key, log) in logs.iter().filter(|(of, ..)| of == topology) {

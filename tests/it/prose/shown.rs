@@ -5,13 +5,14 @@ use crate::golden::golden;
 use crate::server::Server;
 
 /// The commands whose output does not depend on the machine. A fence that ends with `...` shows the beginning.
-const REPEATABLE: [&str; 6] = [
+const REPEATABLE: [&str; 7] = [
     "$ lockshift races ",
     "$ lockshift matrix ",
     "$ lockshift plan ",
     "$ lockshift audit tests/traces/",
     "$ lockshift dry-run tests/traces/",
     "$ lockshift explore ",
+    "$ lockshift odds tests/traces/",
 ];
 
 #[test]
