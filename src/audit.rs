@@ -59,6 +59,7 @@ mod hold;
 mod conversation;
 mod judge;
 mod keys;
+mod live;
 mod lock;
 mod locks;
 
@@ -75,5 +76,6 @@ pub use clients::ClientSummary;
 pub use clients_by::ClientsBy;
 pub use episode::Episode;
 pub use finding::{Certainty, Evidence, Finding, Verdict};
+pub use live::{HoldChange, HoldEvent, LiveHolder, LiveLock};
 pub use statistics::{Durations, LockStatistics};
 pub use summary::{Audit, LockSummary, SteppedBack};

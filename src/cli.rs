@@ -38,6 +38,7 @@ mod scan;
 #[cfg(test)]
 mod schemas;
 mod server;
+mod server_monitor;
 mod server_options;
 mod signals;
 mod state_progress;
@@ -47,6 +48,7 @@ mod time_budget;
 mod trace;
 mod values;
 mod waiting;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -82,6 +84,7 @@ fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
         Subcommands::Audit(args) => audit::run(&args, global),
         Subcommands::DryRun(args) => dry_run::run(&args, global),
         Subcommands::Odds(args) => odds::run(&args, global),
+        Subcommands::Watch(args) => watch::run(&args, global),
         Subcommands::Guard(args) => guard::run(&args, global),
         Subcommands::Protocols(args) => protocols::run(&args, global),
         Subcommands::Completions(args) => completions::run(&args, Args::command()),

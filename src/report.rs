@@ -26,6 +26,7 @@ mod scanned;
 mod step_text;
 mod table;
 mod timeline;
+mod watch;
 
 use serde::Serialize;
 
@@ -48,6 +49,7 @@ pub use protocols::{Listed, Protocols};
 pub use races::{RaceDetail, Races, Replayed, mermaid, race_page, races_index};
 pub use run::{Ran, Released, whole_millis};
 pub use scanned::ScanReport;
+pub use watch::{LiveView, WatchEvent};
 
 /// A result that can be shown.
 pub trait Report: Serialize {

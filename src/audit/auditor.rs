@@ -19,6 +19,7 @@ use super::exchange::Exchange;
 use super::finding::Finding;
 use super::findings::Findings;
 use super::grammar::Grammar;
+use super::live::{HoldEvent, LiveLock};
 use super::lock::Lock;
 use super::locks::{LockName, Locks};
 use super::recent_looks::RecentLooks;
@@ -53,6 +54,8 @@ pub struct Auditor {
     findings: Findings,
     /// Every acquisition, if they are kept.
     episodes: Option<Vec<Episode>>,
+    /// Which holds began and ended since that was last asked, if it is kept.
+    hold_events: Option<Vec<HoldEvent>>,
     summaries: Summaries,
     lines: u64,
     commands: u64,
@@ -108,6 +111,7 @@ impl Auditor {
             watching: HashMap::default(),
             findings: Findings::default(),
             episodes: None,
+            hold_events: None,
             summaries: Summaries::default(),
             lines: 0,
             commands: 0,
@@ -122,6 +126,30 @@ impl Auditor {
     #[must_use]
     pub fn keeping_episodes(self) -> Self {
         Self { episodes: Some(Vec::new()), ..self }
+    }
+
+    /// The same, keeping which holds begin and end until [`take_hold_events`](Self::take_hold_events) asks for it.
+    #[must_use]
+    pub fn keeping_hold_events(self) -> Self {
+        Self { hold_events: Some(Vec::new()), ..self }
+    }
+
+    /// Which holds began and ended since this was last asked, in the order of the trace.
+    pub fn take_hold_events(&mut self) -> Vec<HoldEvent> {
+        self.hold_events.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The locks that clients hold or wait for at this moment of the server's clock, by their keys. Call it now and then:
+    /// it looks at every lock that is followed.
+    pub fn live(&self, at: UnixTime) -> Vec<LiveLock> {
+        let mut live: Vec<_> = self.locks.iter().flat_map(|lock| lock.live(at)).collect();
+        live.sort_by(|one, other| (one.database, &one.key).cmp(&(other.database, &other.key)));
+        live
+    }
+
+    /// The moment of the last command.
+    pub fn last_at(&self) -> UnixTime {
+        self.last_at
     }
 
     /// The same, telling clients apart by this.
@@ -245,7 +273,7 @@ impl Auditor {
         self.follow(database, key, event.at);
         let Some(lock) = self.locks.get_mut(database, key) else { return };
         lock.observe(&mut self.grammar, &mut self.findings, key, event);
-        collect(&mut self.episodes, lock);
+        collect(&mut self.episodes, &mut self.hold_events, lock);
     }
 
     /// Follows this key as a lock.
@@ -254,6 +282,7 @@ impl Auditor {
             let is_known = self.summaries.knows(database, key);
             let mut lock = Lock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
+            lock.hold_events = self.hold_events.as_ref().map(|_| Vec::new());
             self.locks.insert(LockName::new(database, key), lock);
         }
     }
@@ -467,7 +496,7 @@ impl Auditor {
             let event = Event { is_administrative: true, ..event };
             let Some(lock) = self.locks.get_mut(name.database, &name.key) else { continue };
             lock.lose_all(&mut self.findings, &event, is_swap);
-            collect(&mut self.episodes, lock);
+            collect(&mut self.episodes, &mut self.hold_events, lock);
         }
     }
 
@@ -483,13 +512,14 @@ impl Auditor {
     fn sweep(&mut self) {
         self.swept_at = self.commands;
         let at = self.last_at;
-        let (findings, summaries, episodes) = (&mut self.findings, &mut self.summaries, &mut self.episodes);
+        let (findings, summaries) = (&mut self.findings, &mut self.summaries);
+        let (episodes, hold_events) = (&mut self.episodes, &mut self.hold_events);
         self.locks.retain(|_, lock| {
             let age = at.saturating_since(lock.last_at);
             let stays = age <= FORGOTTEN_AFTER && (age <= IDLE_AFTER || !lock.is_idle(at));
             if !stays {
                 lock.settle(findings, at);
-                collect(episodes, lock);
+                collect(episodes, hold_events, lock);
                 summaries.add(lock);
             }
             stays
@@ -505,10 +535,11 @@ impl Auditor {
         self.read_waiting(None);
         self.conclude_script();
         let at = self.last_at;
-        let (findings, summaries, episodes) = (&mut self.findings, &mut self.summaries, &mut self.episodes);
+        let (findings, summaries) = (&mut self.findings, &mut self.summaries);
+        let (episodes, hold_events) = (&mut self.episodes, &mut self.hold_events);
         self.locks.retain(|_, lock| {
             lock.settle(findings, at);
-            collect(episodes, lock);
+            collect(episodes, hold_events, lock);
             summaries.add(lock);
             false
         });
@@ -538,8 +569,11 @@ impl KnownLocks for Auditor {
 }
 
 /// Takes what a lock has kept.
-fn collect(episodes: &mut Option<Vec<Episode>>, lock: &mut Lock) {
+fn collect(episodes: &mut Option<Vec<Episode>>, hold_events: &mut Option<Vec<HoldEvent>>, lock: &mut Lock) {
     if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
+        all.append(of_lock);
+    }
+    if let (Some(all), Some(of_lock)) = (hold_events, &mut lock.hold_events) {
         all.append(of_lock);
     }
 }

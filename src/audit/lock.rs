@@ -13,6 +13,7 @@ use super::grammar::Grammar;
 use super::hold::Hold;
 use super::judge::{self, Lifetimes, Wait};
 use super::keys::{KeySet, Keys, Written};
+use super::live::{HoldChange, HoldEvent, LiveHolder, LiveLock};
 use super::stamp;
 use super::variants::{Variant, VariantSet};
 use crate::race_id::RaceId;
@@ -44,6 +45,8 @@ pub(super) struct Lock {
     began_at: UnixTime,
     /// What has ended and was not collected yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
+    /// Which holds began and ended and were not collected yet, if that is kept.
+    pub(super) hold_events: Option<Vec<HoldEvent>>,
 }
 
 /// What one event shows of one key.
@@ -88,6 +91,7 @@ impl Lock {
             last_at: at,
             began_at,
             episodes: None,
+            hold_events: None,
         }
     }
 
@@ -492,6 +496,7 @@ impl Lock {
         for other in self.holds.iter_mut().filter(|other| other.keys.meets(keys)) {
             other.followed_by.get_or_insert((hold.client.clone(), line));
         }
+        self.note_event(&hold, exchange.at, HoldChange::Acquired { waited: since.saturating_since(asked_at) });
         self.holds.push(hold);
         let statistics = &mut self.keys[key].statistics;
         statistics.acquisitions += 1;
@@ -982,6 +987,7 @@ impl Lock {
     /// A hold ends by its release.
     fn end(&mut self, index: usize, at: UnixTime) {
         let hold = self.holds.remove(index);
+        self.note_event(&hold, at, HoldChange::Released { held: at.saturating_since(hold.since) });
         self.keep(&hold, Some(at));
         let statistics = &mut self.keys[hold.home].statistics;
         statistics.releases += 1;
@@ -989,9 +995,40 @@ impl Lock {
         statistics.held.add(at.saturating_since(hold.since));
     }
 
+    fn note_event(&mut self, hold: &Hold, at: UnixTime, what: HoldChange) {
+        if let Some(events) = &mut self.hold_events {
+            let (key, database) = (self.keys[hold.home].key.clone(), self.database);
+            events.push(HoldEvent { key, database, client: hold.client.clone(), at, what });
+        }
+    }
+
+    /// Its keys that a client holds or waits for at this moment.
+    pub(super) fn live(&self, at: UnixTime) -> impl Iterator<Item = LiveLock> {
+        let homes = self.keys.iter().enumerate();
+        homes.filter_map(move |(home, state)| {
+            let is_live = |hold: &&Hold| hold.home == home && hold.ends_at.is_none_or(|ends_at| ends_at > at);
+            let holder = |hold: &Hold| LiveHolder {
+                client: hold.client.clone(),
+                since: hold.since,
+                ends_at: hold.ends_at,
+                certainty: hold.certainty,
+            };
+            let waits = |it: &&Conversation| it.home == home && !it.holds && at.saturating_since(it.last_at) < GIVEN_UP;
+            let waiters = self.conversations.iter().filter(waits);
+            let holders: Vec<_> = self.holds.iter().filter(is_live).map(holder).collect();
+            let waiters: Vec<_> = waiters.filter_map(|it| Some((it.client.clone(), it.asked_at?))).collect();
+            let is_quiet = holders.is_empty() && waiters.is_empty();
+            (!is_quiet).then(|| LiveLock { key: state.key.clone(), database: self.database, holders, waiters })
+        })
+    }
+
     /// Keeps what a hold was, if that is wanted.
     fn keep(&mut self, hold: &Hold, until: Option<UnixTime>) {
         self.keys[hold.home].statistics.lapsed += u64::from(until.is_none() && hold.is_expired);
+        if until.is_none() {
+            let at = self.last_at;
+            self.note_event(hold, at, HoldChange::Ended { held: at.saturating_since(hold.since) });
+        }
         if let Some(episodes) = &mut self.episodes {
             episodes.push(hold.episode(self.keys[hold.home].key.clone(), self.database, until));
         }

@@ -80,6 +80,11 @@ impl Locks {
         self.joined.insert(joined, home);
     }
 
+    /// All locks.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Lock> {
+        self.all.values()
+    }
+
     /// The names of all locks.
     pub(super) fn names(&self) -> impl Iterator<Item = &LockName> {
         self.all.keys()

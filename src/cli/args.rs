@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use super::global_options::GlobalOptions;
 use super::{
     audit, compare, completions, doctor, dry_run, explore, guard, inspect, man, matrix, odds, plan, protocols, races,
-    record, run, scan, supervise,
+    record, run, scan, supervise, watch,
 };
 
 /// Redis locks across generations: the old SETNX timestamp locks and the modern token lock, on the same keys.
@@ -34,6 +34,7 @@ pub(super) enum Subcommands {
     Audit(audit::Args),
     DryRun(dry_run::Args),
     Odds(odds::Args),
+    Watch(watch::Args),
     Guard(guard::Args),
     Protocols(protocols::Args),
     Completions(completions::Args),

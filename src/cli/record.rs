@@ -4,19 +4,17 @@ mod sink;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use redis::{RedisError, Value};
+use redis::RedisError;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::os_error::without_number;
+use super::server_monitor::{Monitored, News, monitored};
 use super::server_options::ServerOptions;
-use super::signals::{self, Caught, StopRequest};
 use super::trace::ENDED_EARLY;
 use super::{failure, values};
 use crate::driver::host;
@@ -59,53 +57,18 @@ pub(super) struct Args {
     server: ServerOptions,
 }
 
-/// How long the server may take to accept a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What the connection tells.
-enum News {
-    Line(String),
-    Broken(RedisError),
-    Asked,
-}
-
 /// Records.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
     let server = args.server.server()?;
-    if server.is_cluster() {
-        return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
-    }
     let unusable = |error: RedisError| failure::of_server(&server, error);
     let redaction = args.redact.then(host::random_key).transpose();
     let redaction = redaction
         .map_err(|error| Failure::new(Exit::Unusable, format!("the system supplies no random numbers: {error}")))?;
-    let (tell, news) = sync_channel(1024);
-    let asked: Arc<OnceLock<StopRequest>> = Arc::default();
-    listen_for_the_end(tell.clone(), Arc::clone(&asked))?;
-    let client = server.client().map_err(unusable)?;
-    let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
-    connection.set_read_timeout(None).map_err(unusable)?;
-    redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
+    let Monitored { news, .. } = monitored(&server)?;
     let mut sink = match &args.output {
         Some(path) => Sink::file(path, args.rotate)?,
         None => Sink::page(),
     };
-    thread::spawn(move || {
-        loop {
-            let sent = match connection.recv_response() {
-                Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
-                Ok(_) => Ok(()),
-                Err(error) => {
-                    // A receiver that has stopped needs no report.
-                    let _ = tell.send(News::Broken(error));
-                    return;
-                }
-            };
-            if sent.is_err() {
-                return;
-            }
-        }
-    });
     let mut recording = Recording {
         parser: Parser::new(),
         pattern: args.pattern.as_ref().map(|pattern| pattern.as_bytes()),
@@ -125,17 +88,6 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         Some(error) => Err(unusable(error)),
         None => Ok(Exit::Yes),
     }
-}
-
-fn listen_for_the_end(tell: SyncSender<News>, asked: Arc<OnceLock<StopRequest>>) -> Result<(), Failure> {
-    signals::listen(move |caught| {
-        if let Caught::Stop(request) = caught {
-            asked.get_or_init(|| request);
-            let tell = tell.clone();
-            // The channel may be full, and a second signal must still be received.
-            thread::spawn(move || tell.send(News::Asked));
-        }
-    })
 }
 
 /// How a command is written.

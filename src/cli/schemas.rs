@@ -13,7 +13,7 @@ use super::guard::event_line::EventLine;
 use super::record::Recorded;
 use crate::report::{
     AuditReport, ComparisonReport, Doctor, DryRun, Exploration, Granted, GuardStatistics, Inspection, Matrix, Odds,
-    Planned, Protocols, Races, Ran, ScanReport,
+    Planned, Protocols, Races, Ran, ScanReport, WatchEvent,
 };
 
 /// The locks of a server, and what was counted.
@@ -36,7 +36,7 @@ const fn printed<T: JsonSchema>(file: &'static str, by: &'static str) -> Printed
     Printed { file, by, schema }
 }
 
-const PRINTED: [Printed; 17] = [
+const PRINTED: [Printed; 18] = [
     printed::<AuditReport>("audit", "audit --json"),
     printed::<ComparisonReport>("compare", "compare --json"),
     printed::<Doctor>("doctor", "doctor --json"),
@@ -54,6 +54,7 @@ const PRINTED: [Printed; 17] = [
     printed::<Recorded>("record", "record --json: one line"),
     printed::<Ran>("run", "run --json, on standard error"),
     printed::<ScanJson>("scan", "scan --json"),
+    printed::<WatchEvent>("watch", "watch --json: one line"),
 ];
 
 /// Commands that print no result: scripts for shells, a manual, and the supervisor that `run` starts.

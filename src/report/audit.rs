@@ -11,6 +11,7 @@ use std::time::Duration;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 
+pub(super) use self::describe::describe as described;
 use self::dialects::alternatives;
 use self::json::{FindingJson, LockJson, Others, TraceNote};
 use super::exploration::grouped;

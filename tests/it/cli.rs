@@ -24,5 +24,6 @@ mod server_hazards;
 mod terminal;
 mod traces;
 mod usage;
+mod watch;
 
 pub(crate) use command::{done, done_within, lockshift, lockshift_at};

@@ -91,7 +91,7 @@ fn every_command_prints_what_its_schema_describes() {
     assert!(lock.status.success(), "{lock:?}");
     redis::cmd("SET").arg("stock").arg("1700000000").exec(&mut server.connect()).unwrap();
     const TRACE: &str = "tests/traces/php-fleet.log";
-    let rows: [(&str, &[&str]); 13] = [
+    let rows: [(&str, &[&str]); 14] = [
         ("audit", &["audit", TRACE]),
         ("compare", &["compare", "token", "--seconds", "0.2", "--clients", "2"]),
         ("doctor", &["doctor", "--fleet", "token"]),
@@ -105,11 +105,16 @@ fn every_command_prints_what_its_schema_describes() {
         ("races", &["races", "late-unlock"]),
         ("run", &["run", "--json", "stack", "--", "true"]),
         ("scan", &["scan"]),
+        ("watch", &["watch", TRACE]),
     ];
     for (name, args) in rows {
         let ended = done(lockshift_at(&server), [&["--json"], args].concat());
         assert!(matches!(ended.code, Some(0 | 1)), "{name}: {ended:?}");
-        let printed = if name == "run" { ended.note() } else { ended.json() };
+        let printed = match name {
+            "run" => ended.note(),
+            "watch" => serde_json::from_str(ended.stdout.lines().next().unwrap()).unwrap(),
+            _ => ended.json(),
+        };
         conforms(name, &printed);
     }
     // Each of these has a test that says so; exploring a plan takes too long to do it twice.

@@ -54,6 +54,7 @@ pub(crate) enum EventKind {
     /// A race that was found in observed commands.
     Finding {
         #[serde(with = "key")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: Key,
         /// Its id; `None` if it is not a documented one.
         race: Option<Cow<'static, str>>,

@@ -16,7 +16,7 @@ pub(super) fn title(evidence: &Evidence) -> &'static str {
 }
 
 /// What happened, in a sentence.
-pub(super) fn describe(verdict: &Verdict) -> String {
+pub(in crate::report) fn describe(verdict: &Verdict) -> String {
     match &verdict.evidence {
         Evidence::DoubleHold { holder, holder_line, newcomer, newcomer_line, value } => {
             let reason = reason(verdict.race, value, newcomer);

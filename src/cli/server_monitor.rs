@@ -1,0 +1,72 @@
+//! What a server lists under MONITOR, line by line, until it is lost or the user asks to end.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use redis::{RedisError, Value};
+
+use super::exit::{Exit, Failure};
+use super::failure;
+use super::signals::{self, Caught};
+use crate::connect::Server;
+
+/// How long the server may take to accept a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A MONITOR that has begun.
+pub(super) struct Monitored {
+    /// What it tells, in order.
+    pub(super) news: Receiver<News>,
+    /// The number of its connection; `None` if the server is too old to say.
+    pub(super) connection: Option<u64>,
+}
+
+/// What the connection tells.
+pub(super) enum News {
+    Line(String),
+    Broken(RedisError),
+    Asked,
+}
+
+/// Begins MONITOR on this server, and listens for the request to end.
+pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
+    if server.is_cluster() {
+        return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
+    }
+    let unusable = |error: RedisError| failure::of_server(server, error);
+    let (tell, news) = sync_channel(1024);
+    listen_for_the_end(tell.clone())?;
+    let client = server.client().map_err(unusable)?;
+    let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
+    let number = redis::cmd("CLIENT").arg("ID").query(&mut connection).ok();
+    connection.set_read_timeout(None).map_err(unusable)?;
+    redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
+    thread::spawn(move || {
+        loop {
+            let sent = match connection.recv_response() {
+                Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    // A receiver that has stopped needs no report.
+                    let _ = tell.send(News::Broken(error));
+                    return;
+                }
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(Monitored { news, connection: number })
+}
+
+fn listen_for_the_end(tell: SyncSender<News>) -> Result<(), Failure> {
+    signals::listen(move |caught| {
+        if let Caught::Stop(_) = caught {
+            let tell = tell.clone();
+            // The channel may be full, and a second signal must still be received.
+            thread::spawn(move || tell.send(News::Asked));
+        }
+    })
+}

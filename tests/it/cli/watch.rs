@@ -1,0 +1,112 @@
+//! `lockshift watch`: locks, holders, waiters and races as they happen.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use redis::{Commands, cmd};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::command::{Running, done, lockshift, lockshift_at};
+use crate::guard_process::GuardProcess;
+use crate::patience::until;
+use crate::server::Server;
+
+const FLEET: &str = "tests/traces/php-fleet.log";
+
+/// An address that is free.
+fn address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// The metrics at this address; nothing while it does not listen.
+fn metrics(address: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: watch\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.starts_with("HTTP/1.1 200 OK").then_some(answer)
+}
+
+#[test]
+fn a_recorded_trace_is_shown_as_the_audit_counts_it() {
+    let ended = done(lockshift(), ["watch", FLEET, "--json"]);
+    assert_eq!(ended.code, Some(1), "a race happened: {ended:?}");
+    let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    let audited = done(lockshift(), ["audit", FLEET, "--json"]).json();
+    assert_eq!(audited["locks"][0]["acquisitions"], count("acquired"));
+    assert_eq!(audited["locks"][0]["releases"], count("released"));
+    let found: Vec<_> = events.iter().filter(|event| event["event"] == "finding").map(|event| &event["race"]).collect();
+    assert_eq!(found.last(), Some(&&Value::from("ttl-is-not-ownership")), "{found:?}");
+    let text = done(lockshift(), ["watch", FLEET]).stdout;
+    assert_eq!(text.lines().count(), events.len(), "a line for each event");
+    assert!(!text.contains('\x1b'), "no colours and no page without a terminal");
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end_and_random_bytes_are_no_all_clear() {
+    for (file, code) in [(FLEET, 1), ("Cargo.toml", 3)] {
+        let output = lockshift().args(["watch", "-"]).stdin(fs::File::open(file).unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// A holder and a waiter on a real server are in the metrics, and every metric that the dashboard names is exported.
+#[test]
+fn holders_and_waiters_are_exported_and_the_dashboard_names_what_exists() {
+    let server = Server::start();
+    let [watched, admin] = [address(), address()];
+    let running = Running::start(lockshift_at(&server), ["watch", "--json", "--metrics", &watched]);
+    until("it watches", || {
+        let listed: String = cmd("CLIENT").arg("LIST").query(&mut server.connect()).unwrap();
+        listed.contains("cmd=monitor").then_some(())
+    });
+    let [mut holder, mut waiter] = [server.connect(), server.connect()];
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut holder).unwrap();
+    assert!(holder.set_nx::<_, _, bool>("lock:a", now + 60).unwrap());
+    until("both are seen", || {
+        assert!(!waiter.set_nx::<_, _, bool>("lock:a", now + 70).unwrap());
+        let _: String = waiter.get("lock:a").unwrap();
+        let metrics = metrics(&watched)?;
+        let has = |line: &str| metrics.lines().any(|other| other == line);
+        (has("lockshift_watch_held_locks 1.0") && has("lockshift_watch_waiters 1.0")).then_some(())
+    });
+    cmd("FLUSHALL").exec(&mut server.connect()).unwrap();
+    let exported = until("a deletion from outside is seen", || {
+        metrics(&watched).filter(|metrics| metrics.contains("lockshift_watch_findings_total{"))
+    });
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let _guard = GuardProcess::start(&server.url(), &rules, &["--admin", &admin]);
+    let of_guard = until("the guard answers", || metrics(&admin));
+    let dashboard = fs::read_to_string("packaging/grafana/lockshift.json").unwrap();
+    let _: Value = serde_json::from_str(&dashboard).unwrap();
+    let name = |text: &str| text.chars().take_while(|it| it.is_ascii_lowercase() || *it == '_').collect::<String>();
+    let named: BTreeSet<_> = dashboard.match_indices("lockshift_").map(|(at, _)| name(&dashboard[at..])).collect();
+    assert!(named.len() >= 12, "{named:?}");
+    let types = format!("{exported}{of_guard}");
+    let types: BTreeSet<&str> =
+        types.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let base =
+        |name: &str| ["_total", "_bucket"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned();
+    let missing: Vec<_> = named.iter().filter(|name| !types.contains(base(name).as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?} are not among {types:?}");
+
+    running.signal(Signal::TERM);
+    let ended = running.done();
+    assert_eq!(ended.code, Some(1), "a race happened: {ended:?}");
+    let first: Value = serde_json::from_str(ended.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["event"], &first["key"]), (&"acquired".into(), &"lock:a".into()), "{first}");
+}
+
+#[test]
+fn a_watch_that_costs_more_than_allowed_stops_and_says_so() {
+    let server = Server::start();
+    let mut client = server.connect();
+    std::thread::spawn(move || while cmd("PING").exec(&mut client).is_ok() {});
+    let ended = done(lockshift_at(&server), ["watch", "--max-cost", "0", "--for", "1m"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("stopped: MONITOR costs the server up to"), "{ended:?}");
+}
