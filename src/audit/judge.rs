@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 impl Verdict {
     /// A race that rests on facts of this certainty. What rests on something that is only likely has other explanations.
     fn new(
-        race: RaceId,
+        race: impl Into<Option<RaceId>>,
         at: UnixTime,
         clients: impl IntoIterator<Item = Arc<str>>,
         lines: impl IntoIterator<Item = u64>,
@@ -34,7 +34,7 @@ impl Verdict {
         lines.sort_unstable();
         lines.dedup();
         let certainty = if certainty == Certainty::Certain { certainty } else { Certainty::Possible };
-        Self { race: Some(race), at, clients: clients.into_iter().collect(), lines, certainty, evidence }
+        Self { race: race.into(), at, clients: clients.into_iter().collect(), lines, certainty, evidence }
     }
 }
 
@@ -49,15 +49,14 @@ pub(super) fn double_hold(newcomer: &Hold, conversation: &Conversation, holder: 
         newcomer_line: newcomer.line,
         value: holder.value.clone(),
     };
-    let verdict = Verdict::new(
-        RaceId::ClockSkewSteal,
+    Verdict::new(
+        race_of_double_hold(conversation, before, newcomer),
         newcomer.since,
         [holder.client.clone(), newcomer.client.clone()],
         lines.into_iter().flatten(),
         newcomer.certainty.min(holder.certainty),
         evidence,
-    );
-    Verdict { race: race_of_double_hold(conversation, before, newcomer), ..verdict }
+    )
 }
 
 fn race_of_double_hold(conversation: &Conversation, before: Option<&Written>, newcomer: &Hold) -> Option<RaceId> {
@@ -194,7 +193,7 @@ pub(super) fn deleted_from_outside(
     let clients = [holder.clone(), client.clone()];
     let evidence = Evidence::DeletedFromOutside { client, holder, holder_line: hold.line };
     let lines = [hold.line].into_iter().chain(lines);
-    Verdict { race: None, ..Verdict::new(RaceId::LateUnlock, at, clients, lines, certainty, evidence) }
+    Verdict::new(None::<RaceId>, at, clients, lines, certainty, evidence)
 }
 
 /// The `attempt` acquired while `holder` held, as the release at this line shows.
@@ -208,7 +207,7 @@ pub(super) fn vanished(holder: &Hold, attempt: &Exchange, release_line: u64) -> 
     let clients = [holder.client.clone(), attempt.client.clone()];
     let lines = [holder.line, attempt.line, release_line];
     let certainty = Certainty::Possible;
-    Verdict { race: None, ..Verdict::new(RaceId::LateUnlock, attempt.at, clients, lines, certainty, evidence) }
+    Verdict::new(None::<RaceId>, attempt.at, clients, lines, certainty, evidence)
 }
 
 /// How a client came to delete in its release what another client holds.
