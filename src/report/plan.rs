@@ -40,6 +40,7 @@ pub struct Planned {
 
 /// What a bridge of this fleet writes into the old key.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExampleStamp {
     /// Bytes that are not text as `\xNN`.
     stamp: String,
