@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use lockshift::audit::Audit;
 use lockshift::lock::Lease;
-use lockshift::odds::{OddsEffort, PeriodCounts, PlayedProtocol, RoundTrips, TracedWorkload, WaitPace, estimate};
+use lockshift::odds::{
+    OddsEffort, OddsEstimate, PeriodCounts, PlayedProtocol, RoundTrips, TracedWorkload, WaitPace, estimate,
+};
 
 use super::topology::Topology;
 use super::truth::Log;
+
+/// The share of the periods that has to contain what was counted.
+const NEARLY_ALL: f64 = 0.998;
 
 /// What is estimated, and what was counted.
 type Kind = (&'static str, fn(&PeriodCounts) -> u64, u64);
@@ -24,12 +29,12 @@ pub(super) fn hold_what_was_counted(logs: &[(Topology, String, Log)], audit: &Au
         let Some(within) = expected(key, audit, None) else { continue };
         let without = expected(key, audit, Some(Duration::from_secs(20))).expect("the clients are the same");
         for (name, of, counted) in kinds {
-            let (low, high) = within(of);
+            let (low, high) = within.between(of, NEARLY_ALL);
             assert!((low..=high).contains(&counted), "{key}: {counted} {name}, and {low} to {high} expected");
             let planted = 3 * counted + 20;
             assert!(!(low..=high).contains(&planted), "{key}: {planted} {name} pass for {low} to {high}");
             // With a lease that no work exceeds, the same clients would hardly ever hold at once.
-            let (low, high) = without(of);
+            let (low, high) = without.between(of, NEARLY_ALL);
             caught += u32::from(!(low..=high).contains(&counted));
         }
         compared += 1;
@@ -38,13 +43,8 @@ pub(super) fn hold_what_was_counted(logs: &[(Topology, String, Log)], audit: &Au
     assert!(caught > 0, "a wrong lease changes nothing");
 }
 
-/// Between which counts nearly all periods lie; `None` if the fleet has no estimate. The lease is that of the trace, unless
-/// another is given.
-fn expected(
-    key: &str,
-    audit: &Audit,
-    lease: Option<Duration>,
-) -> Option<impl Fn(fn(&PeriodCounts) -> u64) -> (u64, u64)> {
+/// What the odds expect; `None` if the fleet has no estimate. The lease is that of the trace, unless another is given.
+fn expected(key: &str, audit: &Audit, lease: Option<Duration>) -> Option<OddsEstimate> {
     let lock = audit.locks.iter().find(|lock| lock.key.as_bytes() == key.as_bytes())?;
     let lease = lease.map(|lease| Lease::new(lease).unwrap());
     let round_trips = RoundTrips::Assumed(Duration::from_micros(200));
@@ -55,6 +55,5 @@ fn expected(
     let pace = WaitPace::AsTraced(workload.pause.unwrap_or(Duration::from_millis(100)));
     let play = PlayedProtocol { choice: workload.spoken.clone(), lease: workload.lease, pace, renews: false };
     let effort = OddsEffort { periods: 300, seed: 1, starved_after: Duration::from_secs(60) };
-    let found = estimate(&workload, &play, effort, &mut || true).expect("the protocol can be played");
-    Some(move |of: fn(&PeriodCounts) -> u64| found.between(of, 0.998))
+    Some(estimate(&workload, &play, effort, &mut || true).expect("the protocol can be played"))
 }
