@@ -5,6 +5,7 @@ mod contention;
 mod crash;
 mod expiry;
 mod extension;
+mod guard_modes;
 pub(crate) mod guarded;
 mod matrix;
 mod mixed;
@@ -138,8 +139,9 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
 /// extends.
 pub(crate) fn trials_apart(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
     let stand = Arc::clone(stand);
-    let guarded =
-        guarded::rows().flat_map(|(client, spoken)| guarded::SCENES.iter().map(move |it| (client, spoken, *it)));
+    let guarded = guarded::rows().flat_map(|(client, spoken)| {
+        guarded::SCENES.iter().chain(guard_modes::SCENES).map(move |it| (client, spoken, *it))
+    });
     let extension = SceneApart { name: "ends_later_once_extended", play: extension::ends_later_once_extended };
     let extended = extension::rows().map(move |(client, spoken)| (client, spoken, extension));
     guarded.chain(extended).map(move |(client, spoken, scene)| {

@@ -1,10 +1,12 @@
 //! The one server of all tests and the clients that are running against it. All of it ends when this is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use redis::Connection;
+use tempfile::TempDir;
 
 use crate::foreign::{Process, Session};
 use crate::foreign_values::{self, Written};
@@ -20,6 +22,8 @@ pub(crate) struct Stand {
     /// Clients that serve many sessions. Before the server, so that they end first.
     serving: Mutex<BTreeMap<&'static str, Arc<Process>>>,
     guard: OnceLock<GuardProcess>,
+    bridging_guard: OnceLock<GuardProcess>,
+    observer: OnceLock<(GuardProcess, TempDir, PathBuf)>,
     server: OnceLock<Server>,
     sessions: AtomicU32,
     proofs: Mutex<BTreeSet<Proof>>,
@@ -82,12 +86,31 @@ impl Stand {
 
     /// The guard before the server, with a rule for each client and protocol; started when first asked for.
     pub(crate) fn guard(&self) -> &GuardProcess {
-        self.guard.get_or_init(|| {
-            let rule = |(client, spoken): (&Client, Spoken)| {
-                (format!("{KEYS_BEGIN}{}.{}.*", client.name, word(&spoken.label())), spoken.protocol)
-            };
-            GuardProcess::start(&self.server().url(), &rows().map(rule).collect::<Vec<_>>(), &[])
-        })
+        self.guard.get_or_init(|| self.started_guard(&[]))
+    }
+
+    /// The same in bridge mode.
+    pub(crate) fn bridging_guard(&self) -> &GuardProcess {
+        self.bridging_guard.get_or_init(|| self.started_guard(&["--mode", "bridge"]))
+    }
+
+    fn started_guard(&self, args: &[&str]) -> GuardProcess {
+        let rule = |(client, spoken): (&Client, Spoken)| {
+            (format!("{KEYS_BEGIN}{}.{}.*", client.name, word(&spoken.label())), spoken.protocol)
+        };
+        GuardProcess::start(&self.server().url(), &rows().map(rule).collect::<Vec<_>>(), args)
+    }
+
+    /// A guard that observes all locks, and the file of its events.
+    pub(crate) fn observer(&self) -> (&GuardProcess, &Path) {
+        let (guard, _, path) = self.observer.get_or_init(|| {
+            let directory = TempDir::new().expect("a temporary directory");
+            let path = directory.path().join("events.jsonl");
+            let args = ["--mode", "observe", "--events", &path.display().to_string()];
+            let guard = GuardProcess::start(&self.server().url(), &[(format!("{KEYS_BEGIN}*"), "php-getset")], &args);
+            (guard, directory, path)
+        });
+        (guard, path)
     }
 
     /// The port of the server.
