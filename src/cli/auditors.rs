@@ -24,6 +24,7 @@ impl<F: Fn() -> Auditor> Auditors<F> {
         let auditor = self.all.entry(read.server()).or_insert_with(&self.new);
         match read {
             TraceCommand::Line { number, line } => auditor.read(number, &line),
+            TraceCommand::Observed { number, command, reply } => auditor.read_in_order(number, command, reply),
             TraceCommand::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
         }
     }

@@ -120,8 +120,11 @@ impl Coverage {
 pub(super) enum TraceCommand<'a> {
     /// A line of MONITOR, with its number.
     Line { number: u64, line: Line<'a> },
-    /// A command of a capture or of a guard's events, with its number there, its server if that is named, and the reply and
-    /// when that came, unless it is missing.
+    /// A command of a guard's events, with its number there and its reply, unless that was too long to keep. They come in the
+    /// order of the server.
+    Observed { number: u64, command: Written<'a>, reply: Option<Reply> },
+    /// A command of a capture, with its number there, its server if that is named, and the reply and when that came, unless it
+    /// is missing.
     Exchange { number: u64, server: Option<SocketAddr>, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
 }
 
@@ -129,7 +132,7 @@ impl TraceCommand<'_> {
     /// The server, if the source names it.
     pub(super) fn server(&self) -> Option<SocketAddr> {
         match self {
-            Self::Line { .. } => None,
+            Self::Line { .. } | Self::Observed { .. } => None,
             Self::Exchange { server, .. } => *server,
         }
     }
@@ -250,8 +253,7 @@ impl TraceReading<'_> {
         };
         let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
         let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
-        let reply = reply.map(|reply| (reply, at));
-        (self.each)(TraceCommand::Exchange { number, server: None, command, reply });
+        (self.each)(TraceCommand::Observed { number, command, reply });
         self.coverage.understood += 1;
     }
 

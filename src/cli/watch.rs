@@ -197,6 +197,7 @@ impl Watching {
         self.server = server;
         match heard {
             TraceCommand::Line { number, line } => self.auditor.read(number, &line),
+            TraceCommand::Observed { number, command, reply } => self.auditor.read_in_order(number, command, reply),
             TraceCommand::Exchange { number, command, reply, .. } => self.auditor.read_answered(number, command, reply),
         }
         self.counts.commands += 1;
