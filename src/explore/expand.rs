@@ -71,7 +71,7 @@ pub(super) struct Expander<'a> {
     symmetry: Symmetry,
     properties: Properties,
     /// Whether causes are distinguished.
-    apart: bool,
+    by_cause: bool,
     world: World<u32, u32>,
     after: World<u32, u32>,
     actions: Vec<Action>,
@@ -90,7 +90,7 @@ pub(super) type LeftOut = fn(&World<u32, u32>, Action) -> bool;
 
 impl<'a> Expander<'a> {
     pub(super) fn new(search: &Search<'a>, symmetry: Symmetry, properties: Properties) -> Self {
-        let Search { scene, apart, .. } = *search;
+        let Search { scene, by_cause, .. } = *search;
         let nothing = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
         let (world, after) = (nothing.clone(), nothing);
         let (actions, found, broken, breaches) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -98,7 +98,7 @@ impl<'a> Expander<'a> {
             scene,
             symmetry,
             properties,
-            apart,
+            by_cause,
             world,
             after,
             actions,
@@ -163,7 +163,7 @@ impl<'a> Expander<'a> {
     fn take(&mut self, memo: &Memo<'_>, action: Action) -> Result<Option<CauseId>, Question> {
         self.after.clone_from(&self.world);
         let exchanged = apply(self.scene, memo, &mut self.after, action)?;
-        if self.apart {
+        if self.by_cause {
             let judge = self.judge(memo, self.properties.broken_by_steps());
             self.breaches.clear();
             let blame = Blame { judge, before: &self.world, action, exchanged };
@@ -187,7 +187,7 @@ impl<'a> Expander<'a> {
 
     /// The properties that worlds are judged by: where violations are reported by cause, not those that a cause breaks.
     fn of_worlds(&self) -> Properties {
-        let by_steps = if self.apart { self.properties.broken_by_steps() } else { Properties::default() };
+        let by_steps = if self.by_cause { self.properties.broken_by_steps() } else { Properties::default() };
         by_steps.iter().fold(self.properties, Properties::without)
     }
 

@@ -30,7 +30,7 @@ impl StateGraph<'_> {
         }
         let mut future = Future { graph: *self, can_win: vec![0; self.visited.index_bound()] };
         while future.look_back() {}
-        if self.search.apart {
+        if self.search.by_cause {
             return future.entries(&asked);
         }
         asked.into_iter().filter_map(|property| future.nearest(property)).collect()

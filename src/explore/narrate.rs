@@ -20,11 +20,11 @@ use crate::wire::{Key, MonoTime};
 impl Scene {
     /// A schedule of this scene, step by step, as a violation of this property.
     pub fn narrate(&self, property: Property, actions: &[Action]) -> Trace {
-        self.narrate_blaming(property, None, actions)
+        self.narrate_cause(property, None, actions)
     }
 
     /// The same, where it is known which cause is to blame.
-    pub(super) fn narrate_blaming(&self, property: Property, cause: Option<&Cause>, actions: &[Action]) -> Trace {
+    pub(super) fn narrate_cause(&self, property: Property, cause: Option<&Cause>, actions: &[Action]) -> Trace {
         let keys = self.keys();
         let mut world = self.world();
         let mut worlds = vec![world.clone()];

@@ -21,7 +21,7 @@ pub struct Search<'a> {
     pub(super) max_states: usize,
     pub(super) max_bytes: usize,
     pub(super) symmetry: bool,
-    pub(super) apart: bool,
+    pub(super) by_cause: bool,
     pub(super) suspect: Option<&'a str>,
     pub(super) stop: Stop,
     pub(super) interrupt: Option<&'a AtomicBool>,
@@ -91,7 +91,7 @@ pub struct Findings {
 pub struct Violation {
     /// Which.
     pub property: Property,
-    /// Which cause is to blame, if violations are reported by cause ([`Search::apart`]) and a step breaks the property.
+    /// Which cause is to blame, if violations are reported by cause ([`Search::by_cause`]) and a step breaks the property.
     pub cause: Option<Cause>,
     /// A shortest schedule that violates it: of all shortest ones that with the fewest changes of client, and the clock
     /// ticking as late as possible.
@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
             max_states: 100_000_000,
             max_bytes: 4 << 30,
             symmetry: false,
-            apart: false,
+            by_cause: false,
             suspect: None,
             stop: Stop::Never,
             interrupt: None,
@@ -201,15 +201,15 @@ impl<'a> Search<'a> {
     /// another client changed what the loser had, whenever that was. There are more worlds then: each remembers who was
     /// harmed by which cause.
     #[must_use]
-    pub fn apart(mut self, apart: bool) -> Self {
-        self.apart = apart;
+    pub fn by_cause(mut self, by_cause: bool) -> Self {
+        self.by_cause = by_cause;
         self
     }
 
-    /// Only violations for which a client of this protocol is to blame, reported by cause as by [`apart`](Self::apart).
+    /// Only violations for which a client of this protocol is to blame, reported by cause as by [`by_cause`](Self::by_cause).
     #[must_use]
-    pub fn blaming(self, protocol: &'a str) -> Self {
-        Self { apart: true, suspect: Some(protocol), ..self }
+    pub fn caused_by(self, protocol: &'a str) -> Self {
+        Self { by_cause: true, suspect: Some(protocol), ..self }
     }
 
     /// Until this is set. It is looked at after every batch of states.

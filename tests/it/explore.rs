@@ -1,7 +1,7 @@
 //! The explorer: its counts against a pencil and against another checker, its verdicts against locks known to be good
 //! and bad, and its results against themselves: with and without symmetry, on one thread and on two, replayed.
 
-mod apart;
+mod by_cause;
 mod by_hand;
 mod faults;
 mod follow;

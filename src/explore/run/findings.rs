@@ -76,7 +76,7 @@ impl Run<'_> {
         actions.extend(starvation.into_iter().flat_map(|starvation| &starvation.cycle));
         let places = search.scene.in_order_of_appearance(&mut actions);
         let cause = met.cause.map(|cause| self.memo.cause_of(cause).clone());
-        let trace = search.scene.narrate_blaming(met.property, cause.as_ref(), &actions);
+        let trace = search.scene.narrate_cause(met.property, cause.as_ref(), &actions);
         let cycle = starvation.map(|starvation| Cycle { from, starving: places.of(starvation.client) });
         let trace = Trace { cycle, ..trace };
         Violation { property: met.property, cause, actions, trace }

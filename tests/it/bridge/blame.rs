@@ -51,7 +51,7 @@ impl Meeting {
         let mut blamed = Vec::new();
         for scene in self.scenes() {
             let search = Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO);
-            let Findings { states: seen, end, violations, .. } = search.blaming("bridge").run(&mut |_| {});
+            let Findings { states: seen, end, violations, .. } = search.caused_by("bridge").run(&mut |_| {});
             assert_eq!(end, End::Exhausted);
             states += seen;
             let described =

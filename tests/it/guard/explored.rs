@@ -219,7 +219,7 @@ fn a_guarded_client_causes_no_violation_beside_an_unguarded_one() {
                 scene.client(client.clone())
             });
         let found =
-            Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO).blaming("guarded").run(&mut |_| ());
+            Search::new(&scene).properties(&RULES).symmetry(true).threads(TWO).caused_by("guarded").run(&mut |_| ());
         assert_eq!(found.end, End::Exhausted, "{}", dialect.name);
         blamed.extend(
             found

@@ -42,7 +42,7 @@ fn the_shortest_of_all_ways_is_the_one_that_is_found_without() {
         let shortest: BTreeMap<Property, usize> =
             ways(&found(Search::new(&scene))).into_iter().map(|(property, _, length)| (property, length)).collect();
         let mut of_all: BTreeMap<Property, usize> = BTreeMap::new();
-        for (property, _, length) in ways(&found(Search::new(&scene).apart(true))) {
+        for (property, _, length) in ways(&found(Search::new(&scene).by_cause(true))) {
             let least = of_all.entry(property).or_insert(length);
             *least = length.min(*least);
         }
@@ -53,7 +53,7 @@ fn the_shortest_of_all_ways_is_the_one_that_is_found_without() {
 #[test]
 fn ways_do_not_depend_on_threads_or_on_the_order_of_clients() {
     let scene = scene("setnx-page-del", "jedis-lock");
-    let search = Search::new(&scene).apart(true);
+    let search = Search::new(&scene).by_cause(true);
     let plain = ways(&found(search));
     assert!(plain.len() > 4, "several ways for a rule: {plain:?}");
     assert_eq!(ways(&found(search.symmetry(true))), plain);
@@ -64,9 +64,9 @@ fn ways_do_not_depend_on_threads_or_on_the_order_of_clients() {
 #[test]
 fn each_is_blamed_for_what_it_does() {
     let scene = scene("setnx-page-del", "jedis-lock");
-    let all = found(Search::new(&scene).apart(true).symmetry(true));
+    let all = found(Search::new(&scene).by_cause(true).symmetry(true));
     for name in ["setnx-page-del", "jedis-lock"] {
-        let theirs = found(Search::new(&scene).blaming(name).symmetry(true));
+        let theirs = found(Search::new(&scene).caused_by(name).symmetry(true));
         let expected = ways(&all)
             .into_iter()
             .filter(|(_, cause, _)| cause.as_ref().is_some_and(|cause| cause.by.as_deref() == Some(name)))
