@@ -7,6 +7,7 @@ mod rooms;
 mod sources;
 mod words;
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use sources::{Source, all_sources};
@@ -70,4 +71,24 @@ fn each(keeps: impl Fn(&Source) -> bool, rule: &str) {
     assert!(sources.len() > 30, "the sources were not found");
     let broken: Vec<_> = sources.iter().filter(|source| !keeps(source)).map(|source| source.path.display()).collect();
     assert!(broken.is_empty(), "every .rs file {rule}, but not {broken:#?}");
+}
+
+/// Each dependency is weighed before it is added.
+#[test]
+fn each_dependency_of_the_library_has_its_reason() {
+    let architecture = Source::read("ARCHITECTURE.md").text;
+    let section = architecture.split("\n## ").find(|section| section.starts_with("Dependencies")).unwrap();
+    let reasons: BTreeSet<&str> =
+        section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect();
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--workspace", "--edges=normal", "--no-default-features"])
+        .args(["--depth=1", "--prefix=depth", "--format={p}", "--no-dedupe"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let names = tree.lines().filter_map(|line| line.strip_prefix('1')?.split_whitespace().next());
+    let depends: BTreeSet<&str> = names.filter(|name| !name.starts_with("lockshift-")).collect();
+    assert_eq!(depends, reasons, "on the left what the library depends on, on the right what ARCHITECTURE.md explains");
 }
