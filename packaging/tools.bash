@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The tools that packages are built and checked with, from PyPI in the versions of tools.txt, kept in target/packaging. To be
-# sourced in the root of the repository.
+# The tools that packages are built and checked with, kept in target/packaging: from PyPI in the versions of tools.txt, and
+# from crates.io those whose releases on PyPI cannot read this workspace. To be sourced in the root of the repository.
 
 readonly TOOLS=$PWD/target/packaging/tools
 
@@ -14,6 +14,12 @@ need_tools() {
     fi
     PATH=$TOOLS/bin:$PATH
     export CARGO_ZIGBUILD_PYTHON_PATH=$TOOLS/bin/python3
+}
+
+# need_packer NAME VERSION
+need_packer() {
+    need_tools
+    [ -x "$TOOLS/bin/$1" ] || cargo install --quiet --locked --root "$TOOLS" "$1@$2" || fail "crates.io does not give $1 $2"
 }
 
 # The standard library for a target of Rust.
