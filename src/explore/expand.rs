@@ -59,10 +59,21 @@ pub(super) struct Transition<'a> {
     pub(super) words: &'a [u32],
     /// Where each client went for that.
     pub(super) places: Places,
-    /// The client that won by it, in its place before.
-    pub(super) winner: Option<usize>,
     /// Its cause, where causes are distinguished.
     pub(super) cause: Option<CauseId>,
+    before: &'a World<u32, u32>,
+    after: &'a World<u32, u32>,
+}
+
+impl Transition<'_> {
+    /// The client that won by it, in its place before. It is known once the world that the step leads to has been expanded.
+    pub(super) fn winner(&self, memo: &Memo<'_>) -> Result<Option<usize>, Question> {
+        let Some(who) = self.action.client() else { return Ok(None) };
+        let there = self.places.of(who);
+        let held = memo.view(who, &self.before.actors[who])?.activity.holds();
+        let holds = memo.view(there, &self.after.actors[there])?.activity.holds();
+        Ok(Some(who).filter(|_| holds && !held))
+    }
 }
 
 /// Expands worlds, one after the other. Keeps its scratch space between them.
@@ -205,20 +216,10 @@ impl<'a> Expander<'a> {
             let action = self.actions[place];
             let cause = self.take(memo, action)?;
             let places = self.symmetry.settle(memo, &mut self.after)?;
-            let winner = self.winner(memo, action, places)?;
             self.found.clear();
             pack(&self.after, self.scene.bounds.faults, &mut self.found);
-            show(&Transition { action, words: &self.found, places, winner, cause });
+            show(&Transition { action, words: &self.found, places, cause, before: &self.world, after: &self.after });
         }
         Ok(())
-    }
-
-    /// The client that has just learnt that it won.
-    fn winner(&self, memo: &Memo<'_>, action: Action, places: Places) -> Result<Option<usize>, Question> {
-        let Some(who) = action.client() else { return Ok(None) };
-        let there = places.of(who);
-        let held = memo.view(who, &self.world.actors[who])?.activity.holds();
-        let holds = memo.view(there, &self.after.actors[there])?.activity.holds();
-        Ok(Some(who).filter(|_| holds && !held))
     }
 }

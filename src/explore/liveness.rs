@@ -63,7 +63,10 @@ impl Future<'_> {
                     // A fault is not a way out.
                     if !transition.action.is_fault() {
                         let next = visited.find(transition.words).map_or(0, |next| can_win[next as usize]);
-                        winners |= named_before(transition, next) | transition.winner.map_or(0, |winner| 1 << winner);
+                        let winner = transition.winner(memo);
+                        debug_assert!(winner.is_ok(), "an exhausted search has expanded every world");
+                        let winner = winner.ok().flatten().map_or(0, |winner| 1 << winner);
+                        winners |= named_before(transition, next) | winner;
                     }
                 });
                 debug_assert!(known.is_ok(), "an exhausted search has expanded every world");

@@ -18,7 +18,7 @@ use super::symmetry::Symmetry;
 use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
 
 /// Worlds that are expanded before what they brought is stored: it bounds the memory on the way.
-const BATCH: usize = 1 << 15;
+const BATCH: usize = if cfg!(test) { 64 } else { 1 << 15 };
 /// Fewer worlds than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 9;
 
@@ -247,6 +247,33 @@ mod tests {
     use crate::lock::{Lease, Locker};
     use crate::modern::{FairLock, TokenLock};
     use crate::wire::Key;
+
+    /// A search that is stopped within a level has not expanded what its last steps lead to.
+    #[test]
+    fn a_search_that_is_stopped_anywhere_shows_the_whole_way_to_what_it_found() {
+        let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        for name in ["php-getset", "setnx-page-del", "java-lua", "naive-setnx"] {
+            let dialect = crate::legacy::find(name).unwrap();
+            let client = Client::new(name, Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease)));
+            let scene = Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse);
+            let scene = (0..3).fold(scene, |scene, _| scene.client(client.clone()));
+            let found = |by_cause, bound| {
+                let search = Search::new(&scene).symmetry(true).by_cause(by_cause).max_states(bound);
+                let violations = search.run(&mut |_| {}).violations.into_iter();
+                violations.map(|it| (it.property, it.cause, it.actions.len())).collect::<Vec<_>>()
+            };
+            for by_cause in [false, true] {
+                let all = found(by_cause, usize::MAX);
+                let mut bound = 100;
+                while bound < 10_000 {
+                    for violation in found(by_cause, bound) {
+                        assert!(all.contains(&violation), "{name}, {bound} states: {violation:?}");
+                    }
+                    bound = bound * 5 / 4;
+                }
+            }
+        }
+    }
 
     /// The worlds that are kept are exactly those that stand for some world: none is missed, none is kept twice.
     #[test]
