@@ -209,7 +209,7 @@ pub const REDIS_LOCK_GEM_0_1: Dialect = Dialect {
 pub const QTRIX: Dialect = Dialect {
     name: "qtrix",
     language: Language::Ruby,
-    source: "Qtrix, lib/qtrix/locking.rb",
+    source: "Qtrix from 5842fe6 (2013-10-22), lib/qtrix/locking.rb",
     clock: Clock::Server,
     look: Some(Look { missing: Missing::Expired, ..Look::expired_if_before(Reader::RubyToI) }),
     release: Release::Del,
@@ -221,7 +221,7 @@ pub const QTRIX: Dialect = Dialect {
 pub const REDIS_CAVE_KEEPER: Dialect = Dialect {
     name: "redis-cave-keeper",
     language: Language::Ruby,
-    source: "redis_cave_keeper, lib/redis_cave_keeper.rb",
+    source: "NilsHaldenwang/redis_cave_keeper from 0.1.0 (a38fc91, 2012-03-10), lib/redis_cave_keeper/cave_keeper.rb",
     key: KeyName::prefixed("cave-keeper-lock:"),
     look: Some(Look {
         judged: Judged::BeforeAsking,

@@ -45,7 +45,7 @@ pub const RESQUE_LOCK_1_0: Dialect = Dialect {
 /// The heartbeat of resque-bus, and its port to Python on the same keys: two seconds of margin.
 pub const RESQUE_BUS: Dialect = Dialect {
     name: "resque-bus",
-    source: "resque-bus, heartbeat",
+    source: "queue-bus/resque-bus from 4d1e305 (2013-09-26), lib/resque_bus/heartbeat.rb; from d73cd00 (2015-01-16) in queue-bus",
     key: KeyName::PLAIN,
     form: Form::stamp(Stamp::SECONDS.plus(Duration::from_secs(2))),
     ..RESQUE_LOCK
