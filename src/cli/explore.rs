@@ -48,7 +48,7 @@ use rule::RuleName;
 /// tick at a time, of which a drift is made too; the server restarts with its data or without, evicts a key, or is replaced
 /// by a replica that lacks the last write. Clocks may differ from the start (skew). A server that a client cannot reach
 /// for a while loses its requests, and each counts. Not explored: requests that are lost on their way to one of several
-/// servers, and faults of several servers at once or of any but the first; locks on several servers with their own clocks.
+/// servers; faults of any server but the first; servers whose clocks differ (a step of the server's clock moves them all).
 ///
 /// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
 /// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So
