@@ -41,12 +41,14 @@ fn the_unit_in_a_package_runs_what_the_package_installs() {
     let (unit, script) = (read("deploy/lockshift-guard.service"), read("packaging/build"));
     assert!(unit.contains("ExecStart=/usr/local/bin/lockshift "), "{unit}");
     assert!(script.contains("sed 's#/usr/local/bin/#/usr/bin/#' deploy/lockshift-guard.service"));
-    let options = unit.lines().find_map(|line| line.strip_prefix("EnvironmentFile=")).expect("it reads its options");
+    let start = unit.lines().find(|line| line.starts_with("ExecStart=")).expect("it starts a program");
+    let options = start.split_once("--config ").expect("it reads its options").1;
     for (kind, assets) in packages() {
         let installs =
             |asset: &Asset| format!("/{}", asset.dest.trim_start_matches('/')).starts_with("/etc/lockshift/");
         let file = assets.iter().find(|asset| installs(asset)).unwrap_or_else(|| panic!("{kind} has no options"));
-        assert_eq!(Path::new(options).file_name(), Path::new(&file.source).file_name(), "{kind}");
+        let name = Path::new(&file.source).file_name().expect("a file has a name");
+        assert_eq!(Path::new(options), Path::new("/etc/lockshift").join(name), "{kind}");
     }
 }
 
