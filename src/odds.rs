@@ -6,7 +6,7 @@
 //! trace anew, with replacement (the bootstrap), so the periods differ by as much as another trace of that length would.
 
 mod counts;
-mod wire;
+mod seen_lease;
 mod workload;
 
 mod client;

@@ -8,9 +8,9 @@
 //!
 //! Without the feature `sim` there is no Lua: EVAL is then a command that the server does not know.
 //!
-//! Left out: everything around the keys (persistence, replicas, cluster slots, users, eviction, keyspace events), types
-//! and commands that no lock was seen to use (streams, blocking pops, `INCRBYFLOAT`, `ZRANGE BYLEX`, digests), RESP3, and
-//! in scripts all but the language and `redis` itself. [`Server::knows`] says what is there.
+//! Left out: everything around the keys (files, replicas, cluster slots, users, eviction, keyspace events; a restart is a
+//! method), types and commands that no lock was seen to use (streams, blocking pops, `INCRBYFLOAT`, `ZRANGE BYLEX`,
+//! digests), RESP3, and in scripts all but the language and `redis` itself. [`Server::knows`] says what is there.
 //!
 //! ```
 //! use lockshift::sim::{Flavour, Server, Session};
@@ -63,6 +63,8 @@ mod scripts;
 mod set;
 mod sets;
 mod strings;
+#[cfg(feature = "sim")]
+mod timed_servers;
 mod transactions;
 
 pub use flavour::Flavour;
@@ -72,4 +74,6 @@ pub use ranking::Ranking;
 pub use rewrite::Rewrite;
 pub use server::{Seen, Server, Stored};
 pub use session::{Message, Session, Via};
+#[cfg(feature = "sim")]
+pub(crate) use timed_servers::TimedServers;
 pub use value::Value;

@@ -9,11 +9,14 @@ use std::time::Duration;
 use super::client::{Attempt, Client, Doing};
 use super::demand::Demand;
 use super::outcome::{DemandOutcome, HeldSpan};
-use super::servers::{ROUND_TRIP, Servers};
 use crate::driver::Wait;
 use crate::lock::{Acquired, Held, Hold, Lease, Locker};
 use crate::protocols::Choice;
+use crate::sim::TimedServers;
 use crate::wire::{Fault, MonoTime, Transcript};
+
+/// From sending a command to receiving its reply.
+const ROUND_TRIP: Duration = Duration::from_micros(200);
 
 /// Under which terms a demand is played.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
     let mut play = Play {
         terms,
         locker: terms.choice.locker(demand.key.clone(), terms.lease),
-        wire: Servers::new(terms.choice.servers(), demand.began_at),
+        wire: TimedServers::new(terms.choice.servers(), demand.began_at),
         chance: fastrand::Rng::with_seed(1),
         clients,
         agenda: BinaryHeap::new(),
@@ -79,7 +82,7 @@ pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
 struct Play<'a> {
     terms: &'a Terms,
     locker: Arc<dyn Locker>,
-    wire: Servers,
+    wire: TimedServers,
     chance: fastrand::Rng,
     clients: Vec<Client<'a>>,
     /// When each client goes on; at one moment, in the order of entry.
@@ -115,7 +118,7 @@ impl<'a> Play<'a> {
         let (session, locker) = (self.clients[client].session(), &self.locker);
         match self
             .wire
-            .go_on(session, &mut attempt.transcript, |transcript| locker.acquire(&attempt.owner, transcript))?
+            .go_on(session, 0, &mut attempt.transcript, |transcript| locker.acquire(&attempt.owner, transcript))?
         {
             // Some protocols go round in circles within one try while they cannot read the value.
             None if self.waited(&attempt) > self.terms.longest_try() => self.give_up(client, &attempt),
@@ -173,7 +176,7 @@ impl<'a> Play<'a> {
         let mut transcript = Transcript::new();
         while self
             .wire
-            .go_on(session, &mut transcript, |transcript| locker.withdraw(&attempt.owner, transcript))?
+            .go_on(session, 0, &mut transcript, |transcript| locker.withdraw(&attempt.owner, transcript))?
             .is_none()
         {}
         Ok(self.clients[client].wants_at(self.wire.now))
@@ -181,7 +184,7 @@ impl<'a> Play<'a> {
 
     fn leave(&mut self, client: usize, hold: Hold, mut transcript: Transcript) -> Result<Option<Duration>, Fault> {
         let (session, locker) = (self.clients[client].session(), &self.locker);
-        if self.wire.go_on(session, &mut transcript, |transcript| locker.release(&hold, transcript))?.is_some() {
+        if self.wire.go_on(session, 0, &mut transcript, |transcript| locker.release(&hold, transcript))?.is_some() {
             return Ok(self.clients[client].wants_at(self.wire.now));
         }
         self.clients[client].doing = Doing::Leaving { hold, transcript };

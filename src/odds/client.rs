@@ -45,11 +45,6 @@ pub(super) struct Wish<'a> {
 }
 
 impl PeriodClient<'_> {
-    /// Its connection, and by how much its clock is ahead.
-    pub(super) fn session(&self) -> (Session, i64) {
-        (Session(self.number), self.window.ahead)
-    }
-
     /// The connection over which it listens.
     pub(super) fn listener(&self) -> Session {
         Session(self.number | 1 << 31)

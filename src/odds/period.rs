@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::client::{Activity, PeriodClient, Wish};
 use super::counts::PeriodCounts;
-use super::wire::PeriodServers;
 use super::workload::{RoundTrips, TracedWork, TracedWorkload};
 use crate::driver::Wait;
-use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, Token};
+use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, ReleaseChannel, Token};
 use crate::protocols::Choice;
-use crate::wire::{Fault, MonoTime, Transcript};
+use crate::sim::{Session, TimedServers};
+use crate::wire::{Command, Fault, MonoTime, Transcript, Turn};
 
 /// A protocol, and how its clients use it.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub(super) fn play(
         play,
         starved_after,
         locker: play.choice.locker(workload.key.clone(), play.lease),
-        servers: PeriodServers::new(&play.choice, workload.began_at),
+        servers: TimedServers::new(play.choice.servers(), workload.began_at),
         works,
         chance,
         clients: clients.collect(),
@@ -101,7 +101,7 @@ struct Period<'a, 'r> {
     play: &'a PlayedProtocol,
     starved_after: Duration,
     locker: Arc<dyn Locker>,
-    servers: PeriodServers,
+    servers: TimedServers,
     /// What this period draws its works from.
     works: Vec<TracedWork>,
     chance: &'r mut fastrand::Rng,
@@ -167,7 +167,7 @@ impl<'a> Period<'a, '_> {
     }
 
     fn ask(&mut self, client: usize, mut attempt: Wish<'a>) -> Result<(), Fault> {
-        let (session, locker, owner) = (self.clients[client].session(), self.locker.clone(), attempt.owner);
+        let (locker, owner) = (self.locker.clone(), attempt.owner);
         attempt.is_pausing = false;
         let waited = self.servers.now.saturating_sub(attempt.since);
         if waited > self.starved_after && !attempt.is_starved {
@@ -175,7 +175,7 @@ impl<'a> Period<'a, '_> {
             self.counts.starved_waits += 1;
         }
         let acquire = |redis: &mut Transcript| locker.acquire(&owner, redis);
-        match self.servers.go_on(session, &mut attempt.transcript, &acquire, &mut |_, _| {})? {
+        match self.turn(client, &mut attempt.transcript, acquire)? {
             None => {
                 self.clients[client].doing = Activity::Wish(attempt);
                 self.after_a_round_trip(client);
@@ -189,7 +189,8 @@ impl<'a> Period<'a, '_> {
     fn won(&mut self, client: usize, attempt: &Wish<'a>, hold: Hold) {
         let now = self.servers.now;
         if attempt.listens {
-            self.servers.forget(self.clients[client].listener());
+            let listener = self.clients[client].listener();
+            self.servers.iter_mut().for_each(|server| server.disconnect(listener));
         }
         self.counts.acquisitions += 1;
         self.beliefs.retain(|belief| belief.until > now);
@@ -228,9 +229,9 @@ impl<'a> Period<'a, '_> {
             return self.leave(client, hold, Transcript::new());
         }
         let mut transcript = extending.unwrap_or_default();
-        let (session, locker) = (self.clients[client].session(), self.locker.clone());
+        let locker = self.locker.clone();
         let extend = |redis: &mut Transcript| locker.extend(&hold, redis);
-        let extended = self.servers.go_on(session, &mut transcript, &extend, &mut |_, _| {})?;
+        let extended = self.turn(client, &mut transcript, extend)?;
         let is_under_way = extended.is_none();
         if let Some(Extended::Until(longer) | Extended::Intruded(longer)) = extended {
             hold = longer;
@@ -250,7 +251,7 @@ impl<'a> Period<'a, '_> {
         if let (WaitPace::Driver(_), false) = (&self.play.pace, attempt.listens)
             && let Some(channel) = self.locker.release_channel(&attempt.owner)
         {
-            self.servers.listen(self.clients[client].listener(), &channel);
+            self.servers.call(self.clients[client].listener(), &subscribe(&channel));
             attempt.listens = true;
         }
         let waiters = attempt.listens.then_some(1);
@@ -274,11 +275,11 @@ impl<'a> Period<'a, '_> {
     }
 
     fn leave(&mut self, client: usize, hold: Hold, mut transcript: Transcript) -> Result<(), Fault> {
-        let (session, locker) = (self.clients[client].session(), self.locker.clone());
-        let had_key = self.servers.holds(locker.key());
+        let locker = self.locker.clone();
+        let had_key = self.has_key();
         let release = |redis: &mut Transcript| locker.release(&hold, redis);
-        let outcome = self.servers.go_on(session, &mut transcript, &release, &mut |_, _| {})?;
-        if had_key && !self.servers.holds(locker.key()) {
+        let outcome = self.turn(client, &mut transcript, release)?;
+        if had_key && !self.has_key() {
             let now = self.servers.now;
             let own = self.beliefs.iter().rev().find(|belief| belief.client == client).map(|belief| belief.since);
             let robs =
@@ -299,13 +300,33 @@ impl<'a> Period<'a, '_> {
     fn wake_waiters(&mut self) {
         for waiter in 0..self.clients.len() {
             let listens = matches!(&self.clients[waiter].doing, Activity::Wish(attempt) if attempt.listens);
-            if listens && self.servers.hears(self.clients[waiter].listener()) {
+            if listens && self.was_notified(self.clients[waiter].listener()) {
                 let pauses = matches!(&self.clients[waiter].doing, Activity::Wish(attempt) if attempt.is_pausing);
                 if pauses {
                     self.after_a_round_trip(waiter);
                 }
             }
         }
+    }
+
+    /// Continues an operation of this client.
+    fn turn<T>(
+        &mut self,
+        client: usize,
+        transcript: &mut Transcript,
+        operation: impl Fn(&mut Transcript) -> Turn<T>,
+    ) -> Result<Option<T>, Fault> {
+        let client = &self.clients[client];
+        self.servers.go_on(Session(client.number), client.window.ahead, transcript, operation)
+    }
+
+    fn has_key(&self) -> bool {
+        self.servers.first().holds(self.locker.key(), self.servers.wall())
+    }
+
+    /// Whether a release was published to this listener since it was last asked.
+    fn was_notified(&mut self, listener: Session) -> bool {
+        self.servers.iter_mut().any(|server| !server.take_messages(listener).is_empty())
     }
 
     /// The counts, with the waits that have not ended.
@@ -329,4 +350,8 @@ impl<'a> Period<'a, '_> {
             self.next(client, at);
         }
     }
+}
+
+fn subscribe(to: &ReleaseChannel) -> Command {
+    Command::new(if to.sharded { "SSUBSCRIBE" } else { "SUBSCRIBE" }).arg(to.channel.as_slice())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::wire::seen_lease;
+use super::seen_lease::seen_lease;
 use crate::audit::{Audit, Episode, LockSummary};
 use crate::lock::Lease;
 use crate::protocols::Choice;
@@ -183,7 +183,7 @@ fn median(lengths: &[Duration]) -> Duration {
 }
 
 /// What a client did with each lock. Old dialects send nothing once their lease has ended: if such a client goes on, it worked
-/// until it rested before its next wish, and if it does not, it died. TracedWork that the end of the trace cut off ends there.
+/// until it rested before its next wish, and if it does not, it died. Work that the end of the trace cuts off ends there.
 fn works<'a>(episodes: &'a [&Episode], rest: Duration, end: UnixTime) -> impl Iterator<Item = TracedWork> + 'a {
     episodes.iter().enumerate().map(move |(place, episode)| {
         let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
