@@ -26,7 +26,7 @@ impl Search<'_> {
     /// Runs it. `watch` is called now and then with the progress.
     ///
     /// # Panics
-    /// If the scene allows more faults than can be told apart
+    /// If the budget of the scene allows more combinations of faults than can be stored
     /// ([`FaultBudget::can_be_explored`](super::FaultBudget::can_be_explored)).
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         Run::new(*self).findings(watch)

@@ -81,7 +81,8 @@ impl ServerSide {
         reply
     }
 
-    /// This client gives up a command that may still arrive. Each client's commands stay in order; between clients there is none.
+    /// This client stops waiting for a command that may still arrive. The commands of one client stay in order, those of several
+    /// clients arrive in any order.
     pub(super) fn delay(&mut self, who: usize, command: Command) {
         self.delayed.push((who, command));
         self.delayed.sort_by_key(|(who, _)| *who);

@@ -53,9 +53,9 @@ pub(super) struct ProxySession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Incoming {
     More,
-    /// It has ended its direction: what has arrived is still served, as a server does.
+    /// The client has ended its direction: what has arrived is still served, as a server does.
     Ended,
-    /// The same, and the server was told so.
+    /// The client has ended its direction, and that was passed on to the server.
     Passed,
 }
 
