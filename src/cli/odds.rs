@@ -76,14 +76,14 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     const MOST_ROUND_TRIPS: usize = 1 << 14;
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()).keeping_episodes());
     let mut round_trips = Vec::new();
-    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |heard| {
-        if let TraceCommand::Exchange { command, reply: Some((_, answered_at)), .. } = &heard
+    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |received| {
+        if let TraceCommand::Exchange { command, reply: Some((_, answered_at)), .. } = &received
             && round_trips.len() < MOST_ROUND_TRIPS
             && *answered_at > command.at
         {
             round_trips.push(answered_at.saturating_since(command.at));
         }
-        auditors.read(heard);
+        auditors.read(received);
     })?;
     let (_, audit) = auditors.finish_one()?;
     let round_trips =

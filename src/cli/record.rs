@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::os_error::without_number;
-use super::server_monitor::{Monitored, News, monitored};
+use super::server_monitor::{MonitorEvent, Monitored, monitored};
 use super::server_options::ServerOptions;
 use super::trace::ENDED_EARLY;
 use super::{failure, values};
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let redaction = args.redact.then(host::random_key).transpose();
     let redaction = redaction
         .map_err(|error| Failure::new(Exit::Unusable, format!("the system supplies no random numbers: {error}")))?;
-    let Monitored { news, .. } = monitored(&server)?;
+    let Monitored { events, .. } = monitored(&server)?;
     let mut sink = match &args.output {
         Some(path) => Sink::file(path, args.rotate)?,
         None => Sink::page(),
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         began: host::mono(),
         commands: 0,
     };
-    let copied = recording.copy(&mut sink, &news);
+    let copied = recording.copy(&mut sink, &events);
     let ended = sink.end(copied)?;
     if args.output.is_some() {
         let seconds = host::mono().saturating_since(recording.began).as_secs_f64();
@@ -142,27 +142,27 @@ struct Recording<'a> {
 
 impl Recording<'_> {
     /// Copies lines until the time has passed or the end is requested; the error of the connection, if that was the end.
-    fn copy(&mut self, to: &mut Sink, news: &Receiver<News>) -> io::Result<Option<RedisError>> {
+    fn copy(&mut self, to: &mut Sink, events: &Receiver<MonitorEvent>) -> io::Result<Option<RedisError>> {
         loop {
             let left = self.length.map(|length| length.saturating_sub(host::mono().saturating_since(self.began)));
-            let next = match (news.try_recv(), left) {
+            let next = match (events.try_recv(), left) {
                 (_, Some(Duration::ZERO)) => return Ok(None),
                 (Ok(next), _) => Ok(next),
                 (Err(_), left) => {
                     // Nothing is under way: a program that reads along shall see what there is.
                     to.flush()?;
-                    news.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
+                    events.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
                 }
             };
             match next {
-                Ok(News::Line(line)) => self.write(to, &line)?,
-                Ok(News::Broken(error)) => {
+                Ok(MonitorEvent::Line(line)) => self.write(to, &line)?,
+                Ok(MonitorEvent::Broken(error)) => {
                     if self.form == RecordFormat::Monitor {
                         to.line(&format!("{ENDED_EARLY}{}", without_number(&error.to_string())))?;
                     }
                     return Ok(Some(error));
                 }
-                Ok(News::Asked) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Ok(MonitorEvent::StopRequested) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }

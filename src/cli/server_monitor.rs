@@ -17,16 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A MONITOR that has begun.
 pub(super) struct Monitored {
     /// What it tells, in order.
-    pub(super) news: Receiver<News>,
+    pub(super) events: Receiver<MonitorEvent>,
     /// The number of its connection; `None` if the server is too old to say.
     pub(super) connection: Option<u64>,
 }
 
-/// What the connection tells.
-pub(super) enum News {
+/// What happens while a server is monitored.
+pub(super) enum MonitorEvent {
+    /// The server sent a line.
     Line(String),
+    /// The connection broke.
     Broken(RedisError),
-    Asked,
+    /// The user asked to end.
+    StopRequested,
 }
 
 /// Begins MONITOR on this server, and listens for the request to end.
@@ -35,8 +38,8 @@ pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
         return Err(Failure::new(Exit::Usage, "each server has a MONITOR of its own: name one"));
     }
     let unusable = |error: RedisError| failure::of_server(server, error);
-    let (tell, news) = sync_channel(1024);
-    listen_for_the_end(tell.clone())?;
+    let (sender, events) = sync_channel(1024);
+    listen_for_the_end(sender.clone())?;
     let client = server.client().map_err(unusable)?;
     let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
     let number = redis::cmd("CLIENT").arg("ID").query(&mut connection).ok();
@@ -45,11 +48,11 @@ pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
     thread::spawn(move || {
         loop {
             let sent = match connection.recv_response() {
-                Ok(Value::SimpleString(line)) => tell.send(News::Line(line)),
+                Ok(Value::SimpleString(line)) => sender.send(MonitorEvent::Line(line)),
                 Ok(_) => Ok(()),
                 Err(error) => {
                     // A receiver that has stopped needs no report.
-                    let _ = tell.send(News::Broken(error));
+                    let _ = sender.send(MonitorEvent::Broken(error));
                     return;
                 }
             };
@@ -58,15 +61,15 @@ pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
             }
         }
     });
-    Ok(Monitored { news, connection: number })
+    Ok(Monitored { events, connection: number })
 }
 
-fn listen_for_the_end(tell: SyncSender<News>) -> Result<(), Failure> {
+fn listen_for_the_end(sender: SyncSender<MonitorEvent>) -> Result<(), Failure> {
     signals::listen(move |caught| {
         if let Caught::Stop(_) = caught {
-            let tell = tell.clone();
+            let sender = sender.clone();
             // The channel may be full, and a second signal must still be received.
-            thread::spawn(move || tell.send(News::Asked));
+            thread::spawn(move || sender.send(MonitorEvent::StopRequested));
         }
     })
 }

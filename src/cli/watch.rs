@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
-use super::server_monitor::{Monitored, News, monitored};
+use super::server_monitor::{MonitorEvent, Monitored, monitored};
 use super::server_options::ServerOptions;
 use super::trace::{self, TraceCommand, TraceInput};
 use super::{failure, values};
@@ -68,9 +68,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         return Ok(watching.exit());
     }
     let mut failed = None;
-    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |heard| {
+    let coverage = trace::read(&TraceInput::all(&args.traces), &mut |command| {
         if failed.is_none() {
-            failed = watching.hear(heard).err();
+            failed = watching.receive(command).err();
         }
     })?;
     if let Some(failure) = failed {
@@ -107,7 +107,7 @@ struct Watching {
     counts: WatchCounts,
     metrics: Option<MetricsServer>,
     renewed_at: MonoTime,
-    heard_at: MonoTime,
+    received_at: MonoTime,
 }
 
 impl Watching {
@@ -131,7 +131,7 @@ impl Watching {
             counts: WatchCounts::default(),
             metrics,
             renewed_at: now,
-            heard_at: now,
+            received_at: now,
         }
     }
 
@@ -144,7 +144,7 @@ impl Watching {
         let server = args.server.server()?;
         let unusable = |error| failure::of_server(&server, error);
         let mut meter = CostMeter::before(&server).map_err(unusable)?;
-        let Monitored { news, connection } = monitored(&server)?;
+        let Monitored { events, connection } = monitored(&server)?;
         meter.begin(connection).map_err(unusable)?;
         let began = host::mono();
         loop {
@@ -153,10 +153,10 @@ impl Watching {
                 return self.refresh(true);
             }
             let pause = left.map_or(RENEWED_EVERY, |left| left.min(RENEWED_EVERY));
-            match news.recv_timeout(pause) {
-                Ok(News::Line(text)) => self.line(&text)?,
-                Ok(News::Asked) => return self.refresh(true),
-                Ok(News::Broken(error)) => return Err(unusable(error)),
+            match events.recv_timeout(pause) {
+                Ok(MonitorEvent::Line(text)) => self.line(&text)?,
+                Ok(MonitorEvent::StopRequested) => return self.refresh(true),
+                Ok(MonitorEvent::Broken(error)) => return Err(unusable(error)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the listener for signals holds a sender"),
             }
@@ -174,7 +174,7 @@ impl Watching {
         let outcome = match parser.parse(text.as_bytes()) {
             Ok(line) => {
                 self.number += 1;
-                self.hear(TraceCommand::Line { number: self.number, line })
+                self.receive(TraceCommand::Line { number: self.number, line })
             }
             Err(_) => {
                 log::warn!("what the server sent is not a line of MONITOR");
@@ -186,8 +186,8 @@ impl Watching {
     }
 
     /// A command was run.
-    fn hear(&mut self, heard: TraceCommand<'_>) -> Result<(), Failure> {
-        let server = heard.server();
+    fn receive(&mut self, command: TraceCommand<'_>) -> Result<(), Failure> {
+        let server = command.server();
         if self.counts.commands > 0 && server != self.server {
             return Err(Failure::new(
                 Exit::Usage,
@@ -195,18 +195,18 @@ impl Watching {
             ));
         }
         self.server = server;
-        match heard {
+        match command {
             TraceCommand::Line { number, line } => self.auditor.read(number, &line),
             TraceCommand::Observed { number, command, reply } => self.auditor.read_in_order(number, command, reply),
             TraceCommand::Exchange { number, command, reply, .. } => self.auditor.read_answered(number, command, reply),
         }
         self.counts.commands += 1;
-        self.tell_what_is_new()?;
+        self.report_new()?;
         // Reading the clock costs more than a command that concerns no lock.
         if self.counts.commands.is_multiple_of(64) { self.refresh(false) } else { Ok(()) }
     }
 
-    fn tell_what_is_new(&mut self) -> Result<(), Failure> {
+    fn report_new(&mut self) -> Result<(), Failure> {
         for event in self.auditor.take_hold_events() {
             self.counts.note(&event);
             self.show(&event.into())?;
@@ -246,11 +246,11 @@ impl Watching {
         }
         // The server's clock is read from its commands; between two of them it goes on like ours.
         if self.counts.commands_at_last_refresh != self.counts.commands {
-            self.heard_at = now;
+            self.received_at = now;
         }
         self.counts.commands_at_last_refresh = self.counts.commands;
         self.renewed_at = now;
-        let at = self.auditor.last_at().saturating_add(now.saturating_since(self.heard_at));
+        let at = self.auditor.last_at().saturating_add(now.saturating_since(self.received_at));
         let locks = self.auditor.live(at);
         self.counts.see(&locks, at);
         if let Some(metrics) = &self.metrics {
