@@ -46,6 +46,14 @@ impl Held {
         self.releasing.is_some_and(|releasing| releasing.end > self.lease_ends)
     }
 
+    /// Whether it may still have held the lock then, for all that its client knows: the server acted on its commands at some
+    /// moment between sending and reply.
+    pub(super) fn may_hold_at(&self, at: Duration) -> bool {
+        let begin = Span { begin: self.acquiring.begin, end: Duration::MAX };
+        let end = self.releasing.map_or(self.work_ends + (self.acquiring.end - self.acquiring.begin), |span| span.end);
+        Span { end, ..begin }.contains(at)
+    }
+
     /// Whether it still worked when that other one had acquired.
     pub(super) fn works_into(&self, next: &Self) -> bool {
         self.acquiring.end < next.acquiring.end
@@ -72,6 +80,26 @@ impl Log {
                     })
             };
             held.has_deleted && self.holds.iter().any(robbed)
+        })
+    }
+
+    /// Whether a client may have acquired at this moment while another one held.
+    pub(super) fn may_double_hold_at(&self, at: Duration) -> bool {
+        self.holds.iter().enumerate().any(|(place, next)| {
+            let holds = |(other, held): (usize, &Held)| other != place && held.may_hold_at(at);
+            next.acquiring.contains(at) && self.holds.iter().enumerate().any(holds)
+        })
+    }
+
+    /// Whether a release may have deleted at this moment what another client had acquired meanwhile.
+    pub(super) fn may_release_wrongly_at(&self, at: Duration) -> bool {
+        self.holds.iter().enumerate().any(|(place, held)| {
+            let is_robbed = |(other, robbed): (usize, &Held)| {
+                other != place && robbed.acquiring.end >= held.acquiring.begin && robbed.may_hold_at(at)
+            };
+            held.has_deleted
+                && held.releasing.is_some_and(|span| span.contains(at))
+                && self.holds.iter().enumerate().any(is_robbed)
         })
     }
 
