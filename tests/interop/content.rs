@@ -38,6 +38,13 @@ impl Contents {
         self.0.get(name.as_bytes()).map(|content| content.put.clone())
     }
 
+    /// Deletes all of it.
+    pub(crate) fn delete(self, redis: &mut impl Redis) {
+        for key in self.0.into_keys() {
+            redis.call(&Command::new("DEL").arg(key));
+        }
+    }
+
     /// What is written, whenever it ends.
     pub(crate) fn written(&self) -> BTreeMap<&[u8], &[Vec<u8>]> {
         self.0.iter().map(|(key, content)| (key.as_slice(), content.put.as_slice())).collect()
@@ -56,7 +63,7 @@ impl Content {
             "set" => ("SADD", &["SMEMBERS"]),
             "list" => ("RPUSH", &["LRANGE", "0", "-1"]),
             "zset" => ("ZADD", &["ZRANGE", "0", "-1", "WITHSCORES"]),
-            // Its time has come meanwhile.
+            // It has expired meanwhile.
             "none" => return None,
             other => panic!("no lock is a {other}"),
         };
@@ -72,6 +79,8 @@ impl Content {
             values = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
         }
         let ends_ms = match redis.call(&Command::new("PEXPIRETIME").arg(key)) {
+            // It has expired since its type was read: what was read after that may be nothing.
+            Reply::Int(-2) => return None,
             Reply::Int(ends_ms) => (ends_ms >= 0).then_some(ends_ms),
             other => panic!("PEXPIRETIME answers a number, not {other}"),
         };

@@ -16,6 +16,7 @@
 //!
 //! Anything may be answered by `failed` and what the library has thrown.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     process: Arc<Process>,
     number: u32,
     answers: Receiver<String>,
+    /// Requests whose answer nobody has waited for yet.
+    unanswered: Cell<u32>,
 }
 
 impl Process {
@@ -75,7 +78,7 @@ impl Process {
     pub(crate) fn session(self: &Arc<Self>, client: &'static str, number: u32) -> Session {
         let (sender, answers) = channel();
         self.answers.lock().expect("no thread panics while it holds this").insert(number, sender);
-        Session { client, process: Arc::clone(self), number, answers }
+        Session { client, process: Arc::clone(self), number, answers, unanswered: Cell::new(0) }
     }
 }
 
@@ -108,12 +111,21 @@ impl Session {
     pub(crate) fn begin(&self, question: &str) {
         let mut questions = self.process.questions.lock().expect("no thread panics while it holds this");
         let questions = questions.as_mut().expect("it is there until the process is dropped");
+        self.unanswered.set(self.unanswered.get() + 1);
         writeln!(questions, "{} {question}", self.number).unwrap_or_else(|error| panic!("{}: {error}", self.client));
     }
 
     /// Waits for the answer to a request.
     pub(crate) fn answer(&self, question: &str) -> String {
-        self.answers.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{}: {question}: {error}", self.client))
+        let answer = self.answers.recv_timeout(PATIENCE);
+        let answer = answer.unwrap_or_else(|error| panic!("{}: {question}: {error}", self.client));
+        self.unanswered.set(self.unanswered.get() - 1);
+        answer
+    }
+
+    /// Whether it has answered everything: another scene can go on with it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.unanswered.get() == 0
     }
 
     /// One attempt: whether it won.

@@ -6,6 +6,7 @@ use lockshift::driver::blocking::{Guard, Lock, ReleaseListener};
 use lockshift::driver::{Attempt, Error, Wait};
 use redis::Connection;
 
+use crate::patience::until;
 use crate::roster::Spoken;
 use crate::stand::Stand;
 
@@ -26,6 +27,11 @@ impl Ours {
     /// One attempt.
     pub(crate) fn acquire(&self) -> Option<Guard<Connection>> {
         won(self.0.try_acquire())
+    }
+
+    /// Acquires a free lock. A busy machine may let a short lease end before the driver knows that it has won.
+    pub(crate) fn hold(&self) -> Guard<Connection> {
+        until("the lock is free", || self.acquire())
     }
 
     /// Waits until it is woken by a release.

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 
+use crate::content::Contents;
 use crate::roster::{CLIENTS, Client, KEYS_BEGIN, Spoken};
 use crate::stand::{Proof, Stand};
 
@@ -128,7 +129,7 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
         let stand = Arc::clone(&stand);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
-            (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
+            Part { stand: &stand, client, spoken, scene: scene.name }.play(scene.play);
             stand.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
             Ok(())
         })
@@ -148,7 +149,7 @@ pub(crate) fn trials_apart(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + 
         let stand = Arc::clone(&stand);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
-            (scene.play)(&Part { stand: &stand, client, spoken, scene: scene.name });
+            Part { stand: &stand, client, spoken, scene: scene.name }.play(scene.play);
             Ok(())
         })
     })
@@ -160,6 +161,13 @@ pub(crate) fn word(name: &str) -> String {
 }
 
 impl Part<'_> {
+    /// Plays the scene, and deletes what is left of it: `KEYS`, by which contents are read, looks at every key there is.
+    fn play(&self, play: fn(&Part<'_>)) {
+        play(self);
+        let mut server = self.stand.connect();
+        Contents::of(&mut server, &self.key("")).delete(&mut server);
+    }
+
     /// A key of the scene's own.
     fn key(&self, what: &str) -> String {
         format!("{KEYS_BEGIN}{}.{}.{}.{what}", self.client.name, word(&self.spoken.label()), self.scene)

@@ -1,9 +1,10 @@
 //! The one server of all tests and the clients that are running against it. All of it ends when this is dropped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use redis::Connection;
 use tempfile::TempDir;
@@ -19,8 +20,11 @@ use crate::server::Server;
 /// The one server of all tests and the clients that are running against it.
 #[derive(Default)]
 pub(crate) struct Stand {
-    /// Clients that serve many sessions. Before the server, so that they end first.
-    serving: Mutex<BTreeMap<&'static str, Arc<Process>>>,
+    /// Sessions that no scene uses at the moment, that of the longest rest first. Before the server, so that they end
+    /// first.
+    idle: Mutex<VecDeque<(Place, Session)>>,
+    /// Clients that serve many sessions.
+    serving: Mutex<BTreeMap<Place, Weak<Process>>>,
     guard: OnceLock<GuardProcess>,
     bridging_guard: OnceLock<GuardProcess>,
     observer: OnceLock<(GuardProcess, TempDir, PathBuf)>,
@@ -28,6 +32,39 @@ pub(crate) struct Stand {
     sessions: AtomicU32,
     proofs: Mutex<BTreeSet<Proof>>,
     foreign_values: OnceLock<Vec<Written>>,
+}
+
+/// A client and the port that it connects to.
+type Place = (&'static str, u16);
+
+/// How many sessions may rest: starting a client takes longer than most scenes, and each takes some 30 MB.
+const MOST_IDLE: usize = 48;
+
+/// A session for a scene, which leaves it to the next.
+pub(crate) struct SceneSession<'a> {
+    stand: &'a Stand,
+    place: Place,
+    session: Option<Session>,
+}
+
+impl Deref for SceneSession<'_> {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        self.session.as_ref().expect("it is there until this is dropped")
+    }
+}
+
+impl Drop for SceneSession<'_> {
+    fn drop(&mut self) {
+        let Some(session) = self.session.take().filter(Session::is_idle) else { return };
+        let mut idle = self.stand.idle.lock().expect("no thread panics while it holds this");
+        idle.push_back((self.place, session));
+        let one_too_many = if idle.len() > MOST_IDLE { idle.pop_front() } else { None };
+        drop(idle);
+        // Ends its process, if that was its last session.
+        drop(one_too_many);
+    }
 }
 
 /// A scene that was played to its end as it should.
@@ -45,16 +82,35 @@ impl Stand {
     }
 
     /// A session with a client, which is started if need be.
-    pub(crate) fn session(&self, client: &Client) -> Session {
+    pub(crate) fn session(&self, client: &Client) -> SceneSession<'_> {
+        self.session_on(client, self.port())
+    }
+
+    /// The same through another port: that of a guard.
+    pub(crate) fn session_on(&self, client: &Client, port: u16) -> SceneSession<'_> {
+        let place = (client.name, port);
+        let session = self.idle_session(place).unwrap_or_else(|| self.new_session(client, port));
+        SceneSession { stand: self, place, session: Some(session) }
+    }
+
+    fn idle_session(&self, place: Place) -> Option<Session> {
+        let mut idle = self.idle.lock().expect("no thread panics while it holds this");
+        let at = idle.iter().rposition(|(of, _)| *of == place)?;
+        idle.remove(at).map(|(_, session)| session)
+    }
+
+    fn new_session(&self, client: &Client, port: u16) -> Session {
         if !client.serves_many {
-            return self.lone_session(client);
+            return Process::start(client, port).session(client.name, self.number());
         }
         let mut serving = self.serving.lock().expect("no thread panics while it holds this");
-        let process = serving.entry(client.name).or_insert_with(|| Process::start(client, self.port()));
+        let running = serving.get(&(client.name, port)).and_then(Weak::upgrade);
+        let process = running.unwrap_or_else(|| Process::start(client, port));
+        serving.insert((client.name, port), Arc::downgrade(&process));
         process.session(client.name, self.number())
     }
 
-    /// A session with a client process of its own.
+    /// A session with a client process of its own, which can crash.
     pub(crate) fn lone_session(&self, client: &Client) -> Session {
         Process::start(client, self.port()).session(client.name, self.number())
     }

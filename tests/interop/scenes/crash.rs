@@ -12,7 +12,7 @@ pub(super) fn taken_after_a_crash(part: &Part<'_>) {
     let (left_by_them, left_by_us) = (part.key("theirs"), part.key("ours"));
     let theirs = part.stand.lone_session(part.client);
     assert!(theirs.acquires(part.spoken.protocol, &left_by_them, LEASE), "the lock is free");
-    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).acquire().expect("the lock is free").abandon();
+    Ours::new(part.stand, part.spoken, &left_by_us, LEASE).hold().abandon();
     let they_end = end_for(part, &left_by_them, &*part.spoken.opponent(&left_by_them, LEASE));
     let we_end = end_for(part, &left_by_us, &*part.spoken.locker(&left_by_us, LEASE));
     theirs.crash();

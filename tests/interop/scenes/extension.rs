@@ -11,10 +11,10 @@ use crate::ours::Ours;
 use crate::patience::pause;
 use crate::roster::{CLIENTS, Client, Spoken};
 
-const LEASE: Duration = Duration::from_secs(3);
+const LEASE: Duration = Duration::from_secs(4);
 
-/// When a holder extends: long before its lease ends, and long after it began.
-const EXTENDED_AFTER: Duration = Duration::from_secs(1);
+/// When a holder extends: so long before its lease ends that a busy machine does not miss it.
+const EXTENDED_AFTER: Duration = Duration::from_millis(300);
 
 /// The clients that extend, with the protocols in which ours extends as well.
 pub(super) fn rows() -> impl Iterator<Item = (&'static Client, Spoken)> {
@@ -26,7 +26,7 @@ pub(super) fn ends_later_once_extended(part: &Part<'_>) {
     let (theirs, protocol) = (part.stand.session(part.client), part.spoken.protocol);
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
     assert!(theirs.acquires(protocol, &held_by_them, LEASE), "the lock is free");
-    let guard = Ours::new(part.stand, part.spoken, &held_by_us, LEASE).acquire().expect("the lock is free");
+    let guard = Ours::new(part.stand, part.spoken, &held_by_us, LEASE).hold();
     let end = |key: &str| end_for(part, key, &*part.spoken.opponent(key, LEASE)).expect("it ends");
     let ends = [&held_by_them, &held_by_us].map(|key| end(key));
 

@@ -9,8 +9,8 @@ use lockshift::lock::Lease;
 use lockshift::modern::TokenLock;
 
 use super::{LONG, Part, SceneApart};
-use crate::foreign::{Process, Session};
 use crate::patience::until;
+use crate::stand::SceneSession;
 
 pub(super) const SCENES: &[SceneApart] = &[
     SceneApart { name: "an_observed_client_is_unchanged_and_seen", play: observed },
@@ -18,10 +18,8 @@ pub(super) const SCENES: &[SceneApart] = &[
 ];
 
 /// Two sessions with a client on this port.
-fn two(part: &Part<'_>, port: u16) -> [Session; 2] {
-    let process = Process::start(part.client, port);
-    let other = if part.client.serves_many { process.clone() } else { Process::start(part.client, port) };
-    [process.session(part.client.name, 1), other.session(part.client.name, 2)]
+fn two<'a>(part: &Part<'a>, port: u16) -> [SceneSession<'a>; 2] {
+    [(); 2].map(|()| part.stand.session_on(part.client, port))
 }
 
 /// One holder and one waiter: each acquisition and refusal is in the events, and no race is found.
@@ -50,7 +48,7 @@ fn observed(part: &Part<'_>) {
 /// An old client and one of the token lock on the new key.
 fn bridged(part: &Part<'_>) {
     let port = part.stand.bridging_guard().port();
-    let (key, protocol, [old, _]) = (part.key("k"), part.spoken.protocol, two(part, port));
+    let (key, protocol, old) = (part.key("k"), part.spoken.protocol, part.stand.session_on(part.client, port));
     let lease = Lease::new(Duration::from_secs(60)).expect("a minute is a lease");
     let token = Lock::new(part.stand.connect(), TokenLock::new(new_key(&key.as_str().into()), lease));
     for _ in 0..3 {

@@ -11,10 +11,10 @@ use lockshift::protocols::find;
 use lockshift::wire::UnixTime;
 
 use super::{LONG, Part, SceneApart};
-use crate::foreign::{Process, Session};
 use crate::ours::Ours;
 use crate::patience::{now, pause, until};
 use crate::roster::{CLIENTS, Client, Spoken};
+use crate::stand::SceneSession;
 
 /// A lease that every protocol can say.
 const SHORT: Duration = Duration::from_secs(1);
@@ -35,13 +35,9 @@ pub(crate) fn rows() -> impl Iterator<Item = (&'static Client, Spoken)> {
     })
 }
 
-/// Two sessions with a client behind the guard, with a connection each.
-fn two(part: &Part<'_>) -> [Session; 2] {
-    if part.client.serves_many {
-        let process = Process::start(part.client, part.stand.guard().port());
-        return [1, 2].map(|number| process.session(part.client.name, number));
-    }
-    [1, 2].map(|number| Process::start(part.client, part.stand.guard().port()).session(part.client.name, number))
+/// Two sessions with a client behind the guard.
+fn two<'a>(part: &Part<'a>) -> [SceneSession<'a>; 2] {
+    [(); 2].map(|()| part.stand.session_on(part.client, part.stand.guard().port()))
 }
 
 fn exclude_each_other(part: &Part<'_>) {
@@ -108,12 +104,7 @@ fn double_holds(part: &Part<'_>, port: u16, what: &str, cycles: usize) -> (usize
     const LEASE: Duration = Duration::from_secs(5);
     let (key, witness) = (part.key(what), part.key(&format!("{what}-witness")));
     let question = format!("work {} {key} {witness} {cycles} 1 {}", part.spoken.protocol, LEASE.as_millis());
-    let sessions: Vec<Session> = if part.client.serves_many {
-        let process = Process::start(part.client, port);
-        (0..4).map(|number| process.session(part.client.name, number)).collect()
-    } else {
-        (0..4).map(|number| Process::start(part.client, port).session(part.client.name, number)).collect()
-    };
+    let sessions = [(); 4].map(|()| part.stand.session_on(part.client, port));
     for session in &sessions {
         session.ask("version");
         session.begin(&question);

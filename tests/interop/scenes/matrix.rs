@@ -7,14 +7,14 @@ use lockshift::driver::host;
 use lockshift::lock::{Lease, Locker};
 use lockshift::matrix::Situation;
 use lockshift::protocols::{Choice, catalogue};
-use lockshift::wire::{Command, UnixTime};
+use lockshift::wire::UnixTime;
 use redis::Connection;
 
 use super::Part;
 use crate::content::Contents;
-use crate::foreign::Session;
 use crate::prediction::Outcome;
-use crate::wire::{At, Redis};
+use crate::stand::SceneSession;
+use crate::wire::At;
 
 /// Half of it is long enough for any newcomer to come.
 const LEASE: Duration = Duration::from_secs(3600);
@@ -42,7 +42,7 @@ fn every_holder() -> impl Iterator<Item = Choice> {
 
 struct Meeting<'a> {
     part: &'a Part<'a>,
-    newcomer: Session,
+    newcomer: SceneSession<'a>,
     connection: Connection,
     key: String,
 }
@@ -56,12 +56,10 @@ impl Meeting<'_> {
         self.all(choice, &newcomer, now, Situation::dead(&holder, now));
     }
 
-    /// Redisson and the articles' locks look whether a key is there and of which type, never at a token, and running a
-    /// script takes its time.
-    fn samples_only(&self) -> bool {
-        ["redisson", "naive-", "java-setnx", "reentrant", "rw-"]
-            .iter()
-            .any(|it| self.part.spoken.protocol.starts_with(it))
+    /// Whether the newcomer judges the value that it finds, and not only whether a key is there and of which type.
+    fn judges_values(&self) -> bool {
+        let choice: Choice = self.part.spoken.protocol.parse().expect("the roster names protocols of the catalogue");
+        choice.protocol().dialect().is_some_and(|dialect| dialect.look.is_some())
     }
 
     /// In each of these situations, of which the verdict of the matrix is made, the real newcomer fares as ours.
@@ -73,7 +71,7 @@ impl Meeting<'_> {
         situations: impl Iterator<Item = Situation>,
     ) {
         let mut kinds = Vec::new();
-        let step = if self.samples_only() { SAMPLE } else { 1 };
+        let step = if self.judges_values() { 1 } else { SAMPLE };
         for (number, situation) in situations.enumerate().step_by(step) {
             let attempt = situation.attempt(&**ours);
             let foreseen = Outcome::of(attempt.wins, attempt.changes);
@@ -93,9 +91,7 @@ impl Meeting<'_> {
         let found = Contents::of(&mut self.connection, &self.key).in_key(&self.key);
         let wins = self.newcomer.comes(self.part.spoken.protocol, &self.key, LEASE);
         let changes = !wins && Contents::of(&mut self.connection, &self.key).in_key(&self.key) != found;
-        for key in Contents::of(&mut self.connection, &self.key).0.into_keys() {
-            self.connection.call(&Command::new("DEL").arg(key));
-        }
+        Contents::of(&mut self.connection, &self.key).delete(&mut self.connection);
         Outcome::of(wins, changes)
     }
 }

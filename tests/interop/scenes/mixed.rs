@@ -2,41 +2,45 @@
 //! does what our locker does with the same bytes, and the matrix does not call a theft or a starvation safe.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use lockshift::driver::host;
 use lockshift::lock::Mode;
 use lockshift::matrix::meet;
 
 use super::{Part, word};
+use crate::clock::timed;
 use crate::content::{Content, Contents};
 use crate::foreign::Session;
 use crate::foreign_values::{LONG, Written};
 use crate::patience::until;
-use crate::prediction::{Outcome, comes};
+use crate::prediction::{Outcome, comes, ends};
 
 pub(super) fn among_foreign_values(part: &Part<'_>) {
     let newcomer = part.stand.session(part.client);
     for written in part.stand.foreign_values() {
         let (holder, ours) = (written.spoken.locker("k", LONG), part.spoken.locker("k", LONG));
-        let verdict = meet(&holder, &ours, host::wall());
+        let verdict = || meet(&holder, &ours, host::wall());
         let may_share = holder.mode() == Mode::Shared && ours.mode() == Mode::Shared;
 
         let met = meets(part, &newcomer, written, "living", &written.living);
         assert!(
-            met != Outcome::Wins || may_share || verdict.steals.is_some(),
+            met != Outcome::Wins || may_share || verdict().steals.is_some(),
             "the matrix does not say that it steals from {} in {}",
             written.client.name,
             written.spoken.label()
         );
 
-        // `end` is what the holder's own protocol says; margins of others are no longer than this.
-        let over = written.end.map_or(host::wall(), |end| end.saturating_add(Duration::from_secs(3)));
-        until("the lease has expired", || (host::wall() > over).then_some(()));
+        // Each protocol has its own idea of when a lease has ended, and those that never judge one have none. So the
+        // newcomer comes when our locker says that it can win, or at any time if it never can.
+        let dead = Contents(BTreeMap::from([("k".into(), written.dead.clone())]));
+        let end = ends(&*ours, &dead, host::wall());
+        if let Some(end) = end {
+            until("the lease has ended", || timed(|| ()).1.is_after(end).then_some(()));
+        }
         let met = meets(part, &newcomer, written, "dead", &written.dead);
         assert!(
-            met == Outcome::Wins || verdict.starves.is_some(),
-            "the matrix does not say that it starves behind {} in {}",
+            met == Outcome::Wins || end.is_none() && verdict().starves.is_some(),
+            "the matrix does not say that it starves behind {} in {}, or it can win since {end:?}",
             written.client.name,
             written.spoken.label()
         );
@@ -56,6 +60,7 @@ fn meets(part: &Part<'_>, newcomer: &Session, written: &Written, how: &str, cont
     let wins = newcomer.comes(part.spoken.protocol, &key, LONG);
     let changes = !wins && Contents::of(&mut connection, &key).in_key(&key) != found.in_key(&key);
     let met = Outcome::of(wins, changes);
+    Contents::of(&mut connection, &key).delete(&mut connection);
     assert_eq!(met, foreseen, "{} in {} meets {holder}: {content:?}", part.client.name, part.spoken.protocol);
     met
 }

@@ -25,60 +25,55 @@ pub(super) fn is_announced(spoken: Spoken) -> bool {
     spoken.locker("k", LONG).release_channel(&Owner::new(Token::new([0; 16]), 1, 1)).is_some()
 }
 
+/// Both directions at once: we wait for a lock of theirs, and they for one of ours.
 pub(super) fn woken_by_the_release(part: &Part<'_>) {
-    they_wake_us(part);
-    we_wake_them(part);
-}
-
-fn they_wake_us(part: &Part<'_>) {
-    let (key, theirs) = (part.key("theirs"), part.stand.session(part.client));
-    assert!(theirs.acquires(part.spoken.protocol, &key, LONG), "the lock is free");
+    let (theirs, ours) = (part.key("theirs"), part.key("ours"));
+    let [holder, waiter] = [(); 2].map(|()| part.stand.session(part.client));
+    assert!(holder.acquires(part.spoken.protocol, &theirs, LONG), "the lock is free");
+    let guard = Ours::new(part.stand, part.spoken, &ours, LONG).acquire().expect("the lock is free");
+    let our_waiter = Ours::listening(part.stand, part.spoken, &theirs, LONG);
+    waiter.ask("version");
     let mut wire = Monitor::on(part.stand.server());
-    let ours = Ours::listening(part.stand, part.spoken, &key, LONG);
+    let question = format!("lock {} {ours} {} {}", part.spoken.protocol, LONG.as_millis(), PATIENCE.as_millis());
+    waiter.begin(&question);
     let (released, won) = std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| ours.waits(PATIENCE).map(|guard| (guard, now())));
-        until_silent(&mut wire, &key);
+        let waits = scope.spawn(|| our_waiter.waits(PATIENCE).map(|guard| (guard, now())));
+        until_silent(&mut wire, [&theirs, &ours]);
         let released = now();
-        theirs.release(&key);
-        (released, waiter.join().expect("it does not panic"))
+        holder.release(&theirs);
+        (released, waits.join().expect("it does not panic"))
     });
     let (_guard, won) = won.expect("the foreign client has released it");
     assert_at_once(released, won);
-}
 
-fn we_wake_them(part: &Part<'_>) {
-    let (key, theirs) = (part.key("ours"), part.stand.session(part.client));
-    let guard = Ours::new(part.stand, part.spoken, &key, LONG).acquire().expect("the lock is free");
-    let mut wire = Monitor::on(part.stand.server());
-    let question = format!("lock {} {key} {} {}", part.spoken.protocol, LONG.as_millis(), PATIENCE.as_millis());
-    theirs.ask("version");
-    theirs.begin(&question);
-    until_silent(&mut wire, &key);
     let released = now();
     drop(guard);
-    assert_eq!(theirs.answer(&question), "won", "we have released it");
+    assert_eq!(waiter.answer(&question), "won", "we have released it");
     assert_at_once(released, now());
 }
 
-/// Waits until the waiter has subscribed, has tried once more, and then is silent for longer than if it polled.
-fn until_silent(wire: &mut Monitor, key: &str) {
-    let mut asked = Vec::new();
-    until("the waiter is silent", || {
-        let before = asked.len();
-        asked.extend(questions(wire, key));
-        let since_it_listens = asked.iter().skip_while(|line| !line.words[0].eq_ignore_ascii_case(b"subscribe"));
-        let is_silent = since_it_listens.count() > 1 && asked.len() == before;
-        if !is_silent {
-            pause(SILENCE);
+/// Waits until the waiter of each key has subscribed, has tried once more, and then is silent for longer than if it polled.
+fn until_silent(wire: &mut Monitor, keys: [&str; 2]) {
+    let (mut asked, mut last) = (keys.map(|_| Vec::new()), now());
+    until("the waiters are silent", || {
+        let lines = wire.take();
+        for (key, asked) in keys.iter().zip(&mut asked) {
+            let before = asked.len();
+            asked.extend(lines.iter().filter(|line| names(line, key)).cloned());
+            last = if asked.len() > before { now() } else { last };
         }
-        is_silent.then_some(())
+        let listens = |asked: &Vec<Line>| {
+            asked.iter().skip_while(|line| !line.words[0].eq_ignore_ascii_case(b"subscribe")).count() > 1
+        };
+        pause(Duration::from_millis(50));
+        (asked.iter().all(listens) && last.elapsed() > SILENCE).then_some(())
     });
 }
 
-/// The commands that have named this key, or what belongs to it, since the last time.
-fn questions(wire: &mut Monitor, key: &str) -> impl Iterator<Item = Line> {
+/// Whether a client's command names this key, or what belongs to it.
+fn names(line: &Line, key: &str) -> bool {
     let names = |word: &Vec<u8>| word.windows(key.len()).any(|part| part == key.as_bytes());
-    wire.take().into_iter().filter(move |line| line.source != Source::Script && line.words.iter().any(names))
+    line.source != Source::Script && line.words.iter().any(names)
 }
 
 fn assert_at_once(released: Instant, won: Instant) {
