@@ -80,7 +80,7 @@ impl From<Output> for Done {
 
 /// Runs it with these arguments to its end.
 pub(crate) fn done<A: AsRef<OsStr>>(command: Command, args: impl IntoIterator<Item = A>) -> Done {
-    done_within(PATIENCE, command, args)
+    done_within(3 * PATIENCE, command, args)
 }
 
 /// Runs what takes its time with these arguments to its end.

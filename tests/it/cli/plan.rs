@@ -76,7 +76,7 @@ fn a_new_lock_that_reads_the_new_key_otherwise_is_not_safe() {
 
 #[test]
 fn a_fleet_that_does_not_exclude_itself_is_named_in_the_first_line() {
-    let ended = done(lockshift(), ["plan", "--fleet", "php-getset,jedis-lock", "--for", "1ms"]);
+    let ended = done_within(EXPLORING, lockshift(), ["plan", "--fleet", "php-getset,jedis-lock", "--for", "1ms"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let first = "The old clients do not exclude each other today: jedis-lock takes ";
     assert!(ended.stdout.starts_with(first), "{ended:?}");
@@ -85,7 +85,7 @@ fn a_fleet_that_does_not_exclude_itself_is_named_in_the_first_line() {
 
 #[test]
 fn a_plan_whose_time_is_up_is_not_called_safe() {
-    let ended = done(lockshift(), ["plan", "--fleet", "php-getset", "--for", "1ms"]);
+    let ended = done_within(EXPLORING, lockshift(), ["plan", "--fleet", "php-getset", "--for", "1ms"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.starts_with("The old clients exclude each other today.\n"), "{ended:?}");
     assert!(ended.stdout.contains("Not known to be safe: not all was seen of legacy"), "{ended:?}");
