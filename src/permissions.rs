@@ -1,5 +1,6 @@
 //! The smallest permissions with which a protocol runs: which commands, on which keys and channels. They follow from what the
-//! protocol sends to a simulated server, and from what its scripts call; no table of commands is kept beside it.
+//! protocol sends to a simulated server, and from what its scripts call; no table of commands is kept beside it. The commands
+//! of this program that hold no lock are a table, [`ObservingCommand::ALL`].
 //!
 //! ```
 //! use lockshift::permissions::Permissions;
@@ -8,6 +9,8 @@
 //! assert_eq!(token.rule(), "resetkeys ~lock:* resetchannels -@all +del +eval +evalsha +get +pexpire +pttl +set");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+mod observing;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +22,9 @@ use crate::rehearsal::Rehearsal;
 use crate::sim::Session;
 use crate::wire::{Command, Key, UnixTime};
 
-/// What a user must be allowed for one protocol.
+pub use observing::ObservingCommand;
+
+/// What a user must be allowed for one protocol, or for one command of this program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Permissions {
     /// Commands, in lower case, as ACL SETUSER names them.

@@ -1,24 +1,27 @@
-//! The smallest permissions of some protocols.
+//! The smallest permissions of some protocols and commands.
 
 use serde::Serialize;
 
 use super::Report;
-use crate::permissions::Permissions;
+use crate::permissions::{ObservingCommand, Permissions};
 use crate::protocols::Choice;
 
-/// Permissions of protocols: in JSON an array.
+/// Permissions of protocols and commands: in JSON an array.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Granted {
-    protocols: Vec<GrantedRow>,
+    rows: Vec<GrantedRow>,
 }
 
-/// One protocol: the fields are those of its JSON.
+/// One protocol or command: the fields are those of its JSON.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct GrantedRow {
-    protocol: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'static str>,
     commands: Vec<String>,
     keys: Vec<String>,
     channels: Vec<String>,
@@ -26,9 +29,10 @@ struct GrantedRow {
 }
 
 impl Granted {
-    /// Those of these protocols on keys of this pattern, or on all keys that each derives from a name.
-    pub fn of(choices: &[Choice], pattern: Option<&str>) -> Self {
-        let row = |choice: &Choice| {
+    /// Those of these protocols and commands on keys of this pattern; without one, on all keys that each protocol derives
+    /// from a name, and on all keys.
+    pub fn of(choices: &[Choice], commands: &[ObservingCommand], pattern: Option<&str>) -> Self {
+        let of_protocol = |choice: &Choice| {
             let derived = choice.key_names().into_iter().map(|name| name.key_of(b"*"));
             let patterns: Vec<String> = match pattern {
                 Some(pattern) => vec![pattern.to_owned()],
@@ -36,19 +40,29 @@ impl Granted {
             };
             let granted = patterns.iter().map(|pattern| Permissions::of(choice, pattern));
             let granted = granted.reduce(Permissions::and).unwrap_or_default();
-            let rule = granted.rule();
-            let list = |words: std::collections::BTreeSet<String>| words.into_iter().collect();
-            let Permissions { commands, keys, channels } = granted;
-            let (commands, keys, channels) = (list(commands), list(keys), list(channels));
-            GrantedRow { protocol: choice.to_string(), commands, keys, channels, rule }
+            GrantedRow { protocol: Some(choice.to_string()), ..GrantedRow::of(granted) }
         };
-        Self { protocols: choices.iter().map(row).collect() }
+        let of_command = |command: &ObservingCommand| {
+            let granted = command.permissions(pattern.unwrap_or("*"));
+            GrantedRow { command: Some(command.name()), ..GrantedRow::of(granted) }
+        };
+        Self { rows: choices.iter().map(of_protocol).chain(commands.iter().map(of_command)).collect() }
+    }
+}
+
+impl GrantedRow {
+    fn of(granted: Permissions) -> Self {
+        let rule = granted.rule();
+        let list = |words: std::collections::BTreeSet<String>| words.into_iter().collect();
+        let Permissions { commands, keys, channels } = granted;
+        let (commands, keys, channels) = (list(commands), list(keys), list(channels));
+        Self { protocol: None, command: None, commands, keys, channels, rule }
     }
 }
 
 impl Report for Granted {
-    /// A line for each protocol, to follow `ACL SETUSER NAME on >PASSWORD`.
+    /// A line for each, to follow `ACL SETUSER NAME on >PASSWORD`.
     fn text(&self, _width: Option<u16>) -> String {
-        self.protocols.iter().map(|row| format!("{}\n", row.rule)).collect()
+        self.rows.iter().map(|row| format!("{}\n", row.rule)).collect()
     }
 }

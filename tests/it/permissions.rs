@@ -1,13 +1,16 @@
-//! Every protocol runs with exactly the ACL that is derived for it, on a real server.
+//! Every protocol runs with exactly the ACL that is derived for it, and every command that holds no lock with its own, on a real
+//! server.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use lockshift::lock::{Lease, Owner, Token};
-use lockshift::permissions::Permissions;
+use lockshift::permissions::{ObservingCommand, Permissions};
 use lockshift::protocols::Choice;
 use lockshift::wire::Key;
 use redis::{Client, Connection, cmd};
 
+use crate::cli::{done, lockshift};
 use crate::life::{Over, life};
 use crate::protocols;
 use crate::server::Server;
@@ -95,4 +98,67 @@ fn cmd_stats(server: &Server, choice: &Choice) -> Vec<String> {
     let stats: String = cmd("INFO").arg("commandstats").query(&mut connection).expect("it counts its commands");
     let names = stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split_once(':'));
     names.filter(|(_, stats)| !stats.contains("calls=0,")).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// As each command is tried here.
+fn tried(command: ObservingCommand) -> &'static [&'static [&'static str]] {
+    match command.name() {
+        "inspect" => &[&["inspect", "acl:hash"], &["inspect", "acl:text"]],
+        "scan" => &[&["scan", "--match", "acl:*"]],
+        "doctor" => &[&["doctor", "--fleet", "token", "--match", "acl:*"]],
+        "record" => &[&["record", "--for", "100ms"]],
+        "watch" => &[&["watch", "--for", "100ms"]],
+        other => panic!("{other} is not tried"),
+    }
+}
+
+/// What the server has refused to a user with these permissions who runs this command.
+fn refused(server: &Server, command: ObservingCommand, permissions: &Permissions) -> Vec<String> {
+    cmd("ACL").arg("LOG").arg("RESET").exec(&mut server.connect()).expect("it forgets what it has refused");
+    user(server, command.name(), permissions);
+    let shown = tried(command).iter().map(|args| {
+        let mut program = lockshift();
+        program.env("REDIS_URL", format!("redis://{command}:secret@{}/", server.address()));
+        done(program, *args)
+    });
+    let shown: Vec<_> = shown.collect();
+    let log: Vec<HashMap<String, redis::Value>> =
+        cmd("ACL").arg("LOG").query(&mut server.connect()).expect("it lists what it has refused");
+    let objects = log.iter().map(|entry| redis::from_redis_value(entry["object"].clone()).expect("it is a text"));
+    // The crate that connects introduces itself to servers from 7.2 on, and does not need to be heard. A connection that a
+    // busy machine lets rest for a second is asked PING, and is opened anew if that is refused.
+    let is_courtesy = |object: &String| object == "client|setinfo" || object == "ping" && command.name() != "watch";
+    let objects: Vec<String> = objects.filter(|object| !is_courtesy(object)).collect();
+    let has_ended_well = shown.iter().all(|shown| matches!(shown.code, Some(0 | 1)));
+    assert!(!objects.is_empty() || has_ended_well, "{command} ends: {shown:?}");
+    objects
+}
+
+#[test]
+fn every_command_that_holds_no_lock_runs_with_exactly_its_permissions() {
+    let runs = ObservingCommand::ALL.iter().map(|command| std::thread::spawn(|| runs_with_exactly_its_own(*command)));
+    for run in runs.collect::<Vec<_>>() {
+        run.join().expect("it runs with its permissions, and with no fewer");
+    }
+}
+
+fn runs_with_exactly_its_own(command: ObservingCommand) {
+    let server = Server::start();
+    let mut connection = server.connect();
+    cmd("HSET").arg("acl:hash").arg("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7").arg(1).exec(&mut connection).unwrap();
+    cmd("SET").arg("acl:text").arg("5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a").exec(&mut connection).unwrap();
+    cmd("SET").arg("other").arg("not to be read").exec(&mut connection).unwrap();
+    let whole = command.permissions("acl:*");
+    assert_eq!(refused(&server, command, &whole), [""; 0], "{command}: {}", whole.rule());
+    // It looks at what waits for its MONITOR every five seconds only.
+    let later = |sent: &&String| sent.as_str() == "client|list";
+    for needed in whole.commands.iter().filter(|sent| !later(sent)) {
+        let mut less = whole.clone();
+        less.commands.remove(needed);
+        assert_eq!(refused(&server, command, &less).first(), Some(needed), "{command} does not send {needed}");
+    }
+    if !whole.keys.is_empty() {
+        let elsewhere = command.permissions("elsewhere:*");
+        assert!(refused(&server, command, &elsewhere).contains(&"acl:text".to_owned()), "{command} reads other keys");
+    }
 }
