@@ -22,7 +22,7 @@ use crate::driver::host;
 use crate::monitor::Parser;
 use crate::report::{LiveView, WatchEvent};
 use crate::wire::MonoTime;
-use cost::CostMeter;
+use cost::{CostMeter, hold_share_below, hold_waiting_below_limit};
 use metrics::{MetricsServer, WatchCounts};
 
 /// Show locks, holders, waiters and races as they happen
@@ -36,7 +36,7 @@ use metrics::{MetricsServer, WatchCounts};
 ///
 /// MONITOR costs the server. For a second before it begins, and every five seconds then, the server is asked how much of a processor
 /// it uses for how many commands. If MONITOR costs more than --max-cost, or if more than 64 MiB wait in the server to be
-/// read, watching stops with exit status 3. Memory is bounded: the counts of at most 16,384 keys are kept apart, and locks that
+/// read (asked every second), watching stops with exit status 3. Memory is bounded: the counts of at most 16,384 keys are kept apart, and locks that
 /// are free and silent are forgotten. Exit status 1 means that races happened.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -103,7 +103,7 @@ struct Watching {
     form: WatchForm,
     server: Option<SocketAddr>,
     number: u64,
-    events: VecDeque<String>,
+    events: VecDeque<WatchEvent>,
     counts: WatchCounts,
     metrics: Option<MetricsServer>,
     renewed_at: MonoTime,
@@ -160,10 +160,12 @@ impl Watching {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the listener for signals holds a sender"),
             }
-            if let Some(cost) = meter.measured().map_err(unusable)? {
-                self.counts.cost = Some(cost.share);
-                self.show(&WatchEvent::Cost { share: cost.share, waiting_bytes: cost.waiting_bytes })?;
-                cost.hold_below(args.max_cost / 100.0)?;
+            let waiting_bytes = meter.waiting_bytes();
+            hold_waiting_below_limit(waiting_bytes)?;
+            if let Some(share) = meter.share().map_err(unusable)? {
+                self.counts.cost = Some(share);
+                self.show(&WatchEvent::Cost { share, waiting_bytes })?;
+                hold_share_below(share, args.max_cost / 100.0)?;
             }
             self.refresh(false)?;
         }
@@ -197,8 +199,8 @@ impl Watching {
         self.server = server;
         match command {
             TraceCommand::Line { number, line } => self.auditor.read(number, &line),
-            TraceCommand::Observed { number, command, reply } => self.auditor.read_in_order(number, command, reply),
-            TraceCommand::Exchange { number, command, reply, .. } => self.auditor.read_answered(number, command, reply),
+            TraceCommand::Observed { number, line, reply } => self.auditor.read_in_order(number, &line, reply),
+            TraceCommand::Exchange { number, line, reply, .. } => self.auditor.read_answered(number, &line, reply),
         }
         self.counts.commands += 1;
         self.report_new()?;
@@ -223,7 +225,7 @@ impl Watching {
         match self.form {
             WatchForm::Page => {
                 if !matches!(event, WatchEvent::Cost { .. }) {
-                    self.events.push_back(event.text());
+                    self.events.push_back(event.clone());
                     self.events.drain(..self.events.len().saturating_sub(MOST_EVENTS));
                 }
                 Ok(())
@@ -268,7 +270,9 @@ impl Watching {
             cost: self.counts.cost,
         };
         let (lines, columns) = size();
-        print(&format!("\x1b[H\x1b[2J{}\n", view.text(lines, columns)))
+        // Not as a part of the text, which loses all that is no text where colours are unwanted.
+        unless_closed(io::stdout().write_all(b"\x1b[H\x1b[2J"))?;
+        print(&format!("{}\n", view.text(lines, columns)))
     }
 }
 

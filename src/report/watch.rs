@@ -84,6 +84,24 @@ impl From<&Finding> for WatchEvent {
 impl WatchEvent {
     /// One line for people, without a line feed.
     pub fn text(&self) -> String {
+        self.painted(&self.sentence())
+    }
+
+    /// As much of that line as fits into so many columns.
+    fn clipped(&self, columns: u16) -> String {
+        self.painted(&self.sentence().chars().take(usize::from(columns)).collect::<String>())
+    }
+
+    fn painted(&self, sentence: &str) -> String {
+        match self {
+            Self::Finding { .. } => format!("\x1b[1;31m{sentence}\x1b[0m"),
+            Self::Acquired { .. } | Self::Released { .. } | Self::Ended { .. } | Self::Cost { .. } => {
+                sentence.to_owned()
+            }
+        }
+    }
+
+    fn sentence(&self) -> String {
         match self {
             Self::Acquired { at, key, client, waited_ms, .. } => {
                 format!("{at}  {key}  {client} acquired after {}", shown_ms(Some(*waited_ms)))
@@ -96,7 +114,7 @@ impl WatchEvent {
             }
             Self::Finding { at, key, race, certainty, says, .. } => {
                 let race = race.unwrap_or("two clients hold at once");
-                format!("\x1b[1;31m{at}  {key}  {race}, {certainty}: {says}\x1b[0m")
+                format!("{at}  {key}  {race}, {certainty}: {says}")
             }
             Self::Cost { share, .. } => {
                 format!("MONITOR costs the server at most {:.1} % of a processor", share * 100.0)
@@ -113,7 +131,7 @@ pub struct LiveView {
     /// The moment of the server's clock that this is about.
     pub at: Option<UnixTime>,
     /// Findings and the last events, oldest first.
-    pub events: Vec<String>,
+    pub events: Vec<WatchEvent>,
     /// Number of findings so far.
     pub findings: u64,
     /// Number of commands so far.
@@ -159,7 +177,7 @@ impl LiveView {
         let used = text.lines().count();
         let events = self.events.len().saturating_sub(lines.saturating_sub(used + 2));
         text.push('\n');
-        self.events[events..].iter().for_each(|event| text += &format!("{event}\n"));
+        self.events[events..].iter().for_each(|event| text += &format!("{}\n", event.clipped(width)));
         let cost = self.cost.map_or_else(String::new, |cost| format!(", MONITOR costs at most {:.1} %", cost * 100.0));
         text + &format!("{} commands, {} findings{cost}; Ctrl-C ends", self.commands, self.findings)
     }

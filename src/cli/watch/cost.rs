@@ -14,6 +14,8 @@ use crate::wire::MonoTime;
 const BEFORE: Duration = Duration::from_secs(1);
 /// How often it is measured then.
 const EVERY: Duration = Duration::from_secs(5);
+/// How often it is asked how much waits: a busy server fills its memory within seconds.
+const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// Fewer commands do not say what a command costs.
 const FEWEST_COMMANDS: f64 = 1_000.0;
 /// More bytes must not wait in the server.
@@ -27,15 +29,8 @@ pub(super) struct CostMeter {
     /// Seconds of a processor for a command without MONITOR; 0 if too few commands were seen to say.
     without: f64,
     last: Sample,
-}
-
-/// What MONITOR costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
-    /// The share of one processor, at most.
-    pub(super) share: f64,
-    /// Bytes that wait in the server to be read; `None` if it does not say.
-    pub(super) waiting_bytes: Option<u64>,
+    asked_at: MonoTime,
+    waiting_bytes: Option<u64>,
 }
 
 /// What a server has used and done since it was started.
@@ -55,50 +50,64 @@ impl CostMeter {
         let last = Sample::of(&mut connection)?;
         let commands = last.commands - first.commands;
         let without = if commands < FEWEST_COMMANDS { 0.0 } else { (last.cpu_s - first.cpu_s).max(0.0) / commands };
-        Ok(Self { connection, monitor: None, without, last })
+        Ok(Self { connection, monitor: None, without, last, asked_at: last.at, waiting_bytes: None })
     }
 
     /// MONITOR has begun, on the connection of this number.
     pub(super) fn begin(&mut self, monitor: Option<u64>) -> RedisResult<()> {
         self.monitor = monitor;
         self.last = Sample::of(&mut self.connection)?;
+        self.asked_at = self.last.at;
         Ok(())
     }
 
-    /// What it costs now, if it is time to measure that.
-    pub(super) fn measured(&mut self) -> RedisResult<Option<Cost>> {
+    /// The share of one processor that it costs at most, if it is time to measure that.
+    pub(super) fn share(&mut self) -> RedisResult<Option<f64>> {
         if host::mono().saturating_since(self.last.at) < EVERY {
             return Ok(None);
         }
         let now = Sample::of(&mut self.connection)?;
         let share = share(self.without, &self.last, &now);
         self.last = now;
-        let waiting_bytes = self.monitor.and_then(|number| waiting(&mut self.connection, number).ok()?);
-        Ok(Some(Cost { share, waiting_bytes }))
+        Ok(Some(share))
+    }
+
+    /// Bytes that wait in the server to be read, as it was asked last; `None` if it does not say.
+    pub(super) fn waiting_bytes(&mut self) -> Option<u64> {
+        let now = host::mono();
+        if now.saturating_since(self.asked_at) >= ASKED_EVERY {
+            self.asked_at = now;
+            self.waiting_bytes = self.monitor.and_then(|number| waiting(&mut self.connection, number).ok()?);
+        }
+        self.waiting_bytes
     }
 }
 
-impl Cost {
-    /// # Errors
-    /// It costs more than this share, or too much waits in the server.
-    pub(super) fn hold_below(self, most: f64) -> Result<(), Failure> {
-        if self.share > most {
-            let (share, most) = (self.share * 100.0, most * 100.0);
-            return Err(Failure::new(
-                Exit::Unusable,
-                format_args!(
-                    "stopped: MONITOR costs the server up to {share:.1} % of a processor, and --max-cost allows {most} %"
-                ),
-            ));
-        }
-        if self.waiting_bytes.is_some_and(|bytes| bytes > MOST_WAITING) {
-            return Err(Failure::new(
-                Exit::Unusable,
-                "stopped: more than 64 MiB of what MONITOR lists wait in the server, because they are not read fast enough",
-            ));
-        }
-        Ok(())
+/// # Errors
+/// MONITOR costs more than this share.
+pub(super) fn hold_share_below(share: f64, most: f64) -> Result<(), Failure> {
+    if share <= most {
+        return Ok(());
     }
+    let (share, most) = (share * 100.0, most * 100.0);
+    Err(Failure::new(
+        Exit::Unusable,
+        format_args!(
+            "stopped: MONITOR costs the server up to {share:.1} % of a processor, and --max-cost allows {most} %"
+        ),
+    ))
+}
+
+/// # Errors
+/// Too much waits in the server.
+pub(super) fn hold_waiting_below_limit(bytes: Option<u64>) -> Result<(), Failure> {
+    if bytes.is_none_or(|bytes| bytes <= MOST_WAITING) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Unusable,
+        "stopped: more than 64 MiB of what MONITOR lists wait in the server, because they are not read fast enough",
+    ))
 }
 
 /// The share of a processor beyond what as many commands use without MONITOR.
@@ -135,9 +144,15 @@ fn the_cost_is_what_goes_beyond_as_many_commands_without_it() {
     assert!((share(0.000_01, &before, &now) - 0.2).abs() < 1e-9, "two seconds for five, one of them anyway");
     assert!((share(0.0, &before, &now) - 0.4).abs() < 1e-9, "nothing known: all of it");
     assert_eq!(share(0.001, &before, &now), 0.0, "never negative");
-    assert!(Cost { share: 0.2, waiting_bytes: None }.hold_below(0.3).is_ok());
-    assert!(Cost { share: 0.4, waiting_bytes: None }.hold_below(0.3).is_err());
-    assert!(Cost { share: 0.0, waiting_bytes: Some(MOST_WAITING + 1) }.hold_below(0.3).is_err());
+    assert!(hold_share_below(0.2, 0.3).is_ok());
+    assert!(hold_share_below(0.4, 0.3).is_err());
+}
+
+#[test]
+fn as_much_as_the_limit_may_wait_and_not_a_byte_more() {
+    assert!(hold_waiting_below_limit(None).is_ok());
+    assert!(hold_waiting_below_limit(Some(MOST_WAITING)).is_ok());
+    assert!(hold_waiting_below_limit(Some(MOST_WAITING + 1)).is_err());
 }
 
 #[test]

@@ -92,3 +92,18 @@ fn the_progress_of_a_matrix_is_shown_on_a_terminal_alone() {
     command.args(["matrix", "token"]);
     assert_eq!(super::command::done(command, [""; 0]).stderr, "");
 }
+
+/// Locks, their holders and waiters, and what happened last, on a page of the terminal's size.
+#[test]
+fn a_watch_draws_a_page_that_fits_the_terminal() {
+    let (columns, rows) = (100, 12);
+    let drawn = printed(&["watch", "tests/traces/php-fleet.log"], columns, rows);
+    let pages: Vec<&str> = drawn.split("\x1b[H\x1b[2J").collect();
+    let page = pages.last().unwrap();
+    assert!(pages.len() > 1 && pages[0].is_empty(), "each page begins at the top of an empty screen: {drawn:?}");
+    assert!(page.trim_start().starts_with("LOCK") && page.contains("HELD BY"), "{page}");
+    assert!(page.contains("did not release") || page.contains("released after"), "what happened last: {page}");
+    assert!(page.trim_end().ends_with(" findings; Ctrl-C ends"), "{page}");
+    assert!(page.lines().count() < usize::from(rows), "{} lines:\n{page}", page.lines().count());
+    assert!(widest(page) <= usize::from(columns), "{page}");
+}
