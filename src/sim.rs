@@ -67,6 +67,11 @@ mod strings;
 mod timed_servers;
 mod transactions;
 
+#[cfg(feature = "sim")]
+mod agenda;
+
+#[cfg(feature = "sim")]
+pub(crate) use agenda::Agenda;
 pub use flavour::Flavour;
 #[cfg(feature = "guard")]
 pub(crate) use glob::matches as matches_glob;

@@ -25,7 +25,7 @@ pub struct LeaseAdvice {
 
 /// The work under one hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Work {
+pub(super) struct SeenWork {
     pub(super) length: Duration,
     /// Whether it is beyond doubt.
     pub(super) is_certain: bool,
@@ -38,10 +38,10 @@ const CONFIDENCE: f64 = 0.95;
 
 impl LeaseAdvice {
     /// The advice after this work; `None` without any.
-    pub(super) fn of(mut works: Vec<Work>) -> Option<Self> {
+    pub(super) fn of(mut works: Vec<SeenWork>) -> Option<Self> {
         works.sort_unstable_by_key(|work| work.length);
         let longest = works.last()?.length;
-        let count = |is: fn(&Work) -> bool| works.iter().filter(|work| is(work)).count();
+        let count = |is: fn(&SeenWork) -> bool| works.iter().filter(|work| is(work)).count();
         Some(Self {
             lease: rounded_up(longest.saturating_mul(2)),
             longest,
@@ -56,7 +56,7 @@ impl LeaseAdvice {
 
 /// The interval of the 99th percentile, from the order of the lengths alone: how many of them exceed the percentile has a
 /// binomial distribution.
-fn p99(ascending: &[Work]) -> (Duration, Option<Duration>) {
+fn p99(ascending: &[SeenWork]) -> (Duration, Option<Duration>) {
     const SHARE: f64 = 0.01;
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let count = ascending.len();
@@ -88,8 +88,8 @@ fn rounded_up(length: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn works(millis: impl IntoIterator<Item = u64>) -> Vec<Work> {
-        let work = |millis: u64| Work {
+    fn works(millis: impl IntoIterator<Item = u64>) -> Vec<SeenWork> {
+        let work = |millis: u64| SeenWork {
             length: Duration::from_millis(millis),
             is_certain: millis > 100,
             is_censored: millis == 160,

@@ -9,19 +9,19 @@ use crate::sim::Session;
 use crate::wire::Transcript;
 
 /// One client of a play. It does one thing after the other.
-pub(super) struct Client<'a> {
+pub(super) struct DemandClient<'a> {
     number: u32,
     wants: std::slice::Iter<'a, Want>,
     acquisitions: u32,
-    pub(super) doing: Doing<'a>,
+    pub(super) doing: DemandActivity<'a>,
 }
 
 /// What a client is doing.
-pub(super) enum Doing<'a> {
+pub(super) enum DemandActivity<'a> {
     /// Nothing, until it wants something.
     Resting,
     /// It wants the lock.
-    Attempt(Attempt<'a>),
+    Attempt(DemandAttempt<'a>),
     /// It releases the lock, or will when its work is done.
     Leaving {
         /// What it holds.
@@ -32,7 +32,7 @@ pub(super) enum Doing<'a> {
 }
 
 /// One attempt to acquire the lock, with the pauses between its tries.
-pub(super) struct Attempt<'a> {
+pub(super) struct DemandAttempt<'a> {
     pub(super) owner: Owner,
     pub(super) want: Want,
     /// Since when, since the beginning.
@@ -42,9 +42,9 @@ pub(super) struct Attempt<'a> {
     pub(super) transcript: Transcript,
 }
 
-impl<'a> Client<'a> {
+impl<'a> DemandClient<'a> {
     pub(super) fn new(number: u32, wants: &'a [Want]) -> Self {
-        Self { number, wants: wants.iter(), acquisitions: 0, doing: Doing::Resting }
+        Self { number, wants: wants.iter(), acquisitions: 0, doing: DemandActivity::Resting }
     }
 
     /// Its connection.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::advice::{LeaseAdvice, Work};
+use super::advice::{LeaseAdvice, SeenWork};
 use super::outcome::{DemandOutcome, HeldSpan};
 use crate::audit::{Audit, Certainty, Episode, LockSummary};
 use crate::wire::{Key, UnixTime};
@@ -84,7 +84,7 @@ impl Demand {
                 Some(until) => (until, true),
                 None if lease_ends.is_none_or(|lease_ends| lease_ends > end) => {
                     cut.held_at_end += 1;
-                    works.push(Work { length: end.saturating_since(episode.since), is_certain, is_censored: true });
+                    works.push(SeenWork { length: end.saturating_since(episode.since), is_certain, is_censored: true });
                     (end, false)
                 }
                 None => {
@@ -93,7 +93,7 @@ impl Demand {
                 }
             };
             if measured {
-                works.push(Work { length: until.saturating_since(episode.since), is_certain, is_censored: false });
+                works.push(SeenWork { length: until.saturating_since(episode.since), is_certain, is_censored: false });
             }
             holds.push(HeldSpan { since: elapsed(episode.since), until: elapsed(until) });
             clients.entry(&episode.client).or_default().push(episode);

@@ -1,18 +1,16 @@
 //! A demand, played: which client wants what when is given, how it comes out is not.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{Attempt, Client, Doing};
+use super::client::{DemandActivity, DemandAttempt, DemandClient};
 use super::demand::Demand;
 use super::outcome::{DemandOutcome, HeldSpan};
 use crate::driver::Wait;
 use crate::lock::{Acquired, Held, Hold, Lease, Locker};
 use crate::protocols::Choice;
-use crate::sim::TimedServers;
+use crate::sim::{Agenda, TimedServers};
 use crate::wire::{Fault, MonoTime, Transcript};
 
 /// From sending a command to receiving its reply.
@@ -54,15 +52,14 @@ impl Terms {
 /// # Errors
 /// The simulated server has refused what the protocol sends: a [`Fault`].
 pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
-    let clients = (1..).zip(&demand.clients).map(|(number, wants)| Client::new(number, wants)).collect();
+    let clients = (1..).zip(&demand.clients).map(|(number, wants)| DemandClient::new(number, wants)).collect();
     let mut play = Play {
         terms,
         locker: terms.choice.locker(demand.key.clone(), terms.lease),
         wire: TimedServers::new(terms.choice.servers(), demand.began_at),
         chance: fastrand::Rng::with_seed(1),
         clients,
-        agenda: BinaryHeap::new(),
-        entries: 0,
+        agenda: Agenda::default(),
         outcome: DemandOutcome::default(),
         holds: Vec::new(),
     };
@@ -70,7 +67,7 @@ pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
         let wants_at = play.clients[client].wants_at(Duration::ZERO);
         play.note(client, wants_at);
     }
-    while let Some(Reverse((at, _, client))) = play.agenda.pop() {
+    while let Some((at, client)) = play.agenda.take_next() {
         play.wire.now = at;
         let next = play.go_on(client)?;
         play.note(client, next);
@@ -84,10 +81,8 @@ struct Play<'a> {
     locker: Arc<dyn Locker>,
     wire: TimedServers,
     chance: fastrand::Rng,
-    clients: Vec<Client<'a>>,
-    /// When each client goes on; at one moment, in the order of entry.
-    agenda: BinaryHeap<Reverse<(Duration, u64, usize)>>,
-    entries: u64,
+    clients: Vec<DemandClient<'a>>,
+    agenda: Agenda,
     outcome: DemandOutcome,
     holds: Vec<HeldSpan>,
 }
@@ -95,26 +90,25 @@ struct Play<'a> {
 impl<'a> Play<'a> {
     fn note(&mut self, client: usize, at: Option<Duration>) {
         if let Some(at) = at {
-            self.entries += 1;
-            self.agenda.push(Reverse((at, self.entries, client)));
+            self.agenda.put(client, at);
         }
     }
 
     /// Lets a client go on: when it does so next; `None` if it has nothing more to do.
     fn go_on(&mut self, client: usize) -> Result<Option<Duration>, Fault> {
-        match mem::replace(&mut self.clients[client].doing, Doing::Resting) {
-            Doing::Resting => {
+        match mem::replace(&mut self.clients[client].doing, DemandActivity::Resting) {
+            DemandActivity::Resting => {
                 let Some((want, owner)) = self.clients[client].want() else { return Ok(None) };
                 let since = self.wire.now;
                 let patience = self.terms.wait.begin(MonoTime::since_origin(since));
-                self.ask(client, Attempt { owner, want, since, patience, transcript: Transcript::new() })
+                self.ask(client, DemandAttempt { owner, want, since, patience, transcript: Transcript::new() })
             }
-            Doing::Attempt(attempt) => self.ask(client, attempt),
-            Doing::Leaving { hold, transcript } => self.leave(client, hold, transcript),
+            DemandActivity::Attempt(attempt) => self.ask(client, attempt),
+            DemandActivity::Leaving { hold, transcript } => self.leave(client, hold, transcript),
         }
     }
 
-    fn ask(&mut self, client: usize, mut attempt: Attempt<'a>) -> Result<Option<Duration>, Fault> {
+    fn ask(&mut self, client: usize, mut attempt: DemandAttempt<'a>) -> Result<Option<Duration>, Fault> {
         let (session, locker) = (self.clients[client].session(), &self.locker);
         match self
             .wire
@@ -128,16 +122,16 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn retry_after(&mut self, client: usize, attempt: Attempt<'a>, pause: Duration) -> Option<Duration> {
-        self.clients[client].doing = Doing::Attempt(attempt);
+    fn retry_after(&mut self, client: usize, attempt: DemandAttempt<'a>, pause: Duration) -> Option<Duration> {
+        self.clients[client].doing = DemandActivity::Attempt(attempt);
         Some(self.wire.now + pause)
     }
 
-    fn waited(&self, attempt: &Attempt<'a>) -> Duration {
+    fn waited(&self, attempt: &DemandAttempt<'a>) -> Duration {
         self.wire.now.saturating_sub(attempt.since)
     }
 
-    fn won(&mut self, client: usize, attempt: &Attempt<'a>, hold: Hold) -> Option<Duration> {
+    fn won(&mut self, client: usize, attempt: &DemandAttempt<'a>, hold: Hold) -> Option<Duration> {
         let (now, waited) = (self.wire.now, self.waited(attempt));
         self.outcome.acquisitions += 1;
         self.outcome.waits.push(waited);
@@ -146,11 +140,16 @@ impl<'a> Play<'a> {
         self.holds.push(HeldSpan { since: now, until: now + attempt.want.work.unwrap_or(lease_left) });
         let Some(work) = attempt.want.work else { return self.clients[client].wants_at(now) };
         self.outcome.overruns += u64::from(work > lease_left);
-        self.clients[client].doing = Doing::Leaving { hold, transcript: Transcript::new() };
+        self.clients[client].doing = DemandActivity::Leaving { hold, transcript: Transcript::new() };
         Some(now + work)
     }
 
-    fn refused(&mut self, client: usize, mut attempt: Attempt<'a>, held: &Held) -> Result<Option<Duration>, Fault> {
+    fn refused(
+        &mut self,
+        client: usize,
+        mut attempt: DemandAttempt<'a>,
+        held: &Held,
+    ) -> Result<Option<Duration>, Fault> {
         self.outcome.refusals += 1;
         let chance = &mut self.chance;
         let jitter = |most: Duration| {
@@ -168,7 +167,7 @@ impl<'a> Play<'a> {
     }
 
     /// Goes without the lock, and leaves the queue, if it is in one.
-    fn give_up(&mut self, client: usize, attempt: &Attempt<'a>) -> Result<Option<Duration>, Fault> {
+    fn give_up(&mut self, client: usize, attempt: &DemandAttempt<'a>) -> Result<Option<Duration>, Fault> {
         self.outcome.gave_up += 1;
         let waited = self.waited(attempt);
         self.outcome.waits.push(waited);
@@ -187,7 +186,7 @@ impl<'a> Play<'a> {
         if self.wire.go_on(session, 0, &mut transcript, |transcript| locker.release(&hold, transcript))?.is_some() {
             return Ok(self.clients[client].wants_at(self.wire.now));
         }
-        self.clients[client].doing = Doing::Leaving { hold, transcript };
+        self.clients[client].doing = DemandActivity::Leaving { hold, transcript };
         Ok(Some(self.wire.now + ROUND_TRIP))
     }
 }

@@ -13,13 +13,11 @@ pub(super) struct PeriodClient<'a> {
     pub(super) number: u32,
     pub(super) window: Window,
     pub(super) acquisitions: u32,
-    pub(super) doing: Activity<'a>,
-    /// Which entry of the agenda is its next step.
-    pub(super) entry: u64,
+    pub(super) doing: PeriodActivity<'a>,
 }
 
 /// What a client is doing.
-pub(super) enum Activity<'a> {
+pub(super) enum PeriodActivity<'a> {
     /// It rests until its next wish.
     Resting,
     /// It wants the lock.

@@ -1,18 +1,16 @@
 //! One period: the clients of a workload, for as long as the trace, under one protocol.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{Activity, PeriodClient, Wish};
+use super::client::{PeriodActivity, PeriodClient, Wish};
 use super::counts::PeriodCounts;
 use super::workload::{RoundTrips, TracedWork, TracedWorkload};
 use crate::driver::Wait;
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, ReleaseChannel, Token};
 use crate::protocols::Choice;
-use crate::sim::{Session, TimedServers};
+use crate::sim::{Agenda, Session, TimedServers};
 use crate::wire::{Command, Fault, MonoTime, Transcript, Turn};
 
 /// A protocol, and how its clients use it.
@@ -63,8 +61,7 @@ pub(super) fn play(
         number,
         window: *window,
         acquisitions: 0,
-        doing: Activity::Resting,
-        entry: 0,
+        doing: PeriodActivity::Resting,
     });
     let mut period = Period {
         workload,
@@ -75,22 +72,16 @@ pub(super) fn play(
         works,
         chance,
         clients: clients.collect(),
-        agenda: BinaryHeap::new(),
-        entries: 0,
+        agenda: Agenda::default(),
         beliefs: Vec::new(),
         counts: PeriodCounts::default(),
     };
     for client in 0..period.clients.len() {
-        period.next(client, workload.clients[client].from);
+        period.agenda.put(client, workload.clients[client].from);
     }
-    while let Some(Reverse((at, entry, client))) = period.agenda.pop() {
-        if at > workload.length {
-            break;
-        }
-        if period.clients[client].entry == entry {
-            period.servers.now = at;
-            period.go_on(client)?;
-        }
+    while let Some((at, client)) = period.agenda.take_next().filter(|(at, _)| *at <= workload.length) {
+        period.servers.now = at;
+        period.go_on(client)?;
     }
     Ok(period.finish())
 }
@@ -106,20 +97,12 @@ struct Period<'a, 'r> {
     works: Vec<TracedWork>,
     chance: &'r mut fastrand::Rng,
     clients: Vec<PeriodClient<'a>>,
-    /// When each client goes on; at one moment, in the order of entry.
-    agenda: BinaryHeap<Reverse<(Duration, u64, usize)>>,
-    entries: u64,
+    agenda: Agenda,
     beliefs: Vec<BelievedHold>,
     counts: PeriodCounts,
 }
 
 impl<'a> Period<'a, '_> {
-    fn next(&mut self, client: usize, at: Duration) {
-        self.entries += 1;
-        self.clients[client].entry = self.entries;
-        self.agenda.push(Reverse((at, self.entries, client)));
-    }
-
     fn round_trip(&mut self) -> Duration {
         match &self.workload.round_trips {
             RoundTrips::Measured(all) if !all.is_empty() => all[self.chance.usize(0..all.len())],
@@ -130,18 +113,18 @@ impl<'a> Period<'a, '_> {
 
     fn after_a_round_trip(&mut self, client: usize) {
         let at = self.servers.now + self.round_trip().max(Duration::from_micros(1));
-        self.next(client, at);
+        self.agenda.put(client, at);
     }
 
     fn go_on(&mut self, client: usize) -> Result<(), Fault> {
-        match mem::replace(&mut self.clients[client].doing, Activity::Resting) {
-            Activity::Resting => {
+        match mem::replace(&mut self.clients[client].doing, PeriodActivity::Resting) {
+            PeriodActivity::Resting => {
                 let attempt = self.wish(client);
                 self.ask(client, attempt)
             }
-            Activity::Wish(attempt) => self.ask(client, attempt),
-            Activity::Working { hold, until, extending } => self.work(client, hold, until, extending),
-            Activity::Leaving { hold, transcript } => self.leave(client, hold, transcript),
+            PeriodActivity::Wish(attempt) => self.ask(client, attempt),
+            PeriodActivity::Working { hold, until, extending } => self.work(client, hold, until, extending),
+            PeriodActivity::Leaving { hold, transcript } => self.leave(client, hold, transcript),
         }
     }
 
@@ -177,7 +160,7 @@ impl<'a> Period<'a, '_> {
         let acquire = |redis: &mut Transcript| locker.acquire(&owner, redis);
         match self.turn(client, &mut attempt.transcript, acquire)? {
             None => {
-                self.clients[client].doing = Activity::Wish(attempt);
+                self.clients[client].doing = PeriodActivity::Wish(attempt);
                 self.after_a_round_trip(client);
             }
             Some(Acquired::Won(hold)) => self.won(client, &attempt, hold),
@@ -206,7 +189,7 @@ impl<'a> Period<'a, '_> {
             // Another one takes its place.
             TracedWork::Dies => self.rest(client),
             TracedWork::Takes(_) => {
-                self.clients[client].doing = Activity::Working { hold, until, extending: None };
+                self.clients[client].doing = PeriodActivity::Working { hold, until, extending: None };
                 self.work_on(client, until);
             }
         }
@@ -215,7 +198,7 @@ impl<'a> Period<'a, '_> {
     /// Wakes the client when its work ends, or when it extends its lease.
     fn work_on(&mut self, client: usize, until: Duration) {
         let extends_at = self.servers.now + self.play.lease.length() / 3;
-        self.next(client, if self.play.renews { until.min(extends_at) } else { until });
+        self.agenda.put(client, if self.play.renews { until.min(extends_at) } else { until });
     }
 
     fn work(
@@ -237,7 +220,7 @@ impl<'a> Period<'a, '_> {
             hold = longer;
         }
         let extending = is_under_way.then_some(transcript);
-        self.clients[client].doing = Activity::Working { hold, until, extending };
+        self.clients[client].doing = PeriodActivity::Working { hold, until, extending };
         if is_under_way {
             self.after_a_round_trip(client);
         } else {
@@ -269,9 +252,9 @@ impl<'a> Period<'a, '_> {
         };
         attempt.transcript = Transcript::new();
         attempt.is_pausing = true;
-        self.clients[client].doing = Activity::Wish(attempt);
+        self.clients[client].doing = PeriodActivity::Wish(attempt);
         let pause = pause.unwrap_or(self.starved_after).max(self.round_trip());
-        self.next(client, now + pause);
+        self.agenda.put(client, now + pause);
     }
 
     fn leave(&mut self, client: usize, hold: Hold, mut transcript: Transcript) -> Result<(), Fault> {
@@ -290,7 +273,7 @@ impl<'a> Period<'a, '_> {
         if outcome.is_some() {
             self.rest(client);
         } else {
-            self.clients[client].doing = Activity::Leaving { hold, transcript };
+            self.clients[client].doing = PeriodActivity::Leaving { hold, transcript };
             self.after_a_round_trip(client);
         }
         Ok(())
@@ -299,9 +282,9 @@ impl<'a> Period<'a, '_> {
     /// Every waiter to which a release was announced tries again.
     fn wake_waiters(&mut self) {
         for waiter in 0..self.clients.len() {
-            let listens = matches!(&self.clients[waiter].doing, Activity::Wish(attempt) if attempt.listens);
+            let listens = matches!(&self.clients[waiter].doing, PeriodActivity::Wish(attempt) if attempt.listens);
             if listens && self.was_notified(self.clients[waiter].listener()) {
-                let pauses = matches!(&self.clients[waiter].doing, Activity::Wish(attempt) if attempt.is_pausing);
+                let pauses = matches!(&self.clients[waiter].doing, PeriodActivity::Wish(attempt) if attempt.is_pausing);
                 if pauses {
                     self.after_a_round_trip(waiter);
                 }
@@ -332,7 +315,9 @@ impl<'a> Period<'a, '_> {
     /// The counts, with the waits that have not ended.
     fn finish(mut self) -> PeriodCounts {
         let waits = self.clients.iter().filter_map(|client| match &client.doing {
-            Activity::Wish(attempt) if !attempt.is_starved => Some(self.workload.length.saturating_sub(attempt.since)),
+            PeriodActivity::Wish(attempt) if !attempt.is_starved => {
+                Some(self.workload.length.saturating_sub(attempt.since))
+            }
             _ => None,
         });
         self.counts.starved_waits += waits.filter(|waited| *waited > self.starved_after).count() as u64;
@@ -347,7 +332,7 @@ impl<'a> Period<'a, '_> {
         }
         let at = self.servers.now + rests[self.chance.usize(0..rests.len())];
         if at <= self.clients[client].window.until {
-            self.next(client, at);
+            self.agenda.put(client, at);
         }
     }
 }
