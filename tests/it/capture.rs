@@ -18,6 +18,7 @@ pub(crate) use recorder::Recorder;
 
 use crate::cli::{done, lockshift};
 use crate::monitor::Monitor;
+use crate::patience::until;
 use crate::server::Server;
 
 fn read(bytes: &[u8]) -> (Vec<CapturedExchange>, CaptureStatistics) {
@@ -150,32 +151,82 @@ fn the_audit_reads_captures_of_several_servers_compressed_and_from_a_pipe() {
     assert!(ended.code == Some(3) && ended.stderr.contains("ends in the middle of a packet"), "{ended:?}");
 }
 
+/// A client of a token lock behind this recorder.
+fn token_client(recorder: &Recorder, key: &str) -> Lock<redis::Connection> {
+    let url = format!("redis://{}/", recorder.address());
+    let connection = redis::Client::open(url.as_str()).unwrap().get_connection().unwrap();
+    let choice: Choice = "token".parse().unwrap();
+    let lease = lockshift::lock::Lease::new(std::time::Duration::from_secs(30)).unwrap();
+    Lock::new(connection, choice.locker(key.into(), lease))
+}
+
+/// What `lockshift audit --json` says of what has passed.
+fn audited(passed: &[recorder::Passed]) -> (Option<i32>, serde_json::Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.pcap");
+    std::fs::write(&file, capture_of(passed, Format::Pcap, Wire::AsSent)).unwrap();
+    let mut command = lockshift();
+    command.arg("audit").arg(&file);
+    let ended = done(command, ["--json"]);
+    (ended.code, ended.json())
+}
+
 /// A key that goes away behind the capture's back: MONITOR's audit takes the second client for refused.
 #[test]
 fn a_reply_shows_the_double_hold_that_an_eviction_makes() {
     let server = Server::start();
     let recorder = Recorder::before(server.address());
-    let client = || {
-        let url = format!("redis://{}/", recorder.address());
-        let connection = redis::Client::open(url.as_str()).unwrap().get_connection().unwrap();
-        let choice: Choice = "token".parse().unwrap();
-        let lease = lockshift::lock::Lease::new(std::time::Duration::from_secs(30)).unwrap();
-        Lock::new(connection, choice.locker("lock".into(), lease))
-    };
-    let (alice, bob) = (client(), client());
+    let [alice, bob] = [token_client(&recorder, "lock"), token_client(&recorder, "lock")];
     let Attempt::Won(first) = alice.try_acquire().unwrap() else { panic!("the key is free") };
     redis::cmd("DEL").arg("lock").exec(&mut server.connect()).unwrap();
     let Attempt::Won(second) = bob.try_acquire().unwrap() else { panic!("the key is gone") };
     let _ = second.release().unwrap();
     drop(first);
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.pcap");
-    std::fs::write(&file, capture_of(&recorder.recorded(), Format::Pcap, Wire::AsSent)).unwrap();
-    let mut command = lockshift();
-    command.arg("audit").arg(&file);
-    let ended = done(command, ["--json"]);
-    let json = ended.json();
-    assert_eq!(ended.code, Some(1), "{json}");
+    let (code, json) = audited(&recorder.recorded());
+    assert_eq!(code, Some(1), "{json}");
     assert_eq!(json["locks"][0]["acquisitions"], 2, "{json}");
     assert!(json["findings"][0]["says"].as_str().unwrap().contains(" holds since "), "{json}");
+}
+
+/// A replica is promoted while its master goes on. Clients reach both by one address, as behind a virtual one. What was
+/// replicated before is still held; of what the old master has accepted since, the new one knows nothing.
+#[test]
+fn the_lock_that_a_failover_loses_is_found_and_the_replicated_one_is_not() {
+    let [master, replica] = [Server::start(), Server::start()];
+    let mut promoted = replica.connect();
+    let at = master.address();
+    redis::cmd("REPLICAOF").arg(at.ip().to_string()).arg(at.port()).exec(&mut promoted).unwrap();
+    until("the replica is up to date", || {
+        let info: String = redis::cmd("INFO").arg("replication").query(&mut promoted).unwrap();
+        info.contains("master_link_status:up").then_some(())
+    });
+    let [before, after] = [Recorder::before(at), Recorder::before(replica.address())];
+    let clients = |key| [token_client(&before, key), token_client(&before, key), token_client(&after, key)];
+    let [alice, _, bob] = clients("replicated");
+    let Attempt::Won(kept) = alice.try_acquire().unwrap() else { panic!("the key is free") };
+    until("the lock is replicated", || {
+        redis::cmd("EXISTS").arg("replicated").query::<bool>(&mut promoted).unwrap().then_some(())
+    });
+    redis::cmd("REPLICAOF").arg("NO").arg("ONE").exec(&mut promoted).unwrap();
+    assert!(matches!(bob.try_acquire().unwrap(), Attempt::Held(_)));
+
+    let [carol, dave, erin] = clients("lost");
+    let Attempt::Won(lost) = carol.try_acquire().unwrap() else { panic!("the key is free") };
+    assert!(matches!(dave.try_acquire().unwrap(), Attempt::Held(_)));
+    let Attempt::Won(second) = erin.try_acquire().unwrap() else { panic!("the new master does not know the lock") };
+    let _ = second.release().unwrap();
+    drop((kept, lost));
+
+    let mut passed = [before.recorded(), after.recorded()].concat();
+    passed.iter_mut().for_each(|passed| passed.server = at);
+    passed.sort_by_key(|passed| passed.at);
+    let (code, json) = audited(&passed);
+    assert_eq!(code, Some(1), "{json}");
+    let findings = json["findings"].as_array().unwrap();
+    let found: Vec<_> = findings.iter().map(|it| (&it["key"], &it["race"], &it["certainty"])).collect();
+    assert_eq!(found, [(&"lost".into(), &serde_json::Value::Null, &"possible".into())], "{json}");
+    let locks = json["locks"].as_array().unwrap();
+    let counts = |key: &str| locks.iter().find(|it| it["key"] == key).map(|it| [&it["acquisitions"], &it["refusals"]]);
+    assert_eq!(counts("replicated"), Some([&1.into(), &1.into()]), "{json}");
+    assert_eq!(counts("lost"), Some([&2.into(), &1.into()]), "{json}");
 }
