@@ -55,6 +55,7 @@ mod explanation;
 mod findings;
 mod grammar;
 mod hold;
+mod holds;
 
 mod conversation;
 mod judge;

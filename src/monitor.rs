@@ -20,7 +20,7 @@ mod parser;
 mod word;
 
 pub use ill_formed::IllFormed;
-pub use line::{Line, Source, Written};
+pub use line::{Line, Source};
 pub use lines::{Lines, Text};
 pub use parser::Parser;
 pub use word::Word;

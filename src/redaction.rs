@@ -9,7 +9,7 @@ use siphasher::sip128::{Hasher128, SipHasher};
 
 use crate::legacy::Part;
 use crate::legacy::catalogue::catalogue;
-use crate::monitor::{Line, Word, Written};
+use crate::monitor::{Line, Word};
 use crate::wire::{Command, UnixTime};
 
 /// Replaces the values in a trace: the same text by the same text everywhere, and none that can be traced back without the
@@ -69,7 +69,7 @@ impl Redaction {
     pub fn line(&self, line: &Line<'_>) -> String {
         let words = self.words(line);
         let command = &Command::from_words(words).expect("a line has at least one word");
-        Written { at: line.at, database: line.database, source: line.source, command }.to_string()
+        Line::new(line.at, line.database, line.source, command).to_string()
     }
 
     fn words(&self, line: &Line<'_>) -> Vec<Vec<u8>> {

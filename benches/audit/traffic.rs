@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use lockshift::monitor::{Source, Written};
+use lockshift::monitor::{Line, Source};
 use lockshift::wire::{Command, UnixTime};
 
 use crate::fleet::Fleet;
@@ -35,12 +35,12 @@ impl Traffic {
         if self.lines.is_multiple_of(self.lock_every) || self.fleet.is_in_script() {
             let (client, command) = self.fleet.next(at);
             let source = client.as_ref().map_or(Source::Script, |client| Source::Client(client.as_bytes()));
-            return writeln!(out, "{}", Written { at, database: 0, source, command: &command });
+            return writeln!(out, "{}", Line::new(at, 0, source, &command));
         }
         let number = self.chance.u32(0..CLIENTS);
         let client = format!("10.1.{}.{}:{}", number / 250, number % 250, 40_000 + number);
         let source = Source::Client(client.as_bytes());
-        writeln!(out, "{}", Written { at, database: 0, source, command: &self.unrelated() })
+        writeln!(out, "{}", Line::new(at, 0, source, &self.unrelated()))
     }
 
     /// A command that no lock is made of, or only looks like it.

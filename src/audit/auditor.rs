@@ -14,21 +14,21 @@ use super::clients_by::ClientsBy;
 use super::command_role::CommandRole;
 use super::earlier_scripts::{current, without_comments};
 use super::episode::Episode;
-use super::event::Event;
-use super::exchange::Exchange;
+use super::event::LockEvent;
+use super::exchange::LockExchange;
 use super::finding::Finding;
-use super::findings::Findings;
+use super::findings::FindingList;
 use super::grammar::Grammar;
 use super::live::{HoldEvent, LiveLock};
-use super::lock::Lock;
-use super::locks::{LockName, Locks};
+use super::lock::AuditedLock;
+use super::locks::{AuditedLocks, LockName};
 use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
 use super::script_args::script_keys;
 use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
-use super::waiting_commands::{KnownLocks, Order, WaitingCommand, WaitingCommands};
-use crate::monitor::{Line, Parser, Source, Word, Written};
+use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
+use crate::monitor::{Line, Source, Word};
 use crate::wire::{Command, Key, Printable, Reply, UnixTime};
 
 /// Reads a trace, line by line.
@@ -36,7 +36,7 @@ use crate::wire::{Command, Key, Printable, Reply, UnixTime};
 pub struct Auditor {
     grammar: Grammar,
     scripts: &'static StdHashMap<Vec<u8>, Script>,
-    locks: Locks,
+    locks: AuditedLocks,
     clients_by: ClientsBy,
     /// The name of each client that is remembered.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
@@ -46,12 +46,12 @@ pub struct Auditor {
     recent_looks: RecentLooks,
     running: Option<RunningScript>,
     /// What is known of the reply to the command that is read, if the source has replies.
-    answer: Option<Answer>,
+    answer: Option<KnownAnswer>,
     /// The commands whose order is not decided yet, if the source has replies.
     waiting: WaitingCommands,
     /// The key that the transaction of a connection is about.
-    watching: HashMap<Box<[u8]>, Watched, FxBuildHasher>,
-    findings: Findings,
+    watching: HashMap<Box<[u8]>, WatchedKey, FxBuildHasher>,
+    findings: FindingList,
     /// Every acquisition, if they are kept.
     episodes: Option<Vec<Episode>>,
     /// Which holds began and ended since that was last asked, if it is kept.
@@ -67,7 +67,7 @@ pub struct Auditor {
 
 /// What is known of the reply to a command.
 #[derive(Debug)]
-struct Answer {
+struct KnownAnswer {
     reply: Option<Reply>,
     until: UnixTime,
     is_doubtful: bool,
@@ -75,7 +75,7 @@ struct Answer {
 
 /// A key that a connection watches.
 #[derive(Debug)]
-struct Watched {
+struct WatchedKey {
     name: LockName,
     /// Whether EXEC or DISCARD has ended that.
     has_ended: bool,
@@ -100,7 +100,7 @@ impl Auditor {
         Self {
             grammar: Grammar::new(),
             scripts: scripts(),
-            locks: Locks::default(),
+            locks: AuditedLocks::default(),
             clients_by: ClientsBy::default(),
             names: HashMap::default(),
             clocked: HashSet::default(),
@@ -109,7 +109,7 @@ impl Auditor {
             answer: None,
             waiting: WaitingCommands::default(),
             watching: HashMap::default(),
-            findings: Findings::default(),
+            findings: FindingList::default(),
             episodes: None,
             hold_events: None,
             summaries: Summaries::default(),
@@ -182,16 +182,14 @@ impl Auditor {
     /// Reads a command with its reply and the moment of that, or without if it is missing; it has this number. Commands come
     /// in the order of their requests. The server may have run those that were under way together in any order: the replies
     /// decide, and where they do not, what rests on the order is at most *possible*.
-    pub fn read_answered(&mut self, number: u64, command: Written<'_>, reply: Option<(Reply, UnixTime)>) {
-        let now = command.at;
-        self.waiting.push(WaitingCommand::new(number, command, reply));
-        self.read_waiting(Some(now));
+    pub fn read_answered(&mut self, number: u64, line: &Line<'_>, reply: Option<(Reply, UnixTime)>) {
+        self.waiting.push(WaitingCommand::new(number, line, reply));
+        self.read_waiting(Some(line.at));
     }
 
     /// Reads a command with its reply, where commands come in the order in which the server ran them; it has this number.
-    pub fn read_in_order(&mut self, number: u64, command: Written<'_>, reply: Option<Reply>) {
-        let at = command.at;
-        self.waiting.push(WaitingCommand::new(number, command, reply.map(|reply| (reply, at))));
+    pub fn read_in_order(&mut self, number: u64, line: &Line<'_>, reply: Option<Reply>) {
+        self.waiting.push(WaitingCommand::new(number, line, reply.map(|reply| (reply, line.at))));
         self.read_waiting(None);
     }
 
@@ -207,25 +205,21 @@ impl Auditor {
             let mut waiting = std::mem::take(&mut self.waiting);
             let next = waiting.take_next(self);
             self.waiting = waiting;
-            let Some(WaitingCommand { number, line, until, reply, is_order_unknown, .. }) = next else { return };
-            let is_doubtful = is_order_unknown || reply.is_none();
-            let mut parser = Parser::new();
-            let Ok(line) = parser.parse(line.as_bytes()) else { continue };
-            self.answer = Some(Answer { reply, until, is_doubtful });
-            self.read(number, &line);
+            let Some(mut next) = next else { return };
+            let reply = next.reply.take();
+            let is_doubtful = next.is_order_unknown || reply.is_none();
+            self.answer = Some(KnownAnswer { reply, until: next.until, is_doubtful });
+            self.read(next.number, &next.line());
             self.conclude_script();
             self.answer = None;
         }
     }
 
     /// The event of a command that waits, with its script.
-    fn waiting_event(&mut self, waiting: &WaitingCommand) -> Option<Event> {
-        let mut parser = Parser::new();
-        let line = parser.parse(waiting.line.as_bytes()).ok()?;
-        let event = self.event(waiting.number, line.at, &waiting.client, line.command());
-        let script = self.script_of(&line);
-        let known_reply = waiting.reply.clone();
-        Some(Event { script, until: waiting.until, known_reply, ..event })
+    fn waiting_event(&mut self, waiting: &WaitingCommand) -> LockEvent {
+        let event = self.event(waiting.number, waiting.at, &waiting.client, waiting.command.clone());
+        let script = self.script_of(&waiting.line());
+        LockEvent { script, until: waiting.until, known_reply: waiting.reply.clone(), ..event }
     }
 
     /// A server whose clock is set back goes on with an earlier time.
@@ -253,7 +247,7 @@ impl Auditor {
     }
 
     /// The event of this line.
-    fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> Event {
+    fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> LockEvent {
         let mut name =
             |bytes: &[u8]| self.names.entry_ref(bytes).or_insert_with(|| Printable(bytes).to_string().into()).clone();
         let connection = name(address);
@@ -264,12 +258,12 @@ impl Auditor {
         let reply = self.answer.as_ref().and_then(|answer| answer.reply.clone());
         let (command, known_reply) = without_get(command, reply);
         let (until, is_doubtful) = self.answer.as_ref().map_or((at, false), |it| (it.until.max(at), it.is_doubtful));
-        let event = Event::new(client, command, at, number);
-        Event { connection, asks_time, by_token, known_reply, until, is_doubtful, ..event }
+        let event = LockEvent::new(client, command, at, number);
+        LockEvent { connection, asks_time, by_token, known_reply, until, is_doubtful, ..event }
     }
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
-    fn deliver(&mut self, database: u32, key: &[u8], event: Event) {
+    fn deliver(&mut self, database: u32, key: &[u8], event: LockEvent) {
         self.follow(database, key, event.at);
         let Some(lock) = self.locks.get_mut(database, key) else { return };
         lock.observe(&mut self.grammar, &mut self.findings, key, event);
@@ -280,7 +274,7 @@ impl Auditor {
     fn follow(&mut self, database: u32, key: &[u8], at: UnixTime) {
         if !self.locks.contains(database, key) {
             let is_known = self.summaries.knows(database, key);
-            let mut lock = Lock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
+            let mut lock = AuditedLock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
             lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
             lock.hold_events = self.hold_events.as_ref().map(|_| Vec::new());
             self.locks.insert(LockName::new(database, key), lock);
@@ -317,7 +311,7 @@ impl Auditor {
         let command = line.command();
         if command.is("WATCH") {
             let name = LockName::new(line.database, key);
-            self.watching.insert(address.into(), Watched { name, has_ended: false });
+            self.watching.insert(address.into(), WatchedKey { name, has_ended: false });
         }
         let event = self.event(number, line.at, address, command);
         self.deliver(line.database, key, event);
@@ -329,7 +323,7 @@ impl Auditor {
         let is_exists = is_set && self.recent_looks.was_exists(address, key);
         let (name, nothing) = if is_exists { ("EXISTS", Reply::Int(0)) } else { ("GET", Reply::Nil) };
         let event = self.event(number, line.at, address, Command::new(name).arg(key));
-        self.deliver(line.database, key, Event { known_reply: Some(nothing), is_look: true, ..event });
+        self.deliver(line.database, key, LockEvent { known_reply: Some(nothing), is_look: true, ..event });
     }
 
     /// MSETNX: perhaps an attempt of a protocol that uses several keys for one lock.
@@ -337,7 +331,7 @@ impl Auditor {
         let event = self.event(number, line.at, address, line.command());
         let keys: Vec<Vec<u8>> = event.command.args().iter().step_by(2).cloned().collect();
         let Some((first, others)) = keys.split_first() else { return };
-        let won = Exchange::new(event.clone(), Reply::Int(1));
+        let won = LockExchange::new(event.clone(), Reply::Int(1));
         if self.grammar.begins(&Key::new(first.as_slice()), &won) {
             self.join(&LockName::new(line.database, first), others, true, line.at);
             self.deliver(line.database, first, event);
@@ -366,7 +360,7 @@ impl Auditor {
         let before = script.map_or(0, |script| script.before);
         let key = line.word(3 + before).filter(|_| count.quoted() != b"0").map(|key| key.bytes().into_owned());
         let event = self.event(number, line.at, address, line.command());
-        self.running = Some(RunningScript::new(Event { script, ..event }, line.database, key));
+        self.running = Some(RunningScript::new(LockEvent { script, ..event }, line.database, key));
     }
 
     /// The script that EVAL or EVALSHA runs, if a known protocol has it.
@@ -404,8 +398,8 @@ impl Auditor {
         if concerns_key && (begins || self.locks.contains(line.database, &key)) {
             let caller = &running.event;
             let (connection, asks_time, by_token) = (caller.connection.clone(), caller.asks_time, caller.by_token);
-            let event = Event::new(caller.client.clone(), line.command(), line.at, number);
-            let event = Event { connection, within: Some(caller.line), asks_time, by_token, ..event };
+            let event = LockEvent::new(caller.client.clone(), line.command(), line.at, number);
+            let event = LockEvent { connection, within: Some(caller.line), asks_time, by_token, ..event };
             self.deliver(line.database, &key, event);
         }
     }
@@ -422,7 +416,7 @@ impl Auditor {
             let keys = running.event.command.args().get(2..).unwrap_or_default();
             self.join(&name, keys.iter().take(script.before), false, at);
             self.join(&name, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
-            let event = Event { has_written: running.has_written(script), ..running.event.clone() };
+            let event = LockEvent { has_written: running.has_written(script), ..running.event.clone() };
             self.deliver(database, key, event);
         }
         for key in &running.deleted {
@@ -493,7 +487,7 @@ impl Auditor {
         let names: Vec<LockName> = self.locks.names().filter(|name| concerns(name.database)).cloned().collect();
         for name in names {
             let event = self.event(number, line.at, address, Command::new("DEL").arg(&*name.key));
-            let event = Event { is_administrative: true, ..event };
+            let event = LockEvent { is_administrative: true, ..event };
             let Some(lock) = self.locks.get_mut(name.database, &name.key) else { continue };
             lock.lose_all(&mut self.findings, &event, is_swap);
             collect(&mut self.episodes, &mut self.hold_events, lock);
@@ -504,7 +498,7 @@ impl Auditor {
     fn administer(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8], command: Command) {
         if self.locks.contains(line.database, key) {
             let event = self.event(number, line.at, address, command);
-            self.deliver(line.database, key, Event { is_administrative: true, ..event });
+            self.deliver(line.database, key, LockEvent { is_administrative: true, ..event });
         }
     }
 
@@ -553,23 +547,22 @@ impl Auditor {
 
 impl KnownLocks for Auditor {
     fn would_answer(&mut self, command: &WaitingCommand) -> bool {
-        let Some(event) = self.waiting_event(command) else { return true };
+        let event = self.waiting_event(command);
         let mut keys = command.keys.iter();
         let lock = keys.find(|key| self.locks.contains(command.database, key));
         let Some(lock) = lock.and_then(|key| self.locks.get_mut(command.database, key)) else { return true };
         lock.keys.would_answer(&event)
     }
 
-    fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> Order {
-        let (Some(one), Some(other)) = (self.waiting_event(first), self.waiting_event(second)) else {
-            return Order::Unknown;
-        };
-        self.locks.get_mut(first.database, key).map_or(Order::Unknown, |lock| lock.keys.order(&one, &other))
+    fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> RunningOrder {
+        let (one, other) = (self.waiting_event(first), self.waiting_event(second));
+        let lock = self.locks.get_mut(first.database, key);
+        lock.map_or(RunningOrder::Unknown, |lock| lock.keys.order(&one, &other))
     }
 }
 
 /// Takes what a lock has kept.
-fn collect(episodes: &mut Option<Vec<Episode>>, hold_events: &mut Option<Vec<HoldEvent>>, lock: &mut Lock) {
+fn collect(episodes: &mut Option<Vec<Episode>>, hold_events: &mut Option<Vec<HoldEvent>>, lock: &mut AuditedLock) {
     if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
         all.append(of_lock);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::finding::Certainty;
 use super::grammar::{Candidates, Grammar, Position};
 use super::keys::Written;
@@ -28,10 +28,10 @@ pub(super) struct Conversation {
     pub(super) variants: VariantSet,
     position: Position,
     /// What was exchanged since the last moment at which every protocol could begin.
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<LockExchange>,
     /// The exchange before the last one, whatever it was about.
-    pub(super) previous: Option<Exchange>,
-    latest: Option<Exchange>,
+    pub(super) previous: Option<LockExchange>,
+    latest: Option<LockExchange>,
     /// The value that it overwrote.
     pub(super) overwrote: Option<Overwrote>,
     /// When it first asked for what it does not have yet.
@@ -85,7 +85,7 @@ pub(super) struct Conversations {
 }
 
 impl Conversation {
-    pub(super) fn new(client: Arc<str>, home: usize, grammar: &Grammar, first: &Exchange, is_whole: bool) -> Self {
+    pub(super) fn new(client: Arc<str>, home: usize, grammar: &Grammar, first: &LockExchange, is_whole: bool) -> Self {
         let position = grammar.start();
         Self {
             client,
@@ -138,7 +138,7 @@ impl Conversation {
     }
 
     /// Goes on with this exchange. If it begins another attempt of a holder, the conversation before it is kept.
-    pub(super) fn observe(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
+    pub(super) fn observe(&mut self, grammar: &mut Grammar, key: &Key, exchange: LockExchange) -> Continuation {
         let before = (self.holds && exchange.claims()).then(|| Self { unreleased: None, ..self.clone() });
         let continuation = self.go_on(grammar, key, exchange);
         if let Some(before) = before.filter(|_| continuation == Continuation::Begins) {
@@ -147,7 +147,7 @@ impl Conversation {
         continuation
     }
 
-    fn go_on(&mut self, grammar: &mut Grammar, key: &Key, exchange: Exchange) -> Continuation {
+    fn go_on(&mut self, grammar: &mut Grammar, key: &Key, exchange: LockExchange) -> Continuation {
         self.last_at = exchange.at;
         self.has_claimed |= exchange.begins_attempt() || exchange.is("GETSET");
         self.previous = self.latest.replace(exchange.clone());
@@ -211,7 +211,7 @@ impl Conversation {
         Continuation::Begins
     }
 
-    fn begin(&mut self, grammar: &Grammar, exchanges: Vec<Exchange>) {
+    fn begin(&mut self, grammar: &Grammar, exchanges: Vec<LockExchange>) {
         if !self.is_whole {
             self.variants = grammar.start().candidates.all();
             self.is_whole = true;
@@ -258,7 +258,7 @@ impl Conversation {
     }
 
     /// The protocols of a holder by which its last exchange was its release, and that exchange.
-    pub(super) fn could_have_released(&self) -> Option<(VariantSet, Exchange)> {
+    pub(super) fn could_have_released(&self) -> Option<(VariantSet, LockExchange)> {
         let released = self.candidates().released;
         Some((released, self.exchanges.last()?.clone())).filter(|_| self.holds && !released.is_empty())
     }
@@ -271,12 +271,12 @@ impl Conversation {
     }
 
     /// Its last two exchanges, whatever they were about.
-    pub(super) fn latest(&self) -> impl Iterator<Item = &Exchange> {
+    pub(super) fn latest(&self) -> impl Iterator<Item = &LockExchange> {
         [self.latest.as_ref(), self.previous.as_ref()].into_iter().flatten()
     }
 
     /// The last exchange of this conversation.
-    pub(super) fn last(&self) -> Option<&Exchange> {
+    pub(super) fn last(&self) -> Option<&LockExchange> {
         self.exchanges.last()
     }
 
@@ -286,12 +286,12 @@ impl Conversation {
     }
 
     /// Its last GET.
-    pub(super) fn last_get(&self) -> Option<&Exchange> {
+    pub(super) fn last_get(&self) -> Option<&LockExchange> {
         self.exchanges.iter().rev().find(|exchange| exchange.is("GET"))
     }
 
     /// Its last exchange that wrote a value.
-    pub(super) fn last_write(&self) -> Option<&Exchange> {
+    pub(super) fn last_write(&self) -> Option<&LockExchange> {
         let is_refused = |reply: &Reply| matches!(reply, Reply::Int(0) | Reply::Error(_));
         self.exchanges.iter().rev().find(|exchange| exchange.writes().is_some() && !is_refused(&exchange.reply))
     }

@@ -4,7 +4,7 @@ use sha1_smol::Sha1;
 
 use super::compare_and_delete;
 use super::earlier_scripts::current;
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::variants::Variant;
 use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
@@ -46,7 +46,7 @@ impl Correspondence {
     }
 
     /// Whether an unknown script that begins with this call can stand for the protocol's: it reads the same key.
-    pub(super) fn match_script(&mut self, expected: &Command, first_call: &Exchange) -> Option<()> {
+    pub(super) fn match_script(&mut self, expected: &Command, first_call: &LockExchange) -> Option<()> {
         let key = if expected.is("EVAL") || expected.is("EVALSHA") { 2 } else { 0 };
         let looks = first_call.is("GET") && first_call.command.args().first() == expected.args().get(key);
         looks.then_some(())

@@ -7,7 +7,7 @@ use crate::wire::{Command, Reply, UnixTime};
 
 /// One command that concerns a lock.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct LockEvent {
     /// The client that sent it, as far as the connection tells.
     pub(super) client: Arc<str>,
     /// The connection. Several may belong to one client, and one to several clients.
@@ -38,7 +38,7 @@ pub(super) struct Event {
     pub(super) known_reply: Option<Reply>,
 }
 
-impl Event {
+impl LockEvent {
     /// Whether it runs a script that only compares and deletes, as most releases of a token do.
     pub(super) fn compares_and_deletes(&self) -> bool {
         self.script.is_some_and(|script| script.refusal.is_some())

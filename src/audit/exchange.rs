@@ -4,25 +4,25 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::event::Event;
+use super::event::LockEvent;
 use super::script_args::keys_of_script;
 use super::stamp;
 use crate::wire::{Command, Reply};
 
 /// An event with its reply. Cloning shares it, because a conversation is kept in several places.
 #[derive(Clone, Debug)]
-pub(super) struct Exchange(Arc<Answered>);
+pub(super) struct LockExchange(Arc<Answered>);
 
 /// An event with its reply.
 #[derive(Debug)]
 pub(super) struct Answered {
-    event: Event,
+    event: LockEvent,
     pub(super) reply: Reply,
     /// Which argument is the value that it writes: found once, because every later command asks for it.
     value_at: Option<usize>,
 }
 
-impl Deref for Exchange {
+impl Deref for LockExchange {
     type Target = Answered;
 
     fn deref(&self) -> &Answered {
@@ -31,16 +31,16 @@ impl Deref for Exchange {
 }
 
 impl Deref for Answered {
-    type Target = Event;
+    type Target = LockEvent;
 
-    fn deref(&self) -> &Event {
+    fn deref(&self) -> &LockEvent {
         &self.event
     }
 }
 
-impl Exchange {
+impl LockExchange {
     /// This event, answered with this reply.
-    pub(super) fn new(event: Event, reply: Reply) -> Self {
+    pub(super) fn new(event: LockEvent, reply: Reply) -> Self {
         let value_at = place_of_value(&event.command);
         Self(Arc::new(Answered { event, reply, value_at }))
     }

@@ -8,13 +8,13 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::script_args::keys_of_script;
 use super::stamp;
 use crate::wire::{Key, Reply, UnixTime};
 
 /// What the command at the end of a conversation adds to it, as far as that can matter.
-pub(super) fn feature(key: &Key, exchanges: &[Exchange]) -> u64 {
+pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
     let mut hasher = FxHasher::default();
     let Some((last, before)) = exchanges.split_last() else { return hasher.finish() };
     let context = Context { key, last, before, at: last.at };
@@ -36,7 +36,7 @@ pub(super) fn feature(key: &Key, exchanges: &[Exchange]) -> u64 {
     context.reply(&last.reply, &mut hasher);
     context.clock(&mut hasher);
     // Some holders look at their own stamp before they release the lock.
-    if let Some(own) = before.iter().find_map(Exchange::writes).or(last.writes()) {
+    if let Some(own) = before.iter().find_map(LockExchange::writes).or(last.writes()) {
         stamp::beside(own, last.at).hash(&mut hasher);
     }
     hasher.finish()
@@ -47,8 +47,8 @@ const ROUNDING_NS: i64 = 1_001_000_000;
 
 struct Context<'a> {
     key: &'a Key,
-    last: &'a Exchange,
-    before: &'a [Exchange],
+    last: &'a LockExchange,
+    before: &'a [LockExchange],
     at: UnixTime,
 }
 
@@ -67,8 +67,8 @@ impl Context<'_> {
             b'k'.hash(hasher);
             return;
         }
-        let written = |exchange: &Exchange| exchange.writes() == Some(word);
-        let read = |exchange: &Exchange| exchange.reads() == Some(word);
+        let written = |exchange: &LockExchange| exchange.writes() == Some(word);
+        let read = |exchange: &LockExchange| exchange.reads() == Some(word);
         self.before.iter().position(written).hash(hasher);
         self.before.iter().position(read).hash(hasher);
         if let Some(uuid) = stamp::uuid(word) {
@@ -80,7 +80,7 @@ impl Context<'_> {
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
-    fn length(&self, last: &Exchange, hasher: &mut FxHasher) {
+    fn length(&self, last: &LockExchange, hasher: &mut FxHasher) {
         let Some(ttl_ms) = last.ttl_ms() else { return };
         (ttl_ms % 1000 == 0).hash(hasher);
         let first = self.before.iter().chain([last]).find_map(|exchange| Some((exchange.at, exchange.writes()?)));
@@ -126,9 +126,9 @@ impl Context<'_> {
                     self.before.iter().rev().find(|exchange| exchange.writes().is_some()).or(self.before.first());
                 began.map(|began| stamp::beside(value, began.at)).hash(hasher);
                 self.last.writes().map(|own| stamp::order(value, own)).hash(hasher);
-                let own = self.before.iter().find_map(Exchange::writes).or(self.last.writes());
+                let own = self.before.iter().find_map(LockExchange::writes).or(self.last.writes());
                 own.map(|own| (stamp::order(value, own), stamp::is_of_one_hand(value, own))).hash(hasher);
-                let read = self.before.iter().rev().find_map(Exchange::reads);
+                let read = self.before.iter().rev().find_map(LockExchange::reads);
                 read.map(|read| stamp::order(value, read)).hash(hasher);
             }
         }
@@ -137,12 +137,12 @@ impl Context<'_> {
 
 #[test]
 fn one_script_is_not_taken_for_another() {
-    use crate::audit::event::Event;
+    use crate::audit::event::LockEvent;
     use crate::wire::Command;
     let of = |sha1: &str| {
         let command = Command::new("EVALSHA").arg(sha1).arg("1").arg("k").arg("3600");
-        let event = Event::new("client".into(), command, UnixTime::from_nanos(0), 1);
-        feature(&"k".into(), &[Exchange::new(event, Reply::Int(1))])
+        let event = LockEvent::new("client".into(), command, UnixTime::from_nanos(0), 1);
+        feature(&"k".into(), &[LockExchange::new(event, Reply::Int(1))])
     };
     let (write, read) = ("2c61639e746ab347a6b7751eb161337186092f80", "2272986c81463d71fdd621ddc18a4c2cedc0456d");
     assert_ne!(of(write), of(read));
@@ -150,12 +150,12 @@ fn one_script_is_not_taken_for_another() {
 
 #[test]
 fn what_the_lock_is_called_makes_no_difference() {
-    use crate::audit::event::Event;
+    use crate::audit::event::LockEvent;
     use crate::wire::Command;
     let of = |key: &str, beside: &str| {
         let command = Command::new("EVALSHA").arg("0badc0de").arg("2").arg(beside).arg(key).arg("1700000000");
-        let event = Event::new("client".into(), command, UnixTime::from_nanos(0), 1);
-        feature(&key.into(), &[Exchange::new(event, Reply::Int(1))])
+        let event = LockEvent::new("client".into(), command, UnixTime::from_nanos(0), 1);
+        feature(&key.into(), &[LockExchange::new(event, Reply::Int(1))])
     };
     assert_eq!(of("order:1", "{order:1}:token"), of("cart:4711", "{cart:4711}:token"));
     assert_ne!(of("order:1", "{order:1}:token"), of("order:1", "{order:1}:queue"));

@@ -19,17 +19,17 @@ const GROUPS: usize = 1 << 12;
 
 /// A finding, by the number of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct FindingPlace(usize);
 
 /// All findings.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct FindingList {
     /// Number of those that no longer change.
     settled: usize,
     open: VecDeque<Finding>,
     groups: HashMap<(Option<RaceId>, u32, Key), Group, FxBuildHasher>,
     /// Those that were added or became another race since they were last asked for, if they are asked for.
-    new: Option<Vec<Place>>,
+    new: Option<Vec<FindingPlace>>,
     /// The races on the keys beyond [`GROUPS`].
     elsewhere: BTreeMap<Option<RaceId>, Group>,
 }
@@ -42,10 +42,10 @@ struct Group {
     more: u64,
 }
 
-impl Findings {
+impl FindingList {
     /// Adds a finding.
-    pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> Place {
-        let place = Place(self.settled + self.open.len());
+    pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> FindingPlace {
+        let place = FindingPlace(self.settled + self.open.len());
         self.new.iter_mut().for_each(|new| new.push(place));
         self.open.push_back(Finding { key: key.clone(), database, verdict, more: 0 });
         if self.open.len() > OPEN {
@@ -55,21 +55,21 @@ impl Findings {
     }
 
     /// A finding that may still change.
-    pub(super) fn get(&self, place: Place) -> Option<&Verdict> {
+    pub(super) fn get(&self, place: FindingPlace) -> Option<&Verdict> {
         self.open.get(place.0.checked_sub(self.settled)?).map(|finding| &finding.verdict)
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut Verdict> {
+    fn get_mut(&mut self, place: FindingPlace) -> Option<&mut Verdict> {
         self.open.get_mut(place.0.checked_sub(self.settled)?).map(|finding| &mut finding.verdict)
     }
 
     /// This line shows a finding, too, if that may still change.
-    pub(super) fn shown_by(&mut self, place: Place, line: u64) {
+    pub(super) fn shown_by(&mut self, place: FindingPlace, line: u64) {
         self.get_mut(place).into_iter().for_each(|verdict| verdict.shown_by(line));
     }
 
     /// A finding turns out to be another race, if it may still change.
-    pub(super) fn becomes(&mut self, place: Place, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
+    pub(super) fn becomes(&mut self, place: FindingPlace, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
         let Some(verdict) = self.get_mut(place) else { return };
         let is_other = verdict.race != race;
         verdict.becomes(race, line, evidence);

@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::feature::feature;
 use super::recognise::{ConversationStage, Reached, recognise};
 use super::variants::{Variant, VariantSet};
@@ -59,7 +59,7 @@ impl Grammar {
     }
 
     /// Whether an attempt can begin with this.
-    pub(super) fn begins(&mut self, key: &Key, exchange: &Exchange) -> bool {
+    pub(super) fn begins(&mut self, key: &Key, exchange: &LockExchange) -> bool {
         !self.follow(&self.start(), key, std::slice::from_ref(exchange)).candidates.is_empty()
     }
 
@@ -69,7 +69,7 @@ impl Grammar {
     }
 
     /// The position after the last exchange, which was added to a conversation at this position.
-    pub(super) fn follow(&mut self, position: &Position, key: &Key, exchanges: &[Exchange]) -> Position {
+    pub(super) fn follow(&mut self, position: &Position, key: &Key, exchanges: &[LockExchange]) -> Position {
         let candidates = position.candidates.all();
         let Some(place) = position.place else {
             return Position { place: None, candidates: Candidates::of(candidates, key, exchanges) };
@@ -90,7 +90,7 @@ impl Grammar {
 
 impl Candidates {
     /// Runs these protocols over a conversation.
-    fn of(variants: VariantSet, key: &Key, exchanges: &[Exchange]) -> Self {
+    fn of(variants: VariantSet, key: &Key, exchanges: &[LockExchange]) -> Self {
         let mut candidates = Self::default();
         for index in variants.indexes() {
             let Some(Reached { stage, since }) = recognise(&Variant::all()[index], key, exchanges) else { continue };

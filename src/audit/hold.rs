@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::episode::Episode;
 use super::finding::Certainty;
-use super::findings::Place;
+use super::findings::FindingPlace;
 use super::keys::KeySet;
 use super::variants::VariantSet;
 use crate::wire::{Key, UnixTime};
@@ -31,11 +31,11 @@ pub(super) struct Hold {
     pub(super) ends_at: Option<UnixTime>,
     pub(super) certainty: Certainty,
     /// The finding about a takeover's loser that overwrote its value.
-    pub(super) overwritten: Option<Place>,
+    pub(super) overwritten: Option<FindingPlace>,
     /// The line by which a loser removed the key's time to live.
     pub(super) ttl_cleared: Option<u64>,
     /// The finding that says why it is not alone: what goes wrong after that follows from it.
-    pub(super) violated: Option<Place>,
+    pub(super) violated: Option<FindingPlace>,
     /// Who acquired the lock after it, and by which line.
     pub(super) followed_by: Option<(Arc<str>, u64)>,
     /// Whether its lease was seen to end.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::conversation::Conversation;
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::finding::{Certainty, Evidence, Verdict};
 use super::hold::Hold;
 use super::keys::Written;
@@ -122,7 +122,7 @@ pub(super) fn stamp_written_back(newcomer: &Hold, conversation: &Conversation) -
 pub(super) fn loser_moved_lease(
     winner: &Hold,
     loser: &Conversation,
-    getset: &Exchange,
+    getset: &LockExchange,
     before: Option<&Written>,
     certainty: Certainty,
 ) -> Verdict {
@@ -143,7 +143,7 @@ pub(super) fn loser_moved_lease(
 }
 
 /// `loser` lost a takeover with this GETSET, and no client holds the lock.
-pub(super) fn phantom(loser: &Conversation, getset: &Exchange, certainty: Certainty) -> Verdict {
+pub(super) fn phantom(loser: &Conversation, getset: &LockExchange, certainty: Certainty) -> Verdict {
     let get = loser.last_get();
     let race = match (get, &getset.reply) {
         (Some(get), _) if get.reads().is_none() => RaceId::PhantomAfterNilGet,
@@ -163,7 +163,7 @@ pub(super) fn deleted(
     client: &Conversation,
     own: Option<&Hold>,
     holder: &Hold,
-    deletion: &Exchange,
+    deletion: &LockExchange,
     is_takeover: bool,
 ) -> Verdict {
     let race = if is_takeover { RaceId::DoubleTakeover } else { race_of_release(client, own) };
@@ -197,7 +197,7 @@ pub(super) fn deleted_from_outside(
 }
 
 /// The `attempt` acquired while `holder` held, as the release at this line shows.
-pub(super) fn vanished(holder: &Hold, attempt: &Exchange, release_line: u64) -> Verdict {
+pub(super) fn vanished(holder: &Hold, attempt: &LockExchange, release_line: u64) -> Verdict {
     let evidence = Evidence::Vanished {
         holder: holder.client.clone(),
         holder_line: holder.line,
@@ -221,7 +221,7 @@ fn race_of_release(client: &Conversation, own: Option<&Hold>) -> RaceId {
 }
 
 /// `hold` was released by a deletion of another key.
-pub(super) fn other_key_deleted(hold: &Hold, deletion: &Exchange) -> Option<Verdict> {
+pub(super) fn other_key_deleted(hold: &Hold, deletion: &LockExchange) -> Option<Verdict> {
     let misses_keys = |dialect: &Dialect| dialect.release == Release::DelSerializedKey;
     if !hold.variants.iter().filter_map(Variant::dialect).any(misses_keys) {
         return None;
@@ -249,7 +249,7 @@ pub(super) fn not_deleted(hold: &Hold, conversation: &Conversation) -> Option<Ve
 
 /// `hold` is released after the end of its lease. A stamp of whole seconds may name an end that is up to a second too early, so
 /// a release within that time proves nothing unless another client has acquired.
-pub(super) fn overrun(hold: &Hold, release: &Exchange) -> Verdict {
+pub(super) fn overrun(hold: &Hold, release: &LockExchange) -> Verdict {
     let next = hold.followed_by.as_ref();
     let may_be_rounded = |ends_at: UnixTime| release.at < ends_at.saturating_add(stamp::unit(&hold.value));
     let is_in_doubt = next.is_none() && hold.ends_at.is_some_and(may_be_rounded);
@@ -268,7 +268,7 @@ pub(super) fn overrun(hold: &Hold, release: &Exchange) -> Verdict {
 /// What concerns the time to live of a key: the value that stands there, a command, and how sure both are.
 pub(super) struct Lifetimes<'a> {
     pub(super) written: Option<&'a Written>,
-    pub(super) exchange: &'a Exchange,
+    pub(super) exchange: &'a LockExchange,
     /// The client that sent the command.
     pub(super) client: &'a Arc<str>,
     pub(super) certainty: Certainty,
@@ -332,7 +332,7 @@ impl Lifetimes<'_> {
 
 /// Why a client waits for a key without a time to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum EndlessWait {
     /// Its stamp has expired, and the client reads no stamps.
     ReadsNoStamps,
     /// The client has acquired it itself, and does not know that.
@@ -341,7 +341,7 @@ pub(super) enum Wait {
     ForCrashed,
 }
 
-impl Wait {
+impl EndlessWait {
     /// Why `client` waits in vain; `None` if the lock may still end.
     pub(super) fn of(
         client: &Conversation,

@@ -7,12 +7,12 @@ use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use super::compare_and_delete;
-use super::event::Event;
+use super::event::LockEvent;
 use super::explanation::Explanation;
 use super::finding::Certainty;
 use super::script_args::script_keys;
 use super::statistics::LockStatistics;
-use super::waiting_commands::Order;
+use super::waiting_commands::RunningOrder;
 use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
@@ -168,7 +168,7 @@ impl Keys {
     }
 
     /// Runs a command and returns its reply.
-    pub(super) fn run(&mut self, event: &Event) -> Reply {
+    pub(super) fn run(&mut self, event: &LockEvent) -> Reply {
         match &event.known_reply {
             Some(known) if has_no_effect(known, event) => known.clone(),
             Some(known) => {
@@ -181,7 +181,7 @@ impl Keys {
 
     /// Prepares for a command whose reply is known: if the key would answer otherwise, it holds something else. Returns
     /// whether that was so.
-    pub(super) fn correct_by_reply(&mut self, index: usize, event: &Event) -> bool {
+    pub(super) fn correct_by_reply(&mut self, index: usize, event: &LockEvent) -> bool {
         let Some(known) = event.known_reply.as_ref().filter(|known| !has_no_effect(known, event)) else { return false };
         if self.gives(event, known) {
             return false;
@@ -209,30 +209,30 @@ impl Keys {
     }
 
     /// Whether the simulated server would give the known reply to this command. What an unknown script does is not known.
-    pub(super) fn would_answer(&mut self, event: &Event) -> bool {
+    pub(super) fn would_answer(&mut self, event: &LockEvent) -> bool {
         let Some(known) = &event.known_reply else { return true };
         has_no_effect(known, event) || is_unknown_script(event) || self.gives(event, known)
     }
 
     /// What two commands do in both orders.
-    pub(super) fn order(&mut self, first: &Event, second: &Event) -> Order {
+    pub(super) fn order(&mut self, first: &LockEvent, second: &LockEvent) -> RunningOrder {
         if [first, second].into_iter().any(|event| event.known_reply.is_none() || is_unknown_script(event)) {
-            return Order::Unknown;
+            return RunningOrder::Unknown;
         }
         let (as_given, after) = self.one_after_the_other(first, second);
         let (reversed, after_reversed) = self.one_after_the_other(second, first);
         let is_known = self.all.iter().all(|state| state.is_known);
         match (as_given, reversed) {
-            (true, true) if after == after_reversed => Order::Irrelevant,
-            (true, true) => Order::Unknown,
-            (_, _) if !is_known => Order::Unknown,
-            (false, true) => Order::Reversed,
-            (_, false) => Order::AsGiven,
+            (true, true) if after == after_reversed => RunningOrder::Irrelevant,
+            (true, true) => RunningOrder::Unknown,
+            (_, _) if !is_known => RunningOrder::Unknown,
+            (false, true) => RunningOrder::Reversed,
+            (_, false) => RunningOrder::AsGiven,
         }
     }
 
     /// Whether two commands would get their replies one after the other, and the server after that.
-    fn one_after_the_other(&mut self, first: &Event, second: &Event) -> (bool, Server) {
+    fn one_after_the_other(&mut self, first: &LockEvent, second: &LockEvent) -> (bool, Server) {
         let earlier = self.server.clone();
         let is_possible = [first, second].into_iter().all(|event| {
             let is_given = self.would_answer(event);
@@ -243,7 +243,7 @@ impl Keys {
     }
 
     /// Whether the simulated server would give this reply.
-    fn gives(&mut self, event: &Event, known: &Reply) -> bool {
+    fn gives(&mut self, event: &LockEvent, known: &Reply) -> bool {
         let earlier = self.server.clone();
         let reply = self.simulate(event);
         self.server = earlier;
@@ -257,7 +257,7 @@ impl Keys {
     }
 
     /// Runs a command on the simulated server and returns its reply.
-    fn simulate(&mut self, event: &Event) -> Reply {
+    fn simulate(&mut self, event: &LockEvent) -> Reply {
         let command = &event.command;
         if ["MULTI", "EXEC", "WATCH", "UNWATCH"].iter().any(|name| command.is(name)) {
             return Reply::ok();
@@ -281,7 +281,7 @@ impl Keys {
 
     /// Prepares for an attempt whose listed calls acquired the lock, or did not: if that contradicts what the keys are
     /// taken to hold, they hold something else. Returns whether only the key at `home` is known from now on.
-    pub(super) fn correct_before(&mut self, home: usize, event: &Event) -> bool {
+    pub(super) fn correct_before(&mut self, home: usize, event: &LockEvent) -> bool {
         let Some(acquires) = event.has_written.filter(|_| !self.are_known(&event.command)) else { return false };
         match (self.would_write(home, event), acquires) {
             (None, true) => {
@@ -322,7 +322,7 @@ impl Keys {
     }
 
     /// What the key would hold after this, if that is not what it holds.
-    fn would_write(&mut self, index: usize, event: &Event) -> Option<Stored> {
+    fn would_write(&mut self, index: usize, event: &LockEvent) -> Option<Stored> {
         let earlier = self.server.clone();
         self.run(event);
         let key = &self.all[index].key;
@@ -354,7 +354,7 @@ impl Keys {
 }
 
 /// Whether a command with this reply did nothing: it was refused before it ran.
-fn has_no_effect(reply: &Reply, event: &Event) -> bool {
+fn has_no_effect(reply: &Reply, event: &LockEvent) -> bool {
     let is_script = event.command.is("EVAL") || event.command.is("EVALSHA");
     match reply.error_code() {
         Some(code) => !is_script || code == "NOSCRIPT",
@@ -363,7 +363,7 @@ fn has_no_effect(reply: &Reply, event: &Event) -> bool {
 }
 
 /// Whether it runs a script that no known protocol has.
-fn is_unknown_script(event: &Event) -> bool {
+fn is_unknown_script(event: &LockEvent) -> bool {
     event.script.is_none() && ["EVAL", "EVALSHA", "FCALL"].iter().any(|name| event.command.is(name))
 }
 

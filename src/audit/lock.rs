@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::conversation::{Continuation, Conversation, Conversations, Overwrote};
 use super::episode::Episode;
-use super::event::Event;
-use super::exchange::Exchange;
+use super::event::LockEvent;
+use super::exchange::LockExchange;
 use super::finding::{Certainty, Evidence, Verdict};
-use super::findings::{Findings, Place};
+use super::findings::{FindingList, FindingPlace};
 use super::grammar::Grammar;
 use super::hold::Hold;
-use super::judge::{self, Lifetimes, Wait};
+use super::holds::{DeletedHold, Holds};
+use super::judge::{self, EndlessWait, Lifetimes};
 use super::keys::{KeySet, Keys, Written};
 use super::live::{HoldChange, HoldEvent, LiveHolder, LiveLock};
 use super::stamp;
@@ -26,20 +27,14 @@ const EARLY: Duration = Duration::from_secs(60);
 const GIVEN_UP: Duration = Duration::from_secs(60);
 /// A client that is silent for this long at the end of the trace sends nothing more.
 const ENDED: Duration = Duration::from_secs(1);
-/// Maximum number of expired holders that are remembered: they may still come back.
-const MOST_EXPIRED: usize = 16;
 
 /// One lock.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct AuditedLock {
     pub(super) keys: Keys,
     pub(super) database: u32,
     pub(super) conversations: Conversations,
-    holds: Vec<Hold>,
-    /// Expired holds that were not released when the same connection acquired again.
-    unreleased: Vec<Hold>,
-    /// Holds that ended when another connection deleted the key.
-    deleted: Vec<DeletedHold>,
+    holds: Holds,
     pub(super) last_at: UnixTime,
     /// When the trace began.
     began_at: UnixTime,
@@ -55,39 +50,26 @@ struct Observation<'a> {
     /// The index of its conversation.
     by: usize,
     client: Arc<str>,
-    exchange: &'a Exchange,
-    change: Change,
-}
-
-/// A hold that ended when another connection deleted the key: its client has reconnected, or another client did it.
-#[derive(Debug)]
-struct DeletedHold {
-    hold: Hold,
-    by: Arc<str>,
-    at: UnixTime,
-    line: u64,
-    /// Whether that connection never tried to acquire the lock.
-    by_outsider: bool,
+    exchange: &'a LockExchange,
+    change: KeyChange,
 }
 
 /// What a command changed. What did not change is shared.
-struct Change {
+struct KeyChange {
     before: Option<Arc<Stored>>,
     after: Option<Arc<Stored>>,
     /// Who had written the value before.
     written: Option<Arc<Written>>,
 }
 
-impl Lock {
+impl AuditedLock {
     /// A lock with one key.
     pub(super) fn new(key: Key, database: u32, is_known: bool, at: UnixTime, began_at: UnixTime) -> Self {
         Self {
             keys: Keys::new(key, is_known),
             database,
             conversations: Conversations::default(),
-            holds: Vec::new(),
-            unreleased: Vec::new(),
-            deleted: Vec::new(),
+            holds: Holds::default(),
             last_at: at,
             began_at,
             episodes: None,
@@ -110,7 +92,7 @@ impl Lock {
         let Self { keys, conversations, holds, last_at, episodes, .. } = other;
         self.keys.absorb(keys);
         self.conversations.absorb(conversations, first);
-        self.holds.extend(holds.into_iter().map(|hold| hold.moved_by(first)));
+        self.holds.absorb(holds, first);
         self.last_at = self.last_at.max(last_at);
         if let (Some(own), Some(more)) = (&mut self.episodes, episodes) {
             own.extend(more);
@@ -118,7 +100,7 @@ impl Lock {
     }
 
     /// Observes an event that concerns this key.
-    pub(super) fn observe(&mut self, grammar: &mut Grammar, findings: &mut Findings, key: &[u8], event: Event) {
+    pub(super) fn observe(&mut self, grammar: &mut Grammar, findings: &mut FindingList, key: &[u8], event: LockEvent) {
         let at = event.at;
         self.last_at = at;
         let key = self.keys.home_of(key);
@@ -136,10 +118,10 @@ impl Lock {
         let before = self.keys.look(key, at);
         let reply = self.keys.run(&event);
         let after = self.keys.look(key, at);
-        let exchange = Exchange::new(event, reply);
+        let exchange = LockExchange::new(event, reply);
         let by = self.conversation_of(grammar, key, &exchange);
         let client = self.conversations[by].client.clone();
-        let change = Change { before, after, written };
+        let change = KeyChange { before, after, written };
         let seen = Observation { key, by, client: client.clone(), exchange: &exchange, change };
         self.note_write(&seen);
         let continuation = self.converse(grammar, findings, &seen);
@@ -155,7 +137,7 @@ impl Lock {
         for (key, before) in others {
             let after = self.keys.look(key, at);
             if after != before {
-                let change = Change { before, after, written: self.keys[key].written.clone() };
+                let change = KeyChange { before, after, written: self.keys[key].written.clone() };
                 let seen = Observation { key, by, client: client.clone(), exchange: &exchange, change };
                 self.note_write(&seen);
                 self.consider_change(findings, &seen);
@@ -187,7 +169,7 @@ impl Lock {
 
     /// A reply says what the key holds. If that contradicts what was known, the key has vanished or was written without a
     /// command, or two commands ran in the other order than they were listed.
-    fn learn_from_reply(&mut self, key: usize, event: &Event) {
+    fn learn_from_reply(&mut self, key: usize, event: &LockEvent) {
         if event.known_reply.is_none() || event.is_look {
             return;
         }
@@ -206,29 +188,29 @@ impl Lock {
     }
 
     /// A command has deleted all its keys; after a swap of databases, they may hold anything.
-    pub(super) fn lose_all(&mut self, findings: &mut Findings, event: &Event, is_swap: bool) {
+    pub(super) fn lose_all(&mut self, findings: &mut FindingList, event: &LockEvent, is_swap: bool) {
         for key in 0..self.keys.count() {
             let command = Command::new("DEL").arg(&self.keys[key].key);
-            self.observe_from_outside(findings, key, Event { command, ..event.clone() });
+            self.observe_from_outside(findings, key, LockEvent { command, ..event.clone() });
             self.keys[key].is_known = !is_swap;
         }
     }
 
     /// A command that no protocol sends has deleted or overwritten a key.
-    fn observe_from_outside(&mut self, findings: &mut Findings, key: usize, event: Event) {
+    fn observe_from_outside(&mut self, findings: &mut FindingList, key: usize, event: LockEvent) {
         let at = event.at;
         let before = self.keys.look(key, at);
         let written = self.keys[key].written.take();
         let reply = self.keys.run(&event);
         let after = self.keys.look(key, at);
-        let exchange = Exchange::new(event, reply);
+        let exchange = LockExchange::new(event, reply);
         if let Some(value) = text_of(after.as_deref()) {
             let (client, line) = (exchange.client.clone(), exchange.line);
             let value = value.to_vec();
             self.keys[key].written = Some(Arc::new(Written { client, line, at, value, by_loser: false }));
         }
         self.keys[key].is_known = true;
-        let holder = written.filter(|_| before.is_some()).and_then(|written| self.hold_of(&written.client, key));
+        let holder = written.filter(|_| before.is_some()).and_then(|written| self.holds.of(&written.client, key));
         let Some(holder) = holder.filter(|holder| self.holds[*holder].is_live(at)) else { return };
         let hold = &self.holds[holder];
         if *hold.client == *exchange.client {
@@ -243,7 +225,13 @@ impl Lock {
 
     /// A script has deleted this key. If it still stood here, its holder had not acquired it: it belonged to another client
     /// since before the trace began.
-    pub(super) fn was_deleted(&mut self, grammar: &Grammar, findings: &mut Findings, key: &[u8], script: &Event) {
+    pub(super) fn was_deleted(
+        &mut self,
+        grammar: &Grammar,
+        findings: &mut FindingList,
+        key: &[u8],
+        script: &LockEvent,
+    ) {
         if let Some(deleted) = self.keys.correct_deleted(key, script.at) {
             self.check_vanished(findings, deleted, script);
             self.forget(grammar, self.keys[deleted].home, deleted);
@@ -251,9 +239,9 @@ impl Lock {
     }
 
     /// A client releases what it was taken to be refused: it had acquired, so the lock of the known holder was gone.
-    fn check_vanished(&mut self, findings: &mut Findings, key: usize, release: &Event) {
+    fn check_vanished(&mut self, findings: &mut FindingList, key: usize, release: &LockEvent) {
         let home = self.keys[key].home;
-        let names = |exchange: &&Exchange| {
+        let names = |exchange: &&LockExchange| {
             exchange.begins_attempt()
                 && stamp::is_token(exchange.owner())
                 && release.command.args().iter().any(|word| word == exchange.owner())
@@ -284,7 +272,7 @@ impl Lock {
     }
 
     /// The conversation that this belongs to: by a holder's token, or else by the client.
-    fn conversation_of(&mut self, grammar: &Grammar, home: usize, exchange: &Exchange) -> usize {
+    fn conversation_of(&mut self, grammar: &Grammar, home: usize, exchange: &LockExchange) -> usize {
         // An attempt may name the value of another client, which it wants to replace.
         let claims = !exchange.compares_and_deletes() && exchange.script.is_some_and(|script| script.claims);
         let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| exchange.is(name));
@@ -302,12 +290,12 @@ impl Lock {
         let is_whole = exchange.claims() || exchange.at.saturating_since(self.began_at) >= EARLY;
         let conversation = Conversation::new(client, home, grammar, exchange, is_whole);
         let holds = &self.holds;
-        let is_holder = |it: &Conversation| holds.iter().any(|hold| hold.client == it.client && hold.home == it.home);
+        let is_holder = |it: &Conversation| holds.has(&it.client, it.home);
         self.conversations.add(conversation, is_holder)
     }
 
     /// Goes on with the conversation; what was left open in it may be decided by that.
-    fn converse(&mut self, grammar: &mut Grammar, findings: &mut Findings, seen: &Observation<'_>) -> Continuation {
+    fn converse(&mut self, grammar: &mut Grammar, findings: &mut FindingList, seen: &Observation<'_>) -> Continuation {
         let conversation = &mut self.conversations[seen.by];
         let (was_releasing, was_undecided) = (conversation.is_releasing(), conversation.is_undecided());
         let could_have_released = conversation.could_have_released();
@@ -337,7 +325,7 @@ impl Lock {
     /// An attempt begins on a connection whose client holds the lock: several clients share it, and only tokens tell them
     /// apart.
     fn note_sharing(&mut self, seen: &Observation<'_>, was_holding: bool) {
-        let hold = self.hold_of(&seen.client, seen.key).map(|index| &self.holds[index]);
+        let hold = self.holds.of(&seen.client, seen.key).map(|index| &self.holds[index]);
         let hold = hold.filter(|hold| was_holding && hold.is_live(seen.exchange.at));
         let is_other = hold.is_some_and(|hold| hold.token != seen.exchange.owner());
         let names_owners = stamp::is_token(seen.exchange.owner());
@@ -392,14 +380,14 @@ impl Lock {
     }
 
     /// Whether after this command it is known what the key holds, whatever was there before.
-    fn is_beyond_doubt(&self, key: usize, exchange: &Exchange) -> bool {
+    fn is_beyond_doubt(&self, key: usize, exchange: &LockExchange) -> bool {
         let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| exchange.is(name))
             || exchange.is("SET") && !exchange.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
         is_sure && (self.keys.count() == 1 || self.keys.named_by(&exchange.command).has(key))
     }
 
     /// Draws the consequences of an observation.
-    fn consider(&mut self, findings: &mut Findings, seen: &Observation<'_>, continuation: Continuation) {
+    fn consider(&mut self, findings: &mut FindingList, seen: &Observation<'_>, continuation: Continuation) {
         let Observation { key, by, exchange, .. } = *seen;
         let is_recognised = continuation != Continuation::Unrecognised;
         let candidates = self.conversations[by].candidates();
@@ -443,7 +431,7 @@ impl Lock {
     }
 
     /// Draws the consequences of what a command changed.
-    fn consider_change(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn consider_change(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         if seen.change.before.is_some() && seen.change.after.is_none() {
             self.delete(findings, seen);
         } else if let Some(after) = &seen.change.after {
@@ -452,7 +440,7 @@ impl Lock {
     }
 
     /// The client has acquired.
-    fn acquire(&mut self, findings: &mut Findings, seen: &Observation<'_>, variants: VariantSet) {
+    fn acquire(&mut self, findings: &mut FindingList, seen: &Observation<'_>, variants: VariantSet) {
         let Observation { key, by, exchange, .. } = *seen;
         let conversation = &self.conversations[by];
         let wrote = conversation.last_write().unwrap_or(exchange);
@@ -482,22 +470,19 @@ impl Lock {
             is_expired: false,
             asked_at,
         };
-        if let Some(earlier) = self.hold_of(&hold.client, key)
+        if let Some(earlier) = self.holds.of(&hold.client, key)
             && !self.set_aside(by, earlier, &hold, exchange.by_token)
         {
             let earlier = self.holds.remove(earlier);
             self.keep(&earlier, None);
             if !earlier.is_live(since) {
-                push_bounded(&mut self.unreleased, earlier);
+                self.holds.remember_unreleased(earlier);
             }
         }
         let violated = if is_shared(variants) { None } else { self.double_hold(findings, by, &hold) };
         hold.violated = violated.or_else(|| self.stamp_written_back(findings, by, &hold));
-        for other in self.holds.iter_mut().filter(|other| other.keys.meets(keys)) {
-            other.followed_by.get_or_insert((hold.client.clone(), line));
-        }
         self.note_event(&hold, exchange.at, HoldChange::Acquired { waited: since.saturating_since(asked_at) });
-        self.holds.push(hold);
+        self.holds.add(hold);
         let statistics = &mut self.keys[key].statistics;
         statistics.acquisitions += 1;
         statistics.certain += u64::from(certainty == Certainty::Certain);
@@ -524,7 +509,7 @@ impl Lock {
         let Some(conversation) = self.conversations[by].take_unreleased(name.clone()) else { return false };
         hold.client = name;
         let holds = &self.holds;
-        let is_holder = |it: &Conversation| holds.iter().any(|hold| hold.client == it.client && hold.home == it.home);
+        let is_holder = |it: &Conversation| holds.has(&it.client, it.home);
         self.conversations.add(conversation, is_holder);
         true
     }
@@ -548,15 +533,9 @@ impl Lock {
     }
 
     /// Reports all holders that still held when `hold` was acquired; it is not among the holds yet. Returns a finding.
-    fn double_hold(&mut self, findings: &mut Findings, by: usize, hold: &Hold) -> Option<Place> {
-        let is_together = |other: &usize| {
-            let other = &self.holds[*other];
-            let (earlier, later) = if other.line < hold.line { (other, hold) } else { (hold, other) };
-            earlier.is_live(later.until) && earlier.keys.meets(later.keys)
-        };
-        let others: Vec<usize> = (0..self.holds.len()).filter(is_together).collect();
+    fn double_hold(&mut self, findings: &mut FindingList, by: usize, hold: &Hold) -> Option<FindingPlace> {
         let mut found = None;
-        for index in others {
+        for index in self.holds.beside(hold) {
             let other = &self.holds[index];
             let conversation = &self.conversations[by];
             let place = match other.violated {
@@ -579,11 +558,11 @@ impl Lock {
 
     fn report_double_hold(
         &self,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         conversation: &Conversation,
         newcomer: &Hold,
         holder: &Hold,
-    ) -> Place {
+    ) -> FindingPlace {
         let verdict = judge::double_hold(newcomer, conversation, holder);
         let before = conversation.overwrote.as_ref().and_then(|overwrote| overwrote.before.as_ref());
         match holder.overwritten.filter(|_| before.is_some_and(|before| before.by_loser)) {
@@ -595,9 +574,9 @@ impl Lock {
         }
     }
 
-    fn stamp_written_back(&self, findings: &mut Findings, by: usize, hold: &Hold) -> Option<Place> {
+    fn stamp_written_back(&self, findings: &mut FindingList, by: usize, hold: &Hold) -> Option<FindingPlace> {
         let verdict = judge::stamp_written_back(hold, &self.conversations[by])?;
-        let is_same = |place: &Place| findings.get(*place).is_some_and(|found| found.race == verdict.race);
+        let is_same = |place: &FindingPlace| findings.get(*place).is_some_and(|found| found.race == verdict.race);
         let known = self.holds.iter().filter_map(|other| other.violated).find(is_same);
         Some(match known {
             Some(place) => {
@@ -609,8 +588,8 @@ impl Lock {
     }
 
     /// The holder has sent its release, whatever came of it.
-    fn release(&mut self, findings: &mut Findings, key: usize, by: usize, release: &Exchange) {
-        if let Some(index) = self.hold_of(&self.conversations[by].client, key) {
+    fn release(&mut self, findings: &mut FindingList, key: usize, by: usize, release: &LockExchange) {
+        if let Some(index) = self.holds.of(&self.conversations[by].client, key) {
             self.check_released(findings, key, &self.holds[index], release);
             self.end(index, release.at);
         } else if self.conversations[by].holds {
@@ -620,11 +599,10 @@ impl Lock {
     }
 
     /// The client releases what another connection has deleted, so that was not its own release.
-    fn check_deleted(&mut self, findings: &mut Findings, key: usize, by: usize, release: &Exchange) {
+    fn check_deleted(&mut self, findings: &mut FindingList, key: usize, by: usize, release: &LockExchange) {
         let client = &self.conversations[by].client;
-        let is_own = |it: &DeletedHold| it.by_outsider && it.hold.home == key && it.hold.client == *client;
-        let Some(index) = self.deleted.iter().position(is_own) else { return };
-        let DeletedHold { hold, by, at, line, .. } = self.deleted.remove(index);
+        let Some(deleted) = self.holds.take_deleted_by_outsider(client, key) else { return };
+        let DeletedHold { hold, by, at, line, .. } = deleted;
         let lines = [line, release.line];
         self.report(findings, key, judge::deleted_from_outside(&hold, &by, at, lines, Certainty::Possible));
         let statistics = &mut self.keys[key].statistics;
@@ -633,21 +611,21 @@ impl Lock {
     }
 
     /// A DEL that found no lock, on connections that do not tell their clients: the late release of one that has expired.
-    fn check_late_release(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn check_late_release(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Observation { key, exchange, .. } = *seen;
-        if !exchange.is("DEL") || seen.change.before.is_some() || self.hold_of(&seen.client, key).is_some() {
+        if !exchange.is("DEL") || seen.change.before.is_some() || self.holds.of(&seen.client, key).is_some() {
             return;
         }
         let is_late = |hold: &Hold| hold.home == key && hold.has_overrun(exchange.at) && hold.violated.is_none();
         let is_pooled = self.keys[key].statistics.guessed > 0;
         let is_taken_over = |hold: &Hold| is_pooled && is_late(hold) && hold.followed_by.is_some();
         let is_of_connection = |hold: &Hold| is_late(hold) && hold.client == seen.client;
-        let hold = match self.unreleased.iter().position(is_of_connection) {
-            Some(index) => {
+        let hold = match self.holds.take_unreleased(is_of_connection) {
+            Some(hold) => {
                 let statistics = &mut self.keys[key].statistics;
                 statistics.multiplexed += 1;
                 statistics.guessed += 1;
-                self.unreleased.remove(index)
+                hold
             }
             None => match self.holds.iter().position(is_taken_over) {
                 Some(index) => {
@@ -662,7 +640,7 @@ impl Lock {
     }
 
     /// Whether a release had the effect that its holder expects.
-    fn check_released(&self, findings: &mut Findings, key: usize, hold: &Hold, release: &Exchange) {
+    fn check_released(&self, findings: &mut FindingList, key: usize, hold: &Hold, release: &LockExchange) {
         let state = &self.keys[key];
         let written = state.written.as_ref().filter(|_| self.keys.exists(key, release.at));
         let is_other_key =
@@ -687,7 +665,7 @@ impl Lock {
         }
     }
 
-    fn check_overrun(&self, findings: &mut Findings, key: usize, hold: &Hold, release: &Exchange) {
+    fn check_overrun(&self, findings: &mut FindingList, key: usize, hold: &Hold, release: &LockExchange) {
         if !hold.has_overrun(release.at) || is_shared(hold.variants) {
             return;
         }
@@ -700,29 +678,29 @@ impl Lock {
     }
 
     /// The client has read its own value to release, and has not deleted it.
-    fn not_deleted(&self, findings: &mut Findings, key: usize, by: usize) {
+    fn not_deleted(&self, findings: &mut FindingList, key: usize, by: usize) {
         let conversation = &self.conversations[by];
-        let hold = self.hold_of(&conversation.client, key).map(|index| &self.holds[index]);
+        let hold = self.holds.of(&conversation.client, key).map(|index| &self.holds[index]);
         if let Some(verdict) = hold.and_then(|hold| judge::not_deleted(hold, conversation)) {
             self.report(findings, key, verdict);
         }
     }
 
     /// A command has deleted the key.
-    fn delete(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn delete(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Observation { key, by, exchange, .. } = *seen;
         let Some(written) = &seen.change.written else { return };
         let client = self.conversations[by].client.clone();
-        let own = self.hold_of(&client, key);
+        let own = self.holds.of(&client, key);
         let is_own = if written.by_loser {
             own.is_some_and(|own| self.holds[own].overwritten.is_some())
         } else {
             written.client == client
         };
         let holder = if written.by_loser {
-            self.other_holder(&client, key, exchange.at)
+            self.holds.of_another(&client, key, exchange.at)
         } else {
-            self.hold_of(&written.client, key)
+            self.holds.of(&written.client, key)
         };
         let is_live = |holder: &usize| self.holds[*holder].is_live(exchange.until) && Some(*holder) != own;
         let late = holder.filter(|holder| !self.holds[*holder].is_live(exchange.at));
@@ -753,7 +731,7 @@ impl Lock {
             self.end(late, exchange.at);
             self.note_pooled(seen, hold);
         }
-        if let Some(own) = self.hold_of(&client, key).filter(|_| !is_takeover) {
+        if let Some(own) = self.holds.of(&client, key).filter(|_| !is_takeover) {
             // A client that is doing something else by now has not released this.
             if holder.is_none() && self.conversations[by].holds {
                 self.check_overrun(findings, key, &self.holds[own], exchange);
@@ -774,13 +752,13 @@ impl Lock {
         statistics.guessed += 1;
         let by_outsider = !self.conversations[by].has_claimed;
         let (by, at, line) = (seen.client.clone(), exchange.at, exchange.line);
-        push_bounded(&mut self.deleted, DeletedHold { hold, by, at, line, by_outsider });
+        self.holds.remember_deleted(DeletedHold { hold, by, at, line, by_outsider });
     }
 
     /// A client deletes what another client holds.
     fn delete_held(
         &mut self,
-        findings: &mut Findings,
+        findings: &mut FindingList,
         seen: &Observation<'_>,
         own: Option<usize>,
         holder: usize,
@@ -798,13 +776,13 @@ impl Lock {
     }
 
     /// The client has lost a takeover with its GETSET, and has overwritten the winner's value all the same.
-    fn lose(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn lose(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Observation { key, by, exchange, .. } = *seen;
         let loser = &self.conversations[by];
         let Some(overwrote) = loser.overwrote.clone().filter(|overwrote| overwrote.line == exchange.line) else {
             return;
         };
-        let winner = self.other_holder(&loser.client, key, exchange.at);
+        let winner = self.holds.of_another(&loser.client, key, exchange.at);
         if let Some(written) = &mut self.keys[key].written {
             Arc::make_mut(written).by_loser = true;
         }
@@ -832,7 +810,7 @@ impl Lock {
     }
 
     /// A command has changed when the key expires, or its value.
-    fn change_lifetime(&mut self, findings: &mut Findings, seen: &Observation<'_>, after: &Stored) {
+    fn change_lifetime(&mut self, findings: &mut FindingList, seen: &Observation<'_>, after: &Stored) {
         let Observation { key, by, .. } = *seen;
         let changed = seen.change.before.as_ref().and_then(|before| before.expires_at) != after.expires_at;
         let expires_at = after.expires_at.filter(|_| changed);
@@ -871,9 +849,9 @@ impl Lock {
     }
 
     /// A holder, or one that was, sets the time to live of the key that `writer` has written.
-    fn shorten(&mut self, findings: &mut Findings, seen: &Observation<'_>, writer: &Arc<str>, expires_at: UnixTime) {
-        let own = self.hold_of(&seen.client, seen.key);
-        let holder = self.hold_of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.until));
+    fn shorten(&mut self, findings: &mut FindingList, seen: &Observation<'_>, writer: &Arc<str>, expires_at: UnixTime) {
+        let own = self.holds.of(&seen.client, seen.key);
+        let holder = self.holds.of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.until));
         let (Some(own), Some(holder)) = (own, holder) else { return };
         if self.holds[holder].ends_at.is_none_or(|ends_at| expires_at < ends_at) {
             let verdict = self.lifetimes(seen).lease_shortened(&self.holds[holder]);
@@ -883,8 +861,8 @@ impl Lock {
         }
     }
 
-    fn extended_too_late(&self, findings: &mut Findings, seen: &Observation<'_>) {
-        let own = self.hold_of(&seen.client, seen.key).map(|own| &self.holds[own]);
+    fn extended_too_late(&self, findings: &mut FindingList, seen: &Observation<'_>) {
+        let own = self.holds.of(&seen.client, seen.key).map(|own| &self.holds[own]);
         match own.map(|own| (own.violated, &own.followed_by)) {
             Some((Some(place), _)) => findings.shown_by(place, seen.exchange.line),
             Some((None, Some(next))) => {
@@ -895,7 +873,7 @@ impl Lock {
     }
 
     /// A script has set the key and failed before it gave it a time to live.
-    fn script_failed(&self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn script_failed(&self, findings: &mut FindingList, seen: &Observation<'_>) {
         let change = &seen.change;
         let stays = change.before.is_none() && change.after.as_ref().is_some_and(|stored| stored.expires_at.is_none());
         if seen.exchange.is_script() && stays && matches!(seen.exchange.reply, Reply::Error(_)) {
@@ -904,7 +882,7 @@ impl Lock {
     }
 
     /// The client was refused: perhaps by one that will never come back.
-    fn wait(&mut self, findings: &mut Findings, seen: &Observation<'_>) {
+    fn wait(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Observation { key, by, exchange, .. } = *seen;
         let Some(written) = self.keys[key].written.clone() else { return };
         let has_ttl = self.keys.stored(key, exchange.at).is_none_or(|stored| stored.expires_at.is_some());
@@ -913,14 +891,16 @@ impl Lock {
         }
         let last_at = self.conversations.get(&written.client, key).map(|conversation| conversation.last_at);
         let silence = exchange.at.saturating_since(last_at.unwrap_or(UnixTime::from_nanos(0)));
-        let is_held = self.hold_of(&written.client, key).is_some();
-        let Some(wait) = Wait::of(&self.conversations[by], &written, exchange.at, is_held, silence) else { return };
+        let is_held = self.holds.of(&written.client, key).is_some();
+        let Some(wait) = EndlessWait::of(&self.conversations[by], &written, exchange.at, is_held, silence) else {
+            return;
+        };
         self.keys[key].starved_by = Some(written.line);
         let race = match wait {
-            Wait::ReadsNoStamps if self.ttl_cleared(findings, seen) => return,
-            Wait::ReadsNoStamps => RaceId::TokenClientStarves,
-            Wait::ForItself => RaceId::LostReplyLocksForEver,
-            Wait::ForCrashed => {
+            EndlessWait::ReadsNoStamps if self.ttl_cleared(findings, seen) => return,
+            EndlessWait::ReadsNoStamps => RaceId::TokenClientStarves,
+            EndlessWait::ForItself => RaceId::LostReplyLocksForEver,
+            EndlessWait::ForCrashed => {
                 let others = self.conversations.iter().map(|conversation| conversation.variants);
                 judge::race_of_crash(self.keys[key].winners.variants(), others)
             }
@@ -931,7 +911,7 @@ impl Lock {
     }
 
     /// Whether a loser has removed the time to live that would have ended the lock; reports that.
-    fn ttl_cleared(&self, findings: &mut Findings, seen: &Observation<'_>) -> bool {
+    fn ttl_cleared(&self, findings: &mut FindingList, seen: &Observation<'_>) -> bool {
         let cleared = self.holds.iter().find_map(|hold| Some((hold, hold.ttl_cleared?)));
         let Some((hold, line)) = cleared else { return false };
         let (race, evidence) = (RaceId::LoserClearsTtl, Evidence::LoserClearedTtl);
@@ -945,7 +925,7 @@ impl Lock {
     }
 
     /// Ends the leases that have expired at this moment.
-    fn expire(&mut self, findings: &mut Findings, at: UnixTime, line: Option<u64>) {
+    fn expire(&mut self, findings: &mut FindingList, at: UnixTime, line: Option<u64>) {
         for index in 0..self.holds.len() {
             let hold = &mut self.holds[index];
             let Some(ends_at) = hold.ends_at.filter(|ends_at| !hold.is_expired && *ends_at < at) else { continue };
@@ -955,10 +935,7 @@ impl Lock {
                 self.check_outlived(findings, place, home, ends_at, at, line);
             }
         }
-        if self.holds.len() > MOST_EXPIRED
-            && let Some(oldest) = self.holds.iter().position(|hold| hold.is_expired)
-        {
-            let oldest = self.holds.remove(oldest);
+        if let Some(oldest) = self.holds.forget_expired() {
             self.keep(&oldest, None);
         }
         self.keys.expire(at);
@@ -967,8 +944,8 @@ impl Lock {
     /// The lease of an overwritten holder has ended: the loser's value may last longer.
     fn check_outlived(
         &self,
-        findings: &mut Findings,
-        place: Place,
+        findings: &mut FindingList,
+        place: FindingPlace,
         key: usize,
         ends_at: UnixTime,
         at: UnixTime,
@@ -1035,7 +1012,7 @@ impl Lock {
     }
 
     /// The trace ends, or goes on without this lock: what did not come until now does not come.
-    pub(super) fn settle(&mut self, findings: &mut Findings, at: UnixTime) {
+    pub(super) fn settle(&mut self, findings: &mut FindingList, at: UnixTime) {
         self.expire(findings, at, None);
         for by in 0..self.conversations.count() {
             let conversation = &self.conversations[by];
@@ -1052,26 +1029,16 @@ impl Lock {
             if is_silent && conversation.is_releasing() {
                 self.not_deleted(findings, key, by);
             }
-            let hold = self.hold_of(&self.conversations[by].client, key);
+            let hold = self.holds.of(&self.conversations[by].client, key);
             if let (true, true, Some(last), Some(index)) = (candidates.has_released(), is_silent, last, hold) {
                 let certainty = &mut self.holds[index].certainty;
                 *certainty = (*certainty).min(Certainty::Likely);
                 self.release(findings, key, by, &last);
             }
         }
-        for hold in std::mem::take(&mut self.holds) {
+        for hold in std::mem::take(&mut *self.holds) {
             self.keep(&hold, None);
         }
-    }
-
-    /// What this client holds of the key.
-    fn hold_of(&self, client: &str, key: usize) -> Option<usize> {
-        self.holds.iter().position(|hold| *hold.client == *client && hold.keys.has(key))
-    }
-
-    /// Another client that holds the key.
-    fn other_holder(&self, client: &str, key: usize, at: UnixTime) -> Option<usize> {
-        self.holds.iter().position(|hold| *hold.client != *client && hold.is_live(at) && hold.keys.has(key))
     }
 
     /// How sure a verdict about this key is.
@@ -1088,17 +1055,9 @@ impl Lock {
         }
     }
 
-    fn report(&self, findings: &mut Findings, key: usize, verdict: Verdict) -> Place {
+    fn report(&self, findings: &mut FindingList, key: usize, verdict: Verdict) -> FindingPlace {
         findings.push(&self.keys[key].key, self.database, verdict)
     }
-}
-
-/// Adds an element, and drops the oldest one if there are too many.
-fn push_bounded<T>(all: &mut Vec<T>, one: T) {
-    if all.len() >= MOST_EXPIRED {
-        all.remove(0);
-    }
-    all.push(one);
 }
 
 /// The text that a key holds; empty if it holds something else.

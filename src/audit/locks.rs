@@ -4,7 +4,7 @@ use hashbrown::{Equivalent, HashMap};
 use rustc_hash::FxBuildHasher;
 
 use super::keys::Keys;
-use super::lock::Lock;
+use super::lock::AuditedLock;
 use crate::wire::Key;
 
 /// A key in a database.
@@ -23,8 +23,8 @@ struct LockNameRef<'a> {
 
 /// The locks that are followed.
 #[derive(Debug, Default)]
-pub(super) struct Locks {
-    all: HashMap<LockName, Lock, FxBuildHasher>,
+pub(super) struct AuditedLocks {
+    all: HashMap<LockName, AuditedLock, FxBuildHasher>,
     /// The keys that were joined to a lock with another name, and that name.
     joined: HashMap<LockName, LockName, FxBuildHasher>,
 }
@@ -41,7 +41,7 @@ impl LockName {
     }
 }
 
-impl Locks {
+impl AuditedLocks {
     /// Whether this key belongs to a lock.
     pub(super) fn contains(&self, database: u32, key: &[u8]) -> bool {
         let name = LockNameRef { database, key };
@@ -49,7 +49,7 @@ impl Locks {
     }
 
     /// The lock that this key belongs to.
-    pub(super) fn get_mut(&mut self, database: u32, key: &[u8]) -> Option<&mut Lock> {
+    pub(super) fn get_mut(&mut self, database: u32, key: &[u8]) -> Option<&mut AuditedLock> {
         let name = LockNameRef { database, key };
         match self.joined.get(&name) {
             Some(name) => self.all.get_mut(name),
@@ -58,7 +58,7 @@ impl Locks {
     }
 
     /// Follows a lock.
-    pub(super) fn insert(&mut self, name: LockName, lock: Lock) {
+    pub(super) fn insert(&mut self, name: LockName, lock: AuditedLock) {
         self.all.insert(name, lock);
     }
 
@@ -81,7 +81,7 @@ impl Locks {
     }
 
     /// All locks.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Lock> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &AuditedLock> {
         self.all.values()
     }
 
@@ -91,7 +91,7 @@ impl Locks {
     }
 
     /// Forgets all locks but these.
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(&LockName, &mut Lock) -> bool) {
+    pub(super) fn retain(&mut self, mut stays: impl FnMut(&LockName, &mut AuditedLock) -> bool) {
         self.all.retain(|name, lock| stays(name, lock));
         self.joined.retain(|_, home| self.all.contains_key(home));
     }

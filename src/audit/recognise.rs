@@ -10,10 +10,10 @@ mod operation;
 
 use std::time::Duration;
 
-use self::clock::Span;
-use self::operation::Operation;
+use self::clock::TimeSpan;
+use self::operation::RecognisedOperation;
 use super::correspondence::{Correspondence, OWNER};
-use super::exchange::Exchange;
+use super::exchange::LockExchange;
 use super::variants::Variant;
 use crate::legacy::{Clock, Moment};
 use crate::lock::{Acquired, Extended, Hold, Lease, Locker};
@@ -42,8 +42,8 @@ pub(super) struct Reached {
 }
 
 /// How far a client that speaks this protocol has come; `None` if the protocol would not have sent these commands.
-pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[Exchange]) -> Option<Reached> {
-    let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(Exchange::reads);
+pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[LockExchange]) -> Option<Reached> {
+    let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(LockExchange::reads);
     leases(variant, exchanges).into_iter().find_map(|lease| {
         let locker = variant.locker(key.clone(), lease, met);
         Recogniser { variant, locker: &*locker, exchanges }.attempts(0, Correspondence::default())
@@ -51,11 +51,14 @@ pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[Exchange]) ->
 }
 
 /// The leases that the client may have asked for: by a time to live that it set, by its stamp.
-fn leases(variant: &Variant, exchanges: &[Exchange]) -> Vec<Lease> {
-    let given =
-        exchanges.iter().find_map(Exchange::ttl_ms).and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+fn leases(variant: &Variant, exchanges: &[LockExchange]) -> Vec<Lease> {
+    let given = exchanges
+        .iter()
+        .find_map(LockExchange::ttl_ms)
+        .and_then(|ms| u64::try_from(ms).ok())
+        .map(Duration::from_millis);
     let by_script = exchanges.iter().find(|exchange| exchange.is_script());
-    let by_script = by_script.into_iter().flat_map(Exchange::script_lengths);
+    let by_script = by_script.into_iter().flat_map(LockExchange::script_lengths);
     let stamped = variant.dialect().and_then(|dialect| {
         let stamp = &dialect.form.stamp;
         if stamp.moment == Moment::Acquisition {
@@ -78,9 +81,9 @@ fn leases(variant: &Variant, exchanges: &[Exchange]) -> Vec<Lease> {
 }
 
 /// How old a lock was when it was taken over: where the stamp names the acquisition, nothing else tells the lease.
-fn outlasted(variant: &Variant, exchanges: &[Exchange]) -> Option<Duration> {
+fn outlasted(variant: &Variant, exchanges: &[LockExchange]) -> Option<Duration> {
     let dialect = variant.dialect().filter(|dialect| dialect.form.stamp.moment == Moment::Acquisition)?;
-    let takes = |pair: &&[Exchange]| pair[0].is("GET") && pair[1].writes().is_some() && !pair[1].is("SETNX");
+    let takes = |pair: &&[LockExchange]| pair[0].is("GET") && pair[1].writes().is_some() && !pair[1].is("SETNX");
     let taken = exchanges.windows(2).find(takes)?;
     let since = dialect.form.stamp.moment_of(dialect.form.read(taken[0].reads()?)?);
     Some(Duration::from_secs(taken[1].at.saturating_since(since).as_secs()))
@@ -89,11 +92,11 @@ fn outlasted(variant: &Variant, exchanges: &[Exchange]) -> Option<Duration> {
 struct Recogniser<'a> {
     variant: &'a Variant,
     locker: &'a dyn Locker,
-    exchanges: &'a [Exchange],
+    exchanges: &'a [LockExchange],
 }
 
 /// How far an operation came along the exchanges.
-enum Progress<T> {
+enum OperationProgress<T> {
     /// It ended before the exchange at this index.
     Ended(T, usize, Correspondence),
     /// It waits for the reply to this command, which was not sent yet.
@@ -101,7 +104,7 @@ enum Progress<T> {
 }
 
 /// A hold, and the exchange with which its attempt began.
-struct Held<'a> {
+struct BegunHold<'a> {
     hold: &'a Hold,
     since: usize,
 }
@@ -111,12 +114,12 @@ impl Recogniser<'_> {
     fn attempts(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
         let acquire = |redis: &mut Transcript| self.locker.acquire(&OWNER, redis);
         let come = |stage| Some(Reached { stage, since: from });
-        self.go(&acquire, Operation::at(from, pairs), &mut |progress| match progress {
-            Progress::Waits(command) => come(self.stage_if_answered(&command)),
-            Progress::Ended(Acquired::Won(hold), next, pairs) => {
-                self.holds(&Held { hold: &hold, since: from }, next, pairs)
+        self.go(&acquire, RecognisedOperation::at(from, pairs), &mut |progress| match progress {
+            OperationProgress::Waits(command) => come(self.stage_if_answered(&command)),
+            OperationProgress::Ended(Acquired::Won(hold), next, pairs) => {
+                self.holds(&BegunHold { hold: &hold, since: from }, next, pairs)
             }
-            Progress::Ended(Acquired::Held(_), next, pairs) => {
+            OperationProgress::Ended(Acquired::Held(_), next, pairs) => {
                 // An attempt without a command leaves no trace.
                 if next == from {
                     None
@@ -133,17 +136,17 @@ impl Recogniser<'_> {
     fn withdraws(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
         let refused = || Some(Reached { stage: ConversationStage::Refused, since: from });
         let withdraw = |redis: &mut Transcript| self.locker.withdraw(&OWNER, redis);
-        self.go(&withdraw, Operation::at(from, pairs), &mut |progress| match progress {
-            Progress::Waits(_) => refused(),
-            Progress::Ended((), next, _) if next == from => None,
-            Progress::Ended((), next, _) if next == self.exchanges.len() => refused(),
-            Progress::Ended((), next, pairs) => self.attempts(next, pairs),
+        self.go(&withdraw, RecognisedOperation::at(from, pairs), &mut |progress| match progress {
+            OperationProgress::Waits(_) => refused(),
+            OperationProgress::Ended((), next, _) if next == from => None,
+            OperationProgress::Ended((), next, _) if next == self.exchanges.len() => refused(),
+            OperationProgress::Ended((), next, pairs) => self.attempts(next, pairs),
         })
     }
 
     /// A holder's commands from this exchange on.
-    fn holds(&self, held: &Held<'_>, from: usize, pairs: Correspondence) -> Option<Reached> {
-        let Held { hold, since } = *held;
+    fn holds(&self, held: &BegunHold<'_>, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let BegunHold { hold, since } = *held;
         let come = |stage| Some(Reached { stage, since });
         if from == self.exchanges.len() {
             return come(ConversationStage::Holding);
@@ -152,21 +155,25 @@ impl Recogniser<'_> {
             &|redis: &mut Transcript| self.locker.extend(hold, redis),
             self.by_holder(hold, from, pairs.clone()),
             &mut |progress| match progress {
-                Progress::Waits(_) => come(ConversationStage::Holding),
-                Progress::Ended(_, next, _) if next == from => None,
-                Progress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
-                    self.holds(&Held { hold: &hold, since }, next, pairs)
+                OperationProgress::Waits(_) => come(ConversationStage::Holding),
+                OperationProgress::Ended(_, next, _) if next == from => None,
+                OperationProgress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
+                    self.holds(&BegunHold { hold: &hold, since }, next, pairs)
                 }
-                Progress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => self.holds(held, next, pairs),
+                OperationProgress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => {
+                    self.holds(held, next, pairs)
+                }
             },
         );
         let released = || {
             let release = |redis: &mut Transcript| self.locker.release(hold, redis);
             self.go(&release, self.by_holder(hold, from, pairs), &mut |progress| match progress {
-                Progress::Waits(_) => come(ConversationStage::Releasing),
-                Progress::Ended(_, next, _) if next == self.exchanges.len() => come(ConversationStage::Released),
+                OperationProgress::Waits(_) => come(ConversationStage::Releasing),
+                OperationProgress::Ended(_, next, _) if next == self.exchanges.len() => {
+                    come(ConversationStage::Released)
+                }
                 // Some protocols send nothing to release an expired lock.
-                Progress::Ended(_, next, pairs) => self.attempts(next, pairs),
+                OperationProgress::Ended(_, next, pairs) => self.attempts(next, pairs),
             })
         };
         // What begins like both is a release rather than an extension.
@@ -174,8 +181,8 @@ impl Recogniser<'_> {
     }
 
     /// An operation of a holder that begins with this exchange.
-    fn by_holder(&self, hold: &Hold, from: usize, pairs: Correspondence) -> Operation {
-        let mut along = Operation::at(from, pairs);
+    fn by_holder(&self, hold: &Hold, from: usize, pairs: Correspondence) -> RecognisedOperation {
+        let mut along = RecognisedOperation::at(from, pairs);
         along.own = self.moment(&hold.value);
         along
     }
@@ -198,12 +205,12 @@ impl Recogniser<'_> {
     fn go<T>(
         &self,
         operation: &dyn Fn(&mut Transcript) -> Turn<T>,
-        mut along: Operation,
-        then: &mut dyn FnMut(Progress<T>) -> Option<Reached>,
+        mut along: RecognisedOperation,
+        then: &mut dyn FnMut(OperationProgress<T>) -> Option<Reached>,
     ) -> Option<Reached> {
         loop {
             match operation(along.transcript.rewind()) {
-                Ok(outcome) => return then(Progress::Ended(outcome, along.next, along.pairs)),
+                Ok(outcome) => return then(OperationProgress::Ended(outcome, along.next, along.pairs)),
                 // A trace is of one server: a round to several is in several traces.
                 Err(Pending::Fault(_) | Pending::Round(_)) => return None,
                 Err(Pending::Clock) => {
@@ -221,7 +228,7 @@ impl Recogniser<'_> {
                     along.transcript.record_reply(server_time(self.span(along.next).until));
                 }
                 Err(Pending::Send(command)) => match self.exchanges.get(along.next) {
-                    None => return then(Progress::Waits(command)),
+                    None => return then(OperationProgress::Waits(command)),
                     Some(_) => along.answer_from(self.variant, &command, self.exchanges)?,
                 },
             }
@@ -238,10 +245,10 @@ impl Recogniser<'_> {
     }
 
     /// The time between the exchange before this one and this one.
-    fn span(&self, next: usize) -> Span {
+    fn span(&self, next: usize) -> TimeSpan {
         let before = next.checked_sub(1).map(|last| self.exchanges[last].at);
         let until = self.exchanges.get(next).map(|exchange| exchange.at).or(before).unwrap_or(UnixTime::from_nanos(0));
-        Span { from: before.unwrap_or(until), until }
+        TimeSpan { from: before.unwrap_or(until), until }
     }
 
     /// The clocks at this exchange, if the client's wall clock shows this.

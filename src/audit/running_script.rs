@@ -1,6 +1,6 @@
 //! A script that runs: MONITOR lists EVAL first, and then the calls that it makes.
 
-use super::event::Event;
+use super::event::LockEvent;
 use super::scripts::Script;
 use crate::monitor::Line;
 
@@ -8,7 +8,7 @@ use crate::monitor::Line;
 #[derive(Debug)]
 pub(super) struct RunningScript {
     /// The EVAL or EVALSHA.
-    pub(super) event: Event,
+    pub(super) event: LockEvent,
     pub(super) database: u32,
     /// The key of the lock, if it names keys.
     pub(super) key: Option<Vec<u8>>,
@@ -21,7 +21,7 @@ pub(super) struct RunningScript {
 }
 
 impl RunningScript {
-    pub(super) fn new(event: Event, database: u32, key: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(event: LockEvent, database: u32, key: Option<Vec<u8>>) -> Self {
         Self { event, database, key, has_called: false, written: Some(Vec::new()), deleted: Vec::new() }
     }
 

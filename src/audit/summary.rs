@@ -9,7 +9,7 @@ use super::episode::Episode;
 use super::explanation::Explanation;
 use super::finding::{Certainty, Finding};
 use super::keys::KeyState;
-use super::lock::Lock;
+use super::lock::AuditedLock;
 use super::statistics::LockStatistics;
 use super::variants::Variant;
 use crate::wire::{Key, UnixTime};
@@ -73,12 +73,12 @@ pub struct LockSummary {
 /// Locks that are forgotten, and what is kept of them.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
-    known: BTreeMap<(u32, Key), Kept>,
+    known: BTreeMap<(u32, Key), KeptSummary>,
     others: (u64, LockStatistics),
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptSummary {
     spoken: Explanation,
     clients: usize,
     busiest: ClientSummaries,
@@ -92,7 +92,7 @@ impl Summaries {
     }
 
     /// Keeps what is known of a lock that is forgotten.
-    pub(super) fn add(&mut self, lock: &Lock) {
+    pub(super) fn add(&mut self, lock: &AuditedLock) {
         for (index, state) in lock.keys.iter().enumerate() {
             if state.statistics.acquisitions > 0 || state.statistics.refusals > 0 {
                 let conversations: Vec<&Conversation> =
@@ -133,7 +133,7 @@ impl Summaries {
 
     /// The result at the end of the trace.
     pub(super) fn finish(self, findings: Vec<Finding>, lines: u64, commands: u64, length: Duration) -> Audit {
-        let summary = |((database, key), kept): ((u32, Key), Kept)| {
+        let summary = |((database, key), kept): ((u32, Key), KeptSummary)| {
             let variants = kept.spoken.variants();
             LockSummary {
                 key,
@@ -146,8 +146,10 @@ impl Summaries {
             }
         };
         let findings = findings.into_iter().map(|mut finding| {
+            // What was seen of a key that is not kept apart may have been seen of any of these.
             let kept = self.known.get(&(finding.database, finding.key.clone()));
-            if kept.is_some_and(|kept| kept.statistics.multiplexed + kept.statistics.pooled > 0) {
+            let statistics = kept.map_or(&self.others.1, |kept| &kept.statistics);
+            if statistics.multiplexed + statistics.pooled > 0 {
                 finding.verdict.certainty = Certainty::Possible;
             }
             finding
@@ -166,5 +168,21 @@ impl Summaries {
             stepped_back: None,
             episodes: Vec::new(),
         }
+    }
+}
+
+#[test]
+fn a_finding_on_a_key_that_is_not_kept_apart_is_no_surer_than_the_least_sure_of_them() {
+    use super::finding::{Evidence, Verdict};
+
+    let (at, certainty) = (UnixTime::from_nanos(0), Certainty::Certain);
+    let evidence = Evidence::LoserClearedTtl;
+    let verdict = Verdict { race: None, at, clients: Vec::new(), lines: Vec::new(), certainty, evidence };
+    let finding = Finding { key: Key::from("lock"), database: 0, verdict, more: 0 };
+    for (pooled, expected) in [(0, Certainty::Certain), (1, Certainty::Possible)] {
+        let statistics = LockStatistics { pooled, ..LockStatistics::default() };
+        let summaries = Summaries { others: (2, statistics), ..Summaries::default() };
+        let audit = summaries.finish(vec![finding.clone()], 1, 1, Duration::ZERO);
+        assert_eq!(audit.findings[0].verdict.certainty, expected, "{pooled}");
     }
 }

@@ -13,12 +13,12 @@ use crate::wire::Key;
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
     protocol: Protocol,
-    spoken: Spoken,
+    spoken: VariantSource,
 }
 
 /// Which protocol it is.
 #[derive(Clone, Debug)]
-enum Spoken {
+enum VariantSource {
     /// A protocol of the catalogue.
     Chosen(Choice),
     /// A bridge that writes as this dialect does. Which other dialects it excludes is not visible on the wire.
@@ -54,7 +54,7 @@ impl Variant {
         let set = settings.flat_map(|it| it.alternatives().iter().map(|word| format!("{},{}={word}", plain, it.name)));
         let written = [plain.clone()].into_iter().chain(set);
         let chosen = written.filter_map(|written| written.parse().ok());
-        chosen.map(|choice| Self { protocol, spoken: Spoken::Chosen(choice) }).collect()
+        chosen.map(|choice| Self { protocol, spoken: VariantSource::Chosen(choice) }).collect()
     }
 
     /// A bridge for each form in which dialects write, with a fence and without. The one of the catalogue stands for all
@@ -68,16 +68,18 @@ impl Variant {
                 hands.push(dialect);
             }
         }
-        let bridge =
-            |hand, is_fenced| Self { protocol, spoken: Spoken::Bridge { hand: BridgeStamp::of(hand), is_fenced } };
+        let bridge = |hand, is_fenced| Self {
+            protocol,
+            spoken: VariantSource::Bridge { hand: BridgeStamp::of(hand), is_fenced },
+        };
         hands.into_iter().flat_map(|hand| [bridge(hand, false), bridge(hand, true)]).collect()
     }
 
     /// Its name, without settings.
     pub(super) fn name(&self) -> String {
         match &self.spoken {
-            Spoken::Chosen(_) => self.protocol.name().to_owned(),
-            Spoken::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
+            VariantSource::Chosen(_) => self.protocol.name().to_owned(),
+            VariantSource::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
         }
     }
 
@@ -94,16 +96,16 @@ impl Variant {
     /// The old dialect in whose form it writes, if it does.
     pub(super) fn hand(&self) -> Option<&'static Dialect> {
         match self.spoken {
-            Spoken::Chosen(_) => self.dialect(),
-            Spoken::Bridge { hand, .. } => Some(hand.dialect()),
+            VariantSource::Chosen(_) => self.dialect(),
+            VariantSource::Bridge { hand, .. } => Some(hand.dialect()),
         }
     }
 
     /// The form in which it writes into the old key, if it does: a bridge's is not quite the dialect's.
     pub(super) fn form(&self) -> Option<Form> {
         match self.spoken {
-            Spoken::Chosen(_) => self.dialect().map(|dialect| dialect.form),
-            Spoken::Bridge { hand, .. } => Some(hand.form()),
+            VariantSource::Chosen(_) => self.dialect().map(|dialect| dialect.form),
+            VariantSource::Bridge { hand, .. } => Some(hand.form()),
         }
     }
 
@@ -130,8 +132,8 @@ impl Variant {
     /// Its lock on a key, where it found this value: a bridge takes over only values that it knows.
     pub(super) fn locker(&self, key: Key, lease: Lease, met: Option<&[u8]>) -> Arc<dyn Locker> {
         match &self.spoken {
-            Spoken::Chosen(choice) => choice.locker(key, lease),
-            Spoken::Bridge { hand, is_fenced } => {
+            VariantSource::Chosen(choice) => choice.locker(key, lease),
+            VariantSource::Bridge { hand, is_fenced } => {
                 let writer = met.filter(|met| !hand.form().matches(met)).and_then(writer_of);
                 let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
                 Arc::new(if *is_fenced { bridge.fenced() } else { bridge })

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::script_args::script_keys;
-use crate::monitor::{Source, Written};
+use crate::monitor::{Line, Source};
 use crate::wire::{Command, Reply, UnixTime};
 
 /// A command without a reply may have run until so long after its request, or never.
@@ -19,8 +19,7 @@ const MOST: usize = 1 << 12;
 #[derive(Debug)]
 pub(super) struct WaitingCommand {
     pub(super) number: u64,
-    /// As MONITOR would list it.
-    pub(super) line: String,
+    pub(super) command: Command,
     pub(super) at: UnixTime,
     /// The latest moment at which the server may have run it.
     pub(super) until: UnixTime,
@@ -41,12 +40,12 @@ pub(super) trait KnownLocks {
     /// Whether the command would get its reply if it ran next.
     fn would_answer(&mut self, command: &WaitingCommand) -> bool;
     /// What two commands do to the lock of this key if one runs next, and then the other one.
-    fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> Order;
+    fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> RunningOrder;
 }
 
 /// What two commands do to a lock in both orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum RunningOrder {
     /// Only the first one first gives these replies.
     AsGiven,
     /// Only the other one first gives these replies.
@@ -58,24 +57,29 @@ pub(super) enum Order {
 }
 
 impl WaitingCommand {
-    pub(super) fn new(number: u64, written: Written<'_>, reply: Option<(Reply, UnixTime)>) -> Self {
+    pub(super) fn new(number: u64, line: &Line<'_>, reply: Option<(Reply, UnixTime)>) -> Self {
         let (reply, answered_at) = reply.unzip();
-        let Written { at, database, source, command } = written;
-        let client = match source {
+        let (at, command) = (line.at, line.command());
+        let client = match line.source {
             Source::Client(address) => address.to_vec(),
             Source::Script => Vec::new(),
         };
         Self {
             number,
-            line: written.to_string(),
             at,
             until: answered_at.unwrap_or_else(|| at.saturating_add(UNANSWERED)),
             reply,
-            database,
+            database: line.database,
             is_order_unknown: false,
             client,
-            keys: keys_of(command),
+            keys: keys_of(&command),
+            command,
         }
+    }
+
+    /// As MONITOR would list it.
+    pub(super) fn line(&self) -> Line<'_> {
+        Line::new(self.at, self.database, Source::Client(&self.client), &self.command)
     }
 
     /// The first key that it shares with another command, if both concern one.
@@ -111,9 +115,9 @@ impl WaitingCommands {
                 let (first, second) = (&self.0[rivals[one]], &self.0[rivals[other]]);
                 let Some(key) = first.shared_key(second) else { continue };
                 match known.order(key, first, second) {
-                    Order::AsGiven | Order::Irrelevant => {}
-                    Order::Reversed => comes_later = true,
-                    Order::Unknown => unknown.extend([rivals[one], rivals[other]]),
+                    RunningOrder::AsGiven | RunningOrder::Irrelevant => {}
+                    RunningOrder::Reversed => comes_later = true,
+                    RunningOrder::Unknown => unknown.extend([rivals[one], rivals[other]]),
                 }
             }
             if !comes_later {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::exchange::{CaptureStatistics, CapturedExchange};
 use super::packets::{CaptureError, Segment, each_packet};
-use super::replies::{Message, request};
-use super::session::Session;
+use super::replies::{Decoded, request};
+use super::session::CapturedConnection;
 use super::stream::Brought;
 use crate::wire::UnixTime;
 
@@ -35,7 +35,7 @@ pub fn read(
     input: Box<dyn Read>,
     hear: &mut dyn FnMut(CapturedExchange),
 ) -> (CaptureStatistics, Result<(), CaptureError>) {
-    let mut reader = Reader::default();
+    let mut reader = CaptureReader::default();
     let outcome = each_packet(input, &mut |segment| reader.packet(segment, hear));
     (reader.finish(hear), outcome)
 }
@@ -45,8 +45,8 @@ type Ends = (SocketAddr, SocketAddr);
 
 /// The connections of a capture.
 #[derive(Default)]
-struct Reader {
-    sessions: HashMap<Ends, Session>,
+struct CaptureReader {
+    sessions: HashMap<Ends, CapturedConnection>,
     servers: BTreeSet<SocketAddr>,
     /// Exchanges that wait for those before them, by the time of their request.
     pending: BTreeMap<(UnixTime, u64), CapturedExchange>,
@@ -54,7 +54,7 @@ struct Reader {
     statistics: CaptureStatistics,
 }
 
-impl Reader {
+impl CaptureReader {
     fn packet(&mut self, segment: Option<Segment<'_>>, hear: &mut dyn FnMut(CapturedExchange)) {
         self.statistics.packets += 1;
         let Some(segment) = segment else {
@@ -63,7 +63,7 @@ impl Reader {
         };
         let Some(ends) = self.ends(&segment) else { return };
         let is_request = segment.from == ends.0;
-        let new = || Session::new(ends.1, ends.0, segment.at);
+        let new = || CapturedConnection::new(ends.1, ends.0, segment.at);
         let session = self.sessions.entry(ends).or_insert_with(new);
         session.last_at = segment.at;
         let mut found = Vec::new();
@@ -91,7 +91,7 @@ impl Reader {
         if segment.is_syn {
             let ends = if segment.is_ack { (to, from) } else { (from, to) };
             if !segment.is_ack {
-                self.sessions.insert(ends, Session::new(to, from, segment.at));
+                self.sessions.insert(ends, CapturedConnection::new(to, from, segment.at));
             }
             return Some(ends);
         }
@@ -103,7 +103,7 @@ impl Reader {
         }
         let is_name = |name: &str| name.len() >= 3 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
         match request(segment.payload) {
-            Message::Whole(command, _)
+            Decoded::Whole(command, _)
                 if command.words().first().is_some_and(|name| std::str::from_utf8(name).is_ok_and(is_name)) =>
             {
                 Some((from, to))
@@ -175,7 +175,7 @@ fn count(statistics: &mut CaptureStatistics, exchange: &CapturedExchange) {
     statistics.unanswered += u64::from(exchange.reply.is_none());
 }
 
-impl Session {
+impl CapturedConnection {
     fn read(&mut self, is_request: bool, brought: Brought, at: UnixTime, found: &mut Vec<CapturedExchange>) {
         let hear = &mut |exchange| found.push(exchange);
         if is_request {

@@ -17,7 +17,7 @@ pub(super) enum Version {
 
 /// What bytes begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Message<T> {
+pub(super) enum Decoded<T> {
     /// A message, of so many bytes.
     Whole(T, usize),
     /// The beginning of one.
@@ -28,15 +28,15 @@ pub(super) enum Message<T> {
 
 /// A reply, or what the server pushes without being asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ServerMessage {
     Reply(Reply),
     Push,
 }
 
 /// The request that these bytes begin with.
-pub(super) fn request(bytes: &[u8]) -> Message<Command> {
+pub(super) fn request(bytes: &[u8]) -> Decoded<Command> {
     if bytes.first().is_some_and(|first| *first != b'*') {
-        return Message::Malformed;
+        return Decoded::Malformed;
     }
     match decode2(bytes) {
         Ok(Some((Frame2::Array(items), used))) => {
@@ -45,32 +45,32 @@ pub(super) fn request(bytes: &[u8]) -> Message<Command> {
                 _ => None,
             });
             match words.collect::<Option<Vec<_>>>().and_then(Command::from_words) {
-                Some(command) => Message::Whole(command, used),
-                None => Message::Malformed,
+                Some(command) => Decoded::Whole(command, used),
+                None => Decoded::Malformed,
             }
         }
-        Ok(None) => Message::Partial,
-        Ok(Some(_)) | Err(_) => Message::Malformed,
+        Ok(None) => Decoded::Partial,
+        Ok(Some(_)) | Err(_) => Decoded::Malformed,
     }
 }
 
 /// The reply that these bytes begin with. A type that only RESP3 has changes the version.
-pub(super) fn reply(bytes: &[u8], version: &mut Version) -> Message<Answer> {
-    let Some(first) = bytes.first() else { return Message::Partial };
+pub(super) fn reply(bytes: &[u8], version: &mut Version) -> Decoded<ServerMessage> {
+    let Some(first) = bytes.first() else { return Decoded::Partial };
     if b"_,#!=(%~|>".contains(first) {
         *version = Version::Resp3;
     }
     match *version {
         Version::Resp2 => match decode2(bytes) {
-            Ok(Some((frame, used))) => Message::Whole(Answer::Reply(reply2(frame)), used),
-            Ok(None) => Message::Partial,
-            Err(_) => Message::Malformed,
+            Ok(Some((frame, used))) => Decoded::Whole(ServerMessage::Reply(reply2(frame)), used),
+            Ok(None) => Decoded::Partial,
+            Err(_) => Decoded::Malformed,
         },
         Version::Resp3 => match decode3(bytes) {
-            Ok(Some((Frame3::Push { .. }, used))) => Message::Whole(Answer::Push, used),
-            Ok(Some((frame, used))) => Message::Whole(Answer::Reply(reply3(frame)), used),
-            Ok(None) => Message::Partial,
-            Err(_) => Message::Malformed,
+            Ok(Some((Frame3::Push { .. }, used))) => Decoded::Whole(ServerMessage::Push, used),
+            Ok(Some((frame, used))) => Decoded::Whole(ServerMessage::Reply(reply3(frame)), used),
+            Ok(None) => Decoded::Partial,
+            Err(_) => Decoded::Malformed,
         },
     }
 }
@@ -114,7 +114,7 @@ fn reply3(frame: Frame3) -> Reply {
 #[test]
 fn replies_of_both_versions_mean_the_same() {
     let read = |bytes: &[u8], mut version: Version| match reply(bytes, &mut version) {
-        Message::Whole(Answer::Reply(reply), used) if used == bytes.len() => reply,
+        Decoded::Whole(ServerMessage::Reply(reply), used) if used == bytes.len() => reply,
         other => panic!("{other:?}"),
     };
     for (resp2, resp3, expected) in [
@@ -130,6 +130,6 @@ fn replies_of_both_versions_mean_the_same() {
     }
     let mut version = Version::Resp3;
     let push = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n";
-    assert_eq!(reply(push, &mut version), Message::Whole(Answer::Push, push.len()));
-    assert_eq!(reply(b"$10\r\nabc", &mut version), Message::Partial);
+    assert_eq!(reply(push, &mut version), Decoded::Whole(ServerMessage::Push, push.len()));
+    assert_eq!(reply(b"$10\r\nabc", &mut version), Decoded::Partial);
 }

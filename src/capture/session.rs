@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::exchange::CapturedExchange;
-use super::replies::{Answer, Message, Version, reply, request};
-use super::stream::{Brought, Stream};
+use super::replies::{Decoded, ServerMessage, Version, reply, request};
+use super::stream::{Brought, ByteStream};
 use crate::wire::{Command, Reply, UnixTime};
 
 /// Maximum number of requests that wait for their replies.
@@ -13,11 +13,11 @@ const MOST_WAITING: usize = 1 << 14;
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct CapturedConnection {
     pub(super) server: SocketAddr,
     pub(super) client: SocketAddr,
-    pub(super) requests: Stream,
-    pub(super) replies: Stream,
+    pub(super) requests: ByteStream,
+    pub(super) replies: ByteStream,
     waiting: VecDeque<(UnixTime, Command)>,
     /// The commands between MULTI and EXEC.
     queued: Vec<Command>,
@@ -30,13 +30,13 @@ pub(super) struct Session {
     pub(super) last_at: UnixTime,
 }
 
-impl Session {
+impl CapturedConnection {
     pub(super) fn new(server: SocketAddr, client: SocketAddr, at: UnixTime) -> Self {
         Self {
             server,
             client,
-            requests: Stream::default(),
-            replies: Stream::default(),
+            requests: ByteStream::default(),
+            replies: ByteStream::default(),
             waiting: VecDeque::new(),
             queued: Vec::new(),
             version: Version::default(),
@@ -55,12 +55,12 @@ impl Session {
         let mut used = 0;
         loop {
             match request(&self.requests.bytes[used..]) {
-                Message::Whole(command, length) => {
+                Decoded::Whole(command, length) => {
                     used += length;
                     self.asked(at, command, hear);
                 }
-                Message::Partial => break,
-                Message::Malformed => {
+                Decoded::Partial => break,
+                Decoded::Malformed => {
                     used = self.requests.bytes.len();
                     self.lose(hear);
                     break;
@@ -81,14 +81,14 @@ impl Session {
         let mut used = 0;
         while used < self.replies.bytes.len() {
             match reply(&self.replies.bytes[used..], &mut self.version) {
-                Message::Whole(answer, length) => {
+                Decoded::Whole(answer, length) => {
                     used += length;
-                    if let Answer::Reply(reply) = answer {
+                    if let ServerMessage::Reply(reply) = answer {
                         self.answered(at, reply, hear);
                     }
                 }
-                Message::Partial => break,
-                Message::Malformed => {
+                Decoded::Partial => break,
+                Decoded::Malformed => {
                     used = self.replies.bytes.len();
                     self.lose(hear);
                 }

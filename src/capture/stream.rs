@@ -9,7 +9,7 @@ const MOST: usize = 1 << 26;
 
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct ByteStream {
     /// The sequence number of the next byte; `None` before the first segment.
     next: Option<u32>,
     /// Segments behind a gap, by their distance from `next` when they came.
@@ -28,7 +28,7 @@ pub(super) enum Brought {
     Gap,
 }
 
-impl Stream {
+impl ByteStream {
     /// The stream begins behind this sequence number.
     pub(super) fn begin(&mut self, seq: u32) {
         *self = Self { next: Some(seq.wrapping_add(1)), ..Self::default() };
@@ -100,7 +100,7 @@ mod tests {
         let text = b"*1\r\n$4\r\nPING\r\n";
         for first in [0_u32, u32::MAX - 6] {
             for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
-                let mut stream = Stream::default();
+                let mut stream = ByteStream::default();
                 stream.begin(first.wrapping_sub(1));
                 for part in order.into_iter().chain([1, 0]) {
                     let (begin, end) = [(0, 5), (5, 9), (9, text.len())][part];
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn bytes_that_were_not_captured_are_a_gap() {
-        let mut stream = Stream::default();
+        let mut stream = ByteStream::default();
         stream.begin(9);
         assert_eq!(stream.add(10, b"*1\r\n", 40), Brought::Gap);
         assert_eq!(stream.add(50, b"+OK\r\n", 5), Brought::Bytes);

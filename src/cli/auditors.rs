@@ -24,8 +24,8 @@ impl<F: Fn() -> Auditor> Auditors<F> {
         let auditor = self.all.entry(read.server()).or_insert_with(&self.new);
         match read {
             TraceCommand::Line { number, line } => auditor.read(number, &line),
-            TraceCommand::Observed { number, command, reply } => auditor.read_in_order(number, command, reply),
-            TraceCommand::Exchange { number, command, reply, .. } => auditor.read_answered(number, command, reply),
+            TraceCommand::Observed { number, line, reply } => auditor.read_in_order(number, &line, reply),
+            TraceCommand::Exchange { number, line, reply, .. } => auditor.read_answered(number, &line, reply),
         }
     }
 

@@ -77,11 +77,11 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut auditors = Auditors::new(|| Auditor::new().with_clients_by(args.identity.clients_by()).keeping_episodes());
     let mut round_trips = Vec::new();
     let coverage = trace::read(&TraceInput::all(&args.traces), &mut |received| {
-        if let TraceCommand::Exchange { command, reply: Some((_, answered_at)), .. } = &received
+        if let TraceCommand::Exchange { line, reply: Some((_, answered_at)), .. } = &received
             && round_trips.len() < MOST_ROUND_TRIPS
-            && *answered_at > command.at
+            && *answered_at > line.at
         {
-            round_trips.push(answered_at.saturating_since(command.at));
+            round_trips.push(answered_at.saturating_since(line.at));
         }
         auditors.read(received);
     })?;

@@ -12,7 +12,7 @@ use super::guard::event_line::{EventKind, EventLine};
 use super::os_error;
 use super::progress::ReadProgress;
 use crate::capture::{self, CapturedExchange};
-use crate::monitor::{IllFormed, Line, Lines, Parser, Source, Text, Written};
+use crate::monitor::{IllFormed, Line, Lines, Parser, Source, Text};
 use crate::wire::{Printable, Reply, UnixTime};
 
 /// One part of a trace.
@@ -122,10 +122,10 @@ pub(super) enum TraceCommand<'a> {
     Line { number: u64, line: Line<'a> },
     /// A command of a guard's events, with its number there and its reply, unless that was too long to keep. They come in the
     /// order of the server.
-    Observed { number: u64, command: Written<'a>, reply: Option<Reply> },
+    Observed { number: u64, line: Line<'a>, reply: Option<Reply> },
     /// A command of a capture, with its number there, its server if that is named, and the reply and when that came, unless it
     /// is missing.
-    Exchange { number: u64, server: Option<SocketAddr>, command: Written<'a>, reply: Option<(Reply, UnixTime)> },
+    Exchange { number: u64, server: Option<SocketAddr>, line: Line<'a>, reply: Option<(Reply, UnixTime)> },
 }
 
 impl TraceCommand<'_> {
@@ -252,8 +252,8 @@ impl TraceReading<'_> {
             EventKind::Finding { .. } => return,
         };
         let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
-        let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
-        (self.each)(TraceCommand::Observed { number, command, reply });
+        let line = Line::new(at, database, Source::Client(client.as_bytes()), &command);
+        (self.each)(TraceCommand::Observed { number, line, reply });
         self.coverage.understood += 1;
     }
 
@@ -264,9 +264,9 @@ impl TraceReading<'_> {
             number += 1;
             let CapturedExchange { server, client, database, at, answered_at, command, reply } = exchange;
             let client = client.to_string();
-            let command = Written { at, database, source: Source::Client(client.as_bytes()), command: &command };
+            let line = Line::new(at, database, Source::Client(client.as_bytes()), &command);
             let (number, reply) = (self.before + number, reply.zip(answered_at));
-            (self.each)(TraceCommand::Exchange { number, server: Some(server), command, reply });
+            (self.each)(TraceCommand::Exchange { number, server: Some(server), line, reply });
         });
         self.before += number;
         self.coverage.understood += statistics.commands;

@@ -16,13 +16,13 @@ pub enum Source<'a> {
 
 /// Where a word stands in its line, and whether it is free of escapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct WordSpan {
     pub(super) begin: usize,
     pub(super) end: usize,
     pub(super) is_plain: bool,
 }
 
-/// One line of MONITOR, understood.
+/// One line of MONITOR, understood; or a command that another source has, as if MONITOR had listed it.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     /// When, by the server's wall clock; MONITOR counts microseconds.
@@ -31,20 +31,41 @@ pub struct Line<'a> {
     pub database: u32,
     /// Who sent it.
     pub source: Source<'a>,
-    pub(super) text: &'a [u8],
-    /// At least one.
-    pub(super) spans: &'a [Span],
+    pub(super) words: LineWords<'a>,
+}
+
+/// The words of a line, at least one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LineWords<'a> {
+    /// As they stand in a text.
+    Listed { text: &'a [u8], spans: &'a [WordSpan] },
+    /// As they were sent.
+    Sent(&'a [Vec<u8>]),
 }
 
 impl<'a> Line<'a> {
+    /// A command that did not come from MONITOR.
+    pub fn new(at: UnixTime, database: u32, source: Source<'a>, command: &'a Command) -> Self {
+        Self { at, database, source, words: LineWords::Sent(command.words()) }
+    }
+
     /// Its words: the command's name and its arguments.
     pub fn words(self) -> impl ExactSizeIterator<Item = Word<'a>> {
-        self.spans.iter().map(move |span| Word::new(&self.text[span.begin..span.end], span.is_plain))
+        let count = match self.words {
+            LineWords::Listed { spans, .. } => spans.len(),
+            LineWords::Sent(words) => words.len(),
+        };
+        (0..count).map(move |place| self.word(place).expect("the place is one of them"))
     }
 
     /// The word at this place; the name is at 0.
     pub fn word(self, place: usize) -> Option<Word<'a>> {
-        self.words().nth(place)
+        match self.words {
+            LineWords::Listed { text, spans } => {
+                spans.get(place).map(|span| Word::new(&text[span.begin..span.end], span.is_plain))
+            }
+            LineWords::Sent(words) => words.get(place).map(|word| Word::new(word, true)),
+        }
     }
 
     /// The command.
@@ -54,21 +75,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A command as a line of MONITOR.
-#[derive(Clone, Copy, Debug)]
-pub struct Written<'a> {
-    /// When.
-    pub at: UnixTime,
-    /// In which database.
-    pub database: u32,
-    /// Who sent it.
-    pub source: Source<'a>,
-    /// What.
-    pub command: &'a Command,
-}
-
-impl fmt::Display for Written<'_> {
-    /// The line, without a line feed.
+impl fmt::Display for Line<'_> {
+    /// As MONITOR lists it, without a line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = self.at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
         write!(f, "{}.{micros:06} [{} ", self.at.as_secs(), self.database)?;
@@ -77,6 +85,6 @@ impl fmt::Display for Written<'_> {
             Source::Script => f.write_str("lua")?,
         }
         f.write_str("]")?;
-        self.command.words().iter().try_for_each(|word| write!(f, " \"{}\"", Printable(word)))
+        self.words().try_for_each(|word| write!(f, " \"{}\"", Printable(&word.bytes())))
     }
 }

@@ -3,7 +3,7 @@
 use memchr::memchr2;
 
 use super::ill_formed::IllFormed;
-use super::line::{Line, Source, Span};
+use super::line::{Line, LineWords, Source, WordSpan};
 use super::word::escape;
 use crate::wire::UnixTime;
 
@@ -11,7 +11,7 @@ use crate::wire::UnixTime;
 #[derive(Debug, Default)]
 pub struct Parser {
     /// Where the words of the last line are: kept, so that no line needs memory of its own.
-    spans: Vec<Span>,
+    spans: Vec<WordSpan>,
 }
 
 impl Parser {
@@ -33,7 +33,7 @@ impl Parser {
         let source = if &rest[..length] == b"lua" { Source::Script } else { Source::Client(&rest[..length]) };
         self.spans.clear();
         self.words(text, text.len() - rest.len() + length + 2)?;
-        Ok(Line { at, database, source, text, spans: &self.spans })
+        Ok(Line { at, database, source, words: LineWords::Listed { text, spans: &self.spans } })
     }
 
     /// Finds the words of `text` from `begin` on.
@@ -45,7 +45,7 @@ impl Parser {
                 None => return Err(if self.spans.is_empty() { IllFormed::Command } else { IllFormed::CutOff }),
             }
             let (end, is_plain) = end_of_word(text, begin)?;
-            self.spans.push(Span { begin, end, is_plain });
+            self.spans.push(WordSpan { begin, end, is_plain });
             match text.get(end + 1) {
                 None => return Ok(()),
                 Some(b' ') => begin = end + 2,

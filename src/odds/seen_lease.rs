@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::audit::Auditor;
 use crate::lock::{Acquired, Lease, Owner, Token};
-use crate::monitor::{Source, Written};
+use crate::monitor::{Line, Source};
 use crate::protocols::Choice;
 use crate::sim::{Session, TimedServers};
 use crate::wire::{Entry, Key, Transcript, UnixTime};
@@ -29,8 +29,8 @@ pub(super) fn seen_lease(choice: &Choice, lease: Lease) -> Option<f64> {
             if let (Ok(None), Some(Entry::Exchange(command, reply))) = (&outcome, transcript.entries().last()) {
                 number += 1;
                 let source = Source::Client(b"10.0.0.1:1");
-                let written = Written { at, database: 0, source, command };
-                auditor.read_answered(number, written, Some((reply.clone(), at)));
+                let line = Line::new(at, 0, source, command);
+                auditor.read_answered(number, &line, Some((reply.clone(), at)));
             }
             match outcome {
                 Ok(Some(Acquired::Won(_))) => break,

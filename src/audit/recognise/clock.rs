@@ -17,7 +17,7 @@ pub(super) struct Ahead {
 
 /// The server's time between two lines: somewhere there the client has looked at its clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct TimeSpan {
     pub(super) from: UnixTime,
     pub(super) until: UnixTime,
 }
@@ -41,19 +41,19 @@ impl Default for Ahead {
 impl Ahead {
     /// What the clock may have shown, the likeliest first: what the stamp says that was made of it next; what it is taken to
     /// show; the same a little earlier; a time at which the stamp that is judged by it has expired, or has not.
-    pub(super) fn shown(self, span: Span, judged: Option<UnixTime>, written: Option<UnixTime>) -> Vec<Shown> {
+    pub(super) fn shown(self, span: TimeSpan, judged: Option<UnixTime>, written: Option<UnixTime>) -> Vec<Shown> {
         let written = written.filter(|at| self.may_show(*at, span)).map(|wall| Shown { wall, ahead: self });
         written.into_iter().chain(self.guessed(span, judged)).collect()
     }
 
     /// Whether it may have shown this somewhere in that time, as it is taken to go.
-    fn may_show(self, wall: UnixTime, span: Span) -> bool {
+    fn may_show(self, wall: UnixTime, span: TimeSpan) -> bool {
         let ahead_of =
             |moment: UnixTime| wall.as_nanos().saturating_sub(moment.as_nanos()).saturating_sub(self.taken_ns);
         ahead_of(span.from) > -ROUNDING_NS && ahead_of(span.until) < ROUNDING_NS
     }
 
-    fn guessed(self, span: Span, stamp: Option<UnixTime>) -> Vec<Shown> {
+    fn guessed(self, span: TimeSpan, stamp: Option<UnixTime>) -> Vec<Shown> {
         let plain = UnixTime::from_nanos(span.until.as_nanos().saturating_add(self.taken_ns));
         let Some(stamp) = stamp else { return vec![Shown { wall: plain, ahead: self }] };
         let before = |moment: UnixTime| stamp.as_nanos().saturating_sub(moment.as_nanos());

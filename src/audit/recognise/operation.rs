@@ -2,13 +2,13 @@
 
 use super::clock::{Ahead, Shown};
 use crate::audit::correspondence::Correspondence;
-use crate::audit::exchange::Exchange;
+use crate::audit::exchange::LockExchange;
 use crate::audit::variants::Variant;
 use crate::wire::{Command, Reading, Reply, Transcript, UnixTime};
 
 /// An operation under way.
 #[derive(Clone, Default)]
-pub(super) struct Operation {
+pub(super) struct RecognisedOperation {
     pub(super) transcript: Transcript,
     /// The exchange with which it began.
     from: usize,
@@ -24,16 +24,16 @@ pub(super) struct Operation {
     queue: Option<Vec<Reply>>,
 }
 
-impl Operation {
+impl RecognisedOperation {
     /// One that begins with this exchange.
     pub(super) fn at(from: usize, pairs: Correspondence) -> Self {
         Self { from, next: from, pairs, ..Self::default() }
     }
 
     /// The value that a clock read now is compared with: the one read last, else the next.
-    pub(super) fn judged<'a>(&self, exchanges: &'a [Exchange]) -> Option<&'a [u8]> {
-        let before = exchanges[self.from..self.next].iter().rev().find_map(Exchange::reads);
-        before.or_else(|| exchanges[self.next..].iter().take(LOOKED_AHEAD).find_map(Exchange::reads))
+    pub(super) fn judged<'a>(&self, exchanges: &'a [LockExchange]) -> Option<&'a [u8]> {
+        let before = exchanges[self.from..self.next].iter().rev().find_map(LockExchange::reads);
+        before.or_else(|| exchanges[self.next..].iter().take(LOOKED_AHEAD).find_map(LockExchange::reads))
     }
 
     /// The same, after it has read its clock.
@@ -44,7 +44,12 @@ impl Operation {
     }
 
     /// Answers this command with the reply of the next exchange, if that can be the same command.
-    pub(super) fn answer_from(&mut self, variant: &Variant, expected: &Command, exchanges: &[Exchange]) -> Option<()> {
+    pub(super) fn answer_from(
+        &mut self,
+        variant: &Variant,
+        expected: &Command,
+        exchanges: &[LockExchange],
+    ) -> Option<()> {
         let exchange = &exchanges[self.next];
         if self.queue.is_some() && exchange.is("EXEC") && !expected.is("EXEC") {
             // The transaction was aborted, so its queued commands were never listed.
@@ -57,7 +62,7 @@ impl Operation {
             {
                 self.pairs.match_script(expected, exchange)?;
                 let calls = exchanges[self.next..].iter().take_while(|exchange| exchange.within == Some(script));
-                let calls: Vec<&Exchange> = calls.collect();
+                let calls: Vec<&LockExchange> = calls.collect();
                 let has_done = calls.iter().any(|call| !call.command.only_reads() && call.reply != Reply::Int(0));
                 (Reply::Int(i64::from(has_done)), calls.len())
             }

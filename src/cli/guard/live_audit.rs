@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::audit::{Auditor, Finding};
 use crate::driver::host;
-use crate::monitor::{Source, Written};
+use crate::monitor::{Line, Source};
 use crate::proxy::{Occurrence, ProxyEvent};
 
 /// An audit that goes on while commands arrive.
@@ -30,9 +30,9 @@ impl LiveAudit {
         reading.commands += 1;
         let source = Source::Client(event.client.as_bytes());
         // The moment is taken under the lock, so that time never goes back.
-        let written = Written { at: host::wall(), database: event.database, source, command };
+        let line = Line::new(host::wall(), event.database, source, command);
         let number = reading.commands;
-        reading.auditor.read_in_order(number, written, reply.clone());
+        reading.auditor.read_in_order(number, &line, reply.clone());
         reading.auditor.new_findings()
     }
 }

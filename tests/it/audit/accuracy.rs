@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use lockshift::audit::{Audit, Auditor};
 use lockshift::capture;
+use lockshift::monitor::Source;
 
 use self::client::Worker;
 use self::judge::{Score, scored};
@@ -100,12 +101,10 @@ fn audit_of_capture(bytes: Vec<u8>) -> Audit {
     let (mut auditor, mut number) = (Auditor::new().keeping_episodes(), 0);
     let (statistics, outcome) = capture::read(Box::new(std::io::Cursor::new(bytes)), &mut |exchange| {
         number += 1;
-        let source = lockshift::monitor::Source::Client;
         let client = exchange.client.to_string();
-        let (at, database) = (exchange.at, exchange.database);
-        let command =
-            lockshift::monitor::Written { at, database, source: source(client.as_bytes()), command: &exchange.command };
-        auditor.read_answered(number, command, exchange.reply.zip(exchange.answered_at));
+        let source = Source::Client(client.as_bytes());
+        let line = lockshift::monitor::Line::new(exchange.at, exchange.database, source, &exchange.command);
+        auditor.read_answered(number, &line, exchange.reply.zip(exchange.answered_at));
     });
     outcome.unwrap();
     assert_eq!(statistics.gaps, 0, "{statistics:?}");

@@ -1,7 +1,7 @@
 //! Commands with replies that were under way together: the replies decide in which order the server ran them.
 
 use lockshift::audit::{Audit, Auditor, Certainty};
-use lockshift::monitor::{Source, Written};
+use lockshift::monitor::{Line, Source};
 use lockshift::race_id::RaceId;
 use lockshift::wire::{Command, Reply, UnixTime};
 
@@ -14,8 +14,8 @@ fn audited(commands: &[Sent<'_>]) -> Audit {
     for (number, (at, answered_at, client, words, reply)) in (1..).zip(commands) {
         let command = Command::from_words(words.iter().map(|word| word.as_bytes().to_vec()).collect()).unwrap();
         let source = Source::Client(client.as_bytes());
-        let written = Written { at: moment(*at), database: 0, source, command: &command };
-        auditor.read_answered(number, written, answered_at.map(|at| (reply.clone(), moment(at))));
+        let line = Line::new(moment(*at), 0, source, &command);
+        auditor.read_answered(number, &line, answered_at.map(|at| (reply.clone(), moment(at))));
     }
     auditor.finish()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockshift::audit::{Audit, Auditor};
 use lockshift::explore::{Action, Scene, Trace};
 use lockshift::lock::{Acquired, Owner, Token};
-use lockshift::monitor::{Lines, Parser, Source, Text, Written};
+use lockshift::monitor::{Line, Lines, Parser, Source, Text};
 use lockshift::sim::{Flavour, Server, Session, Value};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -201,7 +201,7 @@ impl Listing {
         // No two lines have the same microsecond.
         self.lines += 1;
         let at = UnixTime::from_nanos(at_ns + self.lines * 1_000);
-        let line = Written { at, database: 0, source, command };
+        let line = Line::new(at, 0, source, command);
         self.text += &format!("{line}\n");
     }
 

@@ -41,7 +41,7 @@ impl Line {
             Source::Client(_) => monitor::Source::Client(address.as_bytes()),
             Source::Script => monitor::Source::Script,
         };
-        format!("{}\n", monitor::Written { at: self.at, database: self.database, source, command: &command })
+        format!("{}\n", monitor::Line::new(self.at, self.database, source, &command))
     }
 }
 
