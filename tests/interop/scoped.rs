@@ -92,6 +92,8 @@ impl<'a> Scene<'a> {
 
     /// Begins the scoped form, and waits until the lock is held.
     fn begin(&mut self) {
+        // A machine that is slow to start it has longer for that than for a lock.
+        self.session.ask("version");
         self.session.begin(&self.question());
         let key = self.token_key();
         until("the package acquires the lock", || self.exists(&key).then_some(()));
