@@ -1,6 +1,7 @@
 <?php
 
-// Two users of locks, one after the other, with one client of a PHP program, which runs one request at a time: see `run`.
+// Two users of locks, one after the other, with one client of a PHP program, which runs one request at a time: see
+// `run`.
 
 declare(strict_types=1);
 
