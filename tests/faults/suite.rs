@@ -46,7 +46,7 @@ enum Extent {
 /// The time for the whole suite, unless LOCKSHIFT_FAULTS_MINUTES is set. Runs that begin before the time of their trial has
 /// ended are completed, so the suite takes somewhat longer.
 const MINUTES: u64 = 45;
-/// How many trials are run at once.
+/// How many trials are run at once, with every lock in each.
 const TRIALS_AT_ONCE: usize = 3;
 
 impl Extent {
@@ -81,6 +81,14 @@ impl Extent {
         tested_locks().iter().enumerate().filter(is_included)
     }
 
+    /// How many trials are run at once. A share of a trial's runs leaves room for those of others.
+    const fn trials_at_once(self) -> usize {
+        match self {
+            Self::Quick => 2 * TRIALS_AT_ONCE,
+            Self::Kinds | Self::All { .. } => TRIALS_AT_ONCE,
+        }
+    }
+
     /// When a trial that begins now ends.
     fn deadline(self) -> Stamp {
         match self {
@@ -104,7 +112,7 @@ pub(crate) fn rows() -> Vec<FaultRow> {
 pub(crate) fn run() -> ExitCode {
     let extent = Extent::from_env();
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or(Some(TRIALS_AT_ONCE));
+    arguments.test_threads = arguments.test_threads.or(Some(extent.trials_at_once()));
     let all: Vec<(String, TrialBody)> = Driver::BOTH
         .into_iter()
         .flat_map(|driver| at_commands(driver, extent).chain(elsewhere(driver, extent)))
