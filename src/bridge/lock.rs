@@ -342,9 +342,7 @@ fn stolen_within(fleet: &Fleet) -> Vec<StolenStamp> {
     let mut stolen: Vec<StolenStamp> = Vec::new();
     for writer in fleet.members().iter().map(Lock::dialect) {
         for other in fleet.members().iter().filter(|other| other.dialect().name != writer.name) {
-            let example = FRACTIONS.into_iter().find_map(|fraction| {
-                let begin = Clocks::at(TRIED_AT.saturating_add(fraction));
-                let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+            let example = trials(writer.form.names_token()).find_map(|(begin, owner)| {
                 let now = begin.of(writer).wall;
                 let value = writer.form.write(writer.form.stamp.at(now, TRIED_FOR), &owner);
                 let early = [Duration::ZERO, TRIED_FOR / 2];
@@ -355,6 +353,18 @@ fn stolen_within(fleet: &Fleet) -> Vec<StolenStamp> {
         }
     }
     stolen
+}
+
+/// When a value is written in a trial, and by whom: at each of the [`FRACTIONS`] of a second; and where the value names its
+/// token, at the start of the second with every first byte, because some readers see a number at the head of a token.
+fn trials(names_token: bool) -> impl Iterator<Item = (Clocks, Owner)> {
+    let heads = if names_token { 0..=u8::MAX } else { 0..=0 };
+    let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
+    fractions.chain(heads.map(|head| (Duration::ZERO, head))).map(|(fraction, head)| {
+        let mut token = [0xd7; 16];
+        token[0] = head;
+        (Clocks::at(TRIED_AT.saturating_add(fraction)), Owner::new(Token::new(token), 1, 1))
+    })
 }
 
 /// A stamp of this writer that a dialect takes over while the lease runs.
@@ -369,14 +379,8 @@ fn find_stolen_as_read_at(
     lease: Lease,
     reader: impl Fn(&Clocks) -> Clocks,
 ) -> Option<StolenStamp> {
-    // Some readers parse a number from the first byte of a token, so every first byte is tried.
-    let heads = if writer.form.names_token() { 0..=u8::MAX } else { 0..=0 };
-    let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
-    for (fraction, head) in fractions.chain(heads.map(|head| (Duration::ZERO, head))) {
-        let begin = Clocks::at(TRIED_AT.saturating_add(fraction));
-        let mut token = [0xd7; 16];
-        token[0] = head;
-        let value = writer.write(&Owner::new(Token::new(token), 1, 1), lease, fleet, &begin);
+    for (begin, owner) in trials(writer.form.names_token()) {
+        let value = writer.write(&owner, lease, fleet, &begin);
         for elapsed in [Duration::ZERO, lease.validity() / 2, lease.validity()] {
             let clocks = reader(&begin.after(elapsed));
             let taker = fleet.members().iter().find(|member| !trial::respects(member, &value, &clocks));

@@ -1,6 +1,8 @@
 //! Which fleets can be bridged, and with whose stamp.
 
 #[cfg(feature = "sim")]
+use std::collections::BTreeSet;
+#[cfg(feature = "sim")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +83,31 @@ fn a_fleet_whose_members_do_not_exclude_each_other_is_refused_unless_that_is_acc
     assert!("bridge:php-getset+java-getset,fleet=any".parse::<Choice>().is_ok());
 }
 
+/// Every kind of dialect that writes a token beside every reader of it: if the matrix shows that a holder's lock is taken over,
+/// whatever its token begins with, then the fleet does not exclude itself.
+#[cfg(feature = "sim")]
+#[test]
+fn a_token_that_only_some_heads_let_another_dialect_steal_is_stolen() {
+    let lock = |name: &str| -> Arc<dyn Locker> { Arc::new(legacy::Lock::new(fleet(name)[0], "k".into(), seconds(60))) };
+    let now = UnixTime::from_secs(1_800_000_000).expect("before 2262");
+    let (kinds, mut shown) = (kinds(), BTreeSet::new());
+    for writer in kinds.iter().filter(|dialect| dialect.form.names_token()) {
+        for reader in kinds.iter().filter(|reader| reader.name != writer.name) {
+            let accepting = Bridge::accepting_double_holds(&[writer, reader], Key::from("k"), seconds(60));
+            if accepting.is_err() || meet(&lock(writer.name), &lock(reader.name), now).steals.is_none() {
+                continue;
+            }
+            let refused = Bridge::new(&[writer, reader], Key::from("k"), seconds(60)).map(drop);
+            let Err(Unbridgeable::NotExclusive(stolen)) = refused else {
+                panic!("{} steals from {}: {refused:?}", reader.name, writer.name)
+            };
+            assert!(stolen.iter().any(|it| (it.form_of, it.by) == (writer.name, reader.name)), "{stolen:?}");
+            shown.extend(stolen.into_iter().filter(|it| !it.value.starts_with(b"d7")).map(|it| it.form_of));
+        }
+    }
+    assert!(!shown.is_empty(), "no reader tells tokens apart by their heads");
+}
+
 #[test]
 fn whether_a_fleet_can_be_bridged_does_not_depend_on_the_lease() {
     let names: Vec<&str> = legacy::catalogue().map(|dialect| dialect.name).collect();
@@ -153,11 +180,9 @@ fn a_value_is_judged_by_its_possible_writers() {
     }
 }
 
-/// Every pair of dialects that write other parts or read otherwise: if the pair is refused, the matrix shows that the one
-/// takes over or overwrites the lock of the other.
+/// A dialect of every kind that can be bridged: of those that write other parts or read otherwise.
 #[cfg(feature = "sim")]
-#[test]
-fn the_matrix_confirms_every_refused_pair() {
+fn kinds() -> Vec<&'static Dialect> {
     let mut kinds: Vec<&'static Dialect> = Vec::new();
     for dialect in legacy::catalogue().filter(|dialect| bridge(dialect.name, 10).is_ok()) {
         let reader = |dialect: &Dialect| dialect.look.map(|look| look.reader);
@@ -165,6 +190,15 @@ fn the_matrix_confirms_every_refused_pair() {
             kinds.push(dialect);
         }
     }
+    kinds
+}
+
+/// Every pair of dialects that write other parts or read otherwise: if the pair is refused, the matrix shows that the one
+/// takes over or overwrites the lock of the other.
+#[cfg(feature = "sim")]
+#[test]
+fn the_matrix_confirms_every_refused_pair() {
+    let kinds = kinds();
     let lock = |name: &str| -> Arc<dyn Locker> { Arc::new(legacy::Lock::new(fleet(name)[0], "k".into(), seconds(10))) };
     let now = UnixTime::from_secs(1_800_000_000).expect("before 2262");
     let (mut bridged, mut shown) = (0, 0);
