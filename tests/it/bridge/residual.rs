@@ -123,6 +123,39 @@ fn clocks_that_differ_are_explored_as_far_as_they_are_apart() {
     assert_eq!(within(Duration::from_secs(2)), (false, true));
 }
 
+/// The share of `cargo bench --bench plans` for which there is time in every run.
+#[test]
+fn single_steps_break_no_rule_that_the_plan_does_not_name() {
+    let harms = |plan: &Plan| -> BTreeSet<_> {
+        let phases = plan.phases.iter().filter(|result| result.phase.has_legacy());
+        let residuals = phases.flat_map(|result| result.residuals.iter().map(|it| (result.phase, it)));
+        residuals.map(|(phase, it)| (phase, it.property, it.cause.clone())).collect()
+    };
+    for names in ["jedis-lock", "redis-py-2.8"] {
+        let within = Effort { seconds: Some(1), ..Effort::new(TWO) };
+        let finely = planned_with(names, &Effort { grain: Some(Grain::Fine), ..within });
+        let found = harms(&finely);
+        assert!(!found.is_empty() && finely.phases.iter().all(|result| result.exhausted), "{names}");
+        let missed: Vec<_> = found.difference(&harms(&planned(names))).cloned().collect();
+        assert_eq!(missed, [], "{names}");
+    }
+}
+
+/// A new lock that finds the new key by itself, from the old one, is the same lock on the same key.
+#[test]
+fn a_new_lock_on_its_own_sibling_key_meets_the_bridge_there() {
+    let effort = Effort { seconds: Some(1), ..Effort::new(TWO) };
+    let seen = |to: &str| {
+        let plan = plan(&fleet("redis-py-2.8"), &to.parse().expect("a protocol"), &effort, &mut |_, _| {});
+        let plan = plan.expect("it can be bridged");
+        let seen = |it: &PhaseResult| (it.phase, it.states, it.residuals.len(), plan.verdict(it));
+        (plan.is_safe(), plan.phases.iter().map(seen).collect::<Vec<_>>())
+    };
+    let sibling = seen("token,key=sibling");
+    assert!(sibling.0, "{sibling:?}");
+    assert_eq!(sibling, seen("token"));
+}
+
 /// Where values do not name their owners, a second old client hides the loss of a lock that a bridge shows by another rule.
 #[test]
 fn a_loss_that_another_rule_shows_beside_a_bridge_is_not_new() {
