@@ -8,7 +8,7 @@ use lockshift_lock::{Extended, Hold, LateRelease, Locker, Released};
 use lockshift_wire::{Entry, MonoTime, Pending, Transcript, Turn};
 
 use super::counters::Counters;
-use super::interrupted::{Cause, Interrupted, has_acted};
+use super::interrupted::has_acted;
 
 /// How a lock was lost while its holder still wanted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,25 +200,6 @@ impl EndedLease {
         match locker.late_release() {
             LateRelease::MayFreeAnother if sends && is_lost && can_stop => Ok(Released::Lost),
             LateRelease::MayFreeAnother | LateRelease::Harmless => turn,
-        }
-    }
-
-    /// Whether a release that was interrupted like this is sent once more: the connection broke, and the protocol compares
-    /// what this acquisition wrote, so that a second release changes nothing if the first one ran. A server that is too
-    /// slow still has the first one.
-    pub(super) fn is_repeated_after(locker: &dyn Locker, first: &Interrupted) -> bool {
-        let compares = locker.expires() && locker.late_release() == LateRelease::Harmless;
-        let has_broken = matches!(&first.cause, Cause::NoReply { source, .. } if !source.is_timeout());
-        compares && has_broken && !locker.needs_own_connection()
-    }
-
-    /// What is known about a release that was interrupted and sent once more.
-    pub(super) fn repeated(first: Interrupted, again: Result<Released, Interrupted>) -> Result<Released, Interrupted> {
-        match again {
-            // The first one may have deleted it.
-            Ok(Released::Lost) if first.may_have_acted => Err(first),
-            Ok(released) => Ok(released),
-            Err(_) => Err(first),
         }
     }
 }

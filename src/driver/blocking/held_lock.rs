@@ -1,7 +1,7 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use lockshift_lock::{Extended, Locker, Ownership, Released};
-use lockshift_wire::{Key, Transcript};
+use lockshift_lock::{Extended, Ownership, Released};
+use lockshift_wire::Key;
 
 use super::carrier::Carrier;
 use super::session::Session;
@@ -9,7 +9,7 @@ use super::shadow_hold::ShadowHold;
 use crate::driver::entries::Entry;
 use crate::driver::error::Error;
 use crate::driver::host;
-use crate::driver::lease_state::{EndedLease, LeaseState};
+use crate::driver::lease_state::LeaseState;
 use crate::driver::outcome::Answer;
 use crate::driver::watched_lease::WatchedLease;
 
@@ -54,13 +54,7 @@ impl<C: Carrier + 'static> HeldLock<C> {
         }
         let mut connection = self.session.for_holder();
         let ended = self.lease.change(LeaseState::end);
-        let release = |locker: &dyn Locker, redis: &mut Transcript| ended.release(locker, redis, host::mono());
-        let released = match self.session.ask(&mut connection, release) {
-            Err(first) if EndedLease::is_repeated_after(&*self.session.locker, &first) => {
-                EndedLease::repeated(first, self.session.ask(&mut connection, release))
-            }
-            released => released,
-        };
+        let released = self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono()));
         released.iter().for_each(|released| self.lease.change(|state, _| state.note_released(*released)));
         Answer::of(self.key(), released)
     }
