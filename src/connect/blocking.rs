@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lockshift_wire::MonoTime;
 use redis::{Client, Cmd, ConnectionLike, RedisError, RedisResult, Value, cmd};
 
-use super::delivery::{Delivery, Next, is_to_be_asked};
+use super::delivery::{Delivery, Next, is_open, is_to_be_asked};
 use super::node::Node;
 use super::routing;
 use super::server::{Place, Server};
@@ -44,9 +44,8 @@ impl Open {
         }
         // A late reply is in front of this one, and the `redis` crate passes over it.
         let answer = self.connection.req_command(&cmd("PING"));
-        let is_usable = answer.is_ok();
         self.note(&answer);
-        is_usable
+        is_open(&answer)
     }
 
     fn note<T>(&mut self, answer: &RedisResult<T>) {

@@ -100,6 +100,21 @@ fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
     assert_eq!(cmd("INCR").arg("n").query(&mut connection), Ok(2));
 }
 
+/// As with the permissions that `lockshift protocols --acl` prints.
+#[test]
+fn a_user_who_may_not_send_ping_keeps_an_idle_connection() {
+    let server = Server::start();
+    let user = ["SETUSER", "u", "on", ">p", "allkeys", "+incr", "+client|id"];
+    cmd("ACL").arg(&user).exec(&mut server.connect()).unwrap();
+    let target: Target = server.url().replace("redis://", "redis://u:p@").parse().unwrap();
+    let mut connection = target.connect().unwrap();
+    cmd("INCR").arg("n").exec(&mut connection).unwrap();
+    let id: u64 = cmd("CLIENT").arg("ID").query(&mut connection).unwrap();
+    crate::patience::pause(Duration::from_millis(1100));
+    cmd("INCR").arg("n").exec(&mut connection).unwrap();
+    assert_eq!(cmd("CLIENT").arg("ID").query(&mut connection), Ok(id));
+}
+
 #[test]
 fn what_another_connection_watched_is_not_executed_on_a_new_one() {
     let server = Server::start();
