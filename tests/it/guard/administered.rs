@@ -7,6 +7,7 @@ use redis::{Commands, Connection, cmd};
 
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
+use crate::proxy::{Proxy, Strike};
 use crate::server::Server;
 
 fn get(port: u16, request: &str) -> String {
@@ -108,6 +109,42 @@ fn counts_are_what_happened() {
     let last: serde_json::Value = serde_json::from_slice(&guard.done().0.stdout).unwrap();
     assert_eq!((&last["connections"], &last["open_connections"]), (&3.into(), &0.into()), "{last}");
     server.kill();
+}
+
+/// Another guard's client acquires between the look of this guard at the lock and its takeover.
+#[test]
+fn every_double_takeover_that_the_guard_prevents_is_counted_once() {
+    let server = Server::start();
+    let between = Proxy::before(&server);
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+    let admin = ports.map(|port| format!("127.0.0.1:{port}"));
+    let guard = GuardProcess::start(&between.url(), &rules, &["--admin", &admin[0]]);
+    let faster = GuardProcess::start(&server.url(), &rules, &["--admin", &admin[1]]);
+    let (mut client, mut direct) = (guard.connect(), server.connect());
+    let stamp = now(&mut direct) + 300;
+    // The server knows the guard's scripts from now on: an attempt is two messages, the look and the takeover.
+    assert_eq!((client.set_nx("lock:first", stamp), client.del("lock:first")), (Ok(true), Ok(1)));
+
+    for (key, left_behind) in [("lock:free", None), ("lock:expired", Some(1_700_000_000)), ("lock:b", Some(1))] {
+        if let Some(stamp) = left_behind {
+            direct.set::<_, _, ()>(key, stamp).unwrap();
+        }
+        let mut other = faster.connect();
+        let acquire = move || assert_eq!(other.set_nx(key, stamp), Ok(true));
+        between.strike(1, Strike::First(Box::new(acquire)));
+        assert_eq!(client.set_nx(key, stamp), Ok(false), "{key}");
+        assert!(!between.spare(), "{key}: the other client acquired before the takeover");
+    }
+    // It finds the lock held: nothing is prevented.
+    assert_eq!(client.set_nx("lock:free", stamp), Ok(false));
+
+    let [status, of_faster] =
+        ports.map(|port| -> serde_json::Value { serde_json::from_str(&body(port, "/status")).unwrap() });
+    assert_eq!(status["prevented"], serde_json::json!({"double-takeover": 3}), "{status}");
+    assert_eq!((&status["acquired"], &status["refused"]), (&1.into(), &4.into()), "{status}");
+    assert_eq!(of_faster["prevented"], serde_json::json!({}), "{of_faster}");
+    assert_eq!((&of_faster["acquired"], &of_faster["taken_over"]), (&1.into(), &2.into()), "{of_faster}");
 }
 
 #[test]
