@@ -17,7 +17,7 @@ use std::time::Duration;
 use lockshift::driver::host;
 use lockshift::explore::{Cause, Grain, Property};
 use lockshift::legacy::{self, Dialect};
-use lockshift::plan::{Effort, Phase, Plan, plan};
+use lockshift::plan::{Effort, Phase, Plan, Way, plan};
 
 /// The fleets of the migration guide that have more than one dialect.
 const FLEETS: [&str; 1] = ["php-getset,java-getset"];
@@ -72,7 +72,7 @@ fn explored(fleet: &[&'static Dialect], grain: Option<Grain>, time: Duration) ->
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let effort = Effort { grain, interrupt: grain.map(|_| &time_is_up), ..Effort::new(threads) };
     let to = "token".parse().expect("token is a protocol");
-    let planned = plan(fleet, &to, &effort, &mut |_, _| {
+    let planned = plan(fleet, &to, Way::Bridge, &effort, &mut |_, _| {
         time_is_up.store(host::mono().saturating_since(begin) > time, Ordering::Relaxed);
     });
     Some((planned.ok()?, host::mono().saturating_since(begin).as_secs_f64()))

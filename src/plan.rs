@@ -5,9 +5,13 @@
 //! there are bridges only. From then on no client needs the old key: clients that speak the new protocol alone come among the
 //! bridges, on the [`new_key`](crate::bridge::new_key), until they are alone. Old clients and clients that only speak the
 //! new protocol are never in one phase.
+//!
+//! Guards are the other way: the old clients stay as they are, first behind guards that observe, then behind guards in
+//! bridge mode, which hold the new key as bridges do.
 
 mod advice;
 mod effort;
+mod no_way;
 mod phase;
 mod phase_result;
 mod residual;
@@ -16,7 +20,8 @@ mod scenes;
 
 pub use advice::{Advice, EXAMPLE_BEGINS, EXAMPLE_LEASE};
 pub use effort::{Effort, PhaseBounds, PhaseVerdict};
-pub use phase::Phase;
+pub use no_way::NoWay;
+pub use phase::{Phase, Way};
 pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;
 pub use rule::RULES;

@@ -27,6 +27,7 @@ mod unsuitable;
 
 pub(crate) use bridge::stamp_forms as bridge_stamp_forms;
 pub use choice::Choice;
+pub use guard::ModeOfGuard;
 pub use modern::{Holder, KeyType};
 pub use protocol::{Generation, Protocol, catalogue, find};
 pub use setting::{Setting, Values};

@@ -14,6 +14,7 @@ mod remedy;
 mod scenario;
 mod sketch;
 
+mod behind_guard;
 mod check;
 mod follow;
 mod race_result;
@@ -33,6 +34,7 @@ mod verdicts;
 
 mod catalogue;
 
+pub use behind_guard::{BehindGuard, GuardVerdict};
 pub use catalogue::{catalogue, find};
 pub use check::Checked;
 pub use participant::Participant;

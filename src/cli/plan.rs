@@ -11,7 +11,7 @@ use super::step_cut::StepCut;
 use super::time_budget::TimeBudget;
 use super::{output, values};
 use crate::legacy::Dialect;
-use crate::plan::{self, Effort, Phase};
+use crate::plan::{self, Effort, Phase, Way};
 use crate::protocols::{Choice, Generation, KeyType, catalogue};
 use crate::report::{Language, Planned};
 
@@ -50,6 +50,9 @@ pub(super) struct Args {
     /// The languages of the programs: for each phase, the package to install and the lines to write
     #[arg(long, value_name = "LANGUAGE,...", value_delimiter = ',', value_parser = ByName::new(language, Language::names))]
     language: Vec<Language>,
+    /// Plan with guards before the old clients, which stay as they are, in place of bridges
+    #[arg(long)]
+    guard: bool,
 }
 
 fn dialect_names() -> Vec<&'static str> {
@@ -106,9 +109,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         let refused = format_args!("the packages speak `token` and not `{}`: leave out --to or --language", args.to);
         return Err(Failure::new(Exit::Usage, refused));
     }
+    let way = if args.guard { Way::Guard } else { Way::Bridge };
     let states = StateProgress::new();
     let mut last = None;
-    let planned = plan::plan(&args.fleet, &args.to, &effort, &mut |phase: Phase, progress| {
+    let planned = plan::plan(&args.fleet, &args.to, way, &effort, &mut |phase: Phase, progress| {
         if last.replace(phase) != Some(phase) {
             states.begin(phase.name().to_owned());
         }
@@ -116,8 +120,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         budget.watch();
     });
     drop(states);
-    let plan =
-        planned.map_err(|refused| Failure::new(Exit::No, format_args!("this fleet has no bridge: {refused}")))?;
+    let plan = planned.map_err(|refused| Failure::new(Exit::No, format_args!("{refused}")))?;
     if !args.language.is_empty() && !plan.excludes_itself() {
         let refused = "the packages refuse this fleet, whose members do not exclude each other: leave out --language";
         return Err(Failure::new(Exit::Usage, refused));
@@ -130,5 +133,6 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift plan --fleet php-getset
   lockshift plan --fleet php-getset --to token,key=sibling --clocks-within 500ms
   lockshift plan --fleet php-getset --language php,java
+  lockshift plan --fleet php-getset --guard            without a change to the old clients
   lockshift plan --fleet jedis-lock-2015,php-getset    which cannot be bridged, and why
   lockshift plan --fleet redis-py-2.8 --json | jq -r '.phases[].residual[].race'";

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::phase::Phase;
+use super::phase::{Phase, Way};
 use super::phase_result::Plan;
+use super::scenes::guarded_name;
 use crate::bridge::{Bridge, Unbridgeable};
 use crate::legacy::Dialect;
 use crate::lock::{Lease, Owner, Token};
@@ -50,9 +51,31 @@ impl Plan {
                 "deploy bridges again, in any order; old clients only once every client that knows the new key alone has ended"
                     .to_owned(),
             ),
+            Phase::LegacyObserved => (
+                format!("`{}` on each host, and its port in place of the server's in its clients", self.guard_command("observe")),
+                "give the clients the server's port again, in any order".to_owned(),
+            ),
+            Phase::LegacyAndGuard => (
+                "`mode = \"bridge\"` in the file of one guard after the other, and SIGHUP".to_owned(),
+                "`mode = \"observe\"` and SIGHUP, in any order: what guards leave behind ends with its lease".to_owned(),
+            ),
+            Phase::Guard => (
+                "the last guard in bridge mode; the audit finds clients that still come without one".to_owned(),
+                "`mode = \"observe\"` and SIGHUP in one guard after the other".to_owned(),
+            ),
+            Phase::GuardAndModern => (
+                format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the old clients, one after the other"),
+                "deploy the old clients again, behind their guards, in any order; no guard may observe while a client knows the new \
+                 key alone"
+                    .to_owned(),
+            ),
             Phase::Modern => (
                 format!("the last `{to}`"),
-                "deploy bridges again, and then, if needed, the phases before".to_owned(),
+                match self.way {
+                    Way::Bridge => "deploy bridges again, and then, if needed, the phases before",
+                    Way::Guard => "deploy old clients behind guards again, and then, if needed, the phases before",
+                }
+                .to_owned(),
             ),
         };
         Advice { deploy, watch: watch(phase), back }
@@ -62,6 +85,17 @@ impl Plan {
     /// programs that write it themselves.
     pub fn example_stamp(&self) -> Vec<u8> {
         example_stamp(&self.fleet)
+    }
+
+    /// The command of a guard of this mode for a key of this fleet.
+    fn guard_command(&self, mode: &str) -> String {
+        let names: Vec<&str> = self.fleet.iter().map(|dialect| dialect.name).collect();
+        format!("lockshift guard --guard KEY={} --mode {mode}", names.join(","))
+    }
+
+    /// The name of its first guarded clients, where it goes that way: `bridge-guard:php-getset+java-getset`.
+    pub fn guarded(&self) -> Option<String> {
+        (self.way == Way::Guard).then(|| guarded_name(self.fleet[0], &self.fleet))
     }
 
     /// The bridge's name: `bridge:php-getset+java-getset`.
@@ -108,7 +142,10 @@ fn watch(phase: Phase) -> Vec<String> {
     let record = "lockshift record --for 60s -o trace.log".to_owned();
     let audit = "lockshift audit trace.log".to_owned();
     match phase {
-        Phase::Legacy | Phase::LegacyAndBridge => vec![scan, record, audit],
-        Phase::Bridge | Phase::BridgeAndModern | Phase::Modern => vec![record, audit, scan],
+        Phase::Legacy | Phase::LegacyAndBridge | Phase::LegacyAndGuard => vec![scan, record, audit],
+        Phase::Bridge | Phase::BridgeAndModern | Phase::Guard | Phase::GuardAndModern | Phase::Modern => {
+            vec![record, audit, scan]
+        }
+        Phase::LegacyObserved => vec!["lockshift audit events.json   (the guard's --events)".to_owned(), scan],
     }
 }

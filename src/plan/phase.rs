@@ -13,14 +13,47 @@ pub enum Phase {
     Bridge,
     /// Bridges, and clients that only speak the new protocol.
     BridgeAndModern,
-    /// Those alone.
+    /// The old clients alone, behind guards that observe.
+    LegacyObserved,
+    /// Old clients, some of them behind guards in bridge mode.
+    LegacyAndGuard,
+    /// Old clients behind guards in bridge mode, all of them.
+    Guard,
+    /// The same, and clients that only speak the new protocol.
+    GuardAndModern,
+    /// Clients that only speak the new protocol, alone.
     Modern,
 }
 
-impl Phase {
-    /// All of them, in their order.
-    pub const ALL: [Self; 5] = [Self::Legacy, Self::LegacyAndBridge, Self::Bridge, Self::BridgeAndModern, Self::Modern];
+/// What stands between the old clients and the new protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Bridges in place of the old clients.
+    Bridge,
+    /// Guards before the old clients, which stay as they are.
+    Guard,
+}
 
+impl Way {
+    /// Its phases, in their order.
+    pub const fn phases(self) -> &'static [Phase] {
+        match self {
+            Self::Bridge => {
+                &[Phase::Legacy, Phase::LegacyAndBridge, Phase::Bridge, Phase::BridgeAndModern, Phase::Modern]
+            }
+            Self::Guard => &[
+                Phase::Legacy,
+                Phase::LegacyObserved,
+                Phase::LegacyAndGuard,
+                Phase::Guard,
+                Phase::GuardAndModern,
+                Phase::Modern,
+            ],
+        }
+    }
+}
+
+impl Phase {
     /// Its name in documents.
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,13 +61,22 @@ impl Phase {
             Self::LegacyAndBridge => "legacy + bridge",
             Self::Bridge => "bridge",
             Self::BridgeAndModern => "bridge + modern",
+            Self::LegacyObserved => "legacy, observed",
+            Self::LegacyAndGuard => "legacy + guard",
+            Self::Guard => "guard",
+            Self::GuardAndModern => "guard + modern",
             Self::Modern => "modern",
         }
     }
 
     /// Whether old clients take part.
     pub const fn has_legacy(self) -> bool {
-        matches!(self, Self::Legacy | Self::LegacyAndBridge)
+        matches!(self, Self::Legacy | Self::LegacyAndBridge | Self::LegacyObserved | Self::LegacyAndGuard)
+    }
+
+    /// Whether an old client may have died that no bridge and no guard has known: one takes part, or did in the phase before.
+    pub(super) const fn follows_legacy(self) -> bool {
+        self.has_legacy() || matches!(self, Self::Bridge | Self::Guard)
     }
 }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::effort::{Effort, PhaseBounds, PhaseVerdict};
-use super::phase::Phase;
+use super::no_way::NoWay;
+use super::phase::{Phase, Way};
 use super::residual::Residual;
 use super::rule::RULES;
 use super::scenes::{A_CRASH, Participants};
-use crate::bridge::{StolenStamp, Unbridgeable};
+use crate::bridge::StolenStamp;
 use crate::explore::{Action, End, Progress, Property, Scene, Search, Violation};
 use crate::legacy::Dialect;
 use crate::protocols::Choice;
@@ -23,6 +24,8 @@ pub struct Plan {
     pub stolen: Vec<StolenStamp>,
     /// The new protocol.
     pub to: String,
+    /// What stands between the two.
+    pub way: Way,
     /// What each phase has, in their order.
     pub phases: Vec<PhaseResult>,
 }
@@ -47,22 +50,31 @@ const MAX_STATES: usize = 20_000_000;
 /// Seconds by which the time is widened at most.
 const MAX_WIDENINGS: u16 = 4;
 
-/// Explores every phase of the way of this fleet to that protocol. `watch` is called with the phase that is being
+/// Explores every phase of this way of this fleet to that protocol. `watch` is called with the phase that is being
 /// explored, and the progress.
 ///
 /// # Errors
-/// [`Unbridgeable`]: there is no such way, and why.
+/// [`NoWay`]: there is no such way, and why.
 pub fn plan(
     fleet: &[&'static Dialect],
     to: &Choice,
+    way: Way,
     effort: &Effort<'_>,
     watch: &mut dyn FnMut(Phase, &Progress),
-) -> Result<Plan, Unbridgeable> {
-    let participants = Participants::new(fleet, to)?;
-    let result = |phase: Phase| Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress));
-    let phases = Phase::ALL.into_iter().map(result).collect();
+) -> Result<Plan, NoWay> {
+    let participants = Participants::new(fleet, to, way)?;
+    let mut phases: Vec<PhaseResult> = Vec::new();
+    for &phase in way.phases() {
+        // A guard that observes sends what its client sends, so what was found without it holds with it.
+        let observed = phases.last().filter(|_| phase == Phase::LegacyObserved);
+        let result = match observed {
+            Some(unguarded) => PhaseResult { phase, ..unguarded.clone() },
+            None => Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress)),
+        };
+        phases.push(result);
+    }
     let Participants { stamp_of, stolen, .. } = participants;
-    Ok(Plan { fleet: fleet.to_vec(), stamp_of, stolen, to: to.to_string(), phases })
+    Ok(Plan { fleet: fleet.to_vec(), stamp_of, stolen, to: to.to_string(), way, phases })
 }
 
 impl Plan {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::effort::Effort;
-use super::phase::Phase;
+use super::no_way::NoWay;
+use super::phase::{Phase, Way};
 use crate::bridge::{Bridge, StolenStamp, Unbridgeable, new_key};
 use crate::explore::{Bounds, Client, Grain, Scene, Times};
 use crate::legacy::{self, Dialect};
 use crate::lock::Lease;
-use crate::protocols::Choice;
+use crate::protocols::{Choice, ModeOfGuard};
 use crate::rehearsal::{commands_of_an_attempt, scripts};
 use crate::wire::{Command, Key, UnixTime};
 
@@ -20,6 +21,8 @@ pub(super) struct Participants {
     /// The same with a longer lease.
     longer_legacy: Vec<Client>,
     bridge: Client,
+    /// The old clients behind guards in bridge mode; empty if the fleet migrates by bridges.
+    guarded: Vec<Client>,
     modern: Client,
     /// How long after a lease began the last of the old clients takes the lock for expired, at the latest, in seconds.
     patience: u16,
@@ -44,7 +47,7 @@ const SHORTEST_MS: u64 = 100;
 const HALF_A_SECOND_MS: u64 = 500;
 
 impl Participants {
-    pub(super) fn new(fleet: &[&'static Dialect], to: &Choice) -> Result<Self, Unbridgeable> {
+    pub(super) fn new(fleet: &[&'static Dialect], to: &Choice, way: Way) -> Result<Self, NoWay> {
         let key = Key::from("lock");
         let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
         let renewed = |client: Client| Client { renew_after: Some(1), ..client };
@@ -53,6 +56,15 @@ impl Participants {
             fleet.iter().map(|dialect| Client::new(dialect.name, lock(dialect))).collect()
         };
         let across = |bridge: Bridge| renewed(Client::new("bridge", Arc::new(bridge)));
+        let behind_guard = |dialect: &&'static Dialect| {
+            let name = guarded_name(dialect, fleet);
+            let choice: Choice = name.parse().map_err(NoWay::NoGuard)?;
+            Ok(Client::new(name, choice.locker(key.clone(), lease)))
+        };
+        let guarded = match way {
+            Way::Bridge => Vec::new(),
+            Way::Guard => fleet.iter().map(behind_guard).collect::<Result<_, NoWay>>()?,
+        };
         let bridge = Bridge::accepting_double_holds(fleet, key.clone(), longer)?;
         let stolen = match Bridge::new(fleet, key.clone(), lease) {
             Err(Unbridgeable::NotExclusive(stolen)) => stolen,
@@ -66,6 +78,7 @@ impl Participants {
             legacy: old(lease),
             longer_legacy: old(longer),
             bridge: across(bridge),
+            guarded,
             modern: renewed(Client::new(to.to_string(), modern)),
             patience: fleet.iter().map(|dialect| patience(dialect)).max().unwrap_or(0),
             stolen,
@@ -98,12 +111,11 @@ impl Participants {
     /// The scenes of a phase in which so many seconds pass, in an order that does not change.
     pub(super) fn scenes(&self, phase: Phase, seconds: u16, effort: &Effort<'_>) -> Vec<Scene> {
         let grain = effort.grain.unwrap_or(Grain::Coarse);
-        let died = phase.has_legacy() || phase == Phase::Bridge;
         let groups = self.groups(phase);
         let mut scenes = Vec::new();
         for group in &groups {
             scenes.push(scene(group, Bounds::ticks(seconds), grain));
-            if died {
+            if phase.follows_legacy() {
                 scenes.push(scene_after(group, &self.legacy[0], Bounds::ticks(seconds), grain));
             }
         }
@@ -144,15 +156,21 @@ impl Participants {
     /// Three clients each: of the old ones any two, so that every pair of dialects meets.
     fn groups(&self, phase: Phase) -> Vec<Vec<Client>> {
         let (bridge, modern) = (&self.bridge, &self.modern);
-        let third = |place: usize| match phase {
-            Phase::LegacyAndBridge => self.bridge.clone(),
-            Phase::Legacy | Phase::Bridge | Phase::BridgeAndModern | Phase::Modern => self.longer_legacy[place].clone(),
+        let kinds = self.legacy.len();
+        let pairs = || (0..kinds).flat_map(|one| (one..kinds).map(move |other| (one, other)));
+        // Each two of these, and a third that depends on the first.
+        let each_two = |clients: &[Client], third: &dyn Fn(usize) -> Client| -> Vec<Vec<Client>> {
+            pairs().map(|(one, other)| vec![clients[one].clone(), clients[other].clone(), third(one)]).collect()
         };
         match phase {
-            Phase::Legacy | Phase::LegacyAndBridge => {
-                let legacy = &self.legacy;
-                let pairs = (0..legacy.len()).flat_map(|one| (one..legacy.len()).map(move |other| (one, other)));
-                pairs.map(|(one, other)| vec![legacy[one].clone(), legacy[other].clone(), third(one)]).collect()
+            Phase::Legacy | Phase::LegacyObserved => each_two(&self.legacy, &|place| self.longer_legacy[place].clone()),
+            Phase::LegacyAndBridge => each_two(&self.legacy, &|_| self.bridge.clone()),
+            Phase::LegacyAndGuard => each_two(&self.legacy, &|place| self.guarded[place].clone()),
+            Phase::Guard => each_two(&self.guarded, &|place| self.guarded[place].clone()),
+            Phase::GuardAndModern => {
+                let mut groups = each_two(&self.guarded, &|_| modern.clone());
+                groups.extend(self.guarded.iter().map(|guarded| vec![modern.clone(), modern.clone(), guarded.clone()]));
+                groups
             }
             Phase::Bridge => vec![vec![bridge.clone(), bridge.clone(), bridge.clone()]],
             Phase::BridgeAndModern => vec![
@@ -162,6 +180,12 @@ impl Participants {
             Phase::Modern => vec![vec![modern.clone(), modern.clone(), modern.clone()]],
         }
     }
+}
+
+/// The name of a client of this dialect behind a guard in bridge mode that guards the whole fleet.
+pub(super) fn guarded_name(dialect: &Dialect, fleet: &[&'static Dialect]) -> String {
+    let others = fleet.iter().map(|other| other.name).filter(|other| *other != dialect.name);
+    ModeOfGuard::Bridge.client_of(&std::iter::once(dialect.name).chain(others).collect::<Vec<_>>())
 }
 
 /// At which second after its lease began a client of this dialect takes a lock of its own kind for expired, at the latest.

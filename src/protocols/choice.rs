@@ -32,7 +32,7 @@ impl Choice {
     /// cannot be guarded.
     pub fn of(spec: &Spec) -> Result<Self, Unsuitable> {
         let guarded = guard::client(&spec.name);
-        let protocol = find(guarded.map_or(spec.name.as_str(), |(_, client)| client))?;
+        let protocol = find(guarded.as_ref().map_or(spec.name.as_str(), |(_, dialects)| dialects[0]))?;
         let settings = protocol.settings();
         let knows = |name: &str, word: &str| settings.iter().any(|it| it.name == name && it.allows(word));
         if let Some((name, word)) = spec.options().iter().find(|(name, word)| !knows(name, word)) {
@@ -44,9 +44,11 @@ impl Choice {
         }
         let options: String = spec.options().iter().map(|(name, word)| format!(",{name}={word}")).collect();
         let name = if protocol.generation() == Generation::Bridge { &spec.name } else { protocol.name() };
-        if let Some((mode, _)) = guarded {
-            let written = guard::name(mode, protocol.name());
-            let maker = guard::maker(mode, protocol)?;
+        if let Some((mode, dialects)) = guarded {
+            let dialects = dialects.into_iter().map(find).collect::<Result<Vec<_>, _>>()?;
+            let names: Vec<_> = dialects.iter().map(|dialect| dialect.name()).collect();
+            let written = mode.client_of(&names);
+            let maker = guard::maker(mode, &dialects)?;
             return Ok(Self { protocol, written, maker, servers: 1 });
         }
         let maker = protocol.maker(name, spec.options())?;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::race::Race;
 use super::remedy::Remedy;
-use crate::explore::{End, Progress, Scene, Search};
+use crate::explore::{End, Progress, Scene, Search, Stop};
 
 /// What exploring a remedy has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,19 @@ impl Race {
     pub fn check(&self, remedy: &Remedy, threads: NonZeroUsize, watch: &mut dyn FnMut(&Progress)) -> Checked {
         let mut scene = self.scene_with(remedy);
         scene.bounds.ticks = (2 * scene.bounds.ticks).max(scene.bounds.ticks + remedy.ticks_beyond);
-        let findings = Search::new(&scene).properties(&[self.violates]).threads(threads).symmetry(true).run(watch);
+        self.check_scene(&scene, Stop::Never, threads, watch)
+    }
+
+    /// Explores its rule in this scene.
+    pub(super) fn check_scene(
+        &self,
+        scene: &Scene,
+        stop: Stop,
+        threads: NonZeroUsize,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Checked {
+        let search = Search::new(scene).properties(&[self.violates]).threads(threads).symmetry(true).stop(stop);
+        let findings = search.run(watch);
         Checked {
             reproduced: !findings.violations.is_empty(),
             exhausted: findings.end == End::Exhausted && findings.unjudged.is_empty(),

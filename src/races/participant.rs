@@ -90,9 +90,17 @@ impl Participant {
 
     /// Its lock.
     pub(super) fn locker(&self, key: &Key) -> Arc<dyn Locker> {
-        let lease = Lease::new(self.lease).unwrap_or(SHORTEST);
-        let key = if self.lock == 0 { key.clone() } else { key.with_suffix(&format!(":{}", self.lock)) };
-        self.protocol.locker(key, lease)
+        self.protocol.locker(self.key(key), self.lease())
+    }
+
+    /// Its lease, or the shortest that there is.
+    pub(super) fn lease(&self) -> Lease {
+        Lease::new(self.lease).unwrap_or(SHORTEST)
+    }
+
+    /// The key of the lock that it is after, where the first of several locks is on this key.
+    pub(super) fn key(&self, key: &Key) -> Key {
+        if self.lock == 0 { key.clone() } else { key.with_suffix(&format!(":{}", self.lock)) }
     }
 
     /// The explorer's client, with this lock.

@@ -57,6 +57,14 @@ impl RaceProtocol {
 }
 
 impl RaceProtocol {
+    /// Its row in the catalogue of old dialects, if it is one.
+    pub(super) fn dialect(self) -> Option<&'static Dialect> {
+        match self {
+            Self::Dialect(dialect) | Self::FractionalLease(dialect) | Self::Polled(dialect, _) => Some(dialect),
+            Self::Quorum | Self::Modern(_) => None,
+        }
+    }
+
     /// On how many servers it keeps its lock.
     pub(super) fn servers(self) -> u8 {
         match self {

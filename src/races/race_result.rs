@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::behind_guard::BehindGuard;
 use super::check::Checked;
 use super::race::{Race, Variation};
 use super::remedy::Remedy;
@@ -19,6 +20,8 @@ pub struct RaceResult {
     pub variations: Vec<(&'static Variation, Option<Reproduction>)>,
     /// Its remedies, and whether each prevents it.
     pub prevented_by: Vec<(&'static Remedy, Checked)>,
+    /// Its old clients behind guards, in each mode; empty if no old client takes part.
+    pub behind_guards: Vec<BehindGuard>,
 }
 
 impl Race {
@@ -34,17 +37,20 @@ impl Race {
             let name = remedy.name(&self.scenario);
             (remedy, self.check(remedy, threads, &mut |progress| watch(&name, progress)))
         };
-        RaceResult { race: self, found, variations, prevented_by: self.remedies.iter().map(check).collect() }
+        let prevented_by = self.remedies.iter().map(check).collect();
+        let behind_guards = self.behind_guards(threads, watch);
+        RaceResult { race: self, found, variations, prevented_by, behind_guards }
     }
 }
 
 impl RaceResult {
     /// Whether everything is as the catalogue says: the race and its variations were found and fit their sketches, and every
-    /// remedy prevents it.
+    /// remedy prevents it, and so does a guard, or the catalogue says why not.
     pub fn is_as_described(&self) -> bool {
         let fits_sketch = |found: &Option<Reproduction>| found.as_ref().is_some_and(|found| found.fits_sketch);
         fits_sketch(&self.found)
             && self.variations.iter().all(|(_, found)| fits_sketch(found))
             && self.prevented_by.iter().all(|(_, checked)| checked.prevents())
+            && self.behind_guards.iter().all(BehindGuard::is_as_described)
     }
 }

@@ -1,12 +1,14 @@
 //! Finding a race: the search, and what it found.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use super::participant::Participant;
 use super::race::{Race, Variation};
 use super::scenario::Scenario;
 use super::sketch::Sketch;
 use crate::explore::{Action, Progress, Property, Scene, Search, Stop, Trace};
+use crate::lock::Locker;
 use crate::wire::{Key, UnixTime};
 
 /// A race, found.
@@ -50,7 +52,16 @@ impl Scenario {
 
     /// The scene of these participants on the usual key at the usual time.
     pub(super) fn scene_of(&self, participants: &[Participant]) -> Scene {
-        self.scene_at(participants, &Key::from("lock"), UnixTime::from_nanos(1_700_000_000_000_000_000))
+        self.scene_of_locks(participants, &|participant, key| participant.locker(key))
+    }
+
+    /// The same with these locks in place of the participants' own.
+    pub(super) fn scene_of_locks(
+        &self,
+        participants: &[Participant],
+        lock: &dyn Fn(&Participant, &Key) -> Arc<dyn Locker>,
+    ) -> Scene {
+        self.scene_with_locks(participants, &Key::from("lock"), UnixTime::from_nanos(1_700_000_000_000_000_000), lock)
     }
 }
 

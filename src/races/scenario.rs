@@ -72,6 +72,17 @@ impl Scenario {
     /// The scene of these participants, which may be others than the scenario's own, contending for this key, from this whole second
     /// on. The server knows every script that they may run.
     pub(super) fn scene_at(&self, participants: &[Participant], key: &Key, begin: UnixTime) -> Scene {
+        self.scene_with_locks(participants, key, begin, &|participant, key| participant.locker(key))
+    }
+
+    /// The same with these locks in place of the participants' own.
+    pub(super) fn scene_with_locks(
+        &self,
+        participants: &[Participant],
+        key: &Key,
+        begin: UnixTime,
+        lock: &dyn Fn(&Participant, &Key) -> Arc<dyn Locker>,
+    ) -> Scene {
         let mut scene = Scene::new(self.bounds).grain(self.grain);
         scene.tick = self.tick;
         let servers = participants.iter().map(|participant| participant.protocol.servers()).max().unwrap_or(1);
@@ -80,7 +91,7 @@ impl Scenario {
         if let Some(guarding) = self.guard {
             scene = scene.guarded(guarding == Guarding::ChecksFence);
         }
-        let lockers = lockers(participants, key);
+        let lockers = lockers(participants, key, lock);
         for text in lockers.iter().flat_map(|locker| rehearsal::scripts(&**locker)) {
             let load = Command::new("SCRIPT").arg("LOAD").arg(text);
             scene = (0..servers).map(Node).fold(scene, |scene, node| scene.after_command(0, &load.clone().on(node)));
@@ -127,11 +138,15 @@ fn before(moment: UnixTime, ago: Duration) -> UnixTime {
 }
 
 /// A lock for each participant; those that can share one do.
-fn lockers(participants: &[Participant], key: &Key) -> Vec<Arc<dyn Locker>> {
+fn lockers(
+    participants: &[Participant],
+    key: &Key,
+    lock: &dyn Fn(&Participant, &Key) -> Arc<dyn Locker>,
+) -> Vec<Arc<dyn Locker>> {
     let mut lockers: Vec<Arc<dyn Locker>> = Vec::new();
     for (place, participant) in participants.iter().enumerate() {
         let earlier = participants[..place].iter().position(|earlier| earlier.speaks_like(participant));
-        let locker = earlier.map_or_else(|| participant.locker(key), |earlier| Arc::clone(&lockers[earlier]));
+        let locker = earlier.map_or_else(|| lock(participant, key), |earlier| Arc::clone(&lockers[earlier]));
         lockers.push(locker);
     }
     lockers

@@ -25,6 +25,9 @@ pub use languages::Language;
 pub struct Planned {
     fleet: Vec<&'static str>,
     bridge: String,
+    /// The old clients behind guards, as `explore --client` names them, if the plan is for guards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarded: Option<String>,
     stamp_of: &'static str,
     /// If a language was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +137,7 @@ impl Planned {
         Self {
             fleet: fleet.clone(),
             bridge: plan.bridge(),
+            guarded: plan.guarded(),
             stamp_of: plan.stamp_of.name,
             example_stamp: (!languages.is_empty()).then(|| ExampleStamp::of(plan)),
             to: plan.to.clone(),
@@ -163,8 +167,11 @@ impl Report for Planned {
                 format!("{BAD}The old clients do not exclude each other today:{BAD:#} {stolen}.\n")
             }
         };
-        text += &format!("{} to {}, across {}", self.fleet.join(" + "), self.to, self.bridge);
-        text += &format!("\nThe stamp in the old key is one that {} reads.\n", self.stamp_of);
+        let way = match &self.guarded {
+            Some(guarded) => format!("behind guards: {guarded}"),
+            None => format!("across {}\nThe stamp in the old key is one that {} reads.", self.bridge, self.stamp_of),
+        };
+        text += &format!("{} to {}, {way}\n", self.fleet.join(" + "), self.to);
         text += &self.example_stamp.as_ref().map(ExampleStamp::text).unwrap_or_default();
         for (number, step) in self.phases.iter().enumerate() {
             text += &format!("\n{BOLD}{}  {}{BOLD:#}\n{}", number + 1, step.phase, step.text());

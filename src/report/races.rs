@@ -1,5 +1,6 @@
 //! The documented races: what exploring them has come to.
 
+mod behind_guard;
 mod detail;
 mod index;
 mod page;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use super::exploration::{TraceEvent, events, grouped};
 use super::{Report, table, timeline};
 use crate::races::RaceResult;
+use behind_guard::BehindGuardRow;
 
 pub use detail::{RaceDetail, mermaid};
 pub use index::races_index;
@@ -36,6 +38,8 @@ struct RaceRow {
     states: usize,
     trace: Vec<TraceEvent>,
     prevented_by: Vec<Prevented>,
+    /// The race with its old clients behind guards, in each mode; empty if no old client takes part.
+    behind_guard: Vec<BehindGuardRow>,
     replayed: Option<Replayed>,
     /// What is not as the catalogue says.
     #[serde(skip)]
@@ -111,6 +115,7 @@ impl RaceRow {
             states: found.map_or(0, |found| found.states),
             trace: found.map_or_else(Vec::new, |found| events(&found.trace)),
             prevented_by: result.prevented_by.iter().map(prevented).collect(),
+            behind_guard: result.behind_guards.iter().map(BehindGuardRow::of).collect(),
             amiss: amiss(result, replayed.as_ref()),
             replayed,
         }
@@ -118,7 +123,8 @@ impl RaceRow {
 
     fn row(&self, with_replay: bool) -> Vec<Cell> {
         let prevented = |one: &Prevented| format!("{} ({}; {})", one.protocol, grouped(one.states), one.ticks);
-        let prevented: Vec<String> = self.prevented_by.iter().map(prevented).collect();
+        let guards = self.behind_guard.iter().filter_map(BehindGuardRow::cell);
+        let prevented: Vec<String> = self.prevented_by.iter().map(prevented).chain(guards).collect();
         let name = Cell::new(self.id).add_attribute(Attribute::Bold);
         let mut row = vec![
             if self.amiss.is_empty() { name } else { name.fg(Color::Red) },
@@ -158,6 +164,9 @@ fn amiss(result: &RaceResult, replayed: Option<&Replayed>) -> Vec<String> {
             amiss.push(format!("{id}: {} {what}", remedy.name(&result.race.scenario)));
         }
     }
+    for behind in result.behind_guards.iter().filter(|behind| !behind.is_as_described()) {
+        amiss.push(format!("{id}: {} does not prevent it, and the catalogue does not say why", behind.protocol));
+    }
     if replayed == Some(&Replayed::Otherwise) {
         amiss.push(format!("{id}: the server answered otherwise than the simulated one"));
     }
@@ -195,10 +204,21 @@ impl Races {
         let reproduced = self.0.iter().filter(|race| race.reproduced).count();
         let remedies: Vec<&Prevented> = self.0.iter().flat_map(|race| &race.prevented_by).collect();
         let clean = remedies.iter().filter(|one| one.exhausted && !one.reproduced).count();
-        let states = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states)).sum();
+        let guarded: Vec<usize> =
+            self.0.iter().flat_map(|race| &race.behind_guard).filter_map(BehindGuardRow::prevented_within).collect();
+        let old = self.0.iter().filter(|race| !race.behind_guard.is_empty()).count();
+        let prevented = |race: &&RaceRow| race.behind_guard.iter().any(|row| row.prevented_within().is_some());
+        let by_guard = match old {
+            0 => String::new(),
+            _ => {
+                format!("A guard prevents {} of {old} races of old clients. ", self.0.iter().filter(prevented).count())
+            }
+        };
+        let explored = self.0.iter().map(|race| race.states).chain(remedies.iter().map(|one| one.states));
+        let states = explored.chain(guarded).sum();
         format!(
             "{reproduced} of {} races reproduced on a shortest schedule; {clean} of {} remedies explored to the end and clean, \
-             each for longer than its race. {} states in all.",
+             each for longer than its race. {by_guard}{} states in all.",
             self.0.len(),
             remedies.len(),
             grouped(states)

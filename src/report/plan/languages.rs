@@ -88,8 +88,13 @@ impl Language {
         let Self(row) = self;
         let lines = match phase {
             Phase::LegacyAndBridge => row.bridge,
-            Phase::BridgeAndModern => row.token,
-            Phase::Legacy | Phase::Bridge | Phase::Modern => return None,
+            Phase::BridgeAndModern | Phase::GuardAndModern => row.token,
+            Phase::Legacy
+            | Phase::Bridge
+            | Phase::LegacyObserved
+            | Phase::LegacyAndGuard
+            | Phase::Guard
+            | Phase::Modern => return None,
         };
         let quote = row.quote;
         let fleet: Vec<_> = fleet.iter().map(|dialect| format!("{quote}{dialect}{quote}")).collect();

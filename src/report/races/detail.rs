@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::exploration::grouped;
 use super::super::{Report, step_text, timeline};
-use super::{Races, Replayed};
+use super::{Races, Replayed, behind_guard};
 use crate::races::{RaceResult, Scenario};
 
 /// One race in detail. In JSON an array with this race alone.
@@ -51,6 +51,9 @@ impl Report for RaceDetail<'_> {
             let line = format!("{verdict} {name} ({states} states, {time}): {}.", remedy.because);
             text += &timeline::paragraph(&line, width);
         }
+        for line in behind_guard::paragraphs(&self.result.behind_guards, &race.scenario) {
+            text += &timeline::paragraph(&line, width);
+        }
         if let Some(remark) = race.remark {
             text.push('\n');
             text += &timeline::paragraph(remark, width);
@@ -71,7 +74,7 @@ fn bounds(scenario: &Scenario) -> String {
 }
 
 /// So many ticks as a length of time.
-fn time(scenario: &Scenario, ticks: u16) -> String {
+pub(super) fn time(scenario: &Scenario, ticks: u16) -> String {
     let millis = u64::try_from((scenario.tick * u32::from(ticks)).as_millis()).unwrap_or(u64::MAX);
     step_text::time(millis)
 }

@@ -2,13 +2,14 @@
 
 use super::super::exploration::grouped;
 use super::super::timeline::{Page, Prevented};
+use super::behind_guard;
 use crate::races::{Checked, RaceProtocol, RaceResult, Remedy, Speaks};
 
 /// The page of a race, what prevents it beside it; nothing if it was not found.
 pub fn race_page(result: &RaceResult) -> Option<String> {
     let race = result.race;
     let found = result.found.as_ref()?;
-    let facts = [
+    let mut facts = vec![
         ("Race", race.id.to_string()),
         ("Protocol", race.protocol()),
         ("Breaks", race.violates.to_string()),
@@ -16,6 +17,9 @@ pub fn race_page(result: &RaceResult) -> Option<String> {
         ("States seen", grouped(found.states)),
         ("Sources", race.sources.join("; ")),
     ];
+    facts.extend(
+        behind_guard::paragraphs(&result.behind_guards, &race.scenario).into_iter().map(|line| ("Guard", line)),
+    );
     let best = best(result).map(|(remedy, checked)| {
         (remedy.name(&race.scenario), remedy.because, grouped(checked.states), race.under(remedy, found))
     });

@@ -10,7 +10,7 @@ use lockshift::bridge::new_key;
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::modern::TokenLock;
-use lockshift::plan::{Effort, Phase, PhaseResult, PhaseVerdict, Plan, Residual, plan};
+use lockshift::plan::{Effort, Phase, PhaseResult, PhaseVerdict, Plan, Residual, Way, plan};
 use lockshift::race_id::RaceId;
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
@@ -28,7 +28,8 @@ fn planned(names: &str) -> Plan {
 }
 
 fn planned_with(names: &str, effort: &Effort<'_>) -> Plan {
-    plan(&fleet(names), &"token".parse().expect("a protocol"), effort, &mut |_, _| {}).expect("it can be bridged")
+    plan(&fleet(names), &"token".parse().expect("a protocol"), Way::Bridge, effort, &mut |_, _| {})
+        .expect("it can be bridged")
 }
 
 fn result(plan: &Plan, phase: Phase) -> &PhaseResult {

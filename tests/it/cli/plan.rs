@@ -40,6 +40,33 @@ fn every_phase_has_its_outlook_and_its_advice() {
     }
 }
 
+/// The old clients stay as they are until the last phase.
+#[test]
+fn a_fleet_behind_guards_has_phases_of_its_own() {
+    let ended = done_within(EXPLORING, lockshift(), ["plan", "--guard", "--fleet", "jedis-lock", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stdout);
+    let json = ended.json();
+    conforms("plan", &json);
+    assert_eq!((&json["safe"], &json["guarded"]), (&true.into(), &"bridge-guard:jedis-lock".into()));
+    let phases = json["phases"].as_array().unwrap();
+    let names: Vec<_> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["legacy", "legacy, observed", "legacy + guard", "guard", "guard + modern", "modern"]);
+    assert_eq!(phases[0]["residual"], phases[1]["residual"], "a guard that observes changes nothing");
+    for phase in phases {
+        assert_eq!((&phase["exhausted"], &phase["verdict"]), (&true.into(), &"safe within these bounds".into()));
+        let races = phase["residual"].as_array().unwrap();
+        assert_eq!(races.is_empty(), !phase["phase"].as_str().unwrap().contains("legacy"), "{phase}");
+        assert!(races.iter().all(|race| race["new"] == false && race["by"] == "jedis-lock"), "{phase}");
+    }
+}
+
+#[test]
+fn a_fleet_that_cannot_be_guarded_gets_the_reason() {
+    let ended = done(lockshift(), ["plan", "--guard", "--fleet", "redigolock"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    assert!(ended.stderr.starts_with("lockshift: cannot guard `redigolock`: no reply to "), "{ended:?}");
+}
+
 #[test]
 fn a_fleet_without_a_bridge_gets_the_reason() {
     let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock-2015,php-getset"]);

@@ -23,6 +23,7 @@ fn every_race_is_reproduced_and_every_remedy_is_clean() {
         assert_eq!(
             fields(race),
             [
+                "behind_guard",
                 "id",
                 "prevented_by",
                 "protocol",
@@ -46,6 +47,12 @@ fn every_race_is_reproduced_and_every_remedy_is_clean() {
             assert_eq!(fields(remedy), ["exhausted", "protocol", "reproduced", "states", "ticks"]);
             assert_eq!((&remedy["reproduced"], &remedy["exhausted"]), (&json!(false), &json!(true)), "{race}");
         }
+        for behind in race["behind_guard"].as_array().unwrap() {
+            assert_eq!(fields(behind), ["because", "exhausted", "protocol", "reproduced", "states", "ticks"]);
+            let is_prevented = (&behind["reproduced"], &behind["exhausted"]) == (&json!(false), &json!(true));
+            assert_eq!(behind["because"].is_null(), is_prevented, "prevented, or a reason: {race}");
+            assert_eq!(behind["states"].is_null(), behind["reproduced"].is_null(), "{race}");
+        }
     }
 }
 
@@ -58,14 +65,16 @@ fn a_line_for_each_and_a_sum() {
     let ended = done(lockshift(), ["races", "double-takeover", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let expected = "\
-RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES; TICKS)
+RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES; TICKS)          \u{20}
 double-takeover  setnx-page-del      8      66  setnx-page (2,877; 3)
                                                 token (48; 3)
+                                                guard:setnx-page-del (14,342; 3)
+                                                bridge-guard:setnx-page-del (19,003; 3)
 late-unlock      java-lua            5      38  java-token (409; 8)
                                                 token (409; 8)
 
 2 of 2 races reproduced on a shortest schedule; 4 of 4 remedies explored to the end and clean, each
-for longer than its race. 3,847 states in all.
+for longer than its race. A guard prevents 1 of 2 races of old clients. 37,192 states in all.
 ";
     assert_eq!(ended.stdout, expected);
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 
-use lockshift::races::{self, Race, RaceResult, Reproduction, Scenario};
+use lockshift::races::{self, BehindGuard, GuardVerdict, Race, RaceResult, Reproduction, Scenario};
 
 pub(super) const ONE_THREAD: NonZeroUsize = NonZeroUsize::MIN;
 
@@ -64,6 +64,17 @@ fn lines(result: &RaceResult) -> String {
         };
         writeln!(lines, "  not with {}: {verdict}, {} states", remedy.name(&result.race.scenario), checked.states)
             .unwrap();
+    }
+    for BehindGuard { protocol, verdict } in &result.behind_guards {
+        let verdict = match verdict {
+            GuardVerdict::Unguardable(because) => because.clone(),
+            GuardVerdict::Prevented(checked) => format!("clean, {} states", checked.states),
+            GuardVerdict::Remains { checked, because, .. } => {
+                let verdict = if checked.reproduced { "breaks" } else { "UNKNOWN" };
+                format!("{verdict} within {} states: {}", checked.states, because.unwrap_or("NO REASON"))
+            }
+        };
+        writeln!(lines, "  behind {protocol}: {verdict}").unwrap();
     }
     lines
 }
