@@ -11,6 +11,7 @@ use crate::legacy::Lock;
 
 /// What the guard of a client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModeOfGuard {
     /// It holds the client's own key.
     Protect,

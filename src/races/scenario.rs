@@ -58,6 +58,11 @@ pub enum Guarding {
 }
 
 impl Scenario {
+    /// How long so many ticks are, in milliseconds.
+    pub fn millis(&self, ticks: u16) -> u64 {
+        u64::try_from((self.tick * u32::from(ticks)).as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// No participant, on an empty server, in ticks of a second; a round trip is one step.
     pub const EMPTY: Self = Self {
         participants: &[],

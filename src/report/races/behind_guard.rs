@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::super::exploration::grouped;
+use super::super::step_text;
 use crate::races::{BehindGuard, Checked, GuardVerdict, Scenario};
 
 /// The old clients of a race behind guards.
@@ -54,7 +55,7 @@ impl BehindGuardRow {
 /// A paragraph for each of what the modes come to; nothing if no old client takes part.
 pub(super) fn paragraphs(behind: &[BehindGuard], scenario: &Scenario) -> Vec<String> {
     let explored = |behind: &BehindGuard, checked: &Checked| {
-        let (states, time) = (grouped(checked.states), super::detail::time(scenario, checked.ticks));
+        let (states, time) = (grouped(checked.states), step_text::time(scenario.millis(checked.ticks)));
         format!("{} ({states} states, {time})", behind.protocol)
     };
     let mut prevented = Vec::new();

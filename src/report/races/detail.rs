@@ -47,7 +47,7 @@ impl Report for RaceDetail<'_> {
         for (remedy, checked) in prevented_by {
             let verdict = if checked.prevents() { "Prevented by" } else { "NOT prevented by" };
             let (name, states) = (remedy.name(&race.scenario), grouped(checked.states));
-            let time = time(&race.scenario, checked.ticks);
+            let time = step_text::time(race.scenario.millis(checked.ticks));
             let line = format!("{verdict} {name} ({states} states, {time}): {}.", remedy.because);
             text += &timeline::paragraph(&line, width);
         }
@@ -70,13 +70,7 @@ fn bounds(scenario: &Scenario) -> String {
     let faults: String =
         faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!(", {most} {what}")).collect();
     let clients = if participants.len() == 1 { "client" } else { "clients" };
-    format!("Explored: {} {clients}, {}{faults}.", participants.len(), time(scenario, bounds.ticks))
-}
-
-/// So many ticks as a length of time.
-pub(super) fn time(scenario: &Scenario, ticks: u16) -> String {
-    let millis = u64::try_from((scenario.tick * u32::from(ticks)).as_millis()).unwrap_or(u64::MAX);
-    step_text::time(millis)
+    format!("Explored: {} {clients}, {}{faults}.", participants.len(), step_text::time(scenario.millis(bounds.ticks)))
 }
 
 /// The schedule of a race as a Mermaid sequence diagram; nothing if it was not found.

@@ -147,7 +147,7 @@ fn single_steps_break_no_rule_that_the_plan_does_not_name() {
 fn a_new_lock_on_its_own_sibling_key_meets_the_bridge_there() {
     let effort = Effort { seconds: Some(1), ..Effort::new(TWO) };
     let seen = |to: &str| {
-        let plan = plan(&fleet("redis-py-2.8"), &to.parse().expect("a protocol"), &effort, &mut |_, _| {});
+        let plan = plan(&fleet("redis-py-2.8"), &to.parse().expect("a protocol"), Way::Bridge, &effort, &mut |_, _| {});
         let plan = plan.expect("it can be bridged");
         let seen = |it: &PhaseResult| (it.phase, it.states, it.residuals.len(), plan.verdict(it));
         (plan.is_safe(), plan.phases.iter().map(seen).collect::<Vec<_>>())

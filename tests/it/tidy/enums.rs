@@ -38,12 +38,16 @@ const CLOSED: [(&str, &[&str], &str); 31] = [
     ("legacy/src/dialect/ttl.rs", &["Lifetime"], AXIS),
     ("src/report/run.rs", &["Released"], "the words of a JSON field, which are a contract"),
     ("src/report/races.rs", &["Replayed"], "the words of a JSON field, which are a contract"),
-    ("src/plan/phase.rs", &["Phase"], "a migration has these phases"),
+    ("src/plan/phase.rs", &["Phase", "Way"], "a migration has these phases, on these ways"),
     ("src/audit/clients_by.rs", &["ClientsBy"], "an argument of two values"),
     ("src/audit/finding.rs", &["Certainty"], "sure or not"),
     ("src/sim", &["Value", "Via"], "what a Redis stores, and who runs a command, is complete"),
     ("src/monitor", &["Source", "Text"], "what a line of MONITOR names, and what holds it"),
-    ("src/races", &["Guarding", "Mark", "Setup", "Speaks"], "the columns of a race, which is complete or not a race"),
+    (
+        "src/races",
+        &["GuardVerdict", "Guarding", "Mark", "Setup", "Speaks"],
+        "the columns of a race, which is complete or not a race",
+    ),
     (
         "src",
         &["Doing", "End", "Generation", "Gravity", "Grain", "Outcome", "Stop", "Times", "Would"],
