@@ -9,18 +9,18 @@
 //! Guards are the other way: the old clients stay as they are, first behind guards that observe, then behind guards in
 //! bridge mode, which hold the new key as bridges do.
 
-mod advice;
 mod effort;
 mod no_way;
+mod old_key;
 mod phase;
 mod phase_result;
 mod residual;
 mod rule;
 mod scenes;
 
-pub use advice::{Advice, EXAMPLE_BEGINS, EXAMPLE_LEASE};
 pub use effort::{Effort, PhaseBounds, PhaseVerdict};
 pub use no_way::NoWay;
+pub use old_key::{EXAMPLE_BEGINS, EXAMPLE_LEASE};
 pub use phase::{Phase, Way};
 pub use phase_result::{PhaseResult, Plan, plan};
 pub use residual::Residual;

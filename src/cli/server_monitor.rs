@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A MONITOR that has begun.
 pub(super) struct Monitored {
-    /// What it tells, in order.
+    /// Its events, in order.
     pub(super) events: Receiver<MonitorEvent>,
     /// The number of its connection; `None` if the server is too old to say.
     pub(super) connection: Option<u64>,

@@ -7,6 +7,7 @@ use super::participant::Participant;
 use super::protocol::RaceProtocol;
 use super::race::Race;
 use crate::explore::{Progress, Stop};
+use crate::guard::Unguardable;
 use crate::protocols::{Choice, ModeOfGuard, Unsuitable};
 use crate::race_id::RaceId;
 use crate::wire::Key;
@@ -18,22 +19,19 @@ pub struct BehindGuard {
     pub protocol: String,
     /// What came of it.
     pub verdict: GuardVerdict,
+    /// Why the guard does not help although its clients can be guarded, if the catalogue says so.
+    pub because: Option<&'static str>,
 }
 
 /// What came of placing guards before the old clients of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuardVerdict {
     /// No guard can be started for these protocols.
-    Unguardable(String),
+    Unguardable(Unguardable),
     /// The race was explored to the end, and the guard prevents it.
     Prevented(Checked),
     /// The rule is broken all the same.
-    Remains {
-        /// What exploring it has come to.
-        checked: Checked,
-        /// Why the guard does not help; `None` if the catalogue does not say.
-        because: Option<&'static str>,
-    },
+    Remains(Checked),
 }
 
 /// Why a guard of this mode does not prevent this race although its clients can be guarded.
@@ -89,6 +87,10 @@ impl Race {
         let behind = |mode: &ModeOfGuard| BehindGuard {
             protocol: mode.client_of(&dialects),
             verdict: self.behind_guard(*mode, &dialects, threads, watch),
+            because: REMAINS
+                .iter()
+                .find(|(race, of, _)| (*race, *of) == (self.id, *mode))
+                .map(|(.., because)| *because),
         };
         modes.iter().map(behind).collect()
     }
@@ -102,7 +104,7 @@ impl Race {
     ) -> GuardVerdict {
         let name = mode.client_of(dialects);
         if let Err(Unsuitable::Unguardable { because, .. }) = name.parse::<Choice>() {
-            return GuardVerdict::Unguardable(because.to_string());
+            return GuardVerdict::Unguardable(because);
         }
         let locker = |participant: &Participant, key: &Key| {
             let (key, lease) = (participant.key(key), participant.lease());
@@ -121,8 +123,7 @@ impl Race {
         if checked.prevents() {
             return GuardVerdict::Prevented(checked);
         }
-        let row = REMAINS.iter().find(|(race, of, _)| (*race, *of) == (self.id, mode));
-        GuardVerdict::Remains { checked, because: row.map(|(.., because)| *because) }
+        GuardVerdict::Remains(checked)
     }
 }
 
@@ -136,6 +137,6 @@ fn client_of(mode: ModeOfGuard, dialect: &str, all: &[&str]) -> Choice {
 impl BehindGuard {
     /// Whether it is as the catalogue says: prevented, or not for a stated reason.
     pub fn is_as_described(&self) -> bool {
-        !matches!(self.verdict, GuardVerdict::Remains { because: None, .. })
+        matches!(self.verdict, GuardVerdict::Remains(_)) == self.because.is_some()
     }
 }

@@ -1,5 +1,6 @@
 //! The migration of a fleet to a new lock, phase by phase.
 
+mod advice;
 mod languages;
 
 use std::time::Duration;
@@ -12,9 +13,10 @@ use super::explanation::explanation;
 use super::exploration::grouped;
 use super::step_text;
 use crate::explore::Property;
-use crate::plan::{Advice, EXAMPLE_BEGINS, EXAMPLE_LEASE, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
+use crate::plan::{EXAMPLE_BEGINS, EXAMPLE_LEASE, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
 use crate::race_id::RaceId;
 use crate::wire::Printable;
+use advice::Advice;
 use languages::LanguageLines;
 
 pub use languages::Language;
@@ -118,7 +120,7 @@ impl Planned {
     pub fn of(plan: &Plan, languages: &[Language]) -> Self {
         let fleet: Vec<_> = plan.fleet.iter().map(|dialect| dialect.name).collect();
         let step = |result: &PhaseResult| {
-            let Advice { deploy, watch, back } = plan.advice(result.phase);
+            let Advice { deploy, watch, back } = Advice::of(plan, result.phase);
             let race = |residual: &Residual| ResidualRow {
                 property: residual.property.name(),
                 race: residual.race.map(RaceId::name),

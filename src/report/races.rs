@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::exploration::{TraceEvent, events, grouped};
 use super::{Report, table, timeline};
-use crate::races::RaceResult;
+use crate::races::{GuardVerdict, RaceResult};
 use behind_guard::BehindGuardRow;
 
 pub use detail::{RaceDetail, mermaid};
@@ -165,7 +165,13 @@ fn amiss(result: &RaceResult, replayed: Option<&Replayed>) -> Vec<String> {
         }
     }
     for behind in result.behind_guards.iter().filter(|behind| !behind.is_as_described()) {
-        amiss.push(format!("{id}: {} does not prevent it, and the catalogue does not say why", behind.protocol));
+        let what = match behind.verdict {
+            GuardVerdict::Remains(_) => "does not prevent it, and the catalogue does not say why",
+            GuardVerdict::Prevented(_) | GuardVerdict::Unguardable(_) => {
+                "has a reason in the catalogue why the race remains, which it does not"
+            }
+        };
+        amiss.push(format!("{id}: {} {what}", behind.protocol));
     }
     if replayed == Some(&Replayed::Otherwise) {
         amiss.push(format!("{id}: the server answered otherwise than the simulated one"));

@@ -156,9 +156,9 @@ fn versions(project: &Path) -> String {
     };
     let mut versions: Vec<String> = ["rslock", "redlock", "distkit", "distributed-lock-redis"].map(of_crate).to_vec();
     let go = read("go/go.mod");
-    for name in ["redislock", "redsync/v4"] {
-        let module = go.lines().find(|line| line.contains(&format!("{name} v")));
-        versions.extend(module.and_then(|line| Some(line.trim().split(" //").next()?.rsplit('/').next()?.to_owned())));
+    for (name, path) in [("redislock", "redislock"), ("redsync", "redsync/v4")] {
+        let version = go.lines().find_map(|line| line.split_once(&format!("{path} ")));
+        versions.extend(version.and_then(|(_, rest)| Some(format!("{name} {}", rest.split_whitespace().next()?))));
     }
     versions.extend(read("python/requirements.txt").lines().map(|line| line.replace("==", " ")));
     let node = read("node/package.json");

@@ -26,9 +26,9 @@ pub(super) struct BehindGuardRow {
 impl BehindGuardRow {
     pub(super) fn of(behind: &BehindGuard) -> Self {
         let (checked, because) = match &behind.verdict {
-            GuardVerdict::Unguardable(because) => (None, Some(because.clone())),
+            GuardVerdict::Unguardable(because) => (None, Some(because.to_string())),
             GuardVerdict::Prevented(checked) => (Some(checked), None),
-            GuardVerdict::Remains { checked, because, .. } => (Some(checked), because.map(str::to_owned)),
+            GuardVerdict::Remains(checked) => (Some(checked), behind.because.map(str::to_owned)),
         };
         Self {
             protocol: behind.protocol.clone(),
@@ -66,8 +66,8 @@ pub(super) fn paragraphs(behind: &[BehindGuard], scenario: &Scenario) -> Vec<Str
                 prevented.push(explored(behind, checked));
                 continue;
             }
-            GuardVerdict::Unguardable(because) => because.clone(),
-            GuardVerdict::Remains { because, .. } => because.unwrap_or("the catalogue does not say why").to_owned(),
+            GuardVerdict::Unguardable(because) => because.to_string(),
+            GuardVerdict::Remains(_) => behind.because.unwrap_or("the catalogue does not say why").to_owned(),
         };
         match paragraphs.iter_mut().find(|(known, _)| *known == because) {
             Some((_, protocols)) => protocols.push(&behind.protocol),

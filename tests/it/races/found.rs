@@ -65,11 +65,11 @@ fn lines(result: &RaceResult) -> String {
         writeln!(lines, "  not with {}: {verdict}, {} states", remedy.name(&result.race.scenario), checked.states)
             .unwrap();
     }
-    for BehindGuard { protocol, verdict } in &result.behind_guards {
+    for BehindGuard { protocol, verdict, because } in &result.behind_guards {
         let verdict = match verdict {
-            GuardVerdict::Unguardable(because) => because.clone(),
+            GuardVerdict::Unguardable(unguardable) => unguardable.to_string(),
             GuardVerdict::Prevented(checked) => format!("clean, {} states", checked.states),
-            GuardVerdict::Remains { checked, because, .. } => {
+            GuardVerdict::Remains(checked) => {
                 let verdict = if checked.reproduced { "breaks" } else { "UNKNOWN" };
                 format!("{verdict} within {} states: {}", checked.states, because.unwrap_or("NO REASON"))
             }
