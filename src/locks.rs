@@ -37,6 +37,7 @@ mod choose;
 mod error;
 mod outcome;
 mod pool;
+mod same_names;
 
 pub use blocking::{Held, Lock, Locks};
 pub use error::{AcquireError, ChooseError, ConnectError, ReleaseError, Timeout, WithError};

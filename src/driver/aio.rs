@@ -10,14 +10,12 @@
 mod acquisition;
 mod carrier;
 mod guard;
-mod held_lock;
 mod listener_task;
 mod lock;
 mod loss_watch;
 mod masters;
 mod release_listener;
 mod renewing;
-mod session;
 mod shadow;
 mod shadow_hold;
 mod shared_connection;

@@ -6,7 +6,6 @@
 mod acquisition;
 mod carrier;
 mod guard;
-mod held_lock;
 mod listener_task;
 mod lock;
 mod loss_watch;
@@ -14,7 +13,6 @@ mod masters;
 mod release_listener;
 mod renewing;
 mod rounds;
-mod session;
 mod shadow;
 mod shadow_hold;
 mod shared_connection;

@@ -25,6 +25,7 @@ use std::time::Duration;
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
 use super::outcome::{judge, released, with_time_to_replicate};
+use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::{Server, aio::Connection};
 use crate::driver::aio::{self, Guard, ReleaseListener};
 use crate::driver::{Loss, Renewal, Replication, Wait};
@@ -74,48 +75,7 @@ impl Locks {
         Ok(Self { shared: Arc::new(shared), replication: None })
     }
 
-    /// A lock that only its holder can release, and whose release is announced to those who wait. Holders and waiters are
-    /// token locks of this library; for the plain lock that other libraries share (`SET key token NX PX`), use
-    /// [`protocol`](Self::protocol) with the name `token`.
-    ///
-    /// # Errors
-    /// [`ChooseError::Lease`].
-    pub fn token(&self, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
-        self.chosen(choose::token(key.into(), lease))
-    }
-
-    /// A token lock that is acquired in the order of arrival.
-    ///
-    /// # Errors
-    /// [`ChooseError::Lease`].
-    pub fn fair(&self, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
-        self.chosen(choose::fair(key.into(), lease))
-    }
-
-    /// A timestamp lock as this old client speaks it: a name of `lockshift protocols`, such as `php-getset`.
-    ///
-    /// # Errors
-    /// [`ChooseError`]: there is no such lock, or the lease is impossible.
-    pub fn legacy(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
-        self.chosen(choose::legacy(name, key.into(), lease))
-    }
-
-    /// A lock that the old clients of these dialects respect, and new clients on the [new
-    /// key](crate::bridge::new_key).
-    ///
-    /// # Errors
-    /// [`ChooseError`]: no bridge keeps that fleet out, or the lease is impossible.
-    pub fn bridge(&self, fleet: &[&str], key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
-        self.chosen(choose::bridge(fleet, key.into(), lease))
-    }
-
-    /// A lock by its name in `lockshift protocols`, with options: `token-fenced`, `redisson,kind=fair`.
-    ///
-    /// # Errors
-    /// [`ChooseError`]: there is no such lock, it needs several servers, or the lease is impossible.
-    pub fn protocol(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
-        self.chosen(choose::protocol(name, key.into(), lease))
-    }
+    locks_by_name!();
 
     /// The same locks, each of which counts as acquired only once so many replicas have it: see [`Replication`] for what
     /// that does not promise. Not on a cluster, where an attempt ends with
@@ -152,10 +112,6 @@ impl Locks {
         Lock { lock: lock.hearing(&self.shared.listener), renewal: Some(Renewal::every_third()) }
     }
 
-    fn chosen(&self, chosen: Chosen) -> Result<Lock, ChooseError> {
-        chosen.map(|locker| self.locker(locker))
-    }
-
     /// The connection for locks with these timeouts.
     fn connection(&self, server: Server) -> Connection {
         let mut connections = self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,22 +133,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The same, renewed for no longer than this: work that hangs does not hold the lock for ever.
-    #[must_use]
-    pub fn held_for_at_most(self, at_most: Duration) -> Self {
-        Self { renewal: Some(Renewal::every_third().for_at_most(at_most)), ..self }
-    }
-
-    /// The same, held for one lease and not renewed.
-    #[must_use]
-    pub fn without_renewal(self) -> Self {
-        Self { renewal: None, ..self }
-    }
-
-    /// The key that contenders share.
-    pub fn key(&self) -> &Key {
-        self.lock.key()
-    }
+    settings_of_a_lock!();
 
     /// Attempts it once: `None` if another client holds the lock.
     ///
@@ -263,30 +204,7 @@ impl fmt::Debug for Lock {
 pub struct Held(Guard<Connection>);
 
 impl Held {
-    /// The key that contenders share.
-    pub fn key(&self) -> &Key {
-        self.0.key()
-    }
-
-    /// A number that grows with every acquisition, where the protocol has one: `token-fenced`, fenced bridges.
-    pub fn fence(&self) -> Option<u64> {
-        self.0.hold().fence
-    }
-
-    /// For how long the holder may still work if no renewal succeeds: zero once the lock is lost. Asks no server.
-    pub fn remaining(&self) -> Duration {
-        self.0.remaining()
-    }
-
-    /// Whether the lock is lost. Asks no server.
-    pub fn is_lost(&self) -> bool {
-        self.lost().is_some()
-    }
-
-    /// How the lock was lost, if it was.
-    pub fn lost(&self) -> Option<Loss> {
-        self.0.lost()
-    }
+    knowledge_of_a_holder!();
 
     /// Ends when the lock is lost; never, if it is released before.
     pub fn on_lost(&self) -> impl Future<Output = Loss> + Send + use<> {

@@ -1,15 +1,15 @@
-//! What carries the commands of a procedure, a connection of the `redis` crate or several servers, and the loop that runs
-//! a procedure over it.
+//! What carries the commands of a procedure, a connection of the `redis` crate or several servers.
 
 use std::future::Future;
+use std::ops::DerefMut;
 
 use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 use redis::Cmd;
 use redis::aio::ConnectionLike;
 
 use crate::driver::connection::{is_resending, never_left, reply};
+use crate::driver::exchange::{self, Exchange};
 use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
-use crate::driver::run::{Run, Step};
 
 /// Runs `procedure` to its end over `connection`. Dropping this future leaves the procedure where it is.
 ///
@@ -20,20 +20,7 @@ where
     C: Carrier,
     P: Procedure,
 {
-    let mut run = Run::new(procedure, connection.servers());
-    loop {
-        match run.next()? {
-            Step::Ended(outcome) => return Ok(outcome),
-            Step::Send(command) => {
-                let answer = connection.send(&command).await;
-                run.answered(command, answer)?;
-            }
-            Step::Round(commands) => {
-                let replies = connection.round(&commands).await;
-                run.answered_round(&commands, replies);
-            }
-        }
-    }
+    exchange::run(&mut InTask { connection, is_own: true }, procedure).await
 }
 
 /// What carries the commands of a procedure: any async connection of the `redis` crate, to one server; or
@@ -81,6 +68,35 @@ impl<C: ConnectionLike + Send> Carrier for C {
 
     fn resends() -> bool {
         is_resending::<C>()
+    }
+}
+
+/// A connection that lets its task wait, borrowed in this way.
+pub(super) struct InTask<B> {
+    pub(super) connection: B,
+    /// Whether no other procedure uses it meanwhile.
+    pub(super) is_own: bool,
+}
+
+impl<C: Carrier, B: DerefMut<Target = C>> Exchange for InTask<B> {
+    fn servers(&self) -> usize {
+        self.connection.servers()
+    }
+
+    fn resends(&self) -> bool {
+        C::resends()
+    }
+
+    fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
+        self.connection.send(command).await
+    }
+
+    async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
+        self.connection.round(commands).await
     }
 }
 

@@ -9,19 +9,14 @@ use lockshift_wire::Key;
 use tokio::runtime::Handle;
 
 use super::carrier::Carrier;
-use super::held_lock::HeldLock;
 use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
-use super::session::Session;
-use super::shadow_hold::ShadowHold;
+use super::shadow_hold::Held;
 use super::unattended::{Workplace, alone, to_the_end};
-use crate::driver::entries::Entry;
 use crate::driver::error::Error;
-use crate::driver::host;
 use crate::driver::lease_state::{LeaseState, Loss};
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
-use crate::driver::watched_lease::WatchedLease;
 
 /// A lock that is held. [`release`](Self::release) releases it, and says how that went.
 ///
@@ -29,24 +24,15 @@ use crate::driver::watched_lease::WatchedLease;
 /// logs how it went. If that runtime is shut down before, the lease ends the lock.
 #[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard<C: Carrier + 'static> {
-    held: Arc<HeldLock<C>>,
+    held: Arc<Held<C>>,
     runtime: Handle,
     renewing: Option<Renewing>,
     is_released: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(
-        session: Session<C>,
-        hold: Hold,
-        shadow: Option<ShadowHold>,
-        entry: Option<Entry>,
-        runtime: Handle,
-    ) -> Self {
-        let counters = Arc::clone(&session.counters);
-        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
-        let held = Arc::new(HeldLock { session, lease, shadow, entry });
-        Self { held, runtime, renewing: None, is_released: false }
+    pub(super) fn new(held: Held<C>, runtime: Handle) -> Self {
+        Self { held: Arc::new(held), runtime, renewing: None, is_released: false }
     }
 
     /// The key that contenders share.
@@ -117,7 +103,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used; the lease will end the lock.
     pub async fn release(mut self) -> Result<Answer<Released>, Error> {
         let release = self.release_held();
-        to_the_end(self.held.session.workplace, &self.runtime, self.key(), release).await
+        to_the_end(self.held.session.connection.workplace, &self.runtime, self.key(), release).await
     }
 
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.

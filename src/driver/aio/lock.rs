@@ -10,15 +10,14 @@ use super::acquisition::Acquiring;
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::release_listener::ReleaseListener;
-use super::session::Session;
 use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
-use super::unattended::Workplace;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
+use crate::driver::session::Session;
 use crate::driver::undisclaimed::Undisclaimed;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
@@ -57,7 +56,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// A lock that speaks the protocol of `locker` over `connection`, of which no other clone is in use, and which is
     /// not a cluster's. Tries, guards and renewals of this lock use it one after another, so that any protocol may run.
     pub fn on_own_connection(connection: C, locker: impl Locker + 'static) -> Self {
-        Self::on(Share::Own(Arc::new(SharedConnection::new(connection))), locker)
+        Self::on(Share::Own(Arc::new(SharedConnection::own(connection))), locker)
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -102,7 +101,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (acquiring, attempt) = Acquiring::begin(self.session()?, self.shadow.as_ref())?.attempt().await?;
+        let (acquiring, attempt) = Acquiring::begin(self.session(), self.shadow.as_ref())?.attempt().await?;
         acquiring.give_up().await;
         attempt
     }
@@ -117,7 +116,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        let mut acquiring = Acquiring::begin(self.session()?, self.shadow.as_ref())?;
+        let mut acquiring = Acquiring::begin(self.session(), self.shadow.as_ref())?;
         let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
             waiting.begin_attempt(&acquiring.acquisition);
@@ -139,7 +138,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
 
     /// Asks the server about a hold that may be of no client.
     pub(super) async fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
-        self.session()?.ownership(hold).await
+        self.session().ownership(hold).await
     }
 
     /// For how long a winner holds.
@@ -159,23 +158,18 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         }
     }
 
-    fn session(&self) -> Result<Session<C>, Error> {
-        let (connection, workplace) = match &self.connection {
-            _ if C::resends() => return Err(Error::resending_connection(self.key())),
-            Share::Clones(_) if self.locker.needs_own_connection() || self.replication.is_some() => {
-                return Err(Error::shared_connection(self.key()));
-            }
-            Share::Clones(connection) => (Arc::new(SharedConnection::new(connection.clone())), Workplace::CallersTask),
-            Share::Own(connection) => (Arc::clone(connection), Workplace::OwnTask),
+    fn session(&self) -> Session<SharedConnection<C>> {
+        let connection = match &self.connection {
+            Share::Clones(connection) => Arc::new(SharedConnection::clone_of(connection.clone())),
+            Share::Own(connection) => Arc::clone(connection),
         };
-        Ok(Session {
+        Session {
             connection,
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
-            workplace,
-        })
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
-use super::held_lock::HeldLock;
+use super::shadow_hold::Held;
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
@@ -24,7 +24,7 @@ impl Renewing {
     /// ready when no extension of the predecessor is under way any more. Without a predecessor there is nothing to wait for.
     pub(super) fn start<C>(
         runtime: &Handle,
-        held: Arc<HeldLock<C>>,
+        held: Arc<Held<C>>,
         renewal: Renewal,
         predecessor: Option<Self>,
     ) -> (Self, Option<oneshot::Receiver<()>>)
@@ -58,7 +58,7 @@ impl Renewing {
     }
 }
 
-async fn renew<C>(held: Arc<HeldLock<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
+async fn renew<C>(held: Arc<Held<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
 where
     C: Carrier + 'static,
 {

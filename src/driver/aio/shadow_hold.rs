@@ -9,6 +9,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use super::shared_connection::SharedConnection;
+use crate::driver::held_lock::{HeldBeside, HeldLock};
 use crate::driver::host;
 use crate::driver::shadow::{Question, ShadowState, ShadowSummary};
 
@@ -73,6 +75,9 @@ pub(super) enum Order {
     Abandon,
 }
 
+/// What a guard and its renewal share.
+pub(super) type Held<C> = HeldLock<SharedConnection<C>, ShadowHold>;
+
 /// What is held beside a lock that was won.
 pub(super) struct ShadowHold {
     shadow: Shadow,
@@ -113,9 +118,8 @@ impl Shadow {
 }
 
 // Where no task receives the orders, nothing was acquired, and that has been counted.
-impl ShadowHold {
-    /// The lock was extended.
-    pub(super) fn extend(&self) {
+impl HeldBeside for ShadowHold {
+    fn extend(&self) {
         if !self.orders.is_closed()
             && let Some(question) = self.shadow.begin()
         {
@@ -123,8 +127,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is about to be released.
-    pub(super) async fn release(&self) {
+    async fn release(&self) {
         if self.orders.is_closed() {
             return;
         }
@@ -137,8 +140,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is abandoned: nothing is sent.
-    pub(super) fn abandon(&self) {
+    fn abandon(&self) {
         let _ = self.orders.send(Order::Abandon);
     }
 }

@@ -8,11 +8,17 @@ use std::ops::{Deref, DerefMut};
 
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::carrier::{Carrier, InTask};
+use super::unattended::Workplace;
+use crate::driver::exchange::Shared;
+
 /// A connection that one procedure at a time may use.
 #[derive(Debug)]
 pub(super) struct SharedConnection<C> {
     entrance: Mutex<()>,
     connection: Mutex<C>,
+    /// Where attempts and releases are made.
+    pub(super) workplace: Workplace,
 }
 
 /// The connection, until this is dropped.
@@ -23,19 +29,41 @@ pub(super) struct Borrowed<'a, C> {
 }
 
 impl<C> SharedConnection<C> {
-    pub(super) fn new(connection: C) -> Self {
-        Self { entrance: Mutex::new(()), connection: Mutex::new(connection) }
+    /// The one connection of a lock and its clones.
+    pub(super) fn own(connection: C) -> Self {
+        Self { entrance: Mutex::new(()), connection: Mutex::new(connection), workplace: Workplace::OwnTask }
     }
 
-    /// The connection, as soon as the procedure under way has ended: to renew, to release, to leave a queue.
-    pub(super) async fn for_holder(&self) -> Borrowed<'_, C> {
+    /// A clone of a connection, for one attempt and what it wins.
+    pub(super) fn clone_of(connection: C) -> Self {
+        Self { workplace: Workplace::CallersTask, ..Self::own(connection) }
+    }
+
+    /// As soon as the procedure under way has ended.
+    async fn borrow_for_holder(&self) -> Borrowed<'_, C> {
         Borrowed { connection: self.connection.lock().await, _entrance: None }
     }
 
-    /// The connection, as soon as no procedure uses it and no holder waits for it: to try to acquire.
-    pub(super) async fn for_attempt(&self) -> Borrowed<'_, C> {
+    /// As soon as no procedure uses it and no holder waits for it.
+    async fn borrow_for_attempt(&self) -> Borrowed<'_, C> {
         let entrance = self.entrance.lock().await;
         Borrowed { connection: self.connection.lock().await, _entrance: Some(entrance) }
+    }
+
+    fn in_task<'a>(&self, connection: Borrowed<'a, C>) -> InTask<Borrowed<'a, C>> {
+        InTask { connection, is_own: self.workplace == Workplace::OwnTask }
+    }
+}
+
+impl<C: Carrier + 'static> Shared for SharedConnection<C> {
+    type Borrowed<'a> = InTask<Borrowed<'a, C>>;
+
+    async fn for_attempt(&self) -> Self::Borrowed<'_> {
+        self.in_task(self.borrow_for_attempt().await)
+    }
+
+    async fn for_holder(&self) -> Self::Borrowed<'_> {
+        self.in_task(self.borrow_for_holder().await)
     }
 }
 
@@ -57,13 +85,14 @@ impl<C> DerefMut for Borrowed<'_, C> {
 async fn a_holder_that_comes_last_is_served_before_all_attempts() {
     use std::sync::Arc;
 
-    let shared = Arc::new(SharedConnection::new(()));
+    let shared = Arc::new(SharedConnection::own(()));
     let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
-    let under_way = shared.for_attempt().await;
+    let under_way = shared.borrow_for_attempt().await;
     for name in ["attempt", "attempt", "attempt", "holder"] {
         let (shared, served) = (Arc::clone(&shared), served.clone());
         tokio::spawn(async move {
-            let borrowed = if name == "holder" { shared.for_holder().await } else { shared.for_attempt().await };
+            let borrowed =
+                if name == "holder" { shared.borrow_for_holder().await } else { shared.borrow_for_attempt().await };
             served.send(name).unwrap();
             drop(borrowed);
         });

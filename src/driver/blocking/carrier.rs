@@ -1,32 +1,20 @@
-//! What carries the commands of a procedure, a connection of the `redis` crate or several servers, and the loop that runs
-//! a procedure over it.
+//! What carries the commands of a procedure, a connection of the `redis` crate or several servers.
+
+use std::ops::DerefMut;
 
 use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 use redis::ConnectionLike;
 
 use crate::driver::connection::{is_broken_pipe, is_resending, never_left, reply};
+use crate::driver::exchange::{self, Exchange, at_once};
 use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
-use crate::driver::run::{Run, Step};
 
 /// Runs `procedure` to its end over `connection`.
 ///
 /// # Errors
 /// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
 pub fn run<C: Carrier, P: Procedure>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted> {
-    let mut run = Run::new(procedure, connection.servers());
-    loop {
-        match run.next()? {
-            Step::Ended(outcome) => return Ok(outcome),
-            Step::Send(command) => {
-                let answer = connection.send(&command);
-                run.answered(command, answer)?;
-            }
-            Step::Round(commands) => {
-                let replies = connection.round(&commands);
-                run.answered_round(&commands, replies);
-            }
-        }
-    }
+    at_once(exchange::run(&mut Blocking { connection, is_own: true }, procedure))
 }
 
 /// What carries the commands of a procedure: any connection of the `redis` crate, to one server; or
@@ -83,5 +71,34 @@ impl<C: ConnectionLike> Carrier for C {
 
     fn resends() -> bool {
         is_resending::<C>()
+    }
+}
+
+/// A connection that blocks its thread, borrowed in this way.
+pub(super) struct Blocking<B> {
+    pub(super) connection: B,
+    /// Whether it is one connection to one server that no other procedure uses meanwhile.
+    pub(super) is_own: bool,
+}
+
+impl<C: Carrier, B: DerefMut<Target = C>> Exchange for Blocking<B> {
+    fn servers(&self) -> usize {
+        self.connection.servers()
+    }
+
+    fn resends(&self) -> bool {
+        C::resends()
+    }
+
+    fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
+        self.connection.send(command)
+    }
+
+    async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
+        self.connection.round(commands)
     }
 }

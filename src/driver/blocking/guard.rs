@@ -8,34 +8,27 @@ use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 
 use super::carrier::Carrier;
-use super::held_lock::HeldLock;
 use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
-use super::session::Session;
-use super::shadow_hold::ShadowHold;
-use crate::driver::entries::Entry;
+use super::shadow_hold::Held;
 use crate::driver::error::Error;
-use crate::driver::host;
+use crate::driver::exchange::at_once;
 use crate::driver::lease_state::{LeaseState, Loss};
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
-use crate::driver::watched_lease::WatchedLease;
 
 /// A lock that is held. [`release`](Self::release) releases it and says how that went; a guard that is dropped releases
 /// its lock too, and logs how that went.
 #[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard<C: Carrier + 'static> {
-    held: Arc<HeldLock<C>>,
+    held: Arc<Held<C>>,
     renewing: Option<Renewing>,
     is_released: bool,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
-    pub(super) fn new(session: Session<C>, hold: Hold, shadow: Option<ShadowHold>, entry: Option<Entry>) -> Self {
-        let counters = Arc::clone(&session.counters);
-        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
-        let held = Arc::new(HeldLock { session, lease, shadow, entry });
-        Self { held, renewing: None, is_released: false }
+    pub(super) fn new(held: Held<C>) -> Self {
+        Self { held: Arc::new(held), renewing: None, is_released: false }
     }
 
     /// The key that contenders share.
@@ -70,7 +63,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used.
     pub fn ownership(&self) -> Result<Ownership, Error> {
-        self.held.ownership()
+        at_once(self.held.ownership())
     }
 
     /// Extends the lease by a whole one from now. A lock that is lost by the holder's own clock is not extended.
@@ -78,7 +71,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// # Errors
     /// The server cannot be used; the present lease goes on.
     pub fn extend(&self) -> Result<Answer<Extended>, Error> {
-        self.held.extend()
+        at_once(self.held.extend())
     }
 
     /// Releases the lock: stops renewing, waits for an extension under way, then releases.
@@ -106,7 +99,7 @@ impl<C: Carrier + 'static> Guard<C> {
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
         }
-        self.held.release()
+        at_once(self.held.release())
     }
 }
 

@@ -11,13 +11,15 @@ use super::acquisition::Acquiring;
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::release_listener::ReleaseListener;
-use super::session::Session;
 use super::shadow_hold::Shadow;
+use super::shared_connection::SharedConnection;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
+use crate::driver::exchange::at_once;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
+use crate::driver::session::Session;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
 use crate::driver::wake_up::WakeUp;
@@ -29,7 +31,7 @@ const SLICE: Duration = Duration::from_millis(50);
 ///
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
-    session: Session<C>,
+    session: Session<SharedConnection<C>>,
     listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
@@ -45,7 +47,11 @@ impl<C: Carrier + 'static> Lock<C> {
     /// `redis::Client`, which connects anew for every command, or a cluster. The last two cannot carry protocols with
     /// WATCH and MULTI; trying to acquire ends with [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
-        Self { session: Session::new(connection, locker), listener: None, shadow: None }
+        Self {
+            session: Session::new(Arc::new(SharedConnection::new(connection)), Arc::new(locker)),
+            listener: None,
+            shadow: None,
+        }
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how
@@ -96,7 +102,7 @@ impl<C: Carrier + 'static> Lock<C> {
 
     /// Asks the server about a hold that may be of no client.
     pub(super) fn ownership_of(&self, hold: &Hold) -> Result<Ownership, Error> {
-        self.session.ownership(hold)
+        at_once(self.session.ownership(hold))
     }
 
     /// For how long a winner holds.

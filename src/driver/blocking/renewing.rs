@@ -7,7 +7,8 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::carrier::Carrier;
-use super::held_lock::HeldLock;
+use super::shadow_hold::Held;
+use crate::driver::exchange::at_once;
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::Renewal;
@@ -19,7 +20,7 @@ pub(super) struct Renewing {
 }
 
 impl Renewing {
-    pub(super) fn start<C>(held: Arc<HeldLock<C>>, renewal: Renewal) -> io::Result<Self>
+    pub(super) fn start<C>(held: Arc<Held<C>>, renewal: Renewal) -> io::Result<Self>
     where
         C: Carrier + Send + 'static,
     {
@@ -36,13 +37,13 @@ impl Renewing {
     }
 }
 
-fn renew<C: Carrier + 'static>(held: &HeldLock<C>, renewal: &Renewal, stopped: &Receiver<()>) {
+fn renew<C: Carrier + 'static>(held: &Held<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut course = renewal.begin(host::mono());
     while let Some(pause) = course.pause(held.lease.read(LeaseState::remaining), host::mono()) {
         if is_stopped_within(pause, stopped) {
             return;
         }
-        course.note(held.key(), &held.extend());
+        course.note(held.key(), &at_once(held.extend()));
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use super::shared_connection::SharedConnection;
+use crate::driver::held_lock::{HeldBeside, HeldLock};
 use crate::driver::host;
 use crate::driver::shadow::{Comparison, Question, ShadowState, ShadowSummary};
 
@@ -62,6 +64,9 @@ pub(super) enum Order {
     Abandon(u64),
 }
 
+/// What a guard and its renewal share.
+pub(super) type Held<C> = HeldLock<SharedConnection<C>, ShadowHold>;
+
 /// What is held beside a lock that was won.
 pub(super) struct ShadowHold {
     shadow: Shadow,
@@ -109,16 +114,14 @@ impl Shadow {
     }
 }
 
-impl ShadowHold {
-    /// The lock was extended.
-    pub(super) fn extend(&self) {
+impl HeldBeside for ShadowHold {
+    fn extend(&self) {
         if let Some(question) = self.shadow.begin() {
             self.shadow.send(Order::Extend(self.number, question));
         }
     }
 
-    /// The lock is about to be released.
-    pub(super) fn release(&self) {
+    async fn release(&self) {
         let question = self.shadow.begin();
         let is_waited_for = question.is_some();
         let (doing, done) = channel();
@@ -128,8 +131,7 @@ impl ShadowHold {
         }
     }
 
-    /// The lock is abandoned: nothing is sent.
-    pub(super) fn abandon(&self) {
+    fn abandon(&self) {
         self.shadow.send(Order::Abandon(self.number));
     }
 }

@@ -3,8 +3,14 @@
 //! A holder that renews or releases waits for the procedure under way, and for no other attempt: however many threads
 //! wait for the lock, they do not keep its holder from renewing it.
 
+use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use redis::Client;
+
+use super::carrier::{Blocking, Carrier};
+use crate::driver::exchange::Shared;
 
 /// A connection that one procedure at a time may use.
 pub(super) struct SharedConnection<C> {
@@ -34,8 +40,8 @@ impl<C> SharedConnection<C> {
         }
     }
 
-    /// The connection, as soon as the procedure under way has ended: to renew, to release, to leave a queue.
-    pub(super) fn for_holder(&self) -> Borrowed<'_, C> {
+    /// As soon as the procedure under way has ended.
+    fn borrow_for_holder(&self) -> Borrowed<'_, C> {
         let mut state = self.state();
         state.holders_waiting += 1;
         loop {
@@ -47,8 +53,8 @@ impl<C> SharedConnection<C> {
         }
     }
 
-    /// The connection, as soon as no procedure uses it and no holder waits for it: to try to acquire.
-    pub(super) fn for_attempt(&self) -> Borrowed<'_, C> {
+    /// As soon as no procedure uses it and no holder waits for it.
+    fn borrow_for_attempt(&self) -> Borrowed<'_, C> {
         let mut state = self.state();
         loop {
             if state.holders_waiting == 0
@@ -64,6 +70,25 @@ impl<C> SharedConnection<C> {
         // It is changed in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl<C: Carrier + 'static> Shared for SharedConnection<C> {
+    type Borrowed<'a> = Blocking<Borrowed<'a, C>>;
+
+    async fn for_attempt(&self) -> Self::Borrowed<'_> {
+        blocking(self.borrow_for_attempt())
+    }
+
+    async fn for_holder(&self) -> Self::Borrowed<'_> {
+        blocking(self.borrow_for_holder())
+    }
+}
+
+/// A client makes a new connection for each command, a cluster has several.
+fn blocking<C: Carrier + 'static>(connection: Borrowed<'_, C>) -> Blocking<Borrowed<'_, C>> {
+    let is_client = (&*connection as &dyn Any).is::<Client>();
+    let is_own = connection.keeps_its_connection() && connection.servers() == 1 && !is_client;
+    Blocking { connection, is_own }
 }
 
 impl<C> Drop for Borrowed<'_, C> {
@@ -105,18 +130,18 @@ mod tests {
         let shared = SharedConnection::new(());
         let (served, order) = channel();
         scope(|scope| {
-            let under_way = shared.for_attempt();
+            let under_way = shared.borrow_for_attempt();
             for _ in 0..8 {
                 let served = served.clone();
                 scope.spawn(|| {
-                    let borrowed = shared.for_attempt();
+                    let borrowed = shared.borrow_for_attempt();
                     served.send("attempt").unwrap();
                     drop((borrowed, served));
                 });
             }
             let holder = served.clone();
             scope.spawn(|| {
-                let borrowed = shared.for_holder();
+                let borrowed = shared.borrow_for_holder();
                 holder.send("holder").unwrap();
                 drop((borrowed, holder));
             });
@@ -137,12 +162,12 @@ mod tests {
         let panicked = scope(|scope| {
             scope
                 .spawn(|| {
-                    let _borrowed = shared.for_attempt();
+                    let _borrowed = shared.borrow_for_attempt();
                     panic!("a protocol breaks its contract");
                 })
                 .join()
         });
         assert!(panicked.is_err());
-        assert_eq!(*shared.for_holder(), 7);
+        assert_eq!(*shared.borrow_for_holder(), 7);
     }
 }

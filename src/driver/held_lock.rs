@@ -1,28 +1,46 @@
 //! One lock that was won, as its guard and its renewal share it.
 
-use lockshift_lock::{Extended, Ownership, Released};
+use std::sync::Arc;
+
+use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 
-use super::carrier::Carrier;
+use super::entries::Entry;
+use super::error::Error;
+use super::exchange::Shared;
+use super::host;
+use super::lease_state::LeaseState;
+use super::outcome::Answer;
 use super::session::Session;
-use super::shadow_hold::ShadowHold;
-use crate::driver::entries::Entry;
-use crate::driver::error::Error;
-use crate::driver::host;
-use crate::driver::lease_state::LeaseState;
-use crate::driver::outcome::Answer;
-use crate::driver::watched_lease::WatchedLease;
+use super::watched_lease::WatchedLease;
 
-/// One lock that was won.
-pub(super) struct HeldLock<C> {
-    pub(super) session: Session<C>,
+/// One lock that was won, and what is held beside it.
+pub(super) struct HeldLock<S, B> {
+    pub(super) session: Session<S>,
     pub(super) lease: WatchedLease,
-    pub(super) shadow: Option<ShadowHold>,
+    beside: Option<B>,
     /// Counts this hold, if the lock is re-entrant.
-    pub(super) entry: Option<Entry>,
+    entry: Option<Entry>,
 }
 
-impl<C: Carrier + 'static> HeldLock<C> {
+/// What is held beside a lock, and has to keep up with it.
+pub(super) trait HeldBeside {
+    /// The lock was extended.
+    fn extend(&self);
+    /// The lock is about to be released.
+    async fn release(&self);
+    /// The lock is abandoned: nothing is sent.
+    fn abandon(&self);
+}
+
+impl<S: Shared, B: HeldBeside> HeldLock<S, B> {
+    /// What was won just now.
+    pub(super) fn new(session: Session<S>, hold: Hold, beside: Option<B>, entry: Option<Entry>) -> Self {
+        let counters = Arc::clone(&session.counters);
+        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
+        Self { session, lease, beside, entry }
+    }
+
     pub(super) fn key(&self) -> &Key {
         self.session.locker.key()
     }
@@ -34,25 +52,25 @@ impl<C: Carrier + 'static> HeldLock<C> {
 
     /// Extends, and notes the outcome before any other procedure may use the connection.
     pub(super) async fn extend(&self) -> Result<Answer<Extended>, Error> {
-        let mut connection = self.session.for_holder().await;
+        let mut connection = self.session.connection.for_holder().await;
         let Some(hold) = self.lease.change(LeaseState::begin_extension) else {
             return Ok(Answer::Known(Extended::Lost));
         };
         let extended = self.session.ask(&mut connection, |locker, redis| locker.extend(&hold, redis)).await;
         let noted = extended.map(|extended| self.lease.change(|state, now| state.note(extended, now)));
         drop(connection);
-        if let (Ok(Extended::Until(_)), Some(shadow)) = (&noted, &self.shadow) {
-            shadow.extend();
+        if let (Ok(Extended::Until(_)), Some(beside)) = (&noted, &self.beside) {
+            beside.extend();
         }
         Answer::of(self.key(), noted)
     }
 
     /// Releases what is held, once an extension under way has been noted, also one whose caller has stopped waiting.
     pub(super) async fn release(&self) -> Result<Answer<Released>, Error> {
-        if let Some(shadow) = &self.shadow {
-            shadow.release().await;
+        if let Some(beside) = &self.beside {
+            beside.release().await;
         }
-        let mut connection = self.session.for_holder().await;
+        let mut connection = self.session.connection.for_holder().await;
         let ended = self.lease.change(LeaseState::end);
         let released =
             self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono())).await;
@@ -60,10 +78,10 @@ impl<C: Carrier + 'static> HeldLock<C> {
         Answer::of(self.key(), released)
     }
 
-    /// Ends the hold without sending anything; the shadow is left to its lease too.
+    /// Ends the hold without sending anything; what is held beside it is left to its lease too.
     pub(super) fn abandon(&self) {
         self.lease.change(LeaseState::end);
         self.entry.iter().for_each(Entry::keep);
-        self.shadow.iter().for_each(ShadowHold::abandon);
+        self.beside.iter().for_each(HeldBeside::abandon);
     }
 }
