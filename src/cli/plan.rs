@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// How finely steps are cut, in every scene; if not given, as finely as each scene needs
     #[arg(long, value_enum, value_name = "GRAIN")]
     grain: Option<StepCut>,
-    /// Stop after so long: what was not explored by then is reported as not exhausted
+    /// Stop after so long, shared evenly among the phases: what was not explored by then is reported as not exhausted
     #[arg(long = "for", value_name = "D", value_parser = values::length)]
     time: Option<Duration>,
     /// The languages of the programs: for each phase, the package to install and the lines to write
@@ -115,6 +115,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let planned = plan::plan(&args.fleet, &args.to, way, &effort, &mut |phase: Phase, progress| {
         if last.replace(phase) != Some(phase) {
             states.begin(phase.name().to_owned());
+            budget.begin_share(way.explored_from(phase));
         }
         states.tell(progress);
         budget.watch();

@@ -52,7 +52,7 @@ pub enum End {
 }
 
 /// How far a search is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Distinct states so far.
     pub states: usize,

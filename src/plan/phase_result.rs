@@ -51,7 +51,7 @@ const MAX_STATES: usize = 20_000_000;
 const MAX_WIDENINGS: u16 = 4;
 
 /// Explores every phase of this way of this fleet to that protocol. `watch` is called with the phase that is being
-/// explored, and the progress.
+/// explored, and the progress, also before a phase is begun.
 ///
 /// # Errors
 /// [`NoWay`]: there is no such way, and why.
@@ -69,7 +69,10 @@ pub fn plan(
         let observed = phases.last().filter(|_| phase == Phase::LegacyObserved);
         let result = match observed {
             Some(unguarded) => PhaseResult { phase, ..unguarded.clone() },
-            None => Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress)),
+            None => {
+                watch(phase, &Progress::default());
+                Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress))
+            }
         };
         phases.push(result);
     }

@@ -211,7 +211,8 @@ impl PhaseRow {
         text += &format!("   verdict   {colour}{}{colour:#}\n", self.verdict);
         let races = by_race(&self.residual);
         match races.as_slice() {
-            [] => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
+            [] if self.exhausted => text += &format!("   races     {GOOD}none{GOOD:#}\n"),
+            [] => text += "   races     none found\n",
             [first, others @ ..] => {
                 text += &format!("   races     {first}\n");
                 others.iter().for_each(|race| text += &format!("             {race}\n"));

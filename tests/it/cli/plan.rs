@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::command::{done, done_within, lockshift};
 use crate::schemas::conforms;
 
@@ -118,6 +120,18 @@ fn a_plan_whose_time_is_up_is_not_called_safe() {
     assert!(ended.stdout.contains("Not known to be safe: not all was seen of legacy"), "{ended:?}");
     assert!(ended.stdout.contains("   verdict   not exhausted: "), "{ended:?}");
     assert!(!ended.stdout.contains("brought nothing new"), "{ended:?}");
+    assert!(!ended.stdout.contains("races     none\n"), "what was not all seen has no race that was found: {ended:?}");
+}
+
+#[test]
+fn the_time_of_a_plan_is_shared_among_its_phases() {
+    for way in [&[][..], &["--guard"]] {
+        let args = [&["plan", "--fleet", "php-getset", "--for", "1ms", "--json"], way].concat();
+        let ended = done_within(EXPLORING, lockshift(), args);
+        let plan: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let states = |phase: &Value| phase["states"].as_u64();
+        assert!(plan["phases"].as_array().unwrap().iter().all(|phase| states(phase) > Some(0)), "{plan:#}");
+    }
 }
 
 #[test]
