@@ -116,9 +116,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         if last.replace(phase) != Some(phase) {
             states.begin(phase.name().to_owned());
             budget.begin_share(way.explored_from(phase));
+        } else {
+            budget.watch();
         }
         states.tell(progress);
-        budget.watch();
     });
     drop(states);
     let plan = planned.map_err(|refused| Failure::new(Exit::No, format_args!("{refused}")))?;
