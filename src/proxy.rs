@@ -31,6 +31,7 @@ mod stream;
 mod tls;
 mod traffic;
 mod turns;
+mod unanswered;
 
 pub use address::{ProxyAddress, Upstream};
 pub use counters::{ProxyCounters, ProxyCounts};

@@ -14,6 +14,8 @@ pub enum RefusedBecause {
     Overtaken,
     /// The lease that the client asked for had ended before the guard could write.
     TooLate,
+    /// The client has ended its side of the connection, so it could not release the lock.
+    ClientLeft,
 }
 
 impl RefusedBecause {
@@ -23,6 +25,7 @@ impl RefusedBecause {
             Self::Held => "held",
             Self::Overtaken => "overtaken",
             Self::TooLate => "too_late",
+            Self::ClientLeft => "client_left",
         }
     }
 }
@@ -63,6 +66,12 @@ pub enum Note {
     Lost,
     /// The client's connection ended while it held the lock. Its lease has to end it.
     HolderDisconnected,
+    /// The client's connection ended before the client learned that it had acquired the lock: what the guard had written was
+    /// deleted, if it was still there.
+    Withdrawn,
+    /// The connection to the server ended while the guard wrote the client's lock, so it may have been written. The client was
+    /// not answered. Its lease has to end it.
+    OutcomeUnknown,
 }
 
 impl Note {
@@ -79,6 +88,8 @@ impl Note {
             Self::Renewed => "renewed",
             Self::Lost => "lost",
             Self::HolderDisconnected => "holder_disconnected",
+            Self::Withdrawn => "withdrawn",
+            Self::OutcomeUnknown => "outcome_unknown",
         }
     }
 }

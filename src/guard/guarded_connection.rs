@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::answer::{Answer, Note};
 use super::key_session::{Grant, GuardedKey, KeySession};
 use super::rule::Rule;
+use super::scripts;
 use crate::lock::Owner;
 use crate::wire::{Command, Key, Transcript, Turn};
 
@@ -60,11 +61,9 @@ impl GuardedConnection {
     ) -> Turn<(Self, Option<Note>)> {
         let mut after = self.clone();
         let session = after.sessions.remove(key).unwrap_or_default();
-        let guard = GuardedKey { rule, key, members: rule.members(), owner };
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
         let (session, note) = session.renew(&guard, length, redis)?;
-        if !session.is_empty() {
-            after.sessions.insert(key.clone(), session);
-        }
+        after.keep(key, session);
         Ok((after, note))
     }
 
@@ -97,19 +96,64 @@ impl GuardedConnection {
         owner: &Owner,
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
+        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: true }, command, redis)
+    }
+
+    /// The same for a client that has ended its side of the connection: it does not acquire, as it could not release.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn refuse(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        command: &Command,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false }, command, redis)
+    }
+
+    /// Whether this command, which the guard sends, may write a lock.
+    pub fn may_write_lock(command: &Command) -> bool {
+        scripts::is_take(command)
+    }
+
+    /// Deletes what the guard wrote with the client's latest acquisition of this key, if it is still there: the client has
+    /// left before it was answered. Returns the connection after it.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn withdraw(&self, rule: &Rule, key: &Key, owner: &Owner, redis: &mut Transcript) -> Turn<Self> {
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
+        let mut after = self.clone();
+        let session = after.sessions.remove(key).unwrap_or_default();
+        after.keep(key, session.withdraw(&guard, redis)?);
+        Ok(after)
+    }
+
+    fn serve_on(
+        &self,
+        guard: &GuardedKey<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
         let mut after = self.clone();
         after.is_watching |= command.is("WATCH");
-        let mut session = after.sessions.remove(key).unwrap_or_default();
-        let guard = GuardedKey { rule, key, members: rule.members(), owner };
+        let mut session = after.sessions.remove(guard.key).unwrap_or_default();
         let (session, answer, notes) = if self.in_multi {
-            let answer = session.in_multi(&guard, command);
+            let answer = session.in_multi(guard, command);
             (session, answer, Vec::new())
         } else {
-            session.serve(&guard, command, redis)?
+            session.serve(guard, command, redis)?
         };
-        if !session.is_empty() {
-            after.sessions.insert(key.clone(), session);
-        }
+        after.keep(guard.key, session);
         Ok((after, answer, notes))
+    }
+
+    fn keep(&mut self, key: &Key, session: KeySession) {
+        if !session.is_empty() {
+            self.sessions.insert(key.clone(), session);
+        }
     }
 }

@@ -115,6 +115,15 @@ impl KeySession {
         Ok((self, Some(if is_held { Note::Renewed } else { Note::Lost })))
     }
 
+    /// Deletes what the guard has written for the client's latest lock, if it is still as the guard wrote it.
+    pub(super) fn withdraw(mut self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<Self> {
+        self.trying = None;
+        if let Some(grant) = self.holds.pop() {
+            scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+        }
+        Ok(self)
+    }
+
     /// The client sends this inside MULTI: it goes to the server, where a WATCH protects it. A DEL there is its release.
     /// In bridge mode that of both keys goes in its place.
     pub(super) fn in_multi(&mut self, guard: &GuardedKey<'_>, command: &Command) -> Answer {
@@ -318,6 +327,8 @@ pub(super) struct GuardedKey<'a> {
     pub(super) members: &'a [Lock],
     /// The owner as whom the guard writes: fresh for each command.
     pub(super) owner: &'a Owner,
+    /// Whether the client may acquire the lock.
+    pub(super) may_acquire: bool,
 }
 
 impl GuardedKey<'_> {
@@ -370,6 +381,9 @@ fn take(
     remaining: Duration,
     redis: &mut Transcript,
 ) -> Turn<(Decided, KeyContent)> {
+    if !guard.may_acquire {
+        return Ok((Decided::Lost(Note::Refused(RefusedBecause::ClientLeft)), sight.content));
+    }
     let mut because = RefusedBecause::Held;
     for _ in 0..MOST_LOOKS {
         // A client that does not rely on the lock any more does not get it.

@@ -89,6 +89,17 @@ pub(super) fn take(
     }
 }
 
+/// Whether this command of the guard may write a lock.
+pub(super) fn is_take(command: &Command) -> bool {
+    let is_run = |script: &Script| {
+        command
+            .words()
+            .get(1)
+            .is_some_and(|word| *word == script.sha1_hex().as_bytes() || *word == script.text().as_bytes())
+    };
+    is_run(&TAKE) || is_run(&TAKE_BOTH)
+}
+
 /// Replaces the stamp that was written by this one, if the lock is as the guard wrote it. Returns whether the client still
 /// holds the lock.
 pub(super) fn extend(redis: &mut Transcript, lock: &LockKeys<'_>, written: &[u8], stamp: &Stamp<'_>) -> Turn<bool> {

@@ -23,6 +23,8 @@ pub struct ProxyCounters {
     renewed: AtomicU64,
     lost_while_holding: AtomicU64,
     holders_disconnected: AtomicU64,
+    withdrawn: AtomicU64,
+    outcomes_unknown: AtomicU64,
     overruns: AtomicU64,
     prevented: ByRace,
     found: ByRace,
@@ -71,6 +73,10 @@ pub struct ProxyCounts {
     pub lost_while_holding: u64,
     /// Connections that ended while their client held a lock.
     pub holders_disconnected: u64,
+    /// Acquired locks that were deleted because the connection ended before their client was answered.
+    pub withdrawn: u64,
+    /// Attempts during which the connection to the server ended: the lock may have been written.
+    pub outcomes_unknown: u64,
     /// Releases after the end of the lease, of locks that the guard had not extended until then.
     pub overruns: u64,
     /// How often the guard has prevented a race, by its id.
@@ -100,6 +106,8 @@ impl ProxyCounters {
             Note::Renewed => &[&self.renewed],
             Note::Lost => &[&self.lost_while_holding],
             Note::HolderDisconnected => &[&self.holders_disconnected],
+            Note::Withdrawn => &[&self.withdrawn],
+            Note::OutcomeUnknown => &[&self.outcomes_unknown],
         };
         for counter in counters {
             counter.fetch_add(1, Ordering::Relaxed);
@@ -149,6 +157,8 @@ impl ProxyCounters {
             renewed: value(&self.renewed),
             lost_while_holding: value(&self.lost_while_holding),
             holders_disconnected: value(&self.holders_disconnected),
+            withdrawn: value(&self.withdrawn),
+            outcomes_unknown: value(&self.outcomes_unknown),
             overruns: value(&self.overruns),
             prevented: self.prevented.counts(),
             found: self.found.counts(),
@@ -158,7 +168,7 @@ impl ProxyCounters {
 
 impl ProxyCounts {
     /// Each count of something that happened with its name and what it counts, in their order.
-    pub fn rows(&self) -> [(&'static str, &'static str, u64); 12] {
+    pub fn rows(&self) -> [(&'static str, &'static str, u64); 14] {
         [
             ("connections", "Client connections", self.connections),
             ("acquired", "Free locks that were acquired", self.acquired),
@@ -175,6 +185,8 @@ impl ProxyCounts {
                 "Connections that ended while their client held a lock",
                 self.holders_disconnected,
             ),
+            ("withdrawn", "Locks deleted because their client left before it was answered", self.withdrawn),
+            ("outcomes_unknown", "Attempts during which the server's connection ended", self.outcomes_unknown),
             ("overruns", "Releases after the end of the lease", self.overruns),
         ]
     }

@@ -37,6 +37,10 @@ impl HeldLeases {
                 self.0.insert(name(), HeldLease { end: Instant::now() + *length, is_renewed: false });
                 None
             }
+            Note::Withdrawn => {
+                self.0.remove(&name());
+                None
+            }
             Note::Renewed => {
                 self.0.entry(name()).and_modify(|lease| lease.is_renewed = true);
                 None

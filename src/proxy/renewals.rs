@@ -33,7 +33,9 @@ impl Renewals {
                 let renewal = Renewal { length: *length, next: now + *length / TIMES_PER_LEASE, until: now + most };
                 self.0.insert((db.to_vec(), key.clone()), renewal);
             }
-            Note::Released | Note::ReleasedLost | Note::Lost => drop(self.0.remove(&(db.to_vec(), key.clone()))),
+            Note::Released | Note::ReleasedLost | Note::Lost | Note::Withdrawn => {
+                self.0.remove(&(db.to_vec(), key.clone()));
+            }
             _ => {}
         }
     }

@@ -5,19 +5,21 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::encode::encode_command;
 use super::event::{Occurrence, ProxyEvent};
-use super::frame::{Malformed, Scanned, Scanner};
+use super::frame::{Malformed, Scanned};
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
 use super::traffic::{GuardedCommand, LONGEST, Traffic, is_deletion};
+use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note};
 use crate::race_id::RaceId;
@@ -28,6 +30,8 @@ use crate::wire::{Command, Fault, Key, Pending, Reply, Transcript};
 const MOST_UNREAD: usize = 512 * 1024;
 /// A direction that has so many bytes to deliver reads no more.
 const MOST_WAITING: usize = 64 * 1024;
+/// How long the server may take to answer what a client has left behind.
+const LAST_REPLIES: Duration = Duration::from_secs(5);
 
 /// One client connection and its upstream connection.
 pub(super) struct ProxySession {
@@ -42,6 +46,7 @@ pub(super) struct ProxySession {
     traffic: Traffic,
     renewals: Renewals,
     leases: HeldLeases,
+    unanswered: Unanswered,
     /// What the client will still send.
     from_client: Incoming,
     is_draining: bool,
@@ -99,6 +104,7 @@ impl ProxySession {
             traffic: Traffic::default(),
             renewals: Renewals::default(),
             leases: HeldLeases::default(),
+            unanswered: Unanswered::default(),
             from_client: Incoming::More,
             is_draining: false,
             has_reported: (false, false),
@@ -114,6 +120,10 @@ impl ProxySession {
         }
         let _ = self.client.end().await;
         self.shared.counters.disconnected();
+        // An answer of which not a byte was written has acquired nothing.
+        for key in self.unanswered.take_of(&self.traffic.db, self.client.written()) {
+            let _ = timeout(LAST_REPLIES, self.withdraw_behind(&key)).await;
+        }
         let held: Vec<Key> = self.traffic.guards.values().flat_map(GuardedConnection::held).cloned().collect();
         for key in held {
             self.note(&key, &Note::HolderDisconnected);
@@ -305,13 +315,24 @@ impl ProxySession {
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let before = self.traffic.connection().clone();
         let mut redis = Transcript::new();
+        let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
         loop {
-            match before.serve(&rule, &key, &command, &owner, redis.rewind()) {
+            let served = if has_left {
+                before.refuse(&rule, &key, &command, &owner, redis.rewind())
+            } else {
+                before.serve(&rule, &key, &command, &owner, redis.rewind())
+            };
+            match served {
                 Err(Pending::Clock) => redis.record_clock(host::reading()),
-                Err(Pending::Send(command)) => {
-                    let reply = self.ask(&command).await?;
-                    redis.record_reply(reply);
-                }
+                Err(Pending::Send(command)) => match self.ask(&command).await {
+                    Ok(reply) => redis.record_reply(reply),
+                    Err(end) => {
+                        if GuardedConnection::may_write_lock(&command) {
+                            self.note(&key, &Note::OutcomeUnknown);
+                        }
+                        return Err(end);
+                    }
+                },
                 Err(Pending::Fault(Fault::Refused { text, .. })) => {
                     self.traffic.answer(&Reply::Error(text));
                     return Ok(());
@@ -319,10 +340,23 @@ impl ProxySession {
                 Err(Pending::Fault(_) | Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok((after, answer, notes)) => {
                     *self.traffic.connection() = after;
-                    notes.iter().for_each(|note| self.note(&key, note));
+                    if !has_withdrawn {
+                        notes.iter().for_each(|note| self.note(&key, note));
+                    }
+                    if notes.iter().any(|note| matches!(note, Note::Acquired(_) | Note::TookOver(_))) {
+                        if self.has_client_left().await && self.withdraw(&key).await? {
+                            // It may still read the answer, if it has ended only its own direction.
+                            (redis, has_left, has_withdrawn) = (Transcript::new(), true, true);
+                            continue;
+                        }
+                        let from = self.client.written() + self.traffic.to_client.len() as u64;
+                        self.unanswered.acquired(&self.traffic.db, &key, from, self.client.written());
+                    }
                     if notes.contains(&Note::ReleasedLost) {
                         // The client's own DEL would have deleted what is there now.
-                        let is_there = self.ask(&Command::new("EXISTS").arg(&key)).await? == Reply::Int(1);
+                        const NO_KEY: Reply = Reply::Int(-2);
+                        // Of the commands that the guard's scripts need permission for anyway.
+                        let is_there = self.ask(&Command::new("PTTL").arg(&key)).await? != NO_KEY;
                         is_there.then(|| self.shared.counters.prevented(RaceId::LateUnlock));
                     }
                     match answer {
@@ -340,6 +374,66 @@ impl ProxySession {
                 }
             }
         }
+    }
+
+    /// Whether the client has ended its direction by now. What it has sent before is kept.
+    async fn has_client_left(&mut self) -> bool {
+        poll_fn(|cx| {
+            while self.from_client == Incoming::More && self.traffic.from_client.len() < MOST_UNREAD {
+                match self.client.poll_read_into(cx, &mut self.traffic.from_client) {
+                    Poll::Ready(Ok(0) | Err(_)) => self.from_client = Incoming::Ended,
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        self.from_client != Incoming::More
+    }
+
+    /// Deletes what was written with the client's latest acquisition of this key. Whether the server did.
+    async fn withdraw(&mut self, key: &Key) -> Result<bool, SessionEnd> {
+        let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(false) };
+        let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        let before = self.traffic.connection().clone();
+        let mut redis = Transcript::new();
+        loop {
+            match before.withdraw(&rule, key, &owner, redis.rewind()) {
+                Err(Pending::Clock) => redis.record_clock(host::reading()),
+                Err(Pending::Send(command)) => {
+                    let reply = self.ask(&command).await?;
+                    redis.record_reply(reply);
+                }
+                Err(Pending::Fault(fault)) => {
+                    log::warn!(target: "lockshift::guard", "{}: {key}: cannot withdraw the lock: {fault}", self.client_name);
+                    return Ok(false);
+                }
+                Err(Pending::Round(_)) => return Err(SessionEnd::Malformed),
+                Ok(after) => {
+                    *self.traffic.connection() = after;
+                    self.note(key, &Note::Withdrawn);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// The same behind the commands that the client has left, where the connection can take a command.
+    async fn withdraw_behind(&mut self, key: &Key) -> Result<(), SessionEnd> {
+        let traffic = &mut self.traffic;
+        if traffic.is_raw || traffic.commands.is_inside() || traffic.connection().is_in_multi() {
+            return Ok(());
+        }
+        self.server.deliver(&mut self.traffic.to_server).await?;
+        while self.traffic.owed > 0 {
+            self.traffic.to_client.clear();
+            if self.server.read_into(&mut self.traffic.to_client).await? == 0 {
+                return Err(SessionEnd::Io);
+            }
+            self.traffic.count_replies(0)?;
+        }
+        self.withdraw(key).await.map(|_| ())
     }
 
     /// Passes a command and its reply on unchanged, and reports them. Other observed commands on the key wait, so that the
@@ -411,7 +505,9 @@ impl ProxySession {
     /// the server pushes before it go to the client as they arrive, and so does the reply if it `passes`.
     async fn reply(&mut self, passes: bool) -> Result<Option<Reply>, SessionEnd> {
         self.server.deliver(&mut self.traffic.to_server).await?;
-        let (mut frame, mut scanner, mut arrived) = (Vec::new(), Scanner::default(), Vec::new());
+        // A message of the server may have arrived in part.
+        let mut scanner = std::mem::take(&mut self.traffic.replies);
+        let (mut frame, mut arrived) = (Vec::new(), Vec::new());
         loop {
             arrived.clear();
             if self.server.read_into(&mut arrived).await? == 0 {

@@ -18,6 +18,7 @@ pub(super) struct Stream {
     inner: Box<dyn Duplex>,
     /// Whether an encrypted stream may still hold bytes that were written.
     is_unflushed: bool,
+    written: u64,
 }
 
 /// Bytes that are read at once.
@@ -32,7 +33,7 @@ thread_local! {
 
 impl Stream {
     pub(super) fn new(inner: impl Duplex + 'static) -> Self {
-        Self { inner: Box::new(inner), is_unflushed: false }
+        Self { inner: Box::new(inner), is_unflushed: false, written: 0 }
     }
 
     /// Appends what has arrived. Returns how many bytes; 0 at the end of the stream.
@@ -58,6 +59,7 @@ impl Stream {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.is_unflushed = true;
+            self.written += written as u64;
             drop(bytes.drain(..written));
         }
         if bytes.capacity() > KEPT {
@@ -73,6 +75,11 @@ impl Stream {
     /// The same, waiting until all is written.
     pub(super) async fn deliver(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         poll_fn(|cx| self.poll_deliver(cx, bytes)).await
+    }
+
+    /// How many bytes were written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Ends this direction; the other may still be read.

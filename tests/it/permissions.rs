@@ -11,6 +11,7 @@ use lockshift::wire::Key;
 use redis::{Client, Connection, cmd};
 
 use crate::cli::{done, lockshift};
+use crate::guard_process::GuardProcess;
 use crate::life::{Over, life};
 use crate::protocols;
 use crate::server::Server;
@@ -122,16 +123,21 @@ fn refused(server: &Server, command: ObservingCommand, permissions: &Permissions
         done(program, *args)
     });
     let shown: Vec<_> = shown.collect();
-    let log: Vec<HashMap<String, redis::Value>> =
-        cmd("ACL").arg("LOG").query(&mut server.connect()).expect("it lists what it has refused");
-    let objects = log.iter().map(|entry| redis::from_redis_value(entry["object"].clone()).expect("it is a text"));
-    // The crate that connects introduces itself to servers from 7.2 on, and does not need to be heard. A connection that a
-    // busy machine lets rest for a second is asked PING, and is opened anew if that is refused.
-    let is_courtesy = |object: &String| object == "client|setinfo" || object == "ping" && command.name() != "watch";
-    let objects: Vec<String> = objects.filter(|object| !is_courtesy(object)).collect();
+    // A connection that a busy machine lets rest for a second is asked PING, and is opened anew if that is refused.
+    let is_courtesy = |object: &String| object == "ping" && command.name() != "watch";
+    let objects: Vec<String> = refused_objects(server).into_iter().filter(|object| !is_courtesy(object)).collect();
     let has_ended_well = shown.iter().all(|shown| matches!(shown.code, Some(0 | 1)));
     assert!(!objects.is_empty() || has_ended_well, "{command} ends: {shown:?}");
     objects
+}
+
+/// The commands and keys that the server has refused since its log was reset, the latest first.
+fn refused_objects(server: &Server) -> Vec<String> {
+    let log: Vec<HashMap<String, redis::Value>> =
+        cmd("ACL").arg("LOG").query(&mut server.connect()).expect("it lists what it has refused");
+    let objects = log.iter().map(|entry| redis::from_redis_value(entry["object"].clone()).expect("it is a text"));
+    // The crate that connects introduces itself to servers from 7.2 on, and does not need to be heard.
+    objects.filter(|object| object != "client|setinfo").collect()
 }
 
 #[test]
@@ -161,4 +167,51 @@ fn runs_with_exactly_its_own(command: ObservingCommand) {
         let elsewhere = command.permissions("elsewhere:*");
         assert!(refused(&server, command, &elsewhere).contains(&"acl:text".to_owned()), "{command} reads other keys");
     }
+}
+
+/// The guard has no login: what it sends runs as its client's user.
+#[test]
+fn a_client_behind_a_guard_runs_with_exactly_the_permissions_of_the_guarded_protocol() {
+    let server = Server::start();
+    for (mode, name) in [("protect", "guard:php-getset"), ("bridge", "bridge-guard:php-getset")] {
+        let whole = Permissions::of(&name.parse().expect("it is known"), "acl:*");
+        let url = format!("redis://{}/", server.address());
+        let guard = GuardProcess::start(&url, &[("acl:*".to_owned(), "php-getset")], &["--mode", mode]);
+        assert_eq!(refused_behind(&guard, &server, &whole), [""; 0], "{mode}: {}", whole.rule());
+        // TTL is for a client that asks how long it still holds, which php-getset does not.
+        for needed in whole.commands.iter().filter(|command| *command != "ttl") {
+            let mut less = whole.clone();
+            less.commands.remove(needed);
+            let refused = refused_behind(&guard, &server, &less);
+            assert!(refused.contains(needed), "{mode}: the guard does not send {needed}: {refused:?}");
+        }
+        let elsewhere = Permissions::of(&name.parse().expect("it is known"), "elsewhere:*");
+        assert!(refused_behind(&guard, &server, &elsewhere).contains(&"acl:a".to_owned()), "{mode}");
+    }
+}
+
+/// What the server has refused to a client with these permissions that acquires, loses and takes over behind this guard.
+fn refused_behind(guard: &GuardProcess, server: &Server, permissions: &Permissions) -> Vec<String> {
+    let mut direct = server.connect();
+    cmd("SCRIPT").arg("FLUSH").exec(&mut direct).expect("it forgets the scripts of the guard");
+    cmd("ACL").arg("LOG").arg("RESET").exec(&mut direct).expect("it forgets what it has refused");
+    user(server, "guarded", permissions);
+    let mut client = guard.connect();
+    cmd("AUTH").arg("guarded").arg("secret").exec(&mut client).expect("it may log in");
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).expect("it has a clock");
+    let mut run = |words: &[&str]| {
+        // Whether it is refused is in the log of the server.
+        let _ = cmd(words[0]).arg(&words[1..]).exec(&mut client);
+    };
+    let stamp = (now + 600).to_string();
+    for (command, rest) in [("SETNX", Some(stamp.as_str())), ("EXPIRE", Some("600")), ("GET", None), ("DEL", None)] {
+        run(&[&[command, "acl:a"][..], rest.as_slice()].concat());
+    }
+    cmd("SET").arg("acl:a").arg("1700000000").exec(&mut direct).expect("a crashed client has left it");
+    run(&["SETNX", "acl:a", &stamp]);
+    cmd("SET").arg("acl:a").arg(&stamp).exec(&mut direct).expect("a client without a guard overwrites it");
+    run(&["DEL", "acl:a"]);
+    run(&["SETNX", "acl:a", &stamp]);
+    cmd("DEL").arg("acl:a").arg("{acl:a}:token").exec(&mut direct).expect("it deletes");
+    refused_objects(server)
 }
