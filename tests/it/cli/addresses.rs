@@ -53,12 +53,8 @@ fn an_encrypted_connection_trusts_the_authority_that_is_named() {
 
 #[test]
 fn a_server_that_wants_a_certificate_is_shown_one() {
-    let (authority, port) = (authority(), get_random_available_port());
-    let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients yes");
-    for (option, file) in [("cert", "redis.pem"), ("key", "redis.key"), ("ca-cert", "ca.pem")] {
-        options = options.line(format_args!("tls-{option}-file {}", authority.path(file)));
-    }
-    let _server = Server::with(&options);
+    let authority = authority();
+    let (_server, port) = encrypted_server(&authority, "redis");
     let url = format!("rediss://localhost:{port}/");
     let file = |name: &str| authority.path(name);
     let (ca, cert, key) = (file("ca.pem"), file("redis.pem"), file("redis.key"));
@@ -71,6 +67,54 @@ fn a_server_that_wants_a_certificate_is_shown_one() {
     assert_eq!(run(&["--tls-ca", &ca]).code, Some(3), "without a certificate");
     assert_eq!(run(&["--tls-ca", &file("missing.pem")]).code, Some(2), "no such file");
     assert_eq!(run(&["--tls-cert", &cert]).code, Some(2), "a certificate without its key");
+}
+
+/// A server that encrypts, with the certificate of this name, and wants one of its clients.
+fn encrypted_server(authority: &Authority, certificate: &str) -> (Server, u16) {
+    let port = get_random_available_port();
+    let mut options = Options::new().line(format_args!("tls-port {port}")).line("tls-auth-clients yes");
+    let (cert, key) = (format!("{certificate}.pem"), format!("{certificate}.key"));
+    for (option, file) in [("cert", cert.as_str()), ("key", &key), ("ca-cert", "ca.pem")] {
+        options = options.line(format_args!("tls-{option}-file {}", authority.path(file)));
+    }
+    (Server::with(&options), port)
+}
+
+#[test]
+fn every_command_refuses_a_server_that_it_cannot_trust() {
+    let (authority, stranger) = (authority(), Authority::new());
+    authority.issue("expired", &["localhost"], true);
+    authority.issue("elsewhere", &["redis.example"], false);
+    let [good, expired, elsewhere] = ["redis", "expired", "elsewhere"].map(|name| encrypted_server(&authority, name));
+    let own = [authority.path("redis.pem"), authority.path("redis.key")];
+    let own = ["--tls-cert", &own[0], "--tls-key", &own[1]];
+    let cases = [
+        ("all is well", good.1, authority.path("ca.pem"), &own[..], true),
+        ("wrong host", elsewhere.1, authority.path("ca.pem"), &own, false),
+        ("expired", expired.1, authority.path("ca.pem"), &own, false),
+        ("unknown authority", good.1, stranger.path("ca.pem"), &own, false),
+        ("no certificate of the client", good.1, authority.path("ca.pem"), &[], false),
+    ];
+    for args in [
+        &["run", "stock"][..],
+        &["inspect", "stock"],
+        &["scan"],
+        &["doctor", "--fleet", "token"],
+        &["compare", "token", "--seconds", "1", "--clients", "2"],
+        &["record", "--for", "100ms"],
+        &["watch", "--for", "100ms"],
+        &["races", "crash-before-expire", "--replay"],
+    ] {
+        for (case, port, ca, own, is_trusted) in &cases {
+            let url = format!("rediss://:sesame@localhost:{port}/");
+            let url = if *is_trusted { url.replace(":sesame@", "") } else { url };
+            let work: &[&str] = if args[0] == "run" { &["--", "true"] } else { &[] };
+            let ended = done(lockshift(), [args, &["--redis", &url, "--tls-ca", ca], own, work].concat());
+            let expected: &[i32] = if *is_trusted { &[0, 1] } else { &[3] };
+            let is_expected = ended.code.is_some_and(|code| expected.contains(&code));
+            assert!(is_expected && !ended.stderr.contains("sesame"), "{args:?}, {case}: {ended:?}");
+        }
+    }
 }
 
 #[test]
