@@ -108,21 +108,22 @@ impl Participants {
         scenes
     }
 
-    /// The scenes of a phase in which so many seconds pass, in an order that does not change.
+    /// The scenes of a phase in which so many seconds pass, in an order that does not change: the small ones first, because the
+    /// time may be limited.
     pub(super) fn scenes(&self, phase: Phase, seconds: u16, effort: &Effort<'_>) -> Vec<Scene> {
         let grain = effort.grain.unwrap_or(Grain::Coarse);
         let groups = self.groups(phase);
         let mut scenes = Vec::new();
         for group in &groups {
-            scenes.push(scene(group, Bounds::ticks(seconds), grain));
-            if phase.follows_legacy() {
-                scenes.push(scene_after(group, &self.legacy[0], Bounds::ticks(seconds), grain));
-            }
-        }
-        for group in &groups {
             scenes.extend(self.pairs(&group[..2], seconds, effort));
             if group[2].protocol != group[0].protocol {
                 scenes.extend(self.pairs(&group[1..], seconds, effort));
+            }
+        }
+        for group in &groups {
+            scenes.push(scene(group, Bounds::ticks(seconds), grain));
+            if phase.follows_legacy() {
+                scenes.push(scene_after(group, &self.legacy[0], Bounds::ticks(seconds), grain));
             }
         }
         scenes
