@@ -101,6 +101,10 @@ impl ClientStep<'_> {
             }
             Input::Reply(reply) => {
                 let mut actor = self.begun(actor);
+                if let Doing::Acquiring(_) = actor.doing {
+                    // What happened before this command ran takes nothing from what it wins.
+                    actor.harmed_by = None;
+                }
                 self.record(&mut actor, reply);
                 (actor, None)
             }
@@ -189,7 +193,9 @@ impl ClientStep<'_> {
         let Err(Pending::Round(open)) = self.run(&self.begun(actor)) else {
             panic!("client {} asks several servers", self.place)
         };
-        open.into_iter().find(|command| command.node() == Node(server)).expect("this server is to hear of it")
+        open.into_iter()
+            .find(|command| command.node() == Node(server))
+            .expect("this server is among those of the round")
     }
 
     /// The first tick at which the next step can be taken.

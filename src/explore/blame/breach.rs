@@ -2,7 +2,7 @@
 
 use super::super::judge::{Change, Judge};
 use super::super::memo::{Memo, Question};
-use super::super::parts::Parts;
+use super::super::parts::{Activity, Input, Next, Parts};
 use super::super::property::{Properties, Property};
 use super::super::world::{Action, World};
 use super::attribution::Attribution;
@@ -33,7 +33,8 @@ impl Blame<'_> {
         breaches: &mut Vec<Breach>,
     ) -> Result<CauseId, Question> {
         let Self { judge, before, action, exchanged } = self;
-        let cause = judge.parts.cause(Attribution::of(*action, *exchanged, before.clock.tick))?;
+        let of_exchange = exchanged.map_or_else(|| self.received(), |actor| Ok(Some(actor)))?;
+        let cause = judge.parts.cause(Attribution::of(*action, of_exchange, before.clock.tick))?;
         let change = Change { before, action: *action, exchanged: exchanged.as_ref(), after };
         let by_step = judge.change(&change)?;
         breaches.extend(by_step.iter().map(|property| Breach { property, cause }));
@@ -44,6 +45,15 @@ impl Blame<'_> {
         }
         self.clashes(cause, after, breaches)?;
         Ok(cause)
+    }
+
+    /// The acting client before this step, if it only receives a reply, loses it, looks at its clock or concludes. The cause is
+    /// then that of its last exchange, so that finer steps find the same causes.
+    fn received(&self) -> Result<Option<u32>, Question> {
+        let Some(who) = self.action.client() else { return Ok(None) };
+        let actor = self.before.actors[who];
+        let receives = is_before_a_conclusion(self.judge.parts.view(who, &actor)?.next);
+        Ok(Some(actor).filter(|_| receives))
     }
 
     /// What caused the loss, if this client's lock is lost with this step. A change by another client of a lock that was not
@@ -58,6 +68,7 @@ impl Blame<'_> {
             return if has_lost_its_lock { self.cause_of_loss(victim, after).map(Some) } else { Ok(None) };
         };
         let is_another = actor != victim;
+        let is_harmed_before = judge.parts.harmed_by(after.actors[victim]).is_some();
         if has_lost_its_lock
             && is_another
             && !judge.parts.refuses_newcomer(victim, &self.before.node, after.clock.tick)?
@@ -65,7 +76,10 @@ impl Blame<'_> {
             // By the victim's own protocol the lock had expired: it kept no client out.
             let cause = self.cause_of_loss(victim, after)?;
             after.actors[victim] = judge.parts.harmed(after.actors[victim], cause)?;
-        } else if has_lost_its_lock || is_another && self.touches(victim, after)? {
+        } else if has_lost_its_lock && (is_another || self.exchanged.is_some() || !is_harmed_before)
+            || is_another && self.touches(victim, after)?
+            || is_another && !is_harmed_before && self.touches_what_it_will_have(victim, after)?
+        {
             after.actors[victim] = judge.parts.harmed(after.actors[victim], cause)?;
         }
         if has_lost_its_lock { self.cause_of_loss(victim, after).map(Some) } else { Ok(None) }
@@ -76,6 +90,26 @@ impl Blame<'_> {
         Ok(self.before.node != after.node
             && self.judge.has_running_lease(victim, after)?
             && self.judge.parts.touches(victim, &self.before.node, &after.node, after.clock.tick)?)
+    }
+
+    /// Whether the step changes a lock that a client has won and does not know of: it has yet to receive the reply, or to look at
+    /// its clock.
+    fn touches_what_it_will_have(&self, victim: usize, after: &World<u32, u32>) -> Result<bool, Question> {
+        let (parts, before, tick) = (self.judge.parts, self.before, self.before.clock.tick);
+        if before.node == after.node || parts.view(victim, &before.actors[victim])?.activity != Activity::Trying {
+            return Ok(false);
+        }
+        let mut actor = before.actors[victim];
+        let mut view = parts.view(victim, &actor)?;
+        while view.activity == Activity::Trying && is_before_a_conclusion(view.next) {
+            let reads_clock = matches!(view.next, Next::ReadClock);
+            let input = if reads_clock { Input::Clock(tick) } else { Input::Proceed(tick) };
+            actor = parts.input(victim, &actor, input)?;
+            view = parts.view(victim, &actor)?;
+        }
+        Ok(view.has_until > tick
+            && parts.stands(victim, &actor, &before.node, tick)?
+            && parts.touches(victim, &before.node, &after.node, after.clock.tick)?)
     }
 
     /// Why this client's lock is lost: another client changed it last, or it expired.
@@ -117,6 +151,11 @@ impl Blame<'_> {
     fn asked(&self, property: Property) -> Option<Property> {
         Some(property).filter(|property| self.judge.properties.has(*property))
     }
+}
+
+/// Whether what a client does next only tells it what has happened before.
+fn is_before_a_conclusion<C>(next: Next<C>) -> bool {
+    matches!(next, Next::Receive | Next::ReadClock | Next::Conclude)
 }
 
 impl Properties {

@@ -25,7 +25,7 @@ pub enum CauseKind {
         /// How the operation ends with it; `None`: it goes on.
         outcome: Option<Outcome>,
     },
-    /// Nothing that the server has seen: the client read its clock, received a reply or concluded.
+    /// Nothing that the server has seen, before the client has sent anything: the client read its clock.
     Unseen,
     /// The client crashed.
     Crash,

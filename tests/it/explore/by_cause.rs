@@ -97,3 +97,20 @@ fn each_is_blamed_for_what_it_does() {
     assert_eq!(commands("setnx-page-del"), ["DEL"]);
     assert_eq!(commands("jedis-lock"), ["DEL", "GETSET"]);
 }
+
+/// A winner that has yet to receive the reply, or to look at its clock, learns of its lock when another client has deleted it.
+#[test]
+fn a_client_that_learns_late_of_its_lock_is_not_to_blame_for_its_loss() {
+    let lease = Lease::new(std::time::Duration::from_secs(1)).expect("a second is a lease");
+    let dialect = legacy::find("setnx-page").expect("a row of the catalogue");
+    let client = Client::new("setnx-page", Arc::new(legacy::Lock::new(dialect, "k".into(), lease)));
+    let scene = |grain| Scene::new(Bounds::ticks(3)).grain(grain).client(client.clone()).client(client.clone());
+    let causes = |grain| {
+        let scene = scene(grain);
+        let ways = ways(&found(Search::new(&scene).by_cause(true)));
+        ways.into_iter().map(|(property, cause, _)| (property, cause)).collect::<Vec<_>>()
+    };
+    let coarser = causes(Grain::Medium);
+    assert!(coarser.iter().any(|(property, _)| *property == Property::LeaseHonoured), "{coarser:?}");
+    assert_eq!(causes(Grain::Fine), coarser);
+}
