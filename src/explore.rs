@@ -43,6 +43,7 @@ mod symmetry;
 
 mod expand;
 mod liveness;
+mod reduction;
 mod route;
 mod run;
 mod search;

@@ -118,6 +118,10 @@ pub(super) struct Args {
     /// Give up beyond so many states, in any one search
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     states: usize,
+    /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. Where a rule is
+    /// broken, all states are searched as well, for the shortest schedule
+    #[arg(long)]
+    reduce: bool,
     /// Print the schedule that breaks the first rule as a Mermaid sequence diagram, for a wiki
     #[arg(long, conflicts_with_all = ["json", "html"])]
     mermaid: bool,
@@ -168,9 +172,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let states = StateProgress::new();
     let budget = TimeBudget::of(args.time);
     let explore = |scene: &Scene| {
-        let search = Search::new(scene).properties(&properties).threads(threads).symmetry(true).max_states(args.states);
+        let search = Search::new(scene).properties(&properties).threads(threads).symmetry(true).reduced(args.reduce);
         // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
-        let search = search.stop(Stop::AllViolated).interrupted_by(budget.is_spent());
+        let search = search.max_states(args.states).stop(Stop::AllViolated).interrupted_by(budget.is_spent());
         search.run(&mut |progress| {
             states.tell(progress);
             budget.watch();
@@ -307,7 +311,7 @@ impl Args {
     fn refused(&self, why: NotForAllTime) -> Failure {
         let (place, what) = match why {
             NotForAllTime::Unmovable(place) => (place, "writes something that depends on the clock and is not a stamp"),
-            NotForAllTime::TooFarAhead(place) => (place, "writes of a time too far ahead"),
+            NotForAllTime::TooFarAhead(place) => (place, "looks at times too far apart"),
             NotForAllTime::OffGrid(place) => {
                 let name = &self.clients[place].choice;
                 return Failure::new(

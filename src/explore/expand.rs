@@ -8,6 +8,7 @@ use super::memo::{Memo, Question};
 use super::parts::Parts;
 use super::places::Places;
 use super::property::{Properties, Property};
+use super::reduction::receipt;
 use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::search::Search;
@@ -83,6 +84,8 @@ pub(super) struct Expander<'a> {
     properties: Properties,
     /// Whether causes are distinguished.
     by_cause: bool,
+    /// Whether receipts that nothing depends on go before all other steps.
+    reduced: bool,
     world: World<u32, u32>,
     after: World<u32, u32>,
     actions: Vec<Action>,
@@ -101,7 +104,7 @@ pub(super) type LeftOut = fn(&World<u32, u32>, Action) -> bool;
 
 impl<'a> Expander<'a> {
     pub(super) fn new(search: &Search<'a>, symmetry: Symmetry, properties: Properties) -> Self {
-        let Search { scene, by_cause, .. } = *search;
+        let Search { scene, by_cause, reduced, .. } = *search;
         let nothing = World { node: 0, actors: Vec::new(), clock: Clock::default(), faults: FaultBudget::NONE };
         let (world, after) = (nothing.clone(), nothing);
         let (actions, found, broken, breaches) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -110,6 +113,7 @@ impl<'a> Expander<'a> {
             symmetry,
             properties,
             by_cause,
+            reduced,
             world,
             after,
             actions,
@@ -157,7 +161,12 @@ impl<'a> Expander<'a> {
 
     fn follow(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
         self.actions.clear();
-        actions(self.scene, memo, &self.world, &mut self.actions)?;
+        if self.reduced {
+            self.actions.extend(receipt(self.scene, memo, &self.world)?);
+        }
+        if self.actions.is_empty() {
+            actions(self.scene, memo, &self.world, &mut self.actions)?;
+        }
         #[cfg(test)]
         if let Some(leaves_out) = self.leaves_out {
             self.actions.retain(|action| !leaves_out(&self.world, *action));

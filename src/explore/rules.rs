@@ -59,7 +59,7 @@ pub(super) fn actions<P: Parts>(
 
 impl Scene {
     /// What the clock does next.
-    fn next_of_clock(&self, tick: u16) -> Option<Action> {
+    pub(super) fn next_of_clock(&self, tick: u16) -> Option<Action> {
         if self.horizon.is_some() || tick < self.bounds.ticks {
             return Some(Action::Tick);
         }

@@ -29,7 +29,13 @@ impl Search<'_> {
     /// If the budget of the scene allows more combinations of faults than can be stored
     /// ([`FaultBudget::can_be_explored`](super::FaultBudget::can_be_explored)).
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        Run::new(*self).findings(watch)
+        if self.reduced && self.can_be_reduced() {
+            let reduced = Run::new(*self).findings_without_violation(watch);
+            if let Some(findings) = reduced {
+                return findings;
+            }
+        }
+        Run::new(self.reduced(false)).findings(watch)
     }
 }
 
@@ -108,7 +114,7 @@ impl<'a> Run<'a> {
             if let Some(end) = self.level(watch) {
                 return end;
             }
-            if self.is_satisfied() {
+            if self.is_satisfied() || self.search.reduced && !self.met.all().is_empty() {
                 return End::Satisfied;
             }
             let depth = self.levels.count();
@@ -368,6 +374,25 @@ mod tests {
         run.leaves_out = Some(never_second_after_a_tick);
         let (states, broken) = by_engine(run);
         assert!(states < expected.0 && broken != expected.1, "{states} states, {broken:?} instead of {expected:?}");
+    }
+
+    /// By a reduced search every rule is broken that is broken by the rules of a scene alone.
+    #[test]
+    fn a_reduction_leaves_out_no_violation() {
+        for (ticks, name) in [(1, "setnx-page-del"), (2, "php-getset"), (1, "naive-setnx")] {
+            let lease = Lease::new(Duration::from_secs(1)).unwrap();
+            let dialect = crate::legacy::find(name).unwrap();
+            let locker: Arc<dyn Locker> = Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease));
+            let client = Client::new(name, locker);
+            let scene = Scene::new(Bounds::ticks(ticks)).client(client.clone()).client(client);
+            let (states, broken) = plainly(&scene);
+            for rule in JUDGED {
+                let mut run = Run::new(Search::new(&scene).properties(&[rule]).reduced(true));
+                run.go_on(&mut |_| ());
+                assert_eq!(!run.met.all().is_empty(), broken.contains_key(&rule), "{name}, {rule:?}");
+                assert!(run.visited.len() < states, "{name}: {} of {states}", run.visited.len());
+            }
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub struct Search<'a> {
     pub(super) max_states: usize,
     pub(super) max_bytes: usize,
     pub(super) symmetry: bool,
+    pub(super) reduced: bool,
     pub(super) by_cause: bool,
     pub(super) suspect: Option<&'a str>,
     pub(super) stop: Stop,
@@ -153,6 +154,7 @@ impl<'a> Search<'a> {
             max_states: 100_000_000,
             max_bytes: 4 << 30,
             symmetry: false,
+            reduced: false,
             by_cause: false,
             suspect: None,
             stop: Stop::Never,
@@ -193,6 +195,15 @@ impl<'a> Search<'a> {
     #[must_use]
     pub fn symmetry(mut self, symmetry: bool) -> Self {
         self.symmetry = symmetry;
+        self
+    }
+
+    /// Whether replies are received at once where nothing else depends on when they are. There are fewer worlds then, and what
+    /// can be violated is the same; where something can, all worlds are searched as well, for the shortest schedule. It makes no
+    /// difference for round trips that are one step, for violations by cause, and for properties of the future.
+    #[must_use]
+    pub fn reduced(mut self, reduced: bool) -> Self {
+        self.reduced = reduced;
         self
     }
 

@@ -13,6 +13,16 @@ impl Run<'_> {
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.go_on(watch);
+        self.concluded(end)
+    }
+
+    /// Runs to the end or to the first violation; `None` if there is one.
+    pub(super) fn findings_without_violation(mut self, watch: &mut dyn FnMut(&Progress)) -> Option<Findings> {
+        let end = self.go_on(watch);
+        self.met.all().is_empty().then(|| self.concluded(end))
+    }
+
+    fn concluded(mut self, end: End) -> Findings {
         let unjudged = self.judge_the_future(end);
         Findings {
             states: self.visited.len(),

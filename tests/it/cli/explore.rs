@@ -37,6 +37,19 @@ fn three_tokens_break_nothing() {
 }
 
 #[test]
+fn a_reduced_search_sees_fewer_states_and_comes_to_the_same_verdict() {
+    let explored = |option: &[&str]| {
+        let client = ["--client", "token"];
+        let args = [&["explore"], &client[..], &client[..], &["--ticks=2", "--json"], option].concat();
+        done(lockshift(), args).json()
+    };
+    let (all, reduced) = (explored(&[]), explored(&["--reduce"]));
+    assert_eq!((&all["exhausted"], &all["violations"]), (&true.into(), &json!([])), "{all}");
+    assert_eq!((&reduced["exhausted"], &reduced["violations"]), (&true.into(), &json!([])), "{reduced}");
+    assert!(reduced["states"].as_u64().unwrap() < all["states"].as_u64().unwrap(), "{reduced}");
+}
+
+#[test]
 fn redlock_has_as_many_servers_as_its_option_says() {
     let client = ["--client", "redlock,servers=3"];
     let args = [&["explore"], &client[..], &client[..], &["--grain=coarse", "--ticks=0"]].concat();
@@ -270,7 +283,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--client", "token", "--rule", "nobody-shut-out"], "known only with --ticks forever"),
         (&["--client", "token", "--mermaid", "--json"], "cannot be used with"),
         (&["--client", "newlife", "--ticks", "forever"], "newlife writes something that depends on the clock"),
-        (&["--client", "resque-concurrent-restriction", "--ticks=forever"], "writes of a time too far ahead"),
+        (&["--client", "resque-concurrent-restriction", "--ticks=forever"], "looks at times too far apart"),
         (&["--client", "tokn"], "did you mean `token`?"),
         (&["--client", "token,lease=long"], "lease=long: pass seconds, as in 3"),
         (&["--client", "token,lease=0"], "too short"),

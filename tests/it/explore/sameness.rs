@@ -71,3 +71,16 @@ fn with_symmetry_or_without() {
         );
     }
 }
+
+/// Each rule by itself, so that a reduction cannot find one instead of another.
+#[test]
+fn reduced_or_not() {
+    for (name, scene) in scenes().into_iter().filter(|(_, scene)| scene.grain == Grain::Fine) {
+        for rule in WATCHED.into_iter().filter(|rule| !rule.is_about_the_future()) {
+            let search = Search::new(&scene).properties(&[rule]).symmetry(true);
+            let (all, reduced) = (search.run(&mut |_| ()), search.reduced(true).run(&mut |_| ()));
+            assert_eq!((violated(&all), all.end), (violated(&reduced), reduced.end), "{name}");
+            assert_eq!(reduced.states < all.states, all.violations.is_empty(), "{name}: {}", reduced.states);
+        }
+    }
+}
