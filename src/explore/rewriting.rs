@@ -64,10 +64,8 @@ impl Rewriting<'_> {
             Entry::Clock(reading) => Entry::Clock((self.reading)(*reading)),
             Entry::Exchange(command, reply) => Entry::Exchange(self.command(command), self.reply(reply)),
             Entry::Round(asked) => {
-                let heard = |heard: &Option<NodeReply>| heard.as_ref().map(|heard| self.heard(heard));
-                Entry::Round(
-                    asked.iter().map(|(command, reply_json)| (self.command(command), heard(reply_json))).collect(),
-                )
+                let reply = |reply: &Option<NodeReply>| reply.as_ref().map(|reply| self.node_reply(reply));
+                Entry::Round(asked.iter().map(|(command, answer)| (self.command(command), reply(answer))).collect())
             }
         };
         Operation {
@@ -81,8 +79,8 @@ impl Rewriting<'_> {
         Command::from_words(words).map_or_else(|| command.clone(), |rewritten| rewritten.on(command.node()))
     }
 
-    fn heard(&self, heard: &NodeReply) -> NodeReply {
-        match heard {
+    fn node_reply(&self, reply: &NodeReply) -> NodeReply {
+        match reply {
             NodeReply::Reply(reply) => NodeReply::Reply(self.reply(reply)),
             NodeReply::Silence(silence) => NodeReply::Silence(*silence),
         }

@@ -6,6 +6,12 @@
 //! there are finitely many worlds, and a search that has seen them speaks for all time: soundly, if all that protocols
 //! and server do with moments is to compare them, with each other or with constants below the horizon.
 //!
+//! The horizon is as far as a client looks ahead in what it writes, its skew and two periods for its rounding and strict comparisons;
+//! or, if that is more, as long as a client, alone, changes what it does about the lock of a dead one. Both are found by
+//! running each client alone. That what clients do among others moves with the clock is a test of the whole catalogue
+//! (`tests/it/explore/for_all_time.rs`), not of every search: a protocol of your own that does something else only where
+//! another client holds is not noticed.
+//!
 //! A protocol that rounds its clock, as most stamps do, also depends on where in a second a moment lies. Its worlds are moved
 //! by whole seconds only, so that each moment keeps its fraction: the *period* of the scene is a second then, and a tick
 //! otherwise. Whether a protocol rounds is found by running it alone at every tick of a second and comparing.
@@ -26,6 +32,7 @@ use thiserror::Error;
 
 use super::actor::Actor;
 use super::direct::Direct;
+use super::parts::Activity;
 use super::rewriting::Rewriting;
 use super::rules::apply;
 use super::scene::Scene;
@@ -45,8 +52,8 @@ pub enum NotForAllTime {
     /// What it writes depends on when it does, and not as a stamp does.
     #[error("what client {0} writes does not move with the clock")]
     Unmovable(usize),
-    /// It writes of a time so far ahead that the horizon would be too wide.
-    #[error("client {0} writes of a time too far ahead")]
+    /// It writes of a time so far ahead, or waits for a dead client's lock for so long, that the horizon would be too wide.
+    #[error("client {0} looks at times too far apart")]
     TooFarAhead(usize),
     /// Its skew or its lease is not a multiple of a tick.
     #[error("the skew or the lease of client {0} is not a multiple of a tick")]
@@ -219,8 +226,9 @@ impl Scene {
         let farthest = (0..self.clients.len()).try_fold(0, |farthest, place| Ok(self.reach(place)?.max(farthest)))?;
         let skews_ms = self.clients.iter().map(|client| client.skew_ms.unsigned_abs()).max().unwrap_or(0);
         let skews = self.timeline().ticks_of(Duration::from_millis(skews_ms));
-        let slack = SLACK.saturating_mul(period);
-        self.horizon = Some(Horizon { ticks: farthest.saturating_add(skews).saturating_add(slack), period });
+        let shown = farthest.saturating_add(skews).saturating_add(SLACK.saturating_mul(period));
+        let patience = (0..self.clients.len()).try_fold(0, |most, place| Ok(self.patience(place)?.max(most)))?;
+        self.horizon = Some(Horizon { ticks: shown.max(patience.saturating_add(period)), period });
         Ok(self)
     }
 
@@ -278,6 +286,24 @@ impl Scene {
         if reach > farthest { Err(NotForAllTime::TooFarAhead(place)) } else { Ok(reach) }
     }
 
+    /// How old a dead client's lock is, in ticks, when what this client does about it changes for the last time: its tolerance is
+    /// in nothing that it writes.
+    fn patience(&self, place: usize) -> Result<u16, NotForAllTime> {
+        let second = self.ticks_of_a_second();
+        let mut patience = 0;
+        for owner in self.protocols() {
+            let after = |seconds: u16| {
+                let scene = self.clone().after_death_of(&self.clients[owner], seconds.saturating_mul(second));
+                LoneRun { scene, place, phase: 0 }.activities()
+            };
+            let does: Vec<_> = (0..=FARTHEST).map(after).collect();
+            let still_changes = does.windows(2).rposition(|pair| pair[0] != pair[1]);
+            let until = still_changes.map_or(0, |seconds| u16::try_from(seconds + 1).unwrap_or(FARTHEST));
+            patience = patience.max(until.saturating_mul(second));
+        }
+        if patience >= FARTHEST.saturating_mul(second) { Err(NotForAllTime::TooFarAhead(place)) } else { Ok(patience) }
+    }
+
     /// The client alone, on the server as it is at the start and on one whose owner has died, at each tick of a second.
     pub(super) fn runs(&self, place: usize) -> impl Iterator<Item = LoneRun> {
         let client = &self.clients[place];
@@ -295,7 +321,7 @@ fn count_from_first(scores: &mut [f64]) {
     scores.iter_mut().for_each(|score| *score -= first - 1.0);
 }
 
-/// Periods by which a protocol may be more or less patient than what it writes shows.
+/// Periods by which a protocol may round what it writes, or compare strictly. A tolerance is found out by its patience.
 const SLACK: u16 = 2;
 /// A horizon of more seconds than this, or of more ticks where a tick is longer, makes too many worlds.
 const FARTHEST: u16 = 200;
@@ -320,6 +346,12 @@ impl LoneRun {
         let retiming = Retiming::of(&self.scene);
         let has_stamp = |node: &ServerSide| !retiming.stamps_of_node(node).is_empty();
         self.play(PRESENT + self.phase).iter().any(|(_, node)| has_stamp(node))
+    }
+
+    /// What it does, step by step.
+    fn activities(&self) -> Vec<Activity> {
+        let client = self.scene.client_step(self.place);
+        self.play(PRESENT).iter().map(|(actor, _)| client.view(actor).activity).collect()
     }
 
     /// Whether it does the same so many ticks later, everything moved by as much.

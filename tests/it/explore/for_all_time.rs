@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::explore::{Bounds, Client, End, Grain, NotForAllTime, Property, Scene, Search};
+use lockshift::explore::{Bounds, Client, End, Grain, NotForAllTime, Property, Scene, Search, Times};
 use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::{Lease, Locker};
 use lockshift::report::explanation;
@@ -101,6 +101,45 @@ fn what_does_not_move_with_the_clock_is_refused() {
     assert_eq!(refused("newlife"), Err(NotForAllTime::Unmovable(0)));
     assert_eq!(refused("php-getset-absolute-expire"), Err(NotForAllTime::Unmovable(0)));
     assert_eq!(refused("resque-concurrent-restriction"), Err(NotForAllTime::TooFarAhead(0)));
+}
+
+/// A tolerance is in nothing that a client writes: it is found by how long a client waits for the lock of a dead one.
+#[test]
+fn a_tolerance_that_no_stamp_shows_is_waited_for() {
+    let mut tolerant = *catalogue::find("jedis-lock").unwrap();
+    tolerant.look.as_mut().unwrap().slack = Duration::from_secs(9);
+    let lease = Lease::new(Duration::from_secs(1)).unwrap();
+    let locker: Arc<dyn Locker> = Arc::new(Lock::new(Box::leak(Box::new(tolerant)), Key::from("k"), lease));
+    let scene = crowd(&locker, 2, Bounds::ticks(0).crashes(1)).grain(Grain::Coarse).for_all_time().unwrap();
+    let found = search(&scene, &[Property::CanBeTakenAgain]);
+    assert_eq!((violated(&found), found.end), (vec![], End::Exhausted));
+}
+
+/// At any other second two clients of a dialect do the same to each other, and to a lock whose owner has died.
+#[test]
+fn what_clients_do_to_each_other_moves_with_the_clock() {
+    let mut explored = 0;
+    for dialect in catalogue::catalogue() {
+        let client = Client { tries: Times::Of(2), ..Client::new(dialect.name, self::dialect(dialect.name)) };
+        let after = |seconds: u64| {
+            let mut scene = Scene::new(Bounds::ticks(3)).grain(Grain::Coarse);
+            scene.begin = scene.begin.saturating_add(Duration::from_secs(seconds));
+            scene.after_death_of(&client, 1).client(client.clone()).client(client.clone())
+        };
+        if after(0).for_all_time().is_err() {
+            continue;
+        }
+        let found = |seconds| {
+            let found = search(&after(seconds), &WATCHED);
+            (violated(&found), found.states, found.steps)
+        };
+        let now = found(0);
+        for seconds in [1, 9, 86_400] {
+            assert_eq!(found(seconds), now, "{}, {seconds} s later", dialect.name);
+        }
+        explored += 1;
+    }
+    assert!(explored > 80, "{explored} dialects");
 }
 
 #[test]
