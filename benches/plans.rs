@@ -1,13 +1,15 @@
 //! What a plan finds, beside a search of every single step: each dialect that can be bridged alone, and the fleets of the guide.
 //!
-//! A plan explores round trips and clock readings, within seconds. Here the same phases are explored again with every clock
-//! reading, command and reply as a step of its own, for a given time each. Every rule that only this finds is named, with the step that
-//! breaks it; so is every fleet whose states were not all seen. The lines are rows of a table in Markdown.
+//! A plan explores round trips and clock readings, within seconds. Here the two phases that have old clients are explored again
+//! with every clock reading, command and reply as a step of its own, for a given time each. Every rule that only this finds is
+//! named, with the step that breaks it; so is every fleet whose states were not all seen.
 //!
 //! ```text
-//! cargo bench --bench plans                                  # all, a minute each: more than an hour
-//! cargo bench --bench plans -- --for 20 php-getset jedis-lock   # these, 20 seconds each
+//! cargo bench --bench plans -- --for 60 --write                 # all, a minute for each phase: about three hours
+//! cargo bench --bench plans -- --for 20 php-getset jedis-lock   # these, 20 seconds for each phase
 //! ```
+//!
+//! `--write` puts the table into `docs/plans.md`. `tests/it/bridge/residual.rs` does the same for a few fleets in every run.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -15,19 +17,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lockshift::driver::host;
-use lockshift::explore::{Cause, Grain, Property};
+use lockshift::explore::{Cause, CauseKind, Grain, Property};
 use lockshift::legacy::{self, Dialect};
 use lockshift::plan::{Effort, Phase, Plan, Way, plan};
 
 /// The fleets of the migration guide that have more than one dialect.
 const FLEETS: [&str; 1] = ["php-getset,java-getset"];
 
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/plans.md");
+const BEGIN: &str = "<!-- plans -->\n";
+const END: &str = "<!-- end of plans -->";
+
 fn main() {
-    let (mut seconds, mut names) = (60, Vec::new());
+    let (mut seconds, mut names, mut writes) = (60, Vec::new(), false);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--bench" => {}
+            "--write" => writes = true,
             "--for" => seconds = words.next().and_then(|word| word.parse().ok()).expect("--for takes seconds"),
             name => names.push(name.to_owned()),
         }
@@ -36,50 +43,100 @@ fn main() {
         names = legacy::catalogue().map(|dialect| dialect.name.to_owned()).collect();
         names.extend(FLEETS.map(str::to_owned));
     }
-    println!("| fleet | plan | every step: states, s | all seen | found by single steps only |\n|---|---|---|---|---|");
-    let rows = names.iter().filter_map(|names| row(names, Duration::from_secs(seconds)));
-    let missed = rows.inspect(|row| println!("{}", row.text)).filter(|row| row.is_missed).count();
-    println!("\n{missed} of {} fleets break a rule by a step that their plans do not name.", names.len());
+    let begin = host::mono();
+    let mut table = "| fleet | plan | time explored | single steps: states | all seen | rules by single steps only | causes by single steps only |\n\
+                     |---|---|---|---|---|---|---|\n"
+        .to_owned();
+    print!("{table}");
+    let (mut fleets, mut missed, mut all_seen) = (0, 0, 0);
+    for row in names.iter().filter_map(|names| Row::of(names, Duration::from_secs(seconds))) {
+        println!("{}", row.text);
+        table += &format!("{}\n", row.text);
+        (fleets, missed) = (fleets + 1, missed + usize::from(row.is_missed));
+        all_seen += usize::from(row.is_all_seen);
+    }
+    let minutes = host::mono().saturating_since(begin).as_secs().div_ceil(60);
+    let summary = format!(
+        "{missed} of {fleets} fleets break a rule that their plans do not name. Every single step was seen of \
+         {all_seen}; of each phase of the others, what {seconds} s allow ({minutes} minutes in all).\n"
+    );
+    print!("\n{summary}");
+    if writes {
+        let page = std::fs::read_to_string(PAGE).expect("docs/plans.md exists");
+        let (head, rest) = page.split_once(BEGIN).expect("the page has the table");
+        let (_, tail) = rest.split_once(END).expect("the table has an end");
+        let page = format!("{head}{BEGIN}{table}\n{summary}{END}{tail}");
+        std::fs::write(PAGE, page).expect("docs/plans.md can be written");
+    }
 }
 
 struct Row {
     text: String,
     is_missed: bool,
+    is_all_seen: bool,
 }
 
-/// A fleet by both searches; none if it cannot be bridged.
-fn row(names: &str, time: Duration) -> Option<Row> {
-    let known = |name| legacy::find(name).unwrap_or_else(|| panic!("there is no dialect `{name}`"));
-    let fleet: Vec<&'static Dialect> = names.split(',').map(known).collect();
-    let (planned, planned_secs) = explored(&fleet, None, time)?;
-    let (finely, secs) = explored(&fleet, Some(Grain::Fine), time)?;
-    let known = harms(&planned);
-    let missed: Vec<String> = harms(&finely).difference(&known).map(|harm| format!("{harm:?}")).collect();
-    let states: usize = finely.phases.iter().map(|result| result.states).sum();
-    let all_seen = finely.phases.iter().all(|result| result.exhausted);
-    let safe = if planned.is_safe() { "safe" } else { "not safe" };
-    let text = format!(
-        "| `{names}` | {safe}, {planned_secs:.0} s | {states}, {secs:.0} | {} | {} |",
-        if all_seen { "yes" } else { "no" },
-        if missed.is_empty() { "-".to_owned() } else { missed.join("; ") },
-    );
-    Some(Row { text, is_missed: !missed.is_empty() })
+impl Row {
+    /// A fleet by both searches; `None` if it cannot be bridged.
+    fn of(names: &str, time: Duration) -> Option<Self> {
+        let known = |name| legacy::find(name).unwrap_or_else(|| panic!("there is no dialect `{name}`"));
+        let fleet: Vec<&'static Dialect> = names.split(',').map(known).collect();
+        let planned = explored(&fleet, None, time)?;
+        let finely = explored(&fleet, Some(Grain::Fine), time)?;
+        let named = harms(&planned);
+        let names_rule = |(phase, property, _): &&Harm| named.iter().any(|it| (it.0, it.1) == (*phase, *property));
+        let found = harms(&finely);
+        let (other_causes, missed): (Vec<_>, Vec<_>) = found.difference(&named).partition(names_rule);
+        let with_legacy = || finely.phases.iter().filter(|result| result.phase.has_legacy());
+        let states: usize = with_legacy().map(|result| result.states).sum();
+        let is_all_seen = with_legacy().all(|result| result.exhausted);
+        let explored = planned.phases.iter().map(|result| result.bounds.time).max().unwrap_or_default();
+        let text = format!(
+            "| `{names}` | {} | {} s | {states} | {} | {} | {} |",
+            if planned.is_safe() { "safe" } else { "not safe" },
+            explored.as_secs(),
+            if is_all_seen { "yes" } else { "no" },
+            in_words(&missed),
+            in_words(&other_causes),
+        );
+        Some(Self { text, is_missed: !missed.is_empty(), is_all_seen })
+    }
 }
 
-/// What a plan finds in this time, and how long it took.
-fn explored(fleet: &[&'static Dialect], grain: Option<Grain>, time: Duration) -> Option<(Plan, f64)> {
-    let (time_is_up, begin) = (AtomicBool::new(false), host::mono());
+/// What a plan finds: all, or in single steps what this time for each phase with old clients allows.
+fn explored(fleet: &[&'static Dialect], grain: Option<Grain>, time: Duration) -> Option<Plan> {
+    let time_is_up = AtomicBool::new(false);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let effort = Effort { grain, interrupt: grain.map(|_| &time_is_up), ..Effort::new(threads) };
     let to = "token".parse().expect("token is a protocol");
-    let planned = plan(fleet, &to, Way::Bridge, &effort, &mut |_, _| {
-        time_is_up.store(host::mono().saturating_since(begin) > time, Ordering::Relaxed);
+    let (mut last, mut begin) = (None, host::mono());
+    let planned = plan(fleet, &to, Way::Bridge, &effort, &mut |phase: Phase, _| {
+        if last.replace(phase) != Some(phase) {
+            begin = host::mono();
+        }
+        let is_up = !phase.has_legacy() || host::mono().saturating_since(begin) > time;
+        time_is_up.store(is_up, Ordering::Relaxed);
     });
-    Some((planned.ok()?, host::mono().saturating_since(begin).as_secs_f64()))
+    planned.ok()
 }
 
-/// The rules that are broken in each phase with old clients, and by which cause.
-fn harms(plan: &Plan) -> BTreeSet<(Phase, Property, Option<Cause>)> {
+/// A rule that is broken in a phase with old clients, and by which cause.
+type Harm = (Phase, Property, Option<Cause>);
+
+fn in_words(harms: &[&Harm]) -> String {
+    let words = |(phase, property, cause): &&Harm| {
+        let by = cause.as_ref().and_then(|cause| cause.by.as_deref()).unwrap_or("the server");
+        match cause.as_ref().map(|cause| &cause.kind) {
+            Some(CauseKind::Command { name, .. }) => format!("{phase}: {property}, by {name} of {by}"),
+            Some(kind) => format!("{phase}: {property}, by {by} ({kind:?})"),
+            None => format!("{phase}: {property}"),
+        }
+    };
+    if harms.is_empty() { "-".to_owned() } else { harms.iter().map(words).collect::<Vec<_>>().join("; ") }
+}
+
+/// The rules that are broken in each phase with old clients.
+fn harms(plan: &Plan) -> BTreeSet<Harm> {
     let phases = plan.phases.iter().filter(|result| result.phase.has_legacy());
     let harms = phases.flat_map(|result| {
         result.residuals.iter().map(|residual| (result.phase, residual.property, residual.cause.clone()))

@@ -10,8 +10,9 @@
 //! the states a second of SPIN, which takes 56 bytes.
 //!
 //! ```text
-//! cargo bench --bench explore            # four ticks
-//! cargo bench --bench explore -- 5       # five
+//! cargo bench --bench explore                  # four ticks
+//! cargo bench --bench explore -- 5             # five
+//! cargo bench --bench explore -- tokens 6      # three to six clients of the token lock, six ticks, one crash
 //! ```
 
 mod spin;
@@ -21,10 +22,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::driver::host;
-use lockshift::explore::{Bounds, Client, Findings, Scene, Search};
+use lockshift::explore::{Bounds, Client, End, Findings, Scene, Search};
 use lockshift::legacy::catalogue::redis_page::SETNX_PAGE;
 use lockshift::legacy::{Candidate, Dialect, Lock, Release};
 use lockshift::lock::{Lease, Locker};
+use lockshift::modern::TokenLock;
 use lockshift::wire::Key;
 
 /// The lock of the SETNX page as most have written it: one stamp for SETNX and GETSET, plain DEL.
@@ -34,7 +36,13 @@ const CLIENTS: usize = 3;
 const LEASE_SECS: u64 = 2;
 
 fn main() {
-    let ticks = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(4);
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let [word, most] = &words[..]
+        && word == "tokens"
+    {
+        return tokens(most.parse().expect("tokens takes a number of clients"));
+    }
+    let ticks = words.iter().find_map(|word| word.parse().ok()).unwrap_or(4);
     let scene = scene(ticks);
     println!("{CLIENTS} clients, lease {LEASE_SECS}, {ticks} ticks, 1 crash\n");
     println!("{:32} {:>10} {:>8} {:>10} {:>6} {:>9}", "", "states", "s", "states/s", "bytes", "violation");
@@ -66,6 +74,38 @@ fn main() {
             println!("{:32} {:.1} times the states a second, on one thread", "", ours.pace() / theirs.pace());
         }
         Err(why) => println!("SPIN: {why}"),
+    }
+}
+
+/// How far the explorer gets with clients of the token lock that only their names tell apart, and what a reduction saves.
+fn tokens(most: usize) {
+    const TICKS: u16 = 6;
+    println!(
+        "| clients | | states | s, 1 thread | s, 2 threads | ratio | bytes a state | MiB |\n|---|---|---|---|---|---|---|---|"
+    );
+    for clients in 3..=most {
+        let lease = Lease::new(Duration::from_secs(LEASE_SECS)).expect("two seconds are a lease");
+        let locker: Arc<dyn Locker> = Arc::new(TokenLock::new(Key::from("k"), lease));
+        let client = Client::new("token", locker);
+        let scene =
+            (0..clients).fold(Scene::new(Bounds::ticks(TICKS).crashes(1)), |scene, _| scene.client(client.clone()));
+        for reduced in [false, true] {
+            let run = |threads: usize| {
+                let threads = threads.try_into().expect("one or two");
+                let search = Search::new(&scene).threads(threads).symmetry(true).reduced(reduced);
+                timed(|| search.run(&mut |_| ()))
+            };
+            let ((one, one_secs), (two, two_secs)) = (run(1), run(2));
+            assert_eq!((one.states, one.end, one.violations.len()), (two.states, End::Exhausted, 0));
+            println!(
+                "| {clients} | {} | {} | {one_secs:.2} | {two_secs:.2} | {:.2} | {} | {} |",
+                if reduced { "reduced" } else { "" },
+                one.states,
+                one_secs / two_secs,
+                one.bytes / one.states,
+                one.bytes >> 20,
+            );
+        }
     }
 }
 
