@@ -25,15 +25,15 @@ use crate::driver::{host, unsent};
 /// at the same time. For a protocol that uses WATCH and MULTI make one of its own, to one server, and hand it to
 /// [`Lock::on_own_connection`](crate::driver::aio::Lock::on_own_connection).
 #[derive(Clone)]
-pub struct Connection(Arc<Shared>);
+pub struct Connection(Arc<SharedParts>);
 
-struct Shared {
+struct SharedParts {
     server: Server,
-    state: Mutex<State>,
+    state: Mutex<OpenState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OpenState {
     topology: Option<Topology>,
     nodes: HashMap<Arc<str>, Arc<Slot>>,
     transaction: Transaction,
@@ -97,7 +97,7 @@ impl Server {
 impl Connection {
     /// A connection to this server, which opens with its first command.
     pub fn to(server: &Server) -> Self {
-        Self(Arc::new(Shared { server: server.clone(), state: Mutex::default() }))
+        Self(Arc::new(SharedParts { server: server.clone(), state: Mutex::default() }))
     }
 
     /// A client of the `redis` crate for a server that sees all messages published: the one server, the present
@@ -119,8 +119,8 @@ impl Connection {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedParts {
+    fn state(&self) -> MutexGuard<'_, OpenState> {
         lock(&self.state)
     }
 

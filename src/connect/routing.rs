@@ -4,7 +4,7 @@ use lockshift_wire::Key;
 
 /// The slot of a packed command, or of the first command of a pipeline; `None` if it has no key, and any node will do.
 pub(super) fn slot(packed: &[u8]) -> Option<u16> {
-    let words: Vec<&[u8]> = Words(packed).take(4).collect();
+    let words: Vec<&[u8]> = PackedWords(packed).take(4).collect();
     let name = words.first()?.to_ascii_uppercase();
     let place = match name.as_slice() {
         b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" => {
@@ -24,7 +24,7 @@ pub(super) fn slot(packed: &[u8]) -> Option<u16> {
 
 /// The name of a packed command, or of the first command of a pipeline.
 pub(super) fn name(packed: &[u8]) -> &[u8] {
-    Words(packed).next().unwrap_or_default()
+    PackedWords(packed).next().unwrap_or_default()
 }
 
 /// Whether a packed command asks what became of those before it on the same connection. On a new one `WAIT` would count
@@ -34,9 +34,9 @@ pub(super) fn is_about_its_connection(packed: &[u8]) -> bool {
 }
 
 /// The words of the first command in these bytes: `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`.
-struct Words<'a>(&'a [u8]);
+struct PackedWords<'a>(&'a [u8]);
 
-impl<'a> Iterator for Words<'a> {
+impl<'a> Iterator for PackedWords<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {

@@ -30,9 +30,9 @@ fn count_one_more(name: Name) {
 
 /// One attempt on a re-entrant lock and the hold that it wins, counted until it is dropped.
 #[derive(Debug)]
-pub(super) struct Entry(Name);
+pub(super) struct ReentrantEntry(Name);
 
-impl Entry {
+impl ReentrantEntry {
     /// Counts an attempt of this owner; `None` if the lock is not re-entrant.
     pub(super) fn begin(locker: &dyn Locker, owner: &Owner) -> Option<Self> {
         let name = name(locker, owner)?;
@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for ReentrantEntry {
     fn drop(&mut self) {
         let mut entries = entries();
         if let Some(count) = entries.get_mut(&self.0) {

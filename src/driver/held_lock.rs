@@ -5,22 +5,22 @@ use std::sync::Arc;
 use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 
-use super::entries::Entry;
+use super::entries::ReentrantEntry;
 use super::error::Error;
-use super::exchange::Shared;
 use super::host;
 use super::lease_state::LeaseState;
+use super::link::SharedLink;
 use super::outcome::Answer;
-use super::session::Session;
+use super::session::LockSession;
 use super::watched_lease::WatchedLease;
 
 /// One lock that was won, and what is held beside it.
 pub(super) struct HeldLock<S, B> {
-    pub(super) session: Session<S>,
+    pub(super) session: LockSession<S>,
     pub(super) lease: WatchedLease,
     beside: Option<B>,
     /// Counts this hold, if the lock is re-entrant.
-    entry: Option<Entry>,
+    entry: Option<ReentrantEntry>,
 }
 
 /// What is held beside a lock, and has to keep up with it.
@@ -33,9 +33,9 @@ pub(super) trait HeldBeside {
     fn abandon(&self);
 }
 
-impl<S: Shared, B: HeldBeside> HeldLock<S, B> {
+impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
     /// What was won just now.
-    pub(super) fn new(session: Session<S>, hold: Hold, beside: Option<B>, entry: Option<Entry>) -> Self {
+    pub(super) fn new(session: LockSession<S>, hold: Hold, beside: Option<B>, entry: Option<ReentrantEntry>) -> Self {
         let counters = Arc::clone(&session.counters);
         let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
         Self { session, lease, beside, entry }
@@ -81,7 +81,7 @@ impl<S: Shared, B: HeldBeside> HeldLock<S, B> {
     /// Ends the hold without sending anything; what is held beside it is left to its lease too.
     pub(super) fn abandon(&self) {
         self.lease.change(LeaseState::end);
-        self.entry.iter().for_each(Entry::keep);
+        self.entry.iter().for_each(ReentrantEntry::keep);
         self.beside.iter().for_each(HeldBeside::abandon);
     }
 }

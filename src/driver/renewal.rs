@@ -19,13 +19,13 @@ use super::outcome::Answer;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renewal {
-    pace: Pace,
+    pace: RenewalPace,
     at_most: Option<Duration>,
     times: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Pace {
+enum RenewalPace {
     /// After a third of what is left.
     #[default]
     Third,
@@ -43,30 +43,30 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 impl Renewal {
     /// After a third of the lease; after a failure, after a third of what is left of it.
     pub const fn every_third() -> Self {
-        Self::at(Pace::Third)
+        Self::at(RenewalPace::Third)
     }
 
     /// At this interval; after a failure sooner. An interval as long as the lease, which some old clients use, renews
     /// nothing: the lease has expired by then.
     pub const fn every(interval: Duration) -> Self {
-        Self::at(Pace::Interval(interval))
+        Self::at(RenewalPace::Interval(interval))
     }
 
     /// At this interval, whatever the last extension came to: the timer of the re-entrant hash lock's article, which asks
     /// whether the lock is still there and then sets its expiry anew, for as long as the process lives. The article
     /// does not name the interval; one that is longer than the lease renews nothing.
     pub const fn timer(interval: Duration) -> Self {
-        Self::at(Pace::Timer(interval))
+        Self::at(RenewalPace::Timer(interval))
     }
 
     /// At once, then after every whole `lease`, and `times` altogether: the background thread of the Jedis article, which
     /// sleeps for as long as it has just set the expiry to, four times by default. So the lock expires when
     /// it wakes, and only the first extension is of any use: as a policy to be compared with, not to be used.
     pub const fn whole_lease(lease: Lease, times: u32) -> Self {
-        Self::at(Pace::WholeLease(lease.length())).times(times)
+        Self::at(RenewalPace::WholeLease(lease.length())).times(times)
     }
 
-    const fn at(pace: Pace) -> Self {
+    const fn at(pace: RenewalPace) -> Self {
         Self { pace, at_most: None, times: None }
     }
 
@@ -112,11 +112,11 @@ impl Course<'_> {
         }
         let third = term_left / 3;
         let pause = match pace {
-            Pace::Third => third.max(SHORTEST_PAUSE),
-            Pace::Interval(interval) if self.last_failed => interval.min(third).max(SHORTEST_PAUSE),
-            Pace::Interval(interval) | Pace::Timer(interval) => interval.max(SHORTEST_PAUSE),
-            Pace::WholeLease(_) if !self.has_begun => Duration::ZERO,
-            Pace::WholeLease(lease) => lease,
+            RenewalPace::Third => third.max(SHORTEST_PAUSE),
+            RenewalPace::Interval(interval) if self.last_failed => interval.min(third).max(SHORTEST_PAUSE),
+            RenewalPace::Interval(interval) | RenewalPace::Timer(interval) => interval.max(SHORTEST_PAUSE),
+            RenewalPace::WholeLease(_) if !self.has_begun => Duration::ZERO,
+            RenewalPace::WholeLease(lease) => lease,
         };
         let then = now.saturating_since(self.began).saturating_add(pause);
         at_most.is_none_or(|at_most| then <= at_most).then_some(pause)

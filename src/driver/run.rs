@@ -6,14 +6,14 @@ use super::host;
 use super::interrupted::{Interrupted, Unanswered};
 
 /// A procedure under way, on so many servers.
-pub(super) struct Run<'a, P: Procedure> {
+pub(super) struct ProcedureRun<'a, P: Procedure> {
     procedure: &'a P,
     servers: usize,
     redis: Transcript,
 }
 
 /// What a procedure needs next.
-pub(super) enum Step<T> {
+pub(super) enum NextStep<T> {
     /// Nothing more: this is its outcome.
     Ended(T),
     /// The reply to this command.
@@ -22,7 +22,7 @@ pub(super) enum Step<T> {
     Round(Vec<Command>),
 }
 
-impl<'a, P: Procedure> Run<'a, P> {
+impl<'a, P: Procedure> ProcedureRun<'a, P> {
     pub(super) fn new(procedure: &'a P, servers: usize) -> Self {
         Self { procedure, servers, redis: Transcript::new() }
     }
@@ -31,20 +31,20 @@ impl<'a, P: Procedure> Run<'a, P> {
     ///
     /// # Errors
     /// Redis refused, or the procedure asks for a server that is not there.
-    pub(super) fn next(&mut self) -> Result<Step<P::Outcome>, Interrupted> {
+    pub(super) fn next(&mut self) -> Result<NextStep<P::Outcome>, Interrupted> {
         let step = loop {
             match self.procedure.turn(self.redis.rewind()) {
-                Ok(outcome) => return Ok(Step::Ended(outcome)),
+                Ok(outcome) => return Ok(NextStep::Ended(outcome)),
                 Err(Pending::Clock) => self.redis.record_clock(host::reading()),
-                Err(Pending::Send(command)) => break Step::Send(command),
-                Err(Pending::Round(commands)) => break Step::Round(commands),
+                Err(Pending::Send(command)) => break NextStep::Send(command),
+                Err(Pending::Round(commands)) => break NextStep::Round(commands),
                 Err(Pending::Fault(fault)) => return Err(Interrupted::by(fault, &self.redis)),
             }
         };
         let commands = match &step {
-            Step::Ended(_) => &[],
-            Step::Send(command) => std::slice::from_ref(command),
-            Step::Round(commands) => commands,
+            NextStep::Ended(_) => &[],
+            NextStep::Send(command) => std::slice::from_ref(command),
+            NextStep::Round(commands) => commands,
         };
         match commands.iter().find(|command| usize::from(command.node().0) >= self.servers) {
             Some(command) => Err(self.elsewhere(command.clone())),

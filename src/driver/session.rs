@@ -6,15 +6,15 @@ use lockshift_lock::{Acquired, Held, Hold, Locker, Owner, Ownership};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 
 use super::counters::Counters;
-use super::entries::{self, Entry};
+use super::entries::{self, ReentrantEntry};
 use super::error::Error;
-use super::exchange::{Exchange, Shared, run};
 use super::interrupted::{Interrupted, log_undone};
+use super::link::{Link, SharedLink, run};
 use super::replication::Replication;
 use super::undisclaimed::Undisclaimed;
 
 /// A protocol on a connection, which one procedure at a time may use.
-pub(super) struct Session<S> {
+pub(super) struct LockSession<S> {
     pub(super) connection: Arc<S>,
     pub(super) locker: Arc<dyn Locker>,
     pub(super) counters: Arc<Counters>,
@@ -28,7 +28,7 @@ pub(super) enum Tried {
     Won {
         hold: Hold,
         /// Counts this hold, if the lock is re-entrant.
-        entry: Option<Entry>,
+        entry: Option<ReentrantEntry>,
         /// An error if too few replicas have it: it is to be released.
         replicated: Result<(), Error>,
     },
@@ -38,14 +38,14 @@ pub(super) enum Tried {
     Interrupted(Interrupted),
 }
 
-impl<S> Session<S> {
+impl<S> LockSession<S> {
     pub(super) fn new(connection: Arc<S>, locker: Arc<dyn Locker>) -> Self {
         let (counters, undisclaimed) = (Arc::default(), Undisclaimed::default());
         Self { connection, locker, counters, replication: None, undisclaimed }
     }
 }
 
-impl<S> Clone for Session<S> {
+impl<S> Clone for LockSession<S> {
     fn clone(&self) -> Self {
         Self {
             connection: Arc::clone(&self.connection),
@@ -57,7 +57,7 @@ impl<S> Clone for Session<S> {
     }
 }
 
-impl<S: Shared> Session<S> {
+impl<S: SharedLink> LockSession<S> {
     /// Tries once to acquire, after it has disclaimed what earlier attempts could not.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl<S: Shared> Session<S> {
         while let Some(earlier) = self.undisclaimed.take(&*self.locker, owner) {
             self.disclaim(&mut connection, &earlier).await?;
         }
-        let entry = Entry::begin(&*self.locker, owner);
+        let entry = ReentrantEntry::begin(&*self.locker, owner);
         match self.ask(&mut connection, |locker, redis| locker.acquire(owner, redis)).await {
             Ok(Acquired::Won(hold)) => {
                 let replicated = self.replicate(&mut connection).await;
@@ -141,7 +141,7 @@ impl<S: Shared> Session<S> {
 }
 
 /// DISCARD also forgets what is watched, but is refused outside of MULTI. A connection that is broken forgets both.
-async fn leave_transaction(connection: &mut impl Exchange) {
+async fn leave_transaction(connection: &mut impl Link) {
     for command in ["DISCARD", "UNWATCH"] {
         if connection.send(&Command::new(command)).await.is_ok_and(|reply| reply == Reply::ok()) {
             return;

@@ -5,6 +5,6 @@ mod comparison;
 mod state;
 mod summary;
 
-pub(super) use comparison::Comparison;
+pub(super) use comparison::ShadowComparison;
 pub(super) use state::{PATIENCE, Question, ShadowState};
 pub use summary::ShadowSummary;

@@ -20,20 +20,21 @@ use super::outcome::Attempt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    pace: Pace,
+    pace: WaitPace,
     at_most: Option<Duration>,
     tries: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Pace {
+enum WaitPace {
     Fixed { interval: Duration },
     Backoff { min: Duration, max: Duration, factor: u32 },
     Notified,
 }
 
 /// The backoff where none is given, and of waiters that cannot be notified.
-const BACKOFF: Pace = Pace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
+const BACKOFF: WaitPace =
+    WaitPace::Backoff { min: Duration::from_millis(10), max: Duration::from_millis(500), factor: 2 };
 
 /// How long a waiter may miss a release where the protocol cannot tell when the present lease ends.
 const LONGEST_SILENCE: Duration = Duration::from_secs(1);
@@ -59,20 +60,20 @@ impl Wait {
 
     /// Exponential backoff with full jitter, whose ceiling grows from `min` to `max`, times `factor` with every try.
     pub const fn backoff_between(min: Duration, max: Duration, factor: u32) -> Self {
-        Self { pace: Pace::Backoff { min, max, factor }, at_most: None, tries: None }
+        Self { pace: WaitPace::Backoff { min, max, factor }, at_most: None, tries: None }
     }
 
     /// The same pause after every try, as the old clients did. Many clients poll in step then: for anything new, back off.
     /// Only a waiter whose place in a queue would expire meanwhile comes back sooner, when the protocol demands it.
     pub const fn every(interval: Duration) -> Self {
-        Self { pace: Pace::Fixed { interval }, at_most: None, tries: None }
+        Self { pace: WaitPace::Fixed { interval }, at_most: None, tries: None }
     }
 
     /// Until the release is announced, or the present lease has expired. The lock must have been given the `ReleaseListener` of its
     /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     pub const fn notified() -> Self {
-        Self { pace: Pace::Notified, at_most: None, tries: None }
+        Self { pace: WaitPace::Notified, at_most: None, tries: None }
     }
 
     /// The same, giving up after this long. One last try is made at the very end; a try under way is not cut short,
@@ -92,7 +93,7 @@ impl Wait {
 
     /// Whether to listen for the release.
     pub(super) fn listens(&self) -> bool {
-        self.pace == Pace::Notified
+        self.pace == WaitPace::Notified
     }
 
     /// The patience of a waiter that begins now.
@@ -186,7 +187,7 @@ impl Patience<'_> {
     }
 }
 
-impl Pace {
+impl WaitPace {
     fn pause(
         &self,
         tries: u32,

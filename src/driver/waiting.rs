@@ -75,7 +75,7 @@ pub(super) trait Listener {
 }
 
 /// One waiter on a channel. Dropped while it owes a wake-up, it passes the wake-up on to the next.
-struct Waiter {
+struct NotifiedWaiter {
     waiters: Arc<Waiters>,
     channel: ReleaseChannel,
     number: u64,
@@ -83,7 +83,7 @@ struct Waiter {
     owes_wake_up: bool,
 }
 
-impl Waiter {
+impl NotifiedWaiter {
     fn enter((listener, channel): &(&impl Listener, ReleaseChannel), acquisition: &Acquisition) -> Self {
         let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
         let number = waiters.state().registry.enter(channel, acquisition.owner().token, wake_up.clone());
@@ -92,7 +92,7 @@ impl Waiter {
     }
 }
 
-impl Drop for Waiter {
+impl Drop for NotifiedWaiter {
     fn drop(&mut self) {
         self.waiters.state().registry.leave(&self.channel, self.number, self.owes_wake_up, host::mono());
     }
@@ -103,7 +103,7 @@ pub(super) struct Waiting<'a, L: Listener> {
     patience: Patience<'a>,
     /// Where it is to wait for notifications.
     listener: Option<(&'a L, ReleaseChannel)>,
-    waiter: Option<Waiter>,
+    waiter: Option<NotifiedWaiter>,
 }
 
 impl<'a, L: Listener> Waiting<'a, L> {
@@ -119,7 +119,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
             let listens = |(listener, channel): &&(&'a L, ReleaseChannel)| {
                 listener.waiters().state().registry.is_confirmed(channel)
             };
-            self.waiter = self.listener.as_ref().filter(listens).map(|place| Waiter::enter(place, acquisition));
+            self.waiter = self.listener.as_ref().filter(listens).map(|place| NotifiedWaiter::enter(place, acquisition));
         }
         if let Some(waiter) = &mut self.waiter {
             waiter.owes_wake_up = true;
@@ -149,7 +149,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
             // The next attempt has another name, and no wake-up cuts the pause before it short.
             self.waiter = None;
         } else if self.waiter.is_none() {
-            self.waiter = self.listener.as_ref().map(|place| Waiter::enter(place, acquisition));
+            self.waiter = self.listener.as_ref().map(|place| NotifiedWaiter::enter(place, acquisition));
         }
         Some(pause)
     }

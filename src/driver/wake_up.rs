@@ -9,16 +9,16 @@ use super::host;
 /// What wakes one waiter. It stays woken until it is cleared, so that a waiter that does not sleep just then misses nothing.
 /// Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WakeUp(Arc<Inner>);
+pub(super) struct WakeUp(Arc<SharedWakeUp>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    state: Mutex<State>,
+struct SharedWakeUp {
+    state: Mutex<Waking>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Waking {
     is_woken: bool,
     /// Whether a thread sleeps: waking none would still be a system call.
     sleeps: bool,
@@ -91,7 +91,7 @@ impl WakeUp {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Waking> {
         // It is changed in single steps.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

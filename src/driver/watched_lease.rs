@@ -10,10 +10,10 @@ use super::wake_up::WakeUp;
 
 /// A lease that is watched. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct WatchedLease(Arc<Mutex<Inner>>);
+pub(super) struct WatchedLease(Arc<Mutex<SharedLease>>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedLease {
     state: LeaseState,
     /// The watchers that look again when it changes.
     watchers: Vec<WakeUp>,
@@ -21,7 +21,7 @@ struct Inner {
 
 impl WatchedLease {
     pub(super) fn new(state: LeaseState) -> Self {
-        Self(Arc::new(Mutex::new(Inner { state, watchers: Vec::new() })))
+        Self(Arc::new(Mutex::new(SharedLease { state, watchers: Vec::new() })))
     }
 
     /// What is asked of it, now.
@@ -61,7 +61,7 @@ impl WatchedLease {
         self.inner().watchers.len()
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, SharedLease> {
         // It is changed in one step and so is sound even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

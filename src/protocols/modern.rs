@@ -25,14 +25,14 @@ pub(super) struct Modern {
     pub(super) encoding: &'static str,
     /// Its options and their values.
     pub(super) settings: &'static [Setting],
-    shape: Shape,
+    shape: ValueShape,
     /// Creates the lock from its options.
     pub(super) maker: fn(&Options<'_>) -> Maker,
 }
 
 /// The content of a lock's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum ValueShape {
     /// A string: 32 hex digits that name one acquisition.
     Token,
     /// The string `1`.
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Modern] = &[
             Setting::of("native", &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"]),
             ANNOUNCED,
         ],
-        shape: Shape::Token,
+        shape: ValueShape::Token,
         maker: token,
     },
     Modern {
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "lockshift: a token lock with a queue, first come, first served",
         encoding: "<hex>; the queue in {key}:queue and {key}:places",
         settings: &[ANNOUNCE],
-        shape: Shape::Token,
+        shape: ValueShape::Token,
         maker: fair,
     },
     Modern {
@@ -110,7 +110,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "Martin Kleppmann, \"How to do distributed locking\"",
         encoding: "<hex>; a counter in {key}:fence",
         settings: &[],
-        shape: Shape::Token,
+        shape: ValueShape::Token,
         maker: token_fenced,
     },
     Modern {
@@ -118,7 +118,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "\"Distributed lock by Redis\", re-entrant lock (hash and Lua)",
         encoding: "hash of <uuid>:<thread>: decimal count",
         settings: &[Setting::of("fence", &["no", "yes"])],
-        shape: Shape::Hash(Layout::OwnerOrThread),
+        shape: ValueShape::Hash(Layout::OwnerOrThread),
         maker: reentrant,
     },
     Modern {
@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "Redis documentation, \"Distributed Locks with Redis\", \"The Redlock Algorithm\"",
         encoding: "<hex>, on most of several servers",
         settings: &[SERVERS],
-        shape: Shape::Token,
+        shape: ValueShape::Token,
         maker: redlock,
     },
     Modern {
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "lockshift: an entry and a lease for every reader",
         encoding: "<hex>; readers as members of {key}:readers",
         settings: &[SIDE],
-        shape: Shape::Token,
+        shape: ValueShape::Token,
         maker: read_write,
     },
     Modern {
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "lockshift: a number of permits, each with a lease",
         encoding: "sorted set of <hex>: the server's ms at which its lease ends",
         settings: &[PERMITS, ANNOUNCED],
-        shape: Shape::Members,
+        shape: ValueShape::Members,
         maker: semaphore,
     },
     Modern {
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "\"Redis distributed read/write lock\", single-instance version",
         encoding: "\"1\" in a key for all readers, \"1\" in {key}:writer",
         settings: &[SIDE],
-        shape: Shape::One,
+        shape: ValueShape::One,
         maker: rw_pair,
     },
     Modern {
@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "\"Redis distributed read/write lock\", cluster version",
         encoding: "hash of read and write: decimal ms, now",
         settings: &[SIDE],
-        shape: Shape::Hash(Layout::Stamps),
+        shape: ValueShape::Hash(Layout::Stamps),
         maker: rw_stamps,
     },
     Modern {
@@ -166,7 +166,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "redisson/redisson 4.7.0, getLock, getFencedLock, getSpinLock, getFairLock",
         encoding: "hash of <uuid>:<thread>: decimal count",
         settings: &[Setting::of("kind", options::REDISSON_KINDS), ANNOUNCE],
-        shape: Shape::Hash(Layout::Owner),
+        shape: ValueShape::Hash(Layout::Owner),
         maker: redisson,
     },
     Modern {
@@ -174,7 +174,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "redisson/redisson 4.7.0, getReadWriteLock",
         encoding: "hash of mode: read or write, <uuid>:<thread>[:write]: decimal count",
         settings: &[SIDE, ANNOUNCE],
-        shape: Shape::Hash(Layout::ModeAndOwners),
+        shape: ValueShape::Hash(Layout::ModeAndOwners),
         maker: redisson_rw,
     },
 ];
@@ -183,32 +183,32 @@ impl Modern {
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.shape {
-            Shape::Token => is_token(value),
-            Shape::One => value == b"1",
-            Shape::Hash(_) | Shape::Members => false,
+            ValueShape::Token => is_token(value),
+            ValueShape::One => value == b"1",
+            ValueShape::Hash(_) | ValueShape::Members => false,
         }
     }
 
     /// The holders, if it could have written this hash.
     pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.shape {
-            Shape::Hash(layout) => layout.holders(fields),
-            Shape::Token | Shape::One | Shape::Members => None,
+            ValueShape::Hash(layout) => layout.holders(fields),
+            ValueShape::Token | ValueShape::One | ValueShape::Members => None,
         }
     }
 
     /// The type of its key.
     pub(super) fn key_type(&self) -> KeyType {
         match self.shape {
-            Shape::Token | Shape::One => KeyType::String,
-            Shape::Hash(_) => KeyType::Hash,
-            Shape::Members => KeyType::SortedSet,
+            ValueShape::Token | ValueShape::One => KeyType::String,
+            ValueShape::Hash(_) => KeyType::Hash,
+            ValueShape::Members => KeyType::SortedSet,
         }
     }
 
     /// Whether the string that it writes names its owner.
     pub(super) fn names_owner(&self) -> bool {
-        self.shape == Shape::Token
+        self.shape == ValueShape::Token
     }
 }
 

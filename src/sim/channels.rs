@@ -11,28 +11,28 @@ use crate::wire::Reply;
 pub(super) const ROWS: &[Row] = &[
     Row::speaks("publish", 3, publish),
     Row::speaks("spublish", 3, spublish),
-    Row::listens("subscribe", -2, |call| subscribe(call, Kind::Channel)),
-    Row::listens("unsubscribe", -1, |call| unsubscribe(call, Kind::Channel)),
-    Row::listens("psubscribe", -2, |call| subscribe(call, Kind::Pattern)),
-    Row::listens("punsubscribe", -1, |call| unsubscribe(call, Kind::Pattern)),
-    Row::listens("ssubscribe", -2, |call| subscribe(call, Kind::Shard)),
-    Row::listens("sunsubscribe", -1, |call| unsubscribe(call, Kind::Shard)),
+    Row::listens("subscribe", -2, |call| subscribe(call, ChannelKind::Channel)),
+    Row::listens("unsubscribe", -1, |call| unsubscribe(call, ChannelKind::Channel)),
+    Row::listens("psubscribe", -2, |call| subscribe(call, ChannelKind::Pattern)),
+    Row::listens("punsubscribe", -1, |call| unsubscribe(call, ChannelKind::Pattern)),
+    Row::listens("ssubscribe", -2, |call| subscribe(call, ChannelKind::Shard)),
+    Row::listens("sunsubscribe", -1, |call| unsubscribe(call, ChannelKind::Shard)),
     Row::speaks("pubsub", -2, call::never).with_subcommands(),
-    Row::speaks("pubsub|channels", -2, |call| listened(call, Kind::Channel)),
-    Row::speaks("pubsub|shardchannels", -2, |call| listened(call, Kind::Shard)),
-    Row::speaks("pubsub|numsub", -2, |call| listeners(call, Kind::Channel)),
-    Row::speaks("pubsub|shardnumsub", -2, |call| listeners(call, Kind::Shard)),
-    Row::speaks("pubsub|numpat", 2, |call| Ok(count(all(call, Kind::Pattern).len()))),
+    Row::speaks("pubsub|channels", -2, |call| listened(call, ChannelKind::Channel)),
+    Row::speaks("pubsub|shardchannels", -2, |call| listened(call, ChannelKind::Shard)),
+    Row::speaks("pubsub|numsub", -2, |call| listeners(call, ChannelKind::Channel)),
+    Row::speaks("pubsub|shardnumsub", -2, |call| listeners(call, ChannelKind::Shard)),
+    Row::speaks("pubsub|numpat", 2, |call| Ok(count(all(call, ChannelKind::Pattern).len()))),
 ];
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ChannelKind {
     Channel,
     Pattern,
     Shard,
 }
 
-impl Kind {
+impl ChannelKind {
     fn of(self, subscriptions: &Subscriptions) -> &BTreeSet<Vec<u8>> {
         match self {
             Self::Channel => &subscriptions.channels,
@@ -87,7 +87,7 @@ fn deliver(connection: &mut Connection, via: Via, channel: &[u8], payload: &[u8]
 }
 
 /// Redis confirms each channel on its own; this is the last of the confirmations.
-fn subscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
+fn subscribe(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let (name, channels) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
     kind.of_mut(subscriptions).extend(channels.iter().cloned());
@@ -95,7 +95,7 @@ fn subscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
 }
 
 /// Without arguments: from everything of this kind.
-fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Answer {
+fn unsubscribe(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let (name, named) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
     let listed: Vec<_> =
@@ -110,11 +110,11 @@ fn confirmation(name: &str, channel: Option<&Vec<u8>>, subscribed: Reply) -> Rep
     Reply::Array(vec![Reply::bulk(name), channel.map_or(Reply::Nil, Reply::bulk), subscribed])
 }
 
-fn all(call: &Call<'_>, kind: Kind) -> BTreeSet<Vec<u8>> {
+fn all(call: &Call<'_>, kind: ChannelKind) -> BTreeSet<Vec<u8>> {
     call.state.connections.values().flat_map(|connection| kind.of(&connection.subscriptions)).cloned().collect()
 }
 
-fn listened(call: &mut Call<'_>, kind: Kind) -> Answer {
+fn listened(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let pattern = match call.args() {
         [_] => None,
         [_, pattern] => Some(pattern),
@@ -128,7 +128,7 @@ fn listened(call: &mut Call<'_>, kind: Kind) -> Answer {
     Ok(Reply::Array(all(call, kind).into_iter().filter(matching).map(Reply::Bulk).collect()))
 }
 
-fn listeners(call: &mut Call<'_>, kind: Kind) -> Answer {
+fn listeners(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let subscribers = |channel| {
         let connections = call.state.connections.values();
         count(connections.filter(|connection| kind.of(&connection.subscriptions).contains(channel)).count())

@@ -27,7 +27,7 @@ pub(super) fn score_reply(call: &Call<'_>, score: f64) -> Reply {
 
 /// Under which conditions a score is written, and what is answered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Options {
+struct RankingOptions {
     only_new: bool,
     only_existing: bool,
     if_greater: bool,
@@ -38,7 +38,7 @@ struct Options {
 
 /// What became of one member.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum Ranked {
     Refused,
     Kept,
     Changed,
@@ -59,20 +59,20 @@ fn zadd(call: &mut Call<'_>, increment: bool) -> Answer {
     let results = call.edit(&key, |ranking: &mut Ranking| {
         scores.into_iter().map(|(score, member)| options.put(ranking, member, score)).collect::<Result<Vec<_>, _>>()
     })??;
-    let added = results.iter().filter(|(outcome, _)| *outcome == Outcome::Added).count();
-    let changed = results.iter().filter(|(outcome, _)| *outcome == Outcome::Changed).count();
+    let added = results.iter().filter(|(outcome, _)| *outcome == Ranked::Added).count();
+    let changed = results.iter().filter(|(outcome, _)| *outcome == Ranked::Changed).count();
     if added + changed > 0 {
         call.touch(&key);
     }
     Ok(match results.last() {
-        Some((Outcome::Refused, _)) if options.increment => Reply::Nil,
+        Some((Ranked::Refused, _)) if options.increment => Reply::Nil,
         Some((_, score)) if options.increment => score_reply(call, *score),
         _ => count(if options.count_changed { added + changed } else { added }),
     })
 }
 
-fn options(words: &[Vec<u8>], increment: bool) -> (Options, &[Vec<u8>]) {
-    let mut options = Options { increment, ..Options::default() };
+fn options(words: &[Vec<u8>], increment: bool) -> (RankingOptions, &[Vec<u8>]) {
+    let mut options = RankingOptions { increment, ..RankingOptions::default() };
     let mut rest = words;
     while let [word, behind @ ..] = rest {
         match word.to_ascii_uppercase().as_slice() {
@@ -89,7 +89,7 @@ fn options(words: &[Vec<u8>], increment: bool) -> (Options, &[Vec<u8>]) {
     (options, rest)
 }
 
-impl Options {
+impl RankingOptions {
     fn check(self, pairs: usize) -> Result<(), Refusal> {
         let Self { only_new, only_existing, if_greater, if_less, increment, count_changed: _ } = self;
         if only_new && only_existing {
@@ -105,26 +105,26 @@ impl Options {
     }
 
     /// Writes one score: what became of it, and the score that was meant.
-    fn put(self, ranking: &mut Ranking, member: &[u8], score: f64) -> Result<(Outcome, f64), Refusal> {
+    fn put(self, ranking: &mut Ranking, member: &[u8], score: f64) -> Result<(Ranked, f64), Refusal> {
         let Some(old) = ranking.score(member) else {
             if self.only_existing {
-                return Ok((Outcome::Refused, score));
+                return Ok((Ranked::Refused, score));
             }
             ranking.insert(member.to_vec(), score);
-            return Ok((Outcome::Added, score));
+            return Ok((Ranked::Added, score));
         };
         let new = if self.increment { old + score } else { score };
         if new.is_nan() {
             return Err(Refusal::err("resulting score is not a number (NaN)"));
         }
         if self.only_new || (self.if_greater && new <= old) || (self.if_less && new >= old) {
-            return Ok((Outcome::Refused, new));
+            return Ok((Ranked::Refused, new));
         }
         if new == old {
-            return Ok((Outcome::Kept, new));
+            return Ok((Ranked::Kept, new));
         }
         ranking.insert(member.to_vec(), new);
-        Ok((Outcome::Changed, new))
+        Ok((Ranked::Changed, new))
     }
 }
 

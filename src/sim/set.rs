@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] =
 
 /// The unit of an expiry, and whether it counts from now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clock {
+enum ExpiryClock {
     Ex,
     Px,
     ExAt,
@@ -30,13 +30,13 @@ enum Compare<'a> {
 
 /// What follows key and value.
 #[derive(Clone, Copy, Debug, Default)]
-struct Options<'a> {
+struct SetOptions<'a> {
     if_missing: bool,
     if_existing: bool,
     compare: Option<Compare<'a>>,
     get: bool,
     keep_ttl: bool,
-    expiry: Option<(Clock, &'a [u8])>,
+    expiry: Option<(ExpiryClock, &'a [u8])>,
 }
 
 fn set(call: &mut Call<'_>) -> Answer {
@@ -56,7 +56,7 @@ fn set(call: &mut Call<'_>) -> Answer {
     Ok(old.unwrap_or_else(|| if allowed { Reply::ok() } else { Reply::Nil }))
 }
 
-impl Options<'_> {
+impl SetOptions<'_> {
     fn allow(&self, call: &Call<'_>, key: &Key) -> Result<bool, Refusal> {
         let exists = call.entry(key).is_some();
         if (self.if_missing && exists) || (self.if_existing && !exists) {
@@ -82,14 +82,14 @@ fn put(call: &mut Call<'_>, key: Key, value: &[u8], deadline_ms: Option<i64>) {
 }
 
 fn setex(call: &mut Call<'_>) -> Answer {
-    set_for(call, Clock::Ex)
+    set_for(call, ExpiryClock::Ex)
 }
 
 fn psetex(call: &mut Call<'_>) -> Answer {
-    set_for(call, Clock::Px)
+    set_for(call, ExpiryClock::Px)
 }
 
-fn set_for(call: &mut Call<'_>, clock: Clock) -> Answer {
+fn set_for(call: &mut Call<'_>, clock: ExpiryClock) -> Answer {
     let words = call.words;
     let deadline_ms = deadline_ms(call, clock, &words[2])?;
     put(call, call.key(0), &words[3], Some(deadline_ms));
@@ -97,11 +97,11 @@ fn set_for(call: &mut Call<'_>, clock: Clock) -> Answer {
 }
 
 /// Options may come in any order and be repeated, but not contradict each other.
-fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
+fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<SetOptions<'_>, Refusal> {
     // Redis refuses IFEQ after NX, but not NX after IFEQ; Valkey refuses both.
     let joins = |compare: Option<_>| compare.is_none() || flavour == Flavour::Redis84;
-    let alone = |options: &Options<'_>| !options.if_missing && !options.if_existing && options.compare.is_none();
-    let mut options = Options::default();
+    let alone = |options: &SetOptions<'_>| !options.if_missing && !options.if_existing && options.compare.is_none();
+    let mut options = SetOptions::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_slice() {
@@ -128,25 +128,25 @@ fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<Options<'_>, Refusal> {
     Ok(options)
 }
 
-fn clock(name: &[u8]) -> Option<Clock> {
+fn clock(name: &[u8]) -> Option<ExpiryClock> {
     Some(match name {
-        b"EX" => Clock::Ex,
-        b"PX" => Clock::Px,
-        b"EXAT" => Clock::ExAt,
-        b"PXAT" => Clock::PxAt,
+        b"EX" => ExpiryClock::Ex,
+        b"PX" => ExpiryClock::Px,
+        b"EXAT" => ExpiryClock::ExAt,
+        b"PXAT" => ExpiryClock::PxAt,
         _ => return None,
     })
 }
 
-fn deadline_ms(call: &Call<'_>, clock: Clock, amount: &[u8]) -> Result<i64, Refusal> {
+fn deadline_ms(call: &Call<'_>, clock: ExpiryClock, amount: &[u8]) -> Result<i64, Refusal> {
     let amount = number::integer(amount).ok_or(Refusal::NotAnInteger)?;
     let millis = match clock {
-        Clock::Ex | Clock::ExAt => amount.checked_mul(1000),
-        Clock::Px | Clock::PxAt => Some(amount),
+        ExpiryClock::Ex | ExpiryClock::ExAt => amount.checked_mul(1000),
+        ExpiryClock::Px | ExpiryClock::PxAt => Some(amount),
     };
     let from = match clock {
-        Clock::Ex | Clock::Px => call.now.as_millis(),
-        Clock::ExAt | Clock::PxAt => 0,
+        ExpiryClock::Ex | ExpiryClock::Px => call.now.as_millis(),
+        ExpiryClock::ExAt | ExpiryClock::PxAt => 0,
     };
     let deadline = millis.filter(|millis| *millis > 0).and_then(|millis| millis.checked_add(from));
     deadline.filter(|deadline| *deadline > 0).ok_or(Refusal::ExpireTime(call.name))

@@ -15,21 +15,21 @@ use crate::driver::events::ACQUIRE;
 use crate::driver::held_lock::HeldLock;
 use crate::driver::host;
 use crate::driver::outcome::{Attempt, log_unasked};
-use crate::driver::session::{Session, Tried};
+use crate::driver::session::{LockSession, Tried};
 
 /// One acquisition under way. Dropped without a lock, it takes back whatever its attempts have left on the server.
 ///
 /// An attempt takes it along, also into the task that carries a dropped attempt to its end, and hands it back: so nothing is
 /// taken back before the attempt that may have left it has ended, whether its caller still waits or not.
 pub(super) struct Acquiring<C: Carrier + 'static> {
-    session: Session<SharedConnection<C>>,
+    session: LockSession<SharedConnection<C>>,
     shadow: Option<Shadow>,
     runtime: Handle,
     pub(super) acquisition: Acquisition,
 }
 
 impl<C: Carrier + 'static> Acquiring<C> {
-    pub(super) fn begin(session: Session<SharedConnection<C>>, shadow: Option<&Shadow>) -> Result<Self, Error> {
+    pub(super) fn begin(session: LockSession<SharedConnection<C>>, shadow: Option<&Shadow>) -> Result<Self, Error> {
         let runtime = Handle::try_current().map_err(|error| Error::no_runtime(session.locker.key(), error))?;
         let acquisition = Acquisition::begin(&session.locker, &session.counters, host::task_number())?;
         Ok(Self { session, shadow: shadow.cloned(), runtime, acquisition })

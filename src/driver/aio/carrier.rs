@@ -8,8 +8,8 @@ use redis::Cmd;
 use redis::aio::ConnectionLike;
 
 use crate::driver::connection::{is_resending, never_left, reply};
-use crate::driver::exchange::{self, Exchange};
 use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
+use crate::driver::link::{self, Link};
 
 /// Runs `procedure` to its end over `connection`. Dropping this future leaves the procedure where it is.
 ///
@@ -20,7 +20,7 @@ where
     C: Carrier,
     P: Procedure,
 {
-    exchange::run(&mut InTask { connection, is_own: true }, procedure).await
+    link::run(&mut InTask { connection, is_own: true }, procedure).await
 }
 
 /// What carries the commands of a procedure: any async connection of the `redis` crate, to one server; or
@@ -78,7 +78,7 @@ pub(super) struct InTask<B> {
     pub(super) is_own: bool,
 }
 
-impl<C: Carrier, B: DerefMut<Target = C>> Exchange for InTask<B> {
+impl<C: Carrier, B: DerefMut<Target = C>> Link for InTask<B> {
     fn servers(&self) -> usize {
         self.connection.servers()
     }

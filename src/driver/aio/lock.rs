@@ -17,7 +17,7 @@ use crate::driver::error::Error;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
-use crate::driver::session::Session;
+use crate::driver::session::LockSession;
 use crate::driver::undisclaimed::Undisclaimed;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
@@ -158,12 +158,12 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         }
     }
 
-    fn session(&self) -> Session<SharedConnection<C>> {
+    fn session(&self) -> LockSession<SharedConnection<C>> {
         let connection = match &self.connection {
             Share::Clones(connection) => Arc::new(SharedConnection::clone_of(connection.clone())),
             Share::Own(connection) => Arc::clone(connection),
         };
-        Session {
+        LockSession {
             connection,
             locker: Arc::clone(&self.locker),
             counters: Arc::clone(&self.counters),

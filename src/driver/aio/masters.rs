@@ -33,13 +33,13 @@ pub struct Masters {
 struct Master {
     client: Client,
     /// Held for single steps, never across an await.
-    state: Mutex<State>,
+    state: Mutex<MasterState>,
     /// The task that connects; the others wait for it as long as their patience lasts.
     connecting: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MasterState {
     open: Option<MultiplexedConnection>,
     late: LateReplies,
     /// How many connections there have been: the number of the one that is open.
@@ -129,7 +129,7 @@ impl Master {
         let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let mut state = self.state();
         let number = state.number + 1;
-        *state = State { open: Some(connection.clone()), late: LateReplies::default(), number };
+        *state = MasterState { open: Some(connection.clone()), late: LateReplies::default(), number };
         Ok((connection, number))
     }
 
@@ -143,7 +143,7 @@ impl Master {
         state.open.clone().map(|open| (open, state.number))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MasterState> {
         // It is changed in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,7 +11,7 @@ use super::lock::Lock;
 use super::shadow_hold::{Beside, Order, Shadow, Work};
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
-use crate::driver::shadow::{Comparison, PATIENCE, Question, ShadowState};
+use crate::driver::shadow::{PATIENCE, Question, ShadowComparison, ShadowState};
 
 impl Shadow {
     /// A shadow that speaks the protocol of `locker` over clones of `connection`: to the same server, or to another one.
@@ -40,7 +40,7 @@ impl<C: Carrier + Clone + Sync + 'static> Beside for Lock<C> {
         let lock = self.clone();
         Box::pin(async move {
             let attempt = lock.try_acquire().await;
-            taking.answer(Some(Comparison::of_try(&attempt)), host::mono());
+            taking.answer(Some(ShadowComparison::of_try(&attempt)), host::mono());
             if let Ok(Attempt::Won(guard)) = attempt {
                 keep(guard, orders).await;
             }
@@ -52,7 +52,7 @@ impl<C: Carrier + Clone + Sync + 'static> Beside for Lock<C> {
         Box::pin(async move {
             let nobodys = Hold { value: Vec::new(), since: host::reading(), lease: lock.lease(), fence: None };
             let standing = lock.ownership_of(&nobodys).await;
-            question.answer(Some(Comparison::of_look(&standing)), host::mono());
+            question.answer(Some(ShadowComparison::of_look(&standing)), host::mono());
         })
     }
 }
@@ -65,12 +65,12 @@ async fn keep<C: Carrier + 'static>(guard: Guard<C>, mut orders: UnboundedReceiv
             // That it was lost is counted once.
             Order::Extend(_) if is_lost => {}
             Order::Extend(question) => {
-                let comparison = Comparison::of_extension(&guard.extend().await);
-                is_lost = comparison == Some(Comparison::Doubled);
+                let comparison = ShadowComparison::of_extension(&guard.extend().await);
+                is_lost = comparison == Some(ShadowComparison::Doubled);
                 question.answer(comparison, host::mono());
             }
             Order::Release(question, _doing) => {
-                let comparison = Comparison::of_release(&guard.release().await);
+                let comparison = ShadowComparison::of_release(&guard.release().await);
                 question.into_iter().for_each(|question| question.answer(comparison, host::mono()));
                 return;
             }

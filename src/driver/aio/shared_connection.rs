@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::carrier::{Carrier, InTask};
 use super::unattended::Workplace;
-use crate::driver::exchange::Shared;
+use crate::driver::link::SharedLink;
 
 /// A connection that one procedure at a time may use.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<C> SharedConnection<C> {
     }
 }
 
-impl<C: Carrier + 'static> Shared for SharedConnection<C> {
+impl<C: Carrier + 'static> SharedLink for SharedConnection<C> {
     type Borrowed<'a> = InTask<Borrowed<'a, C>>;
 
     async fn for_attempt(&self) -> Self::Borrowed<'_> {

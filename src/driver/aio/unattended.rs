@@ -89,7 +89,7 @@ impl<W: Future<Output: Send> + Send + 'static> Drop for InCallersTask<'_, W> {
 /// it. From any thread, inside a runtime or not; if `runtime` is shut down, that is logged, and the lease, or the
 /// waiting time of the place, will end what is left.
 pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> + Send + 'static) {
-    let unfinished = Unfinished { key: Some(key) };
+    let unfinished = UnfinishedRelease { key: Some(key) };
     runtime.spawn(async move {
         work.await;
         unfinished.finish();
@@ -97,17 +97,17 @@ pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> +
 }
 
 /// Says so if it is dropped before its work is done.
-struct Unfinished {
+struct UnfinishedRelease {
     key: Option<Key>,
 }
 
-impl Unfinished {
+impl UnfinishedRelease {
     fn finish(mut self) {
         self.key = None;
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for UnfinishedRelease {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
             log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not released, its lease will end it");

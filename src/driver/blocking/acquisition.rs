@@ -6,21 +6,21 @@ use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
 use crate::driver::acquisition::Acquisition;
 use crate::driver::error::Error;
-use crate::driver::exchange::at_once;
 use crate::driver::held_lock::HeldLock;
 use crate::driver::host;
+use crate::driver::link::at_once;
 use crate::driver::outcome::{Attempt, log_unasked};
-use crate::driver::session::{Session, Tried};
+use crate::driver::session::{LockSession, Tried};
 
 /// One acquisition under way. Dropped without a lock, it takes back whatever its attempts have left on the server.
 pub(super) struct Acquiring<C: Carrier + 'static> {
-    session: Session<SharedConnection<C>>,
+    session: LockSession<SharedConnection<C>>,
     shadow: Option<Shadow>,
     pub(super) acquisition: Acquisition,
 }
 
 impl<C: Carrier + 'static> Acquiring<C> {
-    pub(super) fn begin(session: &Session<SharedConnection<C>>, shadow: Option<&Shadow>) -> Result<Self, Error> {
+    pub(super) fn begin(session: &LockSession<SharedConnection<C>>, shadow: Option<&Shadow>) -> Result<Self, Error> {
         let acquisition = Acquisition::begin(&session.locker, &session.counters, host::thread_number())?;
         Ok(Self { session: session.clone(), shadow: shadow.cloned(), acquisition })
     }

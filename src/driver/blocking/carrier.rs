@@ -6,15 +6,15 @@ use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 use redis::ConnectionLike;
 
 use crate::driver::connection::{is_broken_pipe, is_resending, never_left, reply};
-use crate::driver::exchange::{self, Exchange, at_once};
 use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
+use crate::driver::link::{self, Link, at_once};
 
 /// Runs `procedure` to its end over `connection`.
 ///
 /// # Errors
 /// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
 pub fn run<C: Carrier, P: Procedure>(connection: &mut C, procedure: &P) -> Result<P::Outcome, Interrupted> {
-    at_once(exchange::run(&mut Blocking { connection, is_own: true }, procedure))
+    at_once(link::run(&mut Blocking { connection, is_own: true }, procedure))
 }
 
 /// What carries the commands of a procedure: any connection of the `redis` crate, to one server; or
@@ -81,7 +81,7 @@ pub(super) struct Blocking<B> {
     pub(super) is_own: bool,
 }
 
-impl<C: Carrier, B: DerefMut<Target = C>> Exchange for Blocking<B> {
+impl<C: Carrier, B: DerefMut<Target = C>> Link for Blocking<B> {
     fn servers(&self) -> usize {
         self.connection.servers()
     }

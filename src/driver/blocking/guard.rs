@@ -12,8 +12,8 @@ use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
 use super::shadow_hold::Held;
 use crate::driver::error::Error;
-use crate::driver::exchange::at_once;
 use crate::driver::lease_state::{LeaseState, Loss};
+use crate::driver::link::at_once;
 use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
 

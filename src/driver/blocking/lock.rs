@@ -15,11 +15,11 @@ use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
 use crate::driver::counters::Counters;
 use crate::driver::error::Error;
-use crate::driver::exchange::at_once;
 use crate::driver::host;
+use crate::driver::link::at_once;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
-use crate::driver::session::Session;
+use crate::driver::session::LockSession;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::Waiting;
 use crate::driver::wake_up::WakeUp;
@@ -31,7 +31,7 @@ const SLICE: Duration = Duration::from_millis(50);
 ///
 /// Its guards and their renewals use the same connection, one at a time. Clones share it too.
 pub struct Lock<C> {
-    session: Session<SharedConnection<C>>,
+    session: LockSession<SharedConnection<C>>,
     listener: Option<ReleaseListener>,
     shadow: Option<Shadow>,
 }
@@ -48,7 +48,7 @@ impl<C: Carrier + 'static> Lock<C> {
     /// WATCH and MULTI; trying to acquire ends with [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
         Self {
-            session: Session::new(Arc::new(SharedConnection::new(connection)), Arc::new(locker)),
+            session: LockSession::new(Arc::new(SharedConnection::new(connection)), Arc::new(locker)),
             listener: None,
             shadow: None,
         }

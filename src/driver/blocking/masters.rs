@@ -45,17 +45,17 @@ pub struct Masters {
 #[derive(Debug)]
 struct Master {
     client: Client,
-    open: Option<Open>,
+    open: Option<OpenMaster>,
 }
 
-struct Open {
+struct OpenMaster {
     connection: Connection,
     late: LateReplies,
 }
 
-impl std::fmt::Debug for Open {
+impl std::fmt::Debug for OpenMaster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Open").field("late", &self.late).finish_non_exhaustive()
+        f.debug_struct("OpenMaster").field("late", &self.late).finish_non_exhaustive()
     }
 }
 
@@ -137,7 +137,7 @@ impl Master {
             Ok(connection)
         };
         match connected() {
-            Ok(connection) => self.open = Some(Open { connection, late: LateReplies::default() }),
+            Ok(connection) => self.open = Some(OpenMaster { connection, late: LateReplies::default() }),
             Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
     }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::carrier::Carrier;
 use super::shadow_hold::Held;
-use crate::driver::exchange::at_once;
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
+use crate::driver::link::at_once;
 use crate::driver::renewal::Renewal;
 
 /// A thread that renews one lock. It sleeps between two extensions and wakes when it is stopped.

@@ -5,7 +5,7 @@ use redis::ConnectionLike;
 
 use crate::driver::connection::reply;
 use crate::driver::interrupted::{Interrupted, Unanswered};
-use crate::driver::run::{Run, Step};
+use crate::driver::run::{NextStep, ProcedureRun};
 
 /// Runs all procedures to their ends, side by side over one connection to one server. It takes as many round trips as
 /// the longest of them alone. For procedures that only read: what one of them did before another broke off is not undone.
@@ -16,18 +16,18 @@ pub fn run_together<C: ConnectionLike, P: Procedure>(
     connection: &mut C,
     procedures: &[P],
 ) -> Result<Vec<P::Outcome>, Interrupted> {
-    let mut runs: Vec<_> = procedures.iter().map(|procedure| (Run::new(procedure, 1), None)).collect();
+    let mut runs: Vec<_> = procedures.iter().map(|procedure| (ProcedureRun::new(procedure, 1), None)).collect();
     loop {
         let mut asked = Vec::with_capacity(runs.len());
         let mut packed = Vec::new();
         for (place, (run, outcome)) in runs.iter_mut().enumerate().filter(|(_, (_, outcome))| outcome.is_none()) {
             match run.next()? {
-                Step::Ended(ended) => *outcome = Some(ended),
-                Step::Send(command) => {
+                NextStep::Ended(ended) => *outcome = Some(ended),
+                NextStep::Send(command) => {
                     packed.extend_from_slice(&redis::pack_command(command.words()));
                     asked.push((place, command));
                 }
-                Step::Round(mut commands) => return Err(run.elsewhere(commands.swap_remove(0))),
+                NextStep::Round(mut commands) => return Err(run.elsewhere(commands.swap_remove(0))),
             }
         }
         if asked.is_empty() {

@@ -14,7 +14,7 @@ use super::shadow_hold::{Order, Shadow};
 use crate::driver::events::SHADOW;
 use crate::driver::host;
 use crate::driver::outcome::Attempt;
-use crate::driver::shadow::{Comparison, PATIENCE, ShadowState};
+use crate::driver::shadow::{PATIENCE, ShadowComparison, ShadowState};
 
 impl Shadow {
     /// A shadow that speaks the protocol of `locker` over `connection`: to the same server, or to another one.
@@ -33,10 +33,10 @@ impl Shadow {
 /// The thread's side: the shadow's connection, and what was acquired on it.
 struct Keeper<C: Carrier + Send + 'static> {
     lock: Lock<C>,
-    held: BTreeMap<u64, Taken<C>>,
+    held: BTreeMap<u64, TakenShadow<C>>,
 }
 
-struct Taken<C: Carrier + 'static> {
+struct TakenShadow<C: Carrier + 'static> {
     guard: Guard<C>,
     /// That it was lost has been counted.
     is_lost: bool,
@@ -49,28 +49,28 @@ impl<C: Carrier + Send + 'static> Keeper<C> {
             match order {
                 Order::Take(question) => {
                     let attempt = self.lock.try_acquire();
-                    let (number, comparison) = (question.number(), Comparison::of_try(&attempt));
+                    let (number, comparison) = (question.number(), ShadowComparison::of_try(&attempt));
                     question.answer(Some(comparison), host::mono());
                     if let Ok(Attempt::Won(guard)) = attempt {
-                        self.held.insert(number, Taken { guard, is_lost: false });
+                        self.held.insert(number, TakenShadow { guard, is_lost: false });
                     }
                 }
                 Order::Look(question) => {
                     let nobodys =
                         Hold { value: Vec::new(), since: host::reading(), lease: self.lock.lease(), fence: None };
-                    let comparison = Comparison::of_look(&self.lock.ownership_of(&nobodys));
+                    let comparison = ShadowComparison::of_look(&self.lock.ownership_of(&nobodys));
                     question.answer(Some(comparison), host::mono());
                 }
                 Order::Extend(number, question) => {
                     if let Some(taken) = self.held.get_mut(&number).filter(|taken| !taken.is_lost) {
-                        let comparison = Comparison::of_extension(&taken.guard.extend());
-                        taken.is_lost = comparison == Some(Comparison::Doubled);
+                        let comparison = ShadowComparison::of_extension(&taken.guard.extend());
+                        taken.is_lost = comparison == Some(ShadowComparison::Doubled);
                         question.answer(comparison, host::mono());
                     }
                 }
                 Order::Release(number, question, _doing) => {
                     if let Some(taken) = self.held.remove(&number) {
-                        let comparison = Comparison::of_release(&taken.guard.release());
+                        let comparison = ShadowComparison::of_release(&taken.guard.release());
                         question.into_iter().for_each(|question| question.answer(comparison, host::mono()));
                     }
                 }

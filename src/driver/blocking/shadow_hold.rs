@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::shared_connection::SharedConnection;
 use crate::driver::held_lock::{HeldBeside, HeldLock};
 use crate::driver::host;
-use crate::driver::shadow::{Comparison, Question, ShadowState, ShadowSummary};
+use crate::driver::shadow::{Question, ShadowComparison, ShadowState, ShadowSummary};
 
 /// A lock that is taken beside another one, which alone decides: see [`Lock::shadowed`](super::Lock::shadowed).
 ///
@@ -108,7 +108,7 @@ impl Shadow {
     fn send(&self, order: Order) -> bool {
         let is_sent = self.orders.send(order).is_ok();
         if !is_sent {
-            self.state.count(Comparison::Failed);
+            self.state.count(ShadowComparison::Failed);
         }
         is_sent
     }

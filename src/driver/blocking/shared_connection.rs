@@ -10,16 +10,16 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use redis::Client;
 
 use super::carrier::{Blocking, Carrier};
-use crate::driver::exchange::Shared;
+use crate::driver::link::SharedLink;
 
 /// A connection that one procedure at a time may use.
 pub(super) struct SharedConnection<C> {
-    state: Mutex<State<C>>,
+    state: Mutex<ConnectionState<C>>,
     free_for_holder: Condvar,
     free_for_attempt: Condvar,
 }
 
-struct State<C> {
+struct ConnectionState<C> {
     /// `None` while a procedure uses it.
     connection: Option<C>,
     holders_waiting: usize,
@@ -34,7 +34,7 @@ pub(super) struct Borrowed<'a, C> {
 impl<C> SharedConnection<C> {
     pub(super) fn new(connection: C) -> Self {
         Self {
-            state: Mutex::new(State { connection: Some(connection), holders_waiting: 0 }),
+            state: Mutex::new(ConnectionState { connection: Some(connection), holders_waiting: 0 }),
             free_for_holder: Condvar::new(),
             free_for_attempt: Condvar::new(),
         }
@@ -66,13 +66,13 @@ impl<C> SharedConnection<C> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<C>> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState<C>> {
         // It is changed in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<C: Carrier + 'static> Shared for SharedConnection<C> {
+impl<C: Carrier + 'static> SharedLink for SharedConnection<C> {
     type Borrowed<'a> = Blocking<Borrowed<'a, C>>;
 
     async fn for_attempt(&self) -> Self::Borrowed<'_> {

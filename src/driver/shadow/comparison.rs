@@ -10,14 +10,14 @@ use crate::driver::outcome::{Answer, Attempt};
 
 /// What a lock and its shadow have come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::driver) enum Comparison {
+pub(in crate::driver) enum ShadowComparison {
     Agreed,
     Doubled,
     Unmatched,
     Failed,
 }
 
-impl Comparison {
+impl ShadowComparison {
     /// The lock was won: what trying to take its shadow says.
     pub(in crate::driver) fn of_try<G>(attempt: &Result<Attempt<G>, Error>) -> Self {
         match attempt {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lockshift_wire::{Key, MonoTime};
 
-use super::comparison::Comparison;
+use super::comparison::ShadowComparison;
 use super::summary::ShadowSummary;
 use crate::driver::events::SHADOW;
 
@@ -56,7 +56,7 @@ impl ShadowState {
         let oldest = entries.asked.first_key_value().map(|(_, since)| *since);
         if oldest.is_some_and(|since| now.saturating_since(since) > patience) {
             drop(entries);
-            self.count(Comparison::Failed);
+            self.count(ShadowComparison::Failed);
             return None;
         }
         let number = entries.next;
@@ -66,25 +66,25 @@ impl ShadowState {
     }
 
     /// Counts a comparison, and logs a disagreement.
-    pub(in crate::driver) fn count(&self, comparison: Comparison) {
+    pub(in crate::driver) fn count(&self, comparison: ShadowComparison) {
         let key = &self.key;
         let mut entries = self.entries();
         let summary = &mut entries.summary;
         *match comparison {
-            Comparison::Agreed => &mut summary.agreed,
-            Comparison::Doubled => &mut summary.doubled,
-            Comparison::Unmatched => &mut summary.unmatched,
-            Comparison::Failed => &mut summary.failed,
+            ShadowComparison::Agreed => &mut summary.agreed,
+            ShadowComparison::Doubled => &mut summary.doubled,
+            ShadowComparison::Unmatched => &mut summary.unmatched,
+            ShadowComparison::Failed => &mut summary.failed,
         } += 1;
         drop(entries);
         match comparison {
-            Comparison::Doubled => {
+            ShadowComparison::Doubled => {
                 log::warn!(target: SHADOW, "shadow key `{key}`: another client holds it, and yet the lock was acquired");
             }
-            Comparison::Unmatched => {
+            ShadowComparison::Unmatched => {
                 log::info!(target: SHADOW, "shadow key `{key}`: it is free, and yet the lock was refused");
             }
-            Comparison::Agreed | Comparison::Failed => {}
+            ShadowComparison::Agreed | ShadowComparison::Failed => {}
         }
     }
 
@@ -101,9 +101,9 @@ impl Question {
     }
 
     /// Counts what came of it, if anything did. What comes too late says nothing about the lock any more.
-    pub(in crate::driver) fn answer(self, comparison: Option<Comparison>, now: MonoTime) {
+    pub(in crate::driver) fn answer(self, comparison: Option<ShadowComparison>, now: MonoTime) {
         if now > self.due {
-            self.state.count(Comparison::Failed);
+            self.state.count(ShadowComparison::Failed);
         } else if let Some(comparison) = comparison {
             self.state.count(comparison);
         }
@@ -136,9 +136,9 @@ mod tests {
         assert!(state.begin(PATIENCE, at(101)).is_none());
         assert_eq!(state.summary(), ShadowSummary { failed: 1, ..ShadowSummary::default() });
 
-        second.answer(Some(Comparison::Agreed), at(150));
+        second.answer(Some(ShadowComparison::Agreed), at(150));
         assert!(state.begin(PATIENCE, at(160)).is_none(), "the first is still to be answered");
-        first.answer(Some(Comparison::Agreed), at(170));
+        first.answer(Some(ShadowComparison::Agreed), at(170));
         assert!(state.begin(PATIENCE, at(170)).is_some());
         assert_eq!(state.summary(), ShadowSummary { agreed: 1, failed: 3, ..ShadowSummary::default() });
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_late_answer_is_ignored() {
         let state = state();
-        for comparison in [None, Some(Comparison::Doubled), Some(Comparison::Failed)] {
+        for comparison in [None, Some(ShadowComparison::Doubled), Some(ShadowComparison::Failed)] {
             state.begin(PATIENCE, at(0)).unwrap().answer(comparison, at(101));
         }
         assert_eq!(state.summary(), ShadowSummary { failed: 3, ..ShadowSummary::default() });

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Waker};
 use lockshift_wire::{Command, NodeReply, Procedure, Reply};
 
 use super::interrupted::{Interrupted, Unanswered};
-use super::run::{Run, Step};
+use super::run::{NextStep, ProcedureRun};
 
 /// Sends commands and receives their replies.
-pub(super) trait Exchange {
+pub(super) trait Link {
     /// How many servers there are. Procedures that ask for another are refused.
     fn servers(&self) -> usize;
 
@@ -31,9 +31,9 @@ pub(super) trait Exchange {
 }
 
 /// A connection that one procedure at a time may use.
-pub(super) trait Shared {
+pub(super) trait SharedLink {
     /// The connection, until this is dropped.
-    type Borrowed<'a>: Exchange
+    type Borrowed<'a>: Link
     where
         Self: 'a;
 
@@ -48,19 +48,16 @@ pub(super) trait Shared {
 ///
 /// # Errors
 /// [`Interrupted`]: Redis refused, or the connection broke; it says whether anything may have been changed until then.
-pub(super) async fn run<P: Procedure>(
-    connection: &mut impl Exchange,
-    procedure: &P,
-) -> Result<P::Outcome, Interrupted> {
-    let mut run = Run::new(procedure, connection.servers());
+pub(super) async fn run<P: Procedure>(connection: &mut impl Link, procedure: &P) -> Result<P::Outcome, Interrupted> {
+    let mut run = ProcedureRun::new(procedure, connection.servers());
     loop {
         match run.next()? {
-            Step::Ended(outcome) => return Ok(outcome),
-            Step::Send(command) => {
+            NextStep::Ended(outcome) => return Ok(outcome),
+            NextStep::Send(command) => {
                 let answer = connection.send(&command).await;
                 run.answered(command, answer)?;
             }
-            Step::Round(commands) => {
+            NextStep::Round(commands) => {
                 let replies = connection.round(&commands).await;
                 run.answered_round(&commands, replies);
             }
