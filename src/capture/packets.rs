@@ -54,8 +54,8 @@ struct Interface {
     offset_secs: i64,
 }
 
-/// Hands each packet of a capture to `hear`: its segment, or `None` if it is no TCP over IP.
-pub(super) fn each_packet(input: Box<dyn Read>, hear: &mut dyn FnMut(Option<Segment<'_>>)) -> Result<(), CaptureError> {
+/// Hands each packet of a capture to `each`: its segment, or `None` if it is no TCP over IP.
+pub(super) fn each_packet(input: Box<dyn Read>, each: &mut dyn FnMut(Option<Segment<'_>>)) -> Result<(), CaptureError> {
     let malformed = |error: &PcapError<&[u8]>| CaptureError::Malformed(error.to_string());
     let mut head = Vec::new();
     let mut input = input;
@@ -73,7 +73,7 @@ pub(super) fn each_packet(input: Box<dyn Read>, hear: &mut dyn FnMut(Option<Segm
     loop {
         let used = match reader.next() {
             Ok((used, block)) => {
-                packet(&block, &mut interfaces, hear);
+                packet(&block, &mut interfaces, each);
                 used
             }
             Err(PcapError::Eof) => return Ok(()),
@@ -104,16 +104,16 @@ fn refill(reader: &mut (dyn PcapReaderIterator + '_)) -> Result<(), CaptureError
     }
 }
 
-fn packet(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, hear: &mut dyn FnMut(Option<Segment<'_>>)) {
+fn packet(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, each: &mut dyn FnMut(Option<Segment<'_>>)) {
     match block {
         PcapBlockOwned::LegacyHeader(header) => {
             let resolution = if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
             *interfaces = vec![Interface { link: header.network, resolution, offset_secs: 0 }];
         }
         PcapBlockOwned::Legacy(packet) => {
-            let Some(interface) = interfaces.first() else { return hear(None) };
+            let Some(interface) = interfaces.first() else { return each(None) };
             let at = moment(i64::from(packet.ts_sec), u64::from(packet.ts_usec), interface.resolution);
-            hear(segment(interface.link, packet.data, at));
+            each(segment(interface.link, packet.data, at));
         }
         PcapBlockOwned::NG(Block::SectionHeader(_)) => interfaces.clear(),
         PcapBlockOwned::NG(Block::InterfaceDescription(description)) => interfaces.push(Interface {
@@ -122,15 +122,15 @@ fn packet(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, hear: &mu
             offset_secs: description.ts_offset(),
         }),
         PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-            let Some(interface) = interfaces.get(packet.if_id as usize) else { return hear(None) };
+            let Some(interface) = interfaces.get(packet.if_id as usize) else { return each(None) };
             let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
             let secs = i64::try_from(ticks / interface.resolution).unwrap_or(0).saturating_add(interface.offset_secs);
             let at = moment(secs, ticks % interface.resolution, interface.resolution);
             let length = packet.data.len().min(packet.caplen as usize);
-            hear(segment(interface.link, &packet.data[..length], at));
+            each(segment(interface.link, &packet.data[..length], at));
         }
         // A simple packet has no time.
-        PcapBlockOwned::NG(Block::SimplePacket(_)) => hear(None),
+        PcapBlockOwned::NG(Block::SimplePacket(_)) => each(None),
         PcapBlockOwned::NG(_) => {}
     }
 }

@@ -27,17 +27,17 @@ pub fn is_capture(head: &[u8]) -> bool {
     head.get(..4).is_some_and(|head| PCAP.iter().chain([&PCAPNG]).any(|magic| magic == head))
 }
 
-/// Reads a capture and hands each exchange to `hear`.
+/// Reads a capture and hands each exchange to `each`.
 ///
 /// # Errors
 /// [`CaptureError`]: the input cannot be read to its end. What came before it was handed out.
 pub fn read(
     input: Box<dyn Read>,
-    hear: &mut dyn FnMut(CapturedExchange),
+    each: &mut dyn FnMut(CapturedExchange),
 ) -> (CaptureStatistics, Result<(), CaptureError>) {
     let mut reader = CaptureReader::default();
-    let outcome = each_packet(input, &mut |segment| reader.packet(segment, hear));
-    (reader.finish(hear), outcome)
+    let outcome = each_packet(input, &mut |segment| reader.packet(segment, each));
+    (reader.finish(each), outcome)
 }
 
 /// The client's end of a connection, and the server's.
@@ -55,7 +55,7 @@ struct CaptureReader {
 }
 
 impl CaptureReader {
-    fn packet(&mut self, segment: Option<Segment<'_>>, hear: &mut dyn FnMut(CapturedExchange)) {
+    fn packet(&mut self, segment: Option<Segment<'_>>, each: &mut dyn FnMut(CapturedExchange)) {
         self.statistics.packets += 1;
         let Some(segment) = segment else {
             self.statistics.foreign_packets += 1;
@@ -78,7 +78,7 @@ impl CaptureReader {
             self.close(ends, &mut found);
         }
         self.keep(found);
-        self.hand_out(segment.at, hear);
+        self.hand_out(segment.at, each);
         if self.statistics.packets.is_multiple_of(SWEEP_EVERY) {
             self.sweep(segment.at);
         }
@@ -136,7 +136,7 @@ impl CaptureReader {
     }
 
     /// Hands out what nothing can come before.
-    fn hand_out(&mut self, now: UnixTime, hear: &mut dyn FnMut(CapturedExchange)) {
+    fn hand_out(&mut self, now: UnixTime, each: &mut dyn FnMut(CapturedExchange)) {
         let until = UnixTime::from_nanos(now.as_nanos().saturating_sub(WINDOW.as_nanos() as i64));
         while let Some(entry) = self.pending.first_entry() {
             if entry.key().0 >= until {
@@ -144,7 +144,7 @@ impl CaptureReader {
             }
             let exchange = entry.remove();
             count(&mut self.statistics, &exchange);
-            hear(exchange);
+            each(exchange);
         }
     }
 
@@ -156,14 +156,14 @@ impl CaptureReader {
         self.keep(found);
     }
 
-    fn finish(mut self, hear: &mut dyn FnMut(CapturedExchange)) -> CaptureStatistics {
+    fn finish(mut self, each: &mut dyn FnMut(CapturedExchange)) -> CaptureStatistics {
         let mut found = Vec::new();
         let ends: Vec<Ends> = self.sessions.keys().copied().collect();
         ends.into_iter().for_each(|ends| self.close(ends, &mut found));
         self.keep(found);
         for exchange in std::mem::take(&mut self.pending).into_values() {
             count(&mut self.statistics, &exchange);
-            hear(exchange);
+            each(exchange);
         }
         self.statistics.servers = self.servers.len() as u64;
         self.statistics
@@ -177,11 +177,11 @@ fn count(statistics: &mut CaptureStatistics, exchange: &CapturedExchange) {
 
 impl CapturedConnection {
     fn read(&mut self, is_request: bool, brought: Brought, at: UnixTime, found: &mut Vec<CapturedExchange>) {
-        let hear = &mut |exchange| found.push(exchange);
+        let each = &mut |exchange| found.push(exchange);
         if is_request {
-            self.read_requests(brought, at, hear);
+            self.read_requests(brought, at, each);
         } else {
-            self.read_replies(brought, at, hear);
+            self.read_replies(brought, at, each);
         }
     }
 }

@@ -48,21 +48,21 @@ impl CapturedConnection {
     }
 
     /// Reads the requests that are complete.
-    pub(super) fn read_requests(&mut self, brought: Brought, at: UnixTime, hear: &mut dyn FnMut(CapturedExchange)) {
+    pub(super) fn read_requests(&mut self, brought: Brought, at: UnixTime, each: &mut dyn FnMut(CapturedExchange)) {
         if brought == Brought::Gap {
-            self.lose(hear);
+            self.lose(each);
         }
         let mut used = 0;
         loop {
             match request(&self.requests.bytes[used..]) {
                 Decoded::Whole(command, length) => {
                     used += length;
-                    self.asked(at, command, hear);
+                    self.asked(at, command, each);
                 }
                 Decoded::Partial => break,
                 Decoded::Malformed => {
                     used = self.requests.bytes.len();
-                    self.lose(hear);
+                    self.lose(each);
                     break;
                 }
             }
@@ -74,9 +74,9 @@ impl CapturedConnection {
     }
 
     /// Reads the replies that are complete.
-    pub(super) fn read_replies(&mut self, brought: Brought, at: UnixTime, hear: &mut dyn FnMut(CapturedExchange)) {
+    pub(super) fn read_replies(&mut self, brought: Brought, at: UnixTime, each: &mut dyn FnMut(CapturedExchange)) {
         if brought == Brought::Gap {
-            self.lose(hear);
+            self.lose(each);
         }
         let mut used = 0;
         while used < self.replies.bytes.len() {
@@ -84,20 +84,20 @@ impl CapturedConnection {
                 Decoded::Whole(answer, length) => {
                     used += length;
                     if let ServerMessage::Reply(reply) = answer {
-                        self.answered(at, reply, hear);
+                        self.answered(at, reply, each);
                     }
                 }
                 Decoded::Partial => break,
                 Decoded::Malformed => {
                     used = self.replies.bytes.len();
-                    self.lose(hear);
+                    self.lose(each);
                 }
             }
         }
         self.replies.bytes.drain(..used);
     }
 
-    fn asked(&mut self, at: UnixTime, command: Command, hear: &mut dyn FnMut(CapturedExchange)) {
+    fn asked(&mut self, at: UnixTime, command: Command, each: &mut dyn FnMut(CapturedExchange)) {
         let is = |name: &str| command.is(name);
         let has = |word: &str| command.args().first().is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()));
         if is("MONITOR") || is("CLIENT") && has("REPLY") || is_subscription(&command) && self.version == Version::Resp2
@@ -105,13 +105,13 @@ impl CapturedConnection {
             self.is_paired = false;
         }
         if !self.is_paired || self.waiting.len() >= MOST_WAITING {
-            self.forget_waiting(hear);
-            return hear(self.exchange(at, command, None));
+            self.forget_waiting(each);
+            return each(self.exchange(at, command, None));
         }
         self.waiting.push_back((at, command));
     }
 
-    fn answered(&mut self, answered_at: UnixTime, reply: Reply, hear: &mut dyn FnMut(CapturedExchange)) {
+    fn answered(&mut self, answered_at: UnixTime, reply: Reply, each: &mut dyn FnMut(CapturedExchange)) {
         let Some((at, command)) = self.waiting.pop_front() else { return };
         if command.is("SELECT") && reply == Reply::ok() {
             let index = command.args().first().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
@@ -128,12 +128,12 @@ impl CapturedConnection {
             };
             // They ran when EXEC did, not when they were queued.
             for (command, reply) in std::mem::take(&mut self.queued).into_iter().zip(replies) {
-                hear(self.exchange(at, command, Some((reply, answered_at))));
+                each(self.exchange(at, command, Some((reply, answered_at))));
             }
         } else if command.is("DISCARD") {
             self.queued.clear();
         }
-        hear(self.exchange(at, command, Some((reply, answered_at))));
+        each(self.exchange(at, command, Some((reply, answered_at))));
     }
 
     fn exchange(&self, at: UnixTime, command: Command, reply: Option<(Reply, UnixTime)>) -> CapturedExchange {
@@ -143,17 +143,17 @@ impl CapturedConnection {
     }
 
     /// Bytes are lost: from now on nothing says which request a reply belongs to.
-    fn lose(&mut self, hear: &mut dyn FnMut(CapturedExchange)) {
+    fn lose(&mut self, each: &mut dyn FnMut(CapturedExchange)) {
         self.gaps += 1;
         self.is_paired = false;
-        self.forget_waiting(hear);
+        self.forget_waiting(each);
     }
 
     /// The requests that wait get no reply.
-    pub(super) fn forget_waiting(&mut self, hear: &mut dyn FnMut(CapturedExchange)) {
+    pub(super) fn forget_waiting(&mut self, each: &mut dyn FnMut(CapturedExchange)) {
         self.queued.clear();
         for (at, command) in std::mem::take(&mut self.waiting) {
-            hear(self.exchange(at, command, None));
+            each(self.exchange(at, command, None));
         }
     }
 }
