@@ -264,10 +264,17 @@ impl Auditor {
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
     fn deliver(&mut self, database: u32, key: &[u8], event: LockEvent) {
+        let Some(event) = self.observe(database, key, event) else { return };
         self.follow(database, key, event.at);
-        let Some(lock) = self.locks.get_mut(database, key) else { return };
+        self.observe(database, key, event);
+    }
+
+    /// Lets the lock of this key observe an event; returns it if the key is no lock so far.
+    fn observe(&mut self, database: u32, key: &[u8], event: LockEvent) -> Option<LockEvent> {
+        let Some(lock) = self.locks.get_mut(database, key) else { return Some(event) };
         lock.observe(&mut self.grammar, &mut self.findings, key, event);
         collect(&mut self.episodes, &mut self.hold_events, lock);
+        None
     }
 
     /// Follows this key as a lock.

@@ -3,6 +3,8 @@
 //! Each protocol is run over the conversation; the result is kept by the [`feature`]s that led there, so that a
 //! conversation like an earlier one costs a table look-up.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -13,11 +15,12 @@ use super::variants::{Variant, VariantSet};
 use crate::wire::Key;
 
 /// How far a conversation has come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Position {
     /// Its place in the grammar, if the grammar keeps it.
     place: Option<u32>,
-    pub(super) candidates: Candidates,
+    /// Shared by all conversations at this place: most are at few places, so these stay in the processor's cache.
+    pub(super) candidates: Arc<Candidates>,
 }
 
 /// The protocols that may be spoken, by how far their client has come.
@@ -38,7 +41,7 @@ const MOST: u32 = 100_000;
 /// The grammar, as far as it was asked for.
 #[derive(Debug)]
 pub(super) struct Grammar {
-    places: Vec<Candidates>,
+    places: Vec<Arc<Candidates>>,
     ways: HashMap<(u32, u64), u32, FxBuildHasher>,
     /// Maximum number of places.
     most: u32,
@@ -49,7 +52,7 @@ impl Grammar {
     pub(super) fn new() -> Self {
         let all = VariantSet::first(Variant::all().len());
         let start = Candidates { refused: all, ..Candidates::default() };
-        Self { places: vec![start], ways: HashMap::default(), most: MOST }
+        Self { places: vec![Arc::new(start)], ways: HashMap::default(), most: MOST }
     }
 
     /// A grammar that runs the protocols for every command and remembers nothing.
@@ -65,24 +68,24 @@ impl Grammar {
 
     /// The position of an empty conversation.
     pub(super) fn start(&self) -> Position {
-        Position { place: Some(0), candidates: self.places[0] }
+        Position { place: Some(0), candidates: self.places[0].clone() }
     }
 
     /// The position after the last exchange, which was added to a conversation at this position.
     pub(super) fn follow(&mut self, position: &Position, key: &Key, exchanges: &[LockExchange]) -> Position {
         let candidates = position.candidates.all();
         let Some(place) = position.place else {
-            return Position { place: None, candidates: Candidates::of(candidates, key, exchanges) };
+            return Position { place: None, candidates: Arc::new(Candidates::of(candidates, key, exchanges)) };
         };
         let way = (place, feature(key, exchanges));
         if let Some(next) = self.ways.get(&way) {
-            return Position { place: Some(*next), candidates: self.places[*next as usize] };
+            return Position { place: Some(*next), candidates: self.places[*next as usize].clone() };
         }
-        let candidates = Candidates::of(candidates, key, exchanges);
+        let candidates = Arc::new(Candidates::of(candidates, key, exchanges));
         let next = u32::try_from(self.places.len()).ok().filter(|next| *next < self.most);
         if let Some(next) = next {
             self.ways.insert(way, next);
-            self.places.push(candidates);
+            self.places.push(candidates.clone());
         }
         Position { place: next, candidates }
     }

@@ -100,7 +100,10 @@ impl Keys {
 
     /// The index of the key under which holders of this key are counted.
     pub(super) fn home_of(&self, key: &[u8]) -> usize {
-        self.index_of(key).map_or(0, |index| self.all[index].home)
+        match self.all.as_slice() {
+            [_] => 0,
+            _ => self.index_of(key).map_or(0, |index| self.all[index].home),
+        }
     }
 
     /// All keys with this home.

@@ -76,18 +76,23 @@ pub(super) fn is_token(value: &[u8]) -> bool {
 
 /// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` has expired.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
-    let moment = moment(value)?;
+    moment(value).map(|moment| order_in_unit(value, moment, at))
+}
+
+/// How the moment that this value names stands to another one, both in the unit in which the value counts.
+fn order_in_unit(value: &[u8], moment: UnixTime, at: UnixTime) -> Ordering {
     let value = unmarked(value);
-    Some(match value.len() {
+    match value.len() {
         10 => moment.as_secs().cmp(&at.as_secs()),
         _ if value.get(10) == Some(&b'.') => moment.cmp(&at),
         _ => moment.as_millis().cmp(&at.as_millis()),
-    })
+    }
 }
 
 /// How the moment that a value names stands to this one, to clients that count as it does and to clients that count seconds.
 pub(super) fn beside(value: &[u8], at: UnixTime) -> Option<[Ordering; 2]> {
-    Some([over(value, at)?, moment(value)?.as_secs().cmp(&at.as_secs())])
+    let moment = moment(value)?;
+    Some([order_in_unit(value, moment, at), moment.as_secs().cmp(&at.as_secs())])
 }
 
 /// Which of two values is the larger number, if both are numbers of one variant, and which is the larger in whole seconds; else

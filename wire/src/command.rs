@@ -63,21 +63,25 @@ impl Command {
     }
 
     /// All words, the name first.
+    #[inline]
     pub fn words(&self) -> &[Vec<u8>] {
         &self.words
     }
 
     /// The name, as written.
+    #[inline]
     pub fn name(&self) -> &[u8] {
         &self.words[0]
     }
 
     /// The arguments, without the name.
+    #[inline]
     pub fn args(&self) -> &[Vec<u8>] {
         &self.words[1..]
     }
 
     /// Whether this is the command `name`, in whatever case it was written.
+    #[inline]
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }

@@ -28,6 +28,7 @@ impl Key {
     }
 
     /// The bytes of the name.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
