@@ -736,7 +736,8 @@ impl AuditedLock {
             if holder.is_none() && self.conversations[by].holds {
                 self.check_overrun(findings, key, &self.holds[own], exchange);
             }
-            let is_multiplexed = is_own && !self.conversations[by].holds;
+            // A script that no known protocol has may well be this client's release.
+            let is_multiplexed = is_own && !self.conversations[by].holds && exchange.within.is_none();
             self.keys[key].statistics.multiplexed += u64::from(is_multiplexed);
             self.keys[key].statistics.guessed += u64::from(is_multiplexed);
             self.end(own, exchange.at);

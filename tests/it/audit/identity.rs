@@ -305,3 +305,57 @@ fn the_owner_of_a_hash_lock_tells_clients_of_one_connection_apart() {
     assert_eq!((statistics.acquisitions, statistics.refusals, statistics.guessed), (2, 1, 0), "{audit:#?}");
     assert!(statistics.multiplexed > 0, "{audit:#?}");
 }
+
+/// A process id beside a stamp says which process wrote it, but the DEL that releases it names none.
+#[test]
+fn a_process_id_in_a_value_leaves_the_client_a_guess() {
+    let (one, other) = ("1700000030:4711", "1700000030:4712");
+    let on_connections = |[first, second, third]: [&str; 3]| {
+        let commands: &[(u64, &str, &[&str])] = &[
+            (0, first, &["DEL", "lock"]),
+            (1, first, &["SETNX", "lock", one]),
+            (100, second, &["SETNX", "lock", other]),
+            (101, second, &["GET", "lock"]),
+            (500, third, &["DEL", "lock"]),
+        ];
+        let audit = audited(commands, ClientsBy::Token);
+        assert_eq!(shown(&audit), [], "{audit:#?}");
+        let statistics = &lock(&audit).statistics;
+        assert_eq!((statistics.acquisitions, statistics.releases), (1, 1), "{audit:#?}");
+        [statistics.multiplexed, statistics.pooled, statistics.guessed].map(|count| count > 0)
+    };
+    assert_eq!(on_connections([A, B, A]), [false, false, false]);
+    assert_eq!(on_connections([A, A, A]), [true, false, true]);
+    assert_eq!(on_connections([A, B, OPERATOR]), [false, true, true]);
+}
+
+/// retools 0.4 sends SETNX with EXPIRE, and its release, as scripts of its own.
+#[test]
+fn a_release_by_an_unknown_script_is_no_sign_of_a_shared_connection() {
+    let acquire = ["EVALSHA", "61881932cbc5a69e45a36e8a42bef5b6d3446a88", "1", "lock"];
+    let release = ["EVALSHA", "b255ee9bbff4d3e5607b1c4c966e4e6499f55c3c", "1", "lock"];
+    let with = |words: [&'static str; 4], more: &[&'static str]| [words.as_slice(), more].concat();
+    let (alice, bob) = (with(acquire, &[ALICE, "60"]), with(acquire, &[BOB, "60"]));
+    let (alice_releases, bob_releases) = (with(release, &[ALICE]), with(release, &[BOB]));
+    let commands: &[(u64, &str, &[&str])] = &[
+        (0, A, &alice),
+        (0, "lua", &["SETNX", "lock", ALICE]),
+        (0, "lua", &["EXPIRE", "lock", "60"]),
+        (10, B, &bob),
+        (10, "lua", &["SETNX", "lock", BOB]),
+        (50, A, &alice_releases),
+        (50, "lua", &["GET", "lock"]),
+        (50, "lua", &["DEL", "lock"]),
+        (60, B, &bob),
+        (60, "lua", &["SETNX", "lock", BOB]),
+        (60, "lua", &["EXPIRE", "lock", "60"]),
+        (90, B, &bob_releases),
+        (90, "lua", &["GET", "lock"]),
+        (90, "lua", &["DEL", "lock"]),
+    ];
+    let audit = audited(commands, ClientsBy::Token);
+    assert_eq!(shown(&audit), [], "{audit:#?}");
+    let statistics = &lock(&audit).statistics;
+    assert_eq!((statistics.acquisitions, statistics.refusals, statistics.releases), (2, 1, 2), "{audit:#?}");
+    assert_eq!((statistics.multiplexed, statistics.pooled, statistics.guessed), (0, 0, 0), "{audit:#?}");
+}
