@@ -1,6 +1,8 @@
-//! Compressed input: gzip and zstd, recognised by their first bytes.
+//! Compressed input: gzip and zstd, recognised by their first bytes, and decompressed by a thread of its own.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
@@ -8,23 +10,76 @@ use ruzstd::decoding::StreamingDecoder;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// Maximum number of bytes that are decompressed at a time.
+const CHUNK: usize = 1 << 18;
+/// Maximum number of chunks that wait to be read.
+const AHEAD: usize = 4;
+
 /// The decompressed bytes of an input; an input that is not compressed stays as it is.
 ///
 /// # Errors
-/// The input cannot be read, or the first zstd frame has no valid header.
-pub(super) fn decompressed(mut input: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+/// The input cannot be read, the first zstd frame has no valid header, or the thread cannot be started.
+pub(super) fn decompressed(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read>> {
     let mut head = Vec::with_capacity(ZSTD.len());
     input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
     let (is_gzip, is_zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
-    let whole: Box<dyn Read> = Box::new(Cursor::new(head).chain(input));
-    Ok(match (is_gzip, is_zstd) {
-        (true, _) => Box::new(MultiGzDecoder::new(whole)),
-        (_, true) => Box::new(ZstdFrames { frame: Some(frame(whole)?) }),
-        (false, false) => whole,
-    })
+    let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(input));
+    match (is_gzip, is_zstd) {
+        (true, _) => read_ahead(MultiGzDecoder::new(whole)),
+        (_, true) => read_ahead(ZstdFrames { frame: Some(frame(whole)?) }),
+        (false, false) => Ok(whole),
+    }
 }
 
-type Frame = StreamingDecoder<Box<dyn Read>, ruzstd::decoding::FrameDecoder>;
+/// What a thread of its own reads from this source.
+fn read_ahead(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read>> {
+    let (sender, chunks) = sync_channel(AHEAD);
+    Builder::new().name("decompress".to_owned()).spawn(move || send_all(&mut source, &sender))?;
+    Ok(Box::new(ReadAhead { chunks, chunk: Cursor::default(), has_ended: false }))
+}
+
+/// Sends what is read, as soon as it is read: the input may be a pipe that is still being written. Ends with the input, which
+/// an empty chunk says, at an error, and when nothing reads the chunks any more.
+fn send_all(source: &mut impl Read, chunks: &SyncSender<io::Result<Vec<u8>>>) {
+    loop {
+        let mut chunk = vec![0; CHUNK];
+        let read = match source.read(&mut chunk) {
+            Ok(length) => {
+                chunk.truncate(length);
+                Ok(chunk)
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+        let is_last = read.as_ref().map_or(true, Vec::is_empty);
+        if chunks.send(read).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// The chunks that a thread has read.
+struct ReadAhead {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Cursor<Vec<u8>>,
+    has_ended: bool,
+}
+
+impl Read for ReadAhead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.chunk.read(buffer)?;
+            if read > 0 || buffer.is_empty() || self.has_ended {
+                return Ok(read);
+            }
+            let next = self.chunks.recv().map_err(|_| io::Error::other("decompressing failed"))??;
+            self.has_ended = next.is_empty();
+            self.chunk = Cursor::new(next);
+        }
+    }
+}
+
+type Frame = StreamingDecoder<Box<dyn Read + Send>, ruzstd::decoding::FrameDecoder>;
 
 /// The frames of a zstd file, one after the other.
 struct ZstdFrames {
@@ -50,6 +105,6 @@ impl Read for ZstdFrames {
     }
 }
 
-fn frame(input: Box<dyn Read>) -> io::Result<Frame> {
+fn frame(input: Box<dyn Read + Send>) -> io::Result<Frame> {
     StreamingDecoder::new(input).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
 }

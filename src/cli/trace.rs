@@ -31,7 +31,7 @@ impl TraceInput {
         typed.iter().map(one).collect()
     }
 
-    fn open(&self) -> io::Result<(Box<dyn Read>, u64)> {
+    fn open(&self) -> io::Result<(Box<dyn Read + Send>, u64)> {
         Ok(match self {
             Self::File(path) => {
                 let file = File::open(path)?;
