@@ -129,7 +129,7 @@ pub const NEWLIFE: Dialect = Dialect {
 /// From 9c4c1bd (2017-12-18) to 550ab5a it did the same without a TTL; no row says that.
 pub const NEWLIFE_2017: Dialect = Dialect {
     name: "newlife-2017",
-    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, 550ab5a (2020-06-20) to a54cb42 (2022-03-04)",
+    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, 550ab5a (2020-06-20) to d9e0eb8 (2021-07-08)",
     form: Form::stamp(Stamp { digits: Digits::DateTime, ..Stamp::MILLIS }),
     clock: Clock::Local,
     look: Some(Look {

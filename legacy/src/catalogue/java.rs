@@ -38,7 +38,7 @@ pub const JEDIS_LOCK: Dialect = Dialect {
 pub const JEDIS_LOCK_2015: Dialect = Dialect {
     name: "jedis-lock-2015",
     family: Family::X2,
-    source: "abelaska/jedis-lock, JedisLock.java, from 2324afc (2015-07-13), never released",
+    source: "abelaska/jedis-lock, JedisLock.java, from 8a54e1e (2015-07-15), never released",
     form: Form::of(&[Part::Uuid, Part::Text(":"), Part::Stamp], Stamp::MILLIS.plus(ONE_MS)),
     look: Some(Look {
         missing: Missing::Expired,
@@ -93,7 +93,7 @@ pub const ZCR_REDIS_LOCK: Dialect = Dialect {
 pub const AUTO_LOAD_CACHE: Dialect = Dialect {
     name: "auto-load-cache",
     family: Family::M2,
-    source: "qiujiayu/AutoLoadCache, AbstractRedisLock.java, 7e14258 (2017-04-26) to 3f1eab2 (2018-12-10); then SET NX EX",
+    source: "qiujiayu/AutoLoadCache, AbstractRedisLock.java, df7d806 (2017-07-24) to 3f1eab2 (2018-12-10); then SET NX EX",
     lease_unit: Unit::Second,
     takeover: Takeover::Getset(Verdict { rule: Rule::StillExpired, old_nil: OldNil::Loses }),
     ttl: Ttl { claimed: Lifetime::Expire, ..Ttl::NONE },
