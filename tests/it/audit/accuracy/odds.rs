@@ -25,7 +25,7 @@ use super::{FleetRun, asked_seconds, run, written};
 /// How long the recorded fleets ran.
 const RECORDED: Duration = Duration::from_secs(20);
 /// Number of periods that are played of each.
-const PERIODS: u32 = 60;
+const PERIODS: u32 = 20;
 /// All of the periods: between the least and the most of them lies what was counted.
 const ALL: f64 = 1.0;
 
