@@ -55,7 +55,7 @@ impl Way {
 
 impl Way {
     /// How many phases are explored from this one on: one whose clients behave as in the phase before is not.
-    pub(crate) fn explored_from(self, phase: Phase) -> u32 {
+    pub fn explored_from(self, phase: Phase) -> u32 {
         let rest = self.phases().iter().skip_while(|other| **other != phase);
         rest.map(|phase| u32::from(*phase != Phase::LegacyObserved)).sum()
     }

@@ -40,7 +40,8 @@ fn no_output_contains_a_password_and_no_message_a_value() {
         redis::pipe().atomic().set("lock:c", VALUE).del("lock:c").exec(&mut other).unwrap();
         client.del::<_, ()>("lock:a").unwrap();
         let mut malformed = guard.stream();
-        write!(malformed, "*2\r\n$4\r\nAUTH\r\n+{PASSWORD}\r\n").unwrap();
+        // In one piece: the guard closes the connection as soon as it has read the first bytes that are no request.
+        malformed.write_all(format!("*2\r\n$4\r\nAUTH\r\n+{PASSWORD}\r\n").as_bytes()).unwrap();
         let mut answer = String::new();
         let _ = malformed.read_to_string(&mut answer);
         drop((client, other));
