@@ -103,7 +103,7 @@ fn is_value_of(variant: &Variant, expected: &[u8], actual: &[u8]) -> bool {
         Some(dialect) if dialect.clock == Clock::Uptime => {
             dialect.form.matches(expected) && dialect.form.matches(actual)
         }
-        Some(_) if let Some(form) = form => is_in_form(&form, expected, actual),
+        Some(_) if form.is_some() => form.is_some_and(|form| is_in_form(&form, expected, actual)),
         Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
         Some(_) if variant.dialect().is_some() => false,
         // Any random text is a token.

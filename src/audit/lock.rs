@@ -645,6 +645,8 @@ impl AuditedLock {
         let written = state.written.as_ref().filter(|_| self.keys.exists(key, release.at));
         let is_other_key =
             release.is("DEL") && release.command.args().first().is_none_or(|it| it != state.key.as_bytes());
+        let is_own = written.is_some_and(|written| written.client == hold.client);
+        let other_key = if is_own && is_other_key { judge::other_key_deleted(hold, release) } else { None };
         match (written, hold.overwritten) {
             (Some(written), Some(place)) if written.by_loser => {
                 let evidence = Evidence::LoserBlocksRelease {
@@ -654,14 +656,10 @@ impl AuditedLock {
                 };
                 findings.becomes(place, Some(RaceId::LoserBlocksRelease), Some(release.line), evidence);
             }
-            (Some(written), _)
-                if written.client == hold.client
-                    && is_other_key
-                    && let Some(verdict) = judge::other_key_deleted(hold, release) =>
-            {
-                self.report(findings, key, verdict);
-            }
-            _ => self.check_overrun(findings, key, hold, release),
+            _ => match other_key {
+                Some(verdict) => drop(self.report(findings, key, verdict)),
+                None => self.check_overrun(findings, key, hold, release),
+            },
         }
     }
 

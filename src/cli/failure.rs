@@ -52,8 +52,8 @@ pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failur
 
 /// The lock cannot be used.
 pub(super) fn of_lock(server: &impl Display, error: &Error) -> Failure {
-    let sentence = format_args!("lock key `{}` at {server}: {}{}", error.key(), error.kind(), own_words(error));
-    Failure::new(Exit::Unusable, sentence)
+    let (key, kind, words) = (error.key(), error.kind(), own_words(error));
+    Failure::new(Exit::Unusable, format_args!("lock key `{key}` at {server}: {kind}{words}"))
 }
 
 /// A reply was lost.

@@ -106,8 +106,11 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     };
     // What the packages speak.
     if !args.language.is_empty() && !["token", "token,key=sibling"].contains(&&*args.to.to_string()) {
-        let refused = format_args!("the packages speak `token` and not `{}`: leave out --to or --language", args.to);
-        return Err(Failure::new(Exit::Usage, refused));
+        let to = &args.to;
+        return Err(Failure::new(
+            Exit::Usage,
+            format_args!("the packages speak `token` and not `{to}`: leave out --to or --language"),
+        ));
     }
     let way = if args.guard { Way::Guard } else { Way::Bridge };
     let states = StateProgress::new();

@@ -223,17 +223,16 @@ impl TraceReading<'_> {
                 true
             }
             Err(_) if is_greeting(text) || text.is_empty() => true,
-            Err(_) if let Some(event) = guard_event(text) => {
-                self.event(self.before + number, event);
-                true
-            }
-            Err(_) if let Some(reason) = text.strip_prefix(ENDED_EARLY.as_bytes()) => {
-                self.coverage.ended_early = Some(Printable(reason).to_string());
-                true
-            }
             Err(why) => {
-                self.pass_over(input, number, &why);
-                false
+                if let Some(event) = guard_event(text) {
+                    self.event(self.before + number, event);
+                } else if let Some(reason) = text.strip_prefix(ENDED_EARLY.as_bytes()) {
+                    self.coverage.ended_early = Some(Printable(reason).to_string());
+                } else {
+                    self.pass_over(input, number, &why);
+                    return false;
+                }
+                true
             }
         }
     }
