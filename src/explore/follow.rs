@@ -19,7 +19,7 @@ pub struct Followed {
 
 /// What a step is within its client's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum PartOfOperation {
     /// Others of the same operation follow.
     Earlier,
     /// The one on which the outcome hangs: the last command, or the end of what needs none.
@@ -64,8 +64,8 @@ impl Scene {
         let mut follower = Follower { scene: &scene, world: scene.world(), taken: Vec::new(), during: Vec::new() };
         for (place, (action, part)) in actions.iter().zip(leader.parts_of(actions)).enumerate() {
             match (*action, part) {
-                (Action::Step(who) | Action::StepOn(who, _), Part::Earlier) => follower.step(place, who),
-                (Action::Step(who) | Action::StepOn(who, _), Part::Decisive) => {
+                (Action::Step(who) | Action::StepOn(who, _), PartOfOperation::Earlier) => follower.step(place, who),
+                (Action::Step(who) | Action::StepOn(who, _), PartOfOperation::Decisive) => {
                     follower.decide(place, who, Fate::Received);
                 }
                 (Action::LoseReply(who) | Action::LoseReplyOn(who, _), _) => {
@@ -73,7 +73,7 @@ impl Scene {
                 }
                 (Action::LoseRequest(who), _) => follower.decide(place, who, Fate::NeverRun),
                 (Action::DelayRequest(who), _) => follower.decide(place, who, Fate::Late),
-                (Action::Step(_) | Action::StepOn(..), Part::Later) => {}
+                (Action::Step(_) | Action::StepOn(..), PartOfOperation::Later) => {}
                 (
                     action @ (Action::Crash(_)
                     | Action::RunLate(_)
@@ -97,9 +97,9 @@ impl Scene {
     }
 
     /// What each step of a schedule is within its operation.
-    fn parts_of(&self, actions: &[Action]) -> Vec<Part> {
+    fn parts_of(&self, actions: &[Action]) -> Vec<PartOfOperation> {
         let mut world = self.world();
-        let mut parts = vec![Part::Earlier; actions.len()];
+        let mut parts = vec![PartOfOperation::Earlier; actions.len()];
         // Each client's latest step with an exchange, in the operation under way.
         let mut decisive: Vec<Option<usize>> = vec![None; self.clients.len()];
         for (place, action) in actions.iter().enumerate() {
@@ -108,18 +108,18 @@ impl Scene {
             if record.exchange.is_some() {
                 decisive[who] = Some(place);
             } else if decisive[who].is_some() {
-                parts[place] = Part::Later;
+                parts[place] = PartOfOperation::Later;
             }
             if let Action::LoseRequest(_) | Action::DelayRequest(_) | Action::LoseReply(_) | Action::LoseReplyOn(..) =
                 action
             {
                 decisive[who] = None;
             } else if record.ended.is_some() || record.wrote.is_some() || matches!(action, Action::Crash(_)) {
-                parts[decisive[who].take().unwrap_or(place)] = Part::Decisive;
+                parts[decisive[who].take().unwrap_or(place)] = PartOfOperation::Decisive;
             }
         }
         for place in decisive.into_iter().flatten() {
-            parts[place] = Part::Decisive;
+            parts[place] = PartOfOperation::Decisive;
         }
         parts
     }

@@ -9,7 +9,7 @@ use super::actor::Actor;
 use super::server_side::ServerSide;
 
 /// One part of a world.
-pub(super) enum Part {
+pub(super) enum PartOfWorld {
     Actor(Actor),
     Node(Box<ServerSide>),
 }

@@ -18,7 +18,7 @@ use super::actor::Actor;
 use super::blame::Attribution;
 use super::blame::{Cause, CauseId};
 use super::direct::Direct;
-use super::intern::{Interner, Part};
+use super::intern::{Interner, PartOfWorld};
 use super::parts::{ClientView, Input, Parts, Request, ServerView};
 use super::scene::Scene;
 use super::server_side::ServerSide;
@@ -217,16 +217,16 @@ impl<'a> Memo<'a> {
             }
             Question::Exchanged(question) => {
                 let after = match question.part(&self.actors, &self.nodes) {
-                    Part::Actor(actor) => self.actor(actor),
-                    Part::Node(node) => self.node(*node),
+                    PartOfWorld::Actor(actor) => self.actor(actor),
+                    PartOfWorld::Node(node) => self.node(*node),
                 };
                 self.exchanges.learn(question, after);
             }
             Question::Retimed(question) => {
                 let Some(retiming) = self.retimings.as_ref().map(Retimings::retiming) else { return };
                 let after = match question.part(retiming, &self.actors, &self.nodes) {
-                    Part::Actor(actor) => self.actor(actor),
-                    Part::Node(node) => self.node(*node),
+                    PartOfWorld::Actor(actor) => self.actor(actor),
+                    PartOfWorld::Node(node) => self.node(*node),
                 };
                 self.retimings.iter_mut().for_each(|retimings| retimings.learn(&question, after));
             }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::keys::{pair, small};
 use crate::explore::actor::Actor;
-use crate::explore::intern::{Interner, Part};
+use crate::explore::intern::{Interner, PartOfWorld};
 use crate::explore::names::Renaming;
 use crate::explore::places::{Places, Set};
 use crate::explore::rewriting::Rewriting;
@@ -98,18 +98,18 @@ impl Exchanges {
 
 impl Exchanged {
     /// Works it out.
-    pub(super) fn part(&self, actors: &Interner<Actor>, nodes: &Interner<ServerSide>) -> Part {
+    pub(super) fn part(&self, actors: &Interner<Actor>, nodes: &Interner<ServerSide>) -> PartOfWorld {
         match *self {
             Self::WithoutNames { who, actor } => {
                 let nameless = |place: u8| if usize::from(place) == who { u8::MAX } else { u8::MAX - 1 };
-                Part::Actor(rename(&nameless, |rewriting| rewriting.actor(actors.get(actor))))
+                PartOfWorld::Actor(rename(&nameless, |rewriting| rewriting.actor(actors.get(actor))))
             }
-            Self::Actor { actor, places } => {
-                Part::Actor(rename(&|place| there(places, place), |rewriting| rewriting.actor(actors.get(actor))))
-            }
+            Self::Actor { actor, places } => PartOfWorld::Actor(rename(&|place| there(places, place), |rewriting| {
+                rewriting.actor(actors.get(actor))
+            })),
             Self::Node { node, places } => {
                 let renamed = rename(&|place| there(places, place), |rewriting| rewriting.node(nodes.get(node)));
-                Part::Node(Box::new(renamed))
+                PartOfWorld::Node(Box::new(renamed))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What becomes of worlds whose moments are moved.
 
 use crate::explore::actor::Actor;
-use crate::explore::intern::{Interner, Part};
+use crate::explore::intern::{Interner, PartOfWorld};
 use crate::explore::scene::Scene;
 use crate::explore::server_side::ServerSide;
 use crate::explore::timeline::Horizon;
@@ -123,10 +123,15 @@ impl Retimings {
 
 impl Retimed {
     /// Works it out.
-    pub(super) fn part(&self, retiming: Retiming, actors: &Interner<Actor>, nodes: &Interner<ServerSide>) -> Part {
+    pub(super) fn part(
+        &self,
+        retiming: Retiming,
+        actors: &Interner<Actor>,
+        nodes: &Interner<ServerSide>,
+    ) -> PartOfWorld {
         match self {
-            Self::Actor { actor, moves } => Part::Actor(retiming.actor(actors.get(*actor), moves)),
-            Self::Node { node, moves } => Part::Node(Box::new(retiming.node(nodes.get(*node), moves))),
+            Self::Actor { actor, moves } => PartOfWorld::Actor(retiming.actor(actors.get(*actor), moves)),
+            Self::Node { node, moves } => PartOfWorld::Node(Box::new(retiming.node(nodes.get(*node), moves))),
         }
     }
 }
