@@ -113,4 +113,4 @@ struct Guide;
 /// Compiles our programs in the comparison.
 #[cfg(all(doctest, feature = "tokio"))]
 #[doc = include_str!("../docs/comparison.md")]
-struct Comparison;
+struct ComparisonPage;

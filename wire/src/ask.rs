@@ -22,7 +22,7 @@ pub(crate) trait Ask {
     /// Whether `command` is the same, word for word, and for the same server.
     fn matches(&self, command: &Command) -> bool {
         let is_same = command.node() == Node::default();
-        self.write_words(Comparison { expected: command.words().iter(), is_same }).ends_the_same()
+        self.write_words(WordComparison { expected: command.words().iter(), is_same }).ends_the_same()
     }
 }
 
@@ -76,19 +76,19 @@ impl WordSink for Command {
 }
 
 /// Compares the words that it takes with those of a command.
-struct Comparison<'a> {
+struct WordComparison<'a> {
     expected: slice::Iter<'a, Vec<u8>>,
     is_same: bool,
 }
 
-impl WordSink for Comparison<'_> {
+impl WordSink for WordComparison<'_> {
     fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
         self.is_same &= self.expected.next().is_some_and(|expected| expected == word.as_ref());
         self
     }
 }
 
-impl Comparison<'_> {
+impl WordComparison<'_> {
     fn ends_the_same(mut self) -> bool {
         self.is_same && self.expected.next().is_none()
     }
