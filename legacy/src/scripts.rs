@@ -16,6 +16,10 @@ const JEDIS_UNLOCK: Script = Script::new(include_str!("lua/jedis_unlock.lua"));
 const REDIS_PY_ACQUIRE: Script = Script::new(include_str!("lua/redis_py_acquire.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] token. Answers 1 or 0. From redis-py 2.10's `LuaLock`.
 const REDIS_PY_RELEASE: Script = Script::new(include_str!("lua/redis_py_release.lua"));
+/// KEYS\[1\] lock, ARGV\[1\] token, ARGV\[2\] lease in seconds. Answers 1 or 0. From retools 0.4.
+const RETOOLS_ACQUIRE: Script = Script::new(include_str!("lua/retools_acquire.lua"));
+/// KEYS\[1\] lock, ARGV\[1\] token. Answers 1 or 0. From retools 0.4.
+const RETOOLS_RELEASE: Script = Script::new(include_str!("lua/retools_release.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] old value, ARGV\[2\] new value, ARGV\[3\] ms to live, ARGV\[4\] whether by this dialect's rule.
 /// Answers 1 or 0. Ours: no old client renews.
 const EXTEND: Script = script_file!("lua/extend.lua");
@@ -38,6 +42,16 @@ pub(crate) fn setnx_pexpire(redis: &mut Transcript, key: &Key, value: &[u8], lea
 /// Compare-and-delete as redis-py's `LuaLock` sends it: whether it deleted.
 pub(crate) fn redis_py_release(redis: &mut Transcript, key: &Key, value: &[u8]) -> Turn<bool> {
     redis.script_flag(&REDIS_PY_RELEASE, &[key], &[value])
+}
+
+/// SETNX and, where that has set the key, EXPIRE, as retools sends them: whether it has.
+pub(crate) fn retools_acquire(redis: &mut Transcript, key: &Key, value: &[u8], lease_secs: i64) -> Turn<bool> {
+    redis.script_flag(&RETOOLS_ACQUIRE, &[key], &[value, format!("{lease_secs}").as_bytes()])
+}
+
+/// Compare-and-delete as retools sends it: whether it deleted.
+pub(crate) fn retools_release(redis: &mut Transcript, key: &Key, value: &[u8]) -> Turn<bool> {
+    redis.script_flag(&RETOOLS_RELEASE, &[key], &[value])
 }
 
 /// Compare-and-delete as Jedis sends it, by EVAL every time. The reply is the caller's to ignore.

@@ -190,7 +190,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::quick("redis-py", TOKEN),
     // Its clock has more digits than that of Python 2, in which the row is written.
     Client::quick("redset", &[Spoken::of("redset-repr").with_own_value()]),
-    Client::quick("retools", &[Spoken::of("token")]),
+    Client::quick("retools", &[Spoken::of("retools-0.4")]),
     Client::quick("celery-once", &[Spoken::of("celery-once").that_doubles()]),
     Client::quick("npm-redis-lock", &[Spoken::of("npm-redis-lock")]),
     Client::quick("npm-redis-lock-0.0.8", &[Spoken::of("npm-redis-lock")]),

@@ -26,12 +26,14 @@ const LEASE: Duration = Duration::from_secs(5);
 const ENDS_AFTER_ITS_CLAIM: [&str; 1] = ["kdyby-redis-php8"];
 
 /// The scripts of the rows: the server of a recording knew them by then.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../../legacy/src/lua/setnx_expire.lua"),
     include_str!("../../legacy/src/lua/del_if_get_equals.lua"),
     include_str!("../../legacy/src/lua/jedis_unlock.lua"),
     include_str!("../../legacy/src/lua/redis_py_acquire.lua"),
     include_str!("../../legacy/src/lua/redis_py_release.lua"),
+    include_str!("../../legacy/src/lua/retools_acquire.lua"),
+    include_str!("../../legacy/src/lua/retools_release.lua"),
 ];
 
 /// A command of one connection, and what the simulated server answers.

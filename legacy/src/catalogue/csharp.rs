@@ -16,6 +16,7 @@ pub(super) const ROWS: &[&Dialect] = &[
     &SERVICESTACK,
     &SERVICESTACK_DISTRIBUTED_LOCK,
     &NEWLIFE,
+    &NEWLIFE_2021,
     &NEWLIFE_2017,
     &STACKEXCHANGE_TICKS,
 ];
@@ -123,6 +124,14 @@ pub const NEWLIFE: Dialect = Dialect {
     release: Release::Del,
     retry: Retry::every_ms(200, Limit::Caller),
     ..SETNX_PAGE
+};
+
+/// The clock of `newlife-2017` with the verdict of `newlife`.
+pub const NEWLIFE_2021: Dialect = Dialect {
+    name: "newlife-2021",
+    source: "NewLifeX/X, NewLife.Core/Caching/CacheLock.cs, d9e0eb8 (2021-07-08) to a54cb42 (2022-03-04)",
+    takeover: NEWLIFE.takeover,
+    ..NEWLIFE_2017
 };
 
 /// A `DateTime` as text, in the host's local time, and the verdict of the SETNX page with "not after".

@@ -25,6 +25,7 @@ pub(super) const ROWS: &[&Dialect] = &[
     &RETOOLS,
     &RETOOLS_ABSOLUTE_EXPIRE,
     &RETOOLS_EXPIRE,
+    &RETOOLS_0_4,
     &REDISCO,
     &REDISCO_TRANSACTION,
     &CELERY_ONCE,
@@ -190,9 +191,20 @@ pub const RETOOLS_ABSOLUTE_EXPIRE: Dialect = Dialect {
 /// Then with one that was given the lease.
 pub const RETOOLS_EXPIRE: Dialect = Dialect {
     name: "retools-expire",
-    source: "bbangert/retools 0.3, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24); 0.4 writes what token writes",
+    source: "bbangert/retools 0.3, retools/lock.py, b817891 (2012-05-02) to 4285b92 (2013-04-24)",
     ttl: Ttl::when_won(Lifetime::Expire),
     ..RETOOLS
+};
+
+/// Then a token, by scripts. The lease is whole seconds.
+pub const RETOOLS_0_4: Dialect = Dialect {
+    name: "retools-0.4",
+    source: "bbangert/retools 0.4 and 0.4.1, retools/lock.py, from 4285b92 (2013-04-24)",
+    lease_unit: Unit::Second,
+    claim: Claim::RetoolsScript,
+    release: Release::Script(Script::Retools),
+    retry: RETOOLS.retry,
+    ..REDIS_PY_2_10_LUA
 };
 
 /// A port of Ohm's lock, with six decimals. The lease is a second.

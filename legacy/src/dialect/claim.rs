@@ -19,8 +19,10 @@ pub enum Claim {
     SetNxExOrPx(Words),
     /// `EXISTS key`, then `SET key value` if it does not exist: two steps, between which another client can do the same.
     ExistsThenSet,
-    /// One Lua script that runs SETNX and then EXPIRE: the Java article's.
+    /// One Lua script that runs SETNX and then EXPIRE: the Java article's, which answers `true` or `false`.
     SetnxExpireScript,
+    /// One Lua script that runs SETNX and then EXPIRE: that of retools, which answers what SETNX answered.
+    RetoolsScript,
     /// One Lua script that runs SETNX and then PEXPIRE: `LuaLock` of redis-py.
     SetnxPexpireScript,
     /// None: the attempt begins with a look at the key, or overwrites it.
@@ -61,7 +63,7 @@ impl fmt::Display for Claim {
                 write!(f, "SET {}, or {} for fractions of a second", words.around("EX"), words.around("PX"))
             }
             Self::ExistsThenSet => f.write_str("EXISTS, SET"),
-            Self::SetnxExpireScript => f.write_str("EVALSHA of SETNX and EXPIRE"),
+            Self::SetnxExpireScript | Self::RetoolsScript => f.write_str("EVALSHA of SETNX and EXPIRE"),
             Self::SetnxPexpireScript => f.write_str("EVALSHA of SETNX and PEXPIRE"),
             Self::None => f.write_str("none"),
         }

@@ -90,6 +90,8 @@ pub enum Script {
     JavaToken,
     /// Answers 1 or 0; run by EVALSHA, and EVAL where the server does not know it: `LuaLock` of redis-py.
     RedisPy,
+    /// The same by another text: retools.
+    Retools,
     /// Answers 1 or 0; always sent by EVAL. Its client says that it has unlocked, whatever the answer is, and so
     /// [`Released::Freed`](lockshift_lock::Released::Freed) is the outcome even of a lock that was lost.
     Jedis,
@@ -112,7 +114,9 @@ impl fmt::Display for Release {
             Self::AfterGetset => f.write_str("GET, GETSET, DEL"),
             Self::IfEqualWatched => f.write_str("WATCH, GET == own, MULTI DEL EXEC"),
             Self::IfEqualUnderWatch => f.write_str("WATCH, GET, DEL if == own, UNWATCH"),
-            Self::Script(Script::JavaToken | Script::RedisPy) => f.write_str("EVALSHA of GET == own, DEL"),
+            Self::Script(Script::JavaToken | Script::RedisPy | Script::Retools) => {
+                f.write_str("EVALSHA of GET == own, DEL")
+            }
             Self::Script(Script::Jedis) => f.write_str("EVAL of GET == own, DEL; answer ignored"),
         }
     }

@@ -5,7 +5,7 @@ use lockshift_wire::{Expiry, Only, Set, Transcript, Turn};
 
 use super::Lock;
 use super::bid::Bid;
-use super::look::Finding;
+use super::look::Conclusion;
 use crate::{Claim, LookOrder, Words, scripts};
 
 /// How many claims one attempt sends where it finds no value. The old clients go on for ever: an empty value that counts as
@@ -28,13 +28,13 @@ impl Lock {
             }
             self.give_ttl(self.dialect.ttl.refused, &bid, redis)?;
             match self.look(&bid, owner, redis)? {
-                Finding::Expired(seen) => return self.take_over(bid, seen, owner, redis),
-                Finding::Refused(held) => return Ok(Acquired::Held(held)),
-                Finding::RefusedUnlessClaimed(held) => {
+                Conclusion::Expired(seen) => return self.take_over(bid, seen, owner, redis),
+                Conclusion::Refused(held) => return Ok(Acquired::Held(held)),
+                Conclusion::RefusedUnlessClaimed(held) => {
                     let claimed = self.claim(&bid, redis)?;
                     return if claimed { self.claimed(bid, owner, redis) } else { Ok(Acquired::Held(held)) };
                 }
-                Finding::Gone => bid = self.candidate(bid, None, owner, redis)?,
+                Conclusion::Gone => bid = self.candidate(bid, None, owner, redis)?,
             }
         }
         Ok(Acquired::Held(Held::because(Refusal::Vanished)))
@@ -43,9 +43,9 @@ impl Lock {
     /// Where the look found no value, the claim is sent until it wins.
     fn look_then_claim(&self, bid: Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         match self.look(&bid, owner, redis)? {
-            Finding::Expired(seen) => self.take_over(bid, seen, owner, redis),
-            Finding::Refused(held) | Finding::RefusedUnlessClaimed(held) => Ok(Acquired::Held(held)),
-            Finding::Gone => {
+            Conclusion::Expired(seen) => self.take_over(bid, seen, owner, redis),
+            Conclusion::Refused(held) | Conclusion::RefusedUnlessClaimed(held) => Ok(Acquired::Held(held)),
+            Conclusion::Gone => {
                 for _ in 0..CLAIMS_PER_ATTEMPT {
                     if self.claim(&bid, redis)? {
                         return self.claimed(bid, owner, redis);
@@ -81,6 +81,7 @@ impl Lock {
             Claim::SetNxExOrPx(words) => redis.set(&words.order(set, Expiry::Px(lease))),
             Claim::ExistsThenSet => Ok(!redis.exists(key)? && redis.set(&set)?),
             Claim::SetnxExpireScript => scripts::setnx_expire(redis, key, value, self.lease_secs()),
+            Claim::RetoolsScript => scripts::retools_acquire(redis, key, value, self.lease_secs()),
             Claim::SetnxPexpireScript => scripts::setnx_pexpire(redis, key, value, self.lease_ms()),
             Claim::None => Ok(false),
         }

@@ -67,6 +67,7 @@ impl Lock {
             | Claim::SetNxPx(_)
             | Claim::SetNxExOrPx(_)
             | Claim::SetnxExpireScript
+            | Claim::RetoolsScript
             | Claim::SetnxPexpireScript => true,
             Claim::Setnx | Claim::SetNx | Claim::ExistsThenSet | Claim::None => self.dialect.ttl.is_set(),
         }

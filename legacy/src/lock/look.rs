@@ -11,7 +11,7 @@ use super::bid::Bid;
 use crate::{Comparison, Judged, Live, Look, Looks, Missing, Number, OnError, Presence, Takeover, Watch};
 
 /// What a client concludes from a look at the key.
-pub(super) enum Finding {
+pub(super) enum Conclusion {
     /// The lock has expired; these bytes were read, if any.
     Expired(Option<Vec<u8>>),
     /// The attempt ends without the lock.
@@ -34,7 +34,7 @@ pub(super) enum ReadReply {
 
 impl Lock {
     /// GETs the value and judges it.
-    pub(super) fn look(&self, bid: &Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Finding> {
+    pub(super) fn look(&self, bid: &Bid, owner: &Owner, redis: &mut Transcript) -> Turn<Conclusion> {
         let Some(look) = &self.dialect.look else { return Ok(self.unseen()) };
         let before = self.clock_before(bid.since, redis)?;
         if look.watch != Watch::No {
@@ -51,26 +51,26 @@ impl Lock {
         };
         let at = self.clock_after(before, redis)?;
         if look.mine_is_free && self.dialect.form.is_by(owner, &seen) {
-            return Ok(Finding::Expired(Some(seen)));
+            return Ok(Conclusion::Expired(Some(seen)));
         }
         match self.looks(&seen, at) {
-            Looks::Expired => Ok(Finding::Expired(Some(seen))),
+            Looks::Expired => Ok(Conclusion::Expired(Some(seen))),
             Looks::Raised => self.refused(Held { seen: Some(seen), ..raised() }, redis),
             Looks::Live => {
                 let retry_in = self.remaining_of(&seen, at);
                 let live = Held { seen: Some(seen), retry_in, ..Held::because(Refusal::Live) };
                 match look.live {
                     Live::GiveUp => self.refused(live, redis),
-                    Live::ClaimOnce => Ok(Finding::RefusedUnlessClaimed(live)),
+                    Live::ClaimOnce => Ok(Conclusion::RefusedUnlessClaimed(live)),
                 }
             }
         }
     }
 
     /// A client that never looks accepts the refusal of its claim, or overwrites a value that it has not seen.
-    fn unseen(&self) -> Finding {
+    fn unseen(&self) -> Conclusion {
         match self.dialect.takeover {
-            Takeover::Never => Finding::Refused(Held::because(Refusal::Live)),
+            Takeover::Never => Conclusion::Refused(Held::because(Refusal::Live)),
             Takeover::Getset(_)
             | Takeover::WatchedSet
             | Takeover::DelThenSetnx
@@ -78,28 +78,28 @@ impl Lock {
             | Takeover::SetPx
             | Takeover::Setex
             | Takeover::Raises
-            | Takeover::WithoutWriting => Finding::Expired(None),
+            | Takeover::WithoutWriting => Conclusion::Expired(None),
         }
     }
 
     /// No value was found: the lock was released after the claim was refused.
-    fn missing(&self, look: &Look, value: Option<Vec<u8>>, redis: &mut Transcript) -> Turn<Finding> {
+    fn missing(&self, look: &Look, value: Option<Vec<u8>>, redis: &mut Transcript) -> Turn<Conclusion> {
         let vanished = Held { seen: value.clone(), ..Held::because(Refusal::Vanished) };
         match look.missing {
-            Missing::ClaimAgain => Ok(Finding::Gone),
-            Missing::ClaimOnce => Ok(Finding::RefusedUnlessClaimed(vanished)),
+            Missing::ClaimAgain => Ok(Conclusion::Gone),
+            Missing::ClaimOnce => Ok(Conclusion::RefusedUnlessClaimed(vanished)),
             Missing::GiveUp => self.refused(vanished, redis),
-            Missing::Expired => Ok(Finding::Expired(value)),
+            Missing::Expired => Ok(Conclusion::Expired(value)),
             // The original fails with an error here. The key has only disappeared, and the next attempt may win.
             Missing::Raises => self.refused(vanished, redis),
         }
     }
 
-    fn refused(&self, held: Held, redis: &mut Transcript) -> Turn<Finding> {
+    fn refused(&self, held: Held, redis: &mut Transcript) -> Turn<Conclusion> {
         if self.dialect.look.is_some_and(|look| look.watch == Watch::Yes) {
             redis.unwatch()?;
         }
-        Ok(Finding::Refused(held))
+        Ok(Conclusion::Refused(held))
     }
 
     /// The time until the stamp in the value expires.

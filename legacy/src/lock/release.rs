@@ -115,6 +115,7 @@ impl Lock {
         match script {
             Script::JavaToken => scripts::del_if_get_equals(redis, &self.key, &hold.value).map(freed_if),
             Script::RedisPy => scripts::redis_py_release(redis, &self.key, &hold.value).map(freed_if),
+            Script::Retools => scripts::retools_release(redis, &self.key, &hold.value).map(freed_if),
             Script::Jedis => scripts::jedis_unlock(redis, &self.key, &hold.value).map(|_| Released::Freed),
         }
     }

@@ -133,3 +133,30 @@ fn the_lua_lock_of_redis_py_2_10_runs_its_scripts() {
         ),
     );
 }
+
+#[test]
+fn retools_0_4_runs_its_scripts_with_whole_seconds() {
+    let token = "11111111111111111111111111111111";
+    acquire(
+        "retools-0.4",
+        10_000,
+        &format!(
+            "
+            clock 1700000000
+            EVALSHA retools_acquire 1 k {token} 10 -> 1
+            won {token}
+            "
+        ),
+    );
+    release(
+        "retools-0.4",
+        10_000,
+        (token, "1700000000"),
+        &format!(
+            "
+            EVALSHA retools_release 1 k {token} -> 1
+            Freed
+            "
+        ),
+    );
+}

@@ -15,7 +15,12 @@ fn the_scripts_are_the_articles() {
         (include_str!("../../src/lua/redis_py_acquire.lua"), "5688a2541c9edd77746bcd2385e65ff3639a664f"),
         (include_str!("../../src/lua/redis_py_release.lua"), "c3f8721cbb97f72bc19e972846bd7aaf91901658"),
     ];
-    let scripts = scripts.into_iter().chain(redis_py);
+    // Measured by Python's hashlib over the strings of retools 0.4.1.
+    let retools = [
+        (include_str!("../../src/lua/retools_acquire.lua"), "61881932cbc5a69e45a36e8a42bef5b6d3446a88"),
+        (include_str!("../../src/lua/retools_release.lua"), "b255ee9bbff4d3e5607b1c4c966e4e6499f55c3c"),
+    ];
+    let scripts = scripts.into_iter().chain(redis_py).chain(retools);
     for (text, sha1_hex) in scripts {
         assert_eq!(Script::new(text).sha1_hex(), sha1_hex, "{text}");
     }

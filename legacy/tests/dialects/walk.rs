@@ -166,6 +166,8 @@ fn by_name(command: &str) -> String {
         ("jedis_unlock", Script::new(include_str!("../../src/lua/jedis_unlock.lua"))),
         ("redis_py_acquire", Script::new(include_str!("../../src/lua/redis_py_acquire.lua"))),
         ("redis_py_release", Script::new(include_str!("../../src/lua/redis_py_release.lua"))),
+        ("retools_acquire", Script::new(include_str!("../../src/lua/retools_acquire.lua"))),
+        ("retools_release", Script::new(include_str!("../../src/lua/retools_release.lua"))),
         ("extend", script_file!("../../src/lua/extend.lua")),
     ];
     scripts.iter().fold(command.to_string(), |command, (name, script)| {

@@ -329,11 +329,11 @@ fn a_process_id_in_a_value_leaves_the_client_a_guess() {
     assert_eq!(on_connections([A, B, OPERATOR]), [false, true, true]);
 }
 
-/// retools 0.4 sends SETNX with EXPIRE, and its release, as scripts of its own.
+/// A program that sends SETNX with EXPIRE, and its release, as scripts of its own.
 #[test]
 fn a_release_by_an_unknown_script_is_no_sign_of_a_shared_connection() {
-    let acquire = ["EVALSHA", "61881932cbc5a69e45a36e8a42bef5b6d3446a88", "1", "lock"];
-    let release = ["EVALSHA", "b255ee9bbff4d3e5607b1c4c966e4e6499f55c3c", "1", "lock"];
+    let acquire = ["EVALSHA", "0123456789abcdef0123456789abcdef01234567", "1", "lock"];
+    let release = ["EVALSHA", "89abcdef0123456789abcdef0123456789abcdef", "1", "lock"];
     let with = |words: [&'static str; 4], more: &[&'static str]| [words.as_slice(), more].concat();
     let (alice, bob) = (with(acquire, &[ALICE, "60"]), with(acquire, &[BOB, "60"]));
     let (alice_releases, bob_releases) = (with(release, &[ALICE]), with(release, &[BOB]));
