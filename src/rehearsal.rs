@@ -13,7 +13,8 @@ use crate::wire::{Command, Key, MonoTime, Node, Procedure, Reading, Reply, Trans
 #[derive(Clone, Debug)]
 pub struct Rehearsal {
     servers: Vec<Server>,
-    begin: UnixTime,
+    /// What each server's clock read at the beginning; the first stands for those without one.
+    begin: Vec<UnixTime>,
     elapsed: Duration,
     sent: Vec<Command>,
 }
@@ -29,6 +30,11 @@ impl Rehearsal {
 
     /// These servers at this moment.
     pub fn on(servers: Vec<Server>, begin: UnixTime) -> Self {
+        Self::across(servers, vec![begin])
+    }
+
+    /// These servers, each at a moment of its own, further ones at the first.
+    pub(crate) fn across(servers: Vec<Server>, begin: Vec<UnixTime>) -> Self {
         Self { servers, begin, elapsed: Duration::ZERO, sent: Vec::new() }
     }
 
@@ -105,15 +111,20 @@ impl Rehearsal {
     fn call(&mut self, session: Session, command: &Command) -> Reply {
         self.sent.push(command.clone());
         let Node(place) = command.node();
-        let (place, now) = (usize::from(place), self.wall());
+        let (place, now) = (usize::from(place), self.wall_of(place));
         if self.servers.len() <= place {
             self.servers.resize(place + 1, Server::new(Flavour::Redis70));
         }
         self.servers[place].call(session, command, now)
     }
 
+    fn wall_of(&self, place: u8) -> UnixTime {
+        let begin = self.begin.get(usize::from(place)).unwrap_or(&self.begin[0]);
+        begin.saturating_add(self.elapsed)
+    }
+
     fn wall(&self) -> UnixTime {
-        self.begin.saturating_add(self.elapsed)
+        self.wall_of(0)
     }
 
     fn reading(&self) -> Reading {

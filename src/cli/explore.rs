@@ -44,11 +44,11 @@ use rule::RuleName;
 /// schedule ends with the steps that can repeat for ever.
 ///
 /// What may go wrong, each as often as is allowed: clients crash and start anew; a request is lost, runs after its sender
-/// gave up (as a command of its own: a late EXEC fails), or its reply is lost; a client's wall clock or the server's is set, a
-/// tick at a time, of which a drift is made too; the server restarts with its data or without, evicts a key, or is replaced
-/// by a replica that lacks the last write. Clocks may differ from the start (skew). A server that a client cannot reach
-/// for a while loses its requests, and each counts. Not explored: requests that are lost on their way to one of several
-/// servers; faults of any server but the first; servers whose clocks differ (a step of the server's clock moves them all).
+/// gave up (as a command of its own: a late EXEC fails), or its reply is lost; a client's wall clock or a server's is set, a
+/// tick at a time, of which a drift is made too; a server restarts with its data or without, or evicts a key; the server, of
+/// several the first, is replaced by a replica that lacks the last write. Clocks may differ from the start (skew). A server that
+/// a client cannot reach for a while loses its requests, and each counts. Of several servers, each has faults and a clock of its
+/// own. Not explored: failovers of any server but the first.
 ///
 /// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
 /// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So

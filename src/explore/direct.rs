@@ -45,19 +45,19 @@ impl Parts for Direct<'_> {
         let mut reply = Reply::Nil;
         match request {
             Request::Command(who, command, tick) => {
-                let now = scene.wall_of(&node, tick);
-                reply = node.call(session(who), &command, now);
+                let walls = scene.walls_of(&node, tick);
+                reply = node.call(session(who), &command, &walls);
             }
             Request::Delay(who, command) => {
                 node.servers().for_each(|server| server.disconnect(session(who)));
                 node.delay(who, command);
             }
-            Request::RunLate(who, tick) => reply = node.run_late(who, scene.wall_of(&node, tick)),
-            Request::Restart { keeps_data } => node.restart(keeps_data),
-            Request::Evict(place, tick) => node.evict(place, scene.wall_of(&node, tick)),
-            Request::SetClock(ticks, tick) => {
-                node.clock_ahead = node.clock_ahead.saturating_add(ticks);
-                node.elapse(scene.wall_of(&node, tick));
+            Request::RunLate(who, tick) => reply = node.run_late(who, &scene.walls_of(&node, tick)),
+            Request::Restart { server, keeps_data } => node.restart(server, keeps_data),
+            Request::Evict(server, place, tick) => node.evict(server, place, &scene.walls_of(&node, tick)),
+            Request::SetClock(server, ticks, tick) => {
+                node.set_clock(server, ticks);
+                node.elapse(&scene.walls_of(&node, tick));
             }
             Request::Disconnect(who) => node.servers().for_each(|server| server.disconnect(session(who))),
             Request::Won(who) => {
@@ -65,7 +65,7 @@ impl Parts for Direct<'_> {
                     guard.won(who);
                 }
             }
-            Request::Elapse(tick) => node.elapse(scene.wall_of(&node, tick)),
+            Request::Elapse(tick) => node.elapse(&scene.walls_of(&node, tick)),
             Request::FailOver { writes_lost, is_last } => node.fail_over(writes_lost, is_last, scene.clients.len()),
         }
         Ok((node, reply))
@@ -84,7 +84,7 @@ impl Parts for Direct<'_> {
         let Some(hold) = scene.client_step(who).has(actor).or_else(|| actor.releasing().cloned()) else {
             return Ok(false);
         };
-        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall_of(node, tick));
+        let mut rehearsal = Rehearsal::across(node.all_servers(), scene.walls_of(node, tick));
         let ownership = |redis: &mut Transcript| scene.clients[who].locker.ownership(&hold, redis);
         let standing = rehearsal.run_reading(scene.reading_of(who, actor, tick), PROBE, ownership);
         Ok(matches!(standing, Some(Ownership::Ours { .. } | Ownership::Indistinct { .. })))
@@ -92,7 +92,7 @@ impl Parts for Direct<'_> {
 
     fn touches(&self, who: usize, before: &ServerSide, after: &ServerSide, tick: u16) -> Result<bool, Infallible> {
         let key = self.0.clients[who].locker.key();
-        let contents = |node: &ServerSide| node.contents(key, self.0.wall_of(node, tick));
+        let contents = |node: &ServerSide| node.contents(key, &self.0.walls_of(node, tick));
         Ok(contents(before) != contents(after))
     }
 
@@ -100,17 +100,20 @@ impl Parts for Direct<'_> {
         let scene = self.0;
         let owner = Owner::new(Token::new([0xee; 16]), 49_999, 1);
         let locker = &scene.clients[like].locker;
-        let mut rehearsal = Rehearsal::on(node.all_servers(), scene.wall_of(node, tick));
+        let mut rehearsal = Rehearsal::across(node.all_servers(), scene.walls_of(node, tick));
         let acquire = |redis: &mut Transcript| locker.acquire(&owner, redis);
         let acquired = rehearsal.run_reading(scene.reading(like, tick), PROBE, acquire);
         Ok(!matches!(acquired, Some(Acquired::Won(_))))
+    }
+
+    fn keys_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
+        Ok(node.keys_of(server))
     }
 
     fn server_view(&self, node: &ServerSide) -> Result<ServerView, Infallible> {
         let lagging = u8::try_from(node.lagging.len()).unwrap_or(u8::MAX);
         Ok(ServerView {
             lagging,
-            keys: u8::try_from(node.server.keys().count()).unwrap_or(u8::MAX),
             delayed: node.delayed.iter().fold(0, |senders, (who, _)| senders | 1 << (who % 32)),
             accepted_stale: node.guard.as_ref().is_some_and(|guard| guard.accepted_stale),
         })

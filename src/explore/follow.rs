@@ -44,7 +44,9 @@ impl Fate {
             (Self::Lost, Action::Step(who)) => Action::LoseReply(who),
             (Self::Lost, Action::StepOn(who, node)) => Action::LoseReplyOn(who, node),
             (Self::NeverRun, Action::Step(who)) => Action::LoseRequest(who),
+            (Self::NeverRun, Action::StepOn(who, node)) => Action::LoseRequestOn(who, node),
             (Self::Late, Action::Step(who)) => Action::DelayRequest(who),
+            (Self::Late, Action::StepOn(who, node)) => Action::DelayRequestOn(who, node),
             (Self::Received | Self::Lost | Self::NeverRun | Self::Late, step) => step,
         }
     }
@@ -71,8 +73,12 @@ impl Scene {
                 (Action::LoseReply(who) | Action::LoseReplyOn(who, _), _) => {
                     follower.decide(place, who, Fate::Lost);
                 }
-                (Action::LoseRequest(who), _) => follower.decide(place, who, Fate::NeverRun),
-                (Action::DelayRequest(who), _) => follower.decide(place, who, Fate::Late),
+                (Action::LoseRequest(who) | Action::LoseRequestOn(who, _), _) => {
+                    follower.decide(place, who, Fate::NeverRun);
+                }
+                (Action::DelayRequest(who) | Action::DelayRequestOn(who, _), _) => {
+                    follower.decide(place, who, Fate::Late);
+                }
                 (Action::Step(_) | Action::StepOn(..), PartOfOperation::Later) => {}
                 (
                     action @ (Action::Crash(_)
@@ -80,10 +86,10 @@ impl Scene {
                     | Action::RestartClient(_)
                     | Action::SetClock(..)
                     | Action::FailOver(_)
-                    | Action::Restart
-                    | Action::LoseData
-                    | Action::Evict(_)
-                    | Action::SetServerClock(_)
+                    | Action::Restart(_)
+                    | Action::LoseData(_)
+                    | Action::Evict(..)
+                    | Action::SetServerClock(..)
                     | Action::Tick
                     | Action::Leap),
                     _,
@@ -110,8 +116,12 @@ impl Scene {
             } else if decisive[who].is_some() {
                 parts[place] = PartOfOperation::Later;
             }
-            if let Action::LoseRequest(_) | Action::DelayRequest(_) | Action::LoseReply(_) | Action::LoseReplyOn(..) =
-                action
+            if let Action::LoseRequest(_)
+            | Action::LoseRequestOn(..)
+            | Action::DelayRequest(_)
+            | Action::DelayRequestOn(..)
+            | Action::LoseReply(_)
+            | Action::LoseReplyOn(..) = action
             {
                 decisive[who] = None;
             } else if record.ended.is_some() || record.wrote.is_some() || matches!(action, Action::Crash(_)) {

@@ -320,6 +320,10 @@ impl Parts for Memo<'_> {
         known.ok_or(Question::RefusesNewcomer { like, node: *node, tick })
     }
 
+    fn keys_of(&self, node: &u32, server: u8) -> Result<u8, Question> {
+        Ok(self.nodes.get(*node).keys_of(server))
+    }
+
     fn server_view(&self, node: &u32) -> Result<ServerView, Question> {
         Ok(self.server_views[*node as usize])
     }

@@ -88,15 +88,15 @@ impl Scene {
             Action::Leap => return Event::AllLeasesExpired,
             Action::Crash(_) => return Event::Crashed,
             Action::FailOver(writes_lost) => return Event::FailedOver { writes_lost },
-            Action::LoseRequest(_) => return Event::RequestLost,
-            Action::DelayRequest(_) => return Event::RequestDelayed,
+            Action::LoseRequest(_) | Action::LoseRequestOn(..) => return Event::RequestLost,
+            Action::DelayRequest(_) | Action::DelayRequestOn(..) => return Event::RequestDelayed,
             Action::RunLate(_) => return Event::RanLate,
             Action::RestartClient(_) => return Event::StartedAnew,
             Action::SetClock(_, ticks) => return Event::ClockSet { ahead_ms: self.ticks_ms(ticks) },
-            Action::Restart => return Event::ServerRestarted { keeps_data: true },
-            Action::LoseData => return Event::ServerRestarted { keeps_data: false },
-            Action::Evict(_) => return Event::Evicted,
-            Action::SetServerClock(ticks) => return Event::ServerClockSet { ahead_ms: self.ticks_ms(ticks) },
+            Action::Restart(_) => return Event::ServerRestarted { keeps_data: true },
+            Action::LoseData(_) => return Event::ServerRestarted { keeps_data: false },
+            Action::Evict(..) => return Event::Evicted,
+            Action::SetServerClock(_, ticks) => return Event::ServerClockSet { ahead_ms: self.ticks_ms(ticks) },
             Action::LoseReply(_) | Action::LoseReplyOn(..) => return Event::ReplyLost,
             Action::Step(_) | Action::StepOn(..) => {}
         }
@@ -128,9 +128,10 @@ impl Scene {
     }
 
     fn snapshot(&self, keys: &[Key], world: &World) -> Snapshot {
-        let now = self.wall_of(&world.node, world.clock.tick);
+        let walls = self.walls_of(&world.node, world.clock.tick);
+        let now = walls[0];
         let content = |key: &Key| {
-            let stored = match world.node.contents(key, now).as_slice() {
+            let stored = match world.node.contents(key, &walls).as_slice() {
                 [only] => only.clone()?,
                 several => return Some(across(several)),
             };

@@ -35,6 +35,8 @@ pub(super) trait Parts {
     fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a newcomer that speaks as this client does would be refused if it tried now.
     fn refuses_newcomer(&self, like: usize, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// How many keys a server has.
+    fn keys_of(&self, node: &Self::Node, server: u8) -> Result<u8, Self::Miss>;
     /// What follows from a server's side alone.
     fn server_view(&self, node: &Self::Node) -> Result<ServerView, Self::Miss>;
 }
@@ -79,12 +81,12 @@ pub(crate) enum Request<C> {
     Delay(usize, C),
     /// To run the oldest command of this client that was kept, at this tick.
     RunLate(usize, u16),
-    /// To restart, with the data or without.
-    Restart { keeps_data: bool },
-    /// To evict the key at this place of all, at this tick.
-    Evict(u8, u16),
-    /// To set its clock so many ticks ahead, at this tick.
-    SetClock(i8, u16),
+    /// To restart this server, with the data or without.
+    Restart { server: u8, keeps_data: bool },
+    /// To evict on this server the key at this place of all, at this tick.
+    Evict(u8, u8, u16),
+    /// To set this server's clock so many ticks ahead, at this tick.
+    SetClock(u8, i8, u16),
     /// To let time pass until this tick.
     Elapse(u16),
     /// To be replaced by a replica.
@@ -191,8 +193,6 @@ pub(crate) enum Claim {
 pub(super) struct ServerView {
     /// How many writes a replica may lack.
     pub(super) lagging: u8,
-    /// How many keys it has.
-    pub(super) keys: u8,
     /// The clients of which a command was kept that may still arrive: a bit for each place below 32.
     pub(super) delayed: u32,
     /// Whether the guarded resource accepted a stale write.
@@ -227,9 +227,9 @@ impl<C> Request<C> {
             Self::Won(who) => Request::Won(who),
             Self::Delay(who, sent) => Request::Delay(who, command(sent)),
             Self::RunLate(who, tick) => Request::RunLate(who, tick),
-            Self::Restart { keeps_data } => Request::Restart { keeps_data },
-            Self::Evict(place, tick) => Request::Evict(place, tick),
-            Self::SetClock(ticks, tick) => Request::SetClock(ticks, tick),
+            Self::Restart { server, keeps_data } => Request::Restart { server, keeps_data },
+            Self::Evict(server, place, tick) => Request::Evict(server, place, tick),
+            Self::SetClock(server, ticks, tick) => Request::SetClock(server, ticks, tick),
             Self::Elapse(tick) => Request::Elapse(tick),
             Self::FailOver { writes_lost, is_last } => Request::FailOver { writes_lost, is_last },
         }

@@ -120,7 +120,7 @@ impl Rewriting<'_> {
             lag: node.lag,
             guard,
             delayed,
-            clock_ahead: node.clock_ahead,
+            clocks_ahead: node.clocks_ahead.clone(),
         }
     }
 }

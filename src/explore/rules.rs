@@ -43,13 +43,16 @@ pub(super) fn actions<P: Parts>(
     if faults.failovers > 0 {
         actions.extend((1..=server.lagging).map(Action::FailOver));
     }
-    actions.extend(Some(Action::Restart).filter(|_| faults.restarts > 0));
-    actions.extend(Some(Action::LoseData).filter(|_| faults.data_losses > 0));
-    if faults.evictions > 0 {
-        actions.extend((0..server.keys).map(Action::Evict));
-    }
-    if faults.server_clock_steps > 0 {
-        actions.extend(DIRECTIONS.map(Action::SetServerClock));
+    for server in 0..scene.server_count() {
+        actions.extend(Some(Action::Restart(server)).filter(|_| faults.restarts > 0));
+        actions.extend(Some(Action::LoseData(server)).filter(|_| faults.data_losses > 0));
+        if faults.evictions > 0 {
+            let keys = parts.keys_of(&world.node, server)?;
+            actions.extend((0..keys).map(|place| Action::Evict(server, place)));
+        }
+        if faults.server_clock_steps > 0 {
+            actions.extend(DIRECTIONS.map(|ticks| Action::SetServerClock(server, ticks)));
+        }
     }
     if !clock_waits {
         actions.extend(scene.next_of_clock(tick));
@@ -82,6 +85,8 @@ impl Scene {
         for node in servers.places() {
             actions.push(Action::StepOn(who, node));
             actions.extend(Some(Action::LoseReplyOn(who, node)).filter(|_| replies_get_lost));
+            actions.extend(Some(Action::LoseRequestOn(who, node)).filter(|_| faults.lost_requests > 0));
+            actions.extend(Some(Action::DelayRequestOn(who, node)).filter(|_| faults.late_requests > 0));
         }
     }
 
@@ -128,24 +133,30 @@ pub(super) fn apply<P: Parts>(
             world.faults.clock_steps -= 1;
             tell(parts, world, who, Input::ClockSet(ticks))?;
         }
-        Action::Restart => {
+        Action::Restart(server) => {
             world.faults.restarts -= 1;
-            world.node = parts.ask(&world.node, Request::Restart { keeps_data: true })?.0;
+            world.node = parts.ask(&world.node, Request::Restart { server, keeps_data: true })?.0;
         }
-        Action::LoseData => {
+        Action::LoseData(server) => {
             world.faults.data_losses -= 1;
-            world.node = parts.ask(&world.node, Request::Restart { keeps_data: false })?.0;
+            world.node = parts.ask(&world.node, Request::Restart { server, keeps_data: false })?.0;
         }
-        Action::Evict(place) => {
+        Action::Evict(server, place) => {
             world.faults.evictions -= 1;
-            world.node = parts.ask(&world.node, Request::Evict(place, world.clock.tick))?.0;
+            world.node = parts.ask(&world.node, Request::Evict(server, place, world.clock.tick))?.0;
         }
-        Action::SetServerClock(ticks) => {
+        Action::SetServerClock(server, ticks) => {
             world.faults.server_clock_steps -= 1;
-            world.node = parts.ask(&world.node, Request::SetClock(ticks, world.clock.tick))?.0;
+            world.node = parts.ask(&world.node, Request::SetClock(server, ticks, world.clock.tick))?.0;
         }
         Action::LoseReply(who) => return Stepper::of(who, scene, parts, world).step_without_reply(),
         Action::LoseReplyOn(who, node) => return Stepper::of(who, scene, parts, world).step_on(node, Reception::Lost),
+        Action::LoseRequestOn(who, node) => {
+            return Stepper::of(who, scene, parts, world).step_on(node, Reception::NeverRun);
+        }
+        Action::DelayRequestOn(who, node) => {
+            return Stepper::of(who, scene, parts, world).step_on(node, Reception::Late);
+        }
         Action::Crash(who) => {
             let who = usize::from(who);
             world.actors[who] = parts.input(who, &world.actors[who], Input::Crash)?;
@@ -198,11 +209,27 @@ enum Absent {
     Late,
 }
 
-/// What becomes of the reply of one server of several.
+impl Absent {
+    /// The same of one command of a round.
+    fn of_round(self) -> Reception {
+        match self {
+            Self::Lost => Reception::NeverRun,
+            Self::Late => Reception::Late,
+        }
+    }
+}
+
+/// What becomes of a command to one server of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reception {
+    /// It runs, and the reply is received.
     Received,
+    /// It runs, and the reply is lost.
     Lost,
+    /// It never runs.
+    NeverRun,
+    /// It may run after its sender gave up.
+    Late,
 }
 
 impl<'a, P: Parts> Stepper<'a, P> {
@@ -254,15 +281,19 @@ impl<'a, P: Parts> Stepper<'a, P> {
         Ok(self.exchanged)
     }
 
-    /// A step whose command does not reach the server while its sender waits, if it gets as far as a command.
+    /// A step whose command does not reach the server while its sender waits, if it gets as far as a command. If that is a
+    /// round, the first server's does not.
     fn step_without_request(mut self, absent: Absent) -> Result<Option<P::Actor>, P::Miss> {
         let command = loop {
             if let Next::Send(command) = self.view()?.next {
                 break command;
             }
+            if let Next::Round(servers) = self.view()?.next {
+                let first = servers.places().next().unwrap_or_default();
+                return self.step_on(first, absent.of_round());
+            }
             self.fine()?;
-            let view = self.view()?;
-            if !view.activity.is_busy() || matches!(view.next, Next::Round(_)) {
+            if !self.view()?.activity.is_busy() {
                 return Ok(None);
             }
         };
@@ -309,7 +340,7 @@ impl<'a, P: Parts> Stepper<'a, P> {
         self.exchange_then(command, tick, Input::Reply)
     }
 
-    /// One command of a round runs on its server.
+    /// One command of a round runs on its server, or will not while its sender waits.
     fn arrive(&mut self, node: u8, reception: Reception) -> Result<(), P::Miss> {
         let command = self.parts.command_on(self.who, &self.world.actors[self.who], node)?;
         let tick = self.world.clock.tick;
@@ -318,6 +349,16 @@ impl<'a, P: Parts> Stepper<'a, P> {
             Reception::Lost => {
                 self.world.faults.lost_replies -= 1;
                 self.exchange_then(command, tick, |_| Input::SilenceOn(node))
+            }
+            Reception::NeverRun => {
+                self.world.faults.lost_requests -= 1;
+                self.input(Input::SilenceOn(node))
+            }
+            Reception::Late => {
+                self.world.faults.late_requests -= 1;
+                self.input(Input::SilenceOn(node))?;
+                self.world.node = self.parts.ask(&self.world.node, Request::Delay(self.who, command))?.0;
+                Ok(())
             }
         }
     }

@@ -152,7 +152,13 @@ impl Scene {
     #[must_use]
     pub fn servers(mut self, servers: u8) -> Self {
         self.start.others = vec![Server::new(Flavour::Redis70); usize::from(servers.saturating_sub(1))];
+        self.start.clocks_ahead = vec![0; self.start.others.len() + 1];
         self
+    }
+
+    /// How many independent servers there are.
+    pub(super) fn server_count(&self) -> u8 {
+        u8::try_from(self.start.clocks_ahead.len()).unwrap_or(u8::MAX)
     }
 
     /// With a resource that clients write to while they hold; it can refuse a client that has an older fence.
@@ -184,14 +190,15 @@ impl Scene {
         self
     }
 
-    /// The server's clock at a tick, unless it was set.
+    /// The servers' clocks at a tick, unless they were set.
     pub fn wall(&self, tick: u16) -> UnixTime {
         self.timeline().wall(tick)
     }
 
-    /// The clock of this server's side at a tick.
-    pub(super) fn wall_of(&self, node: &ServerSide, tick: u16) -> UnixTime {
-        skewed(self.wall(tick), i64::from(node.clock_ahead).saturating_mul(self.tick_ms()))
+    /// The clock of each server of this side at a tick, by place.
+    pub(super) fn walls_of(&self, node: &ServerSide, tick: u16) -> Vec<UnixTime> {
+        let (wall, tick_ms) = (self.wall(tick), self.tick_ms());
+        node.clocks_ahead.iter().map(|ahead| skewed(wall, i64::from(*ahead).saturating_mul(tick_ms))).collect()
     }
 
     /// A client's clocks at a tick, unless they were set.
@@ -232,7 +239,8 @@ impl Scene {
     /// Runs a command before the first, and notes it.
     fn run_before(&mut self, ticks_ago: u16, command: &Command) -> Reply {
         let now = self.timeline().before(ticks_ago);
-        let reply = self.start.call(SETUP, command, now);
+        let walls = vec![now; self.start.clocks_ahead.len()];
+        let reply = self.start.call(SETUP, command, &walls);
         self.start.servers().for_each(|server| server.disconnect(SETUP));
         self.prelude.push((ticks_ago, command.clone(), reply.clone()));
         reply

@@ -19,8 +19,8 @@ pub struct ServerSide {
     pub guard: Option<GuardedResource>,
     /// Commands that their senders have given up and that may still arrive: each with its sender's place, by sender, oldest first.
     pub delayed: Vec<(usize, Command)>,
-    /// By how many ticks the servers' clock has been set ahead.
-    pub clock_ahead: i8,
+    /// By how many ticks the clock of each server has been set ahead, by place.
+    pub clocks_ahead: Vec<i8>,
 }
 
 /// A resource that clients write to while they believe to hold the lock.
@@ -47,7 +47,7 @@ impl ServerSide {
     /// A server alone.
     pub(super) fn new(server: Server) -> Self {
         let (others, lagging, delayed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { server, others, lagging, lag: 0, guard: None, delayed, clock_ahead: 0 }
+        Self { server, others, lagging, lag: 0, guard: None, delayed, clocks_ahead: vec![0] }
     }
 
     /// All servers, the first one first.
@@ -60,17 +60,32 @@ impl ServerSide {
         std::iter::once(&self.server).chain(&self.others).cloned().collect()
     }
 
-    /// What a key holds on each of the servers.
-    pub(super) fn contents(&self, key: &Key, now: UnixTime) -> Vec<Option<Stored>> {
-        std::iter::once(&self.server).chain(&self.others).map(|server| server.peek(key, now)).collect()
+    /// The server at this place.
+    fn at(&mut self, place: u8) -> Option<&mut Server> {
+        self.servers().nth(place.into())
     }
 
-    /// Runs a command on the server that it is for; if it writes to the first, a replica may still be in the state before.
-    pub(super) fn call(&mut self, session: Session, command: &Command, now: UnixTime) -> Reply {
-        let place = usize::from(command.node().0);
-        if place > 0 {
-            let unknown = || Reply::Error("ERR there is no such server".to_owned());
-            return self.others.get_mut(place - 1).map_or_else(unknown, |server| server.call(session, command, now));
+    /// What a key holds on each of the servers, whose clocks read this.
+    pub(super) fn contents(&self, key: &Key, walls: &[UnixTime]) -> Vec<Option<Stored>> {
+        let servers = std::iter::once(&self.server).chain(&self.others);
+        servers.zip(walls).map(|(server, now)| server.peek(key, *now)).collect()
+    }
+
+    /// How many keys the server at this place has.
+    pub(super) fn keys_of(&self, place: u8) -> u8 {
+        let server = std::iter::once(&self.server).chain(&self.others).nth(place.into());
+        server.map_or(0, |server| u8::try_from(server.keys().count()).unwrap_or(u8::MAX))
+    }
+
+    /// Runs a command on the server that it is for, where the servers' clocks read this; if it writes to the first, a replica
+    /// may still be in the state before.
+    pub(super) fn call(&mut self, session: Session, command: &Command, walls: &[UnixTime]) -> Reply {
+        let place = command.node().0;
+        let Some(&now) = walls.get(usize::from(place)) else {
+            return Reply::Error("ERR there is no such server".to_owned());
+        };
+        if let Some(other) = self.at(place).filter(|_| place > 0) {
+            return other.call(session, command, now);
         }
         let before = (self.lag > 0 && !command.only_reads()).then(|| self.server.clone());
         let reply = self.server.call(session, command, now);
@@ -94,32 +109,42 @@ impl ServerSide {
     }
 
     /// Runs that command, on a connection of its own: no client receives the reply.
-    pub(super) fn run_late(&mut self, who: usize, now: UnixTime) -> Reply {
+    pub(super) fn run_late(&mut self, who: usize, walls: &[UnixTime]) -> Reply {
         let Some(place) = self.delayed.iter().position(|(sender, _)| *sender == who) else { return Reply::Nil };
         let (_, command) = self.delayed.remove(place);
-        let reply = self.call(LATE, &command, now);
+        let reply = self.call(LATE, &command, walls);
         self.servers().for_each(|server| server.disconnect(LATE));
         reply
     }
 
-    /// The first server restarts. Its replica starts again from what it has then.
-    pub(super) fn restart(&mut self, keeps_data: bool) {
-        self.server.restart(keeps_data);
-        self.lagging.clear();
+    /// The server at this place restarts. The replica of the first starts again from what that one has then.
+    pub(super) fn restart(&mut self, place: u8, keeps_data: bool) {
+        self.at(place).into_iter().for_each(|server| server.restart(keeps_data));
+        if place == 0 {
+            self.lagging.clear();
+        }
     }
 
-    /// The first server evicts the key at this place of all.
-    pub(super) fn evict(&mut self, place: u8, now: UnixTime) {
-        let key = self.server.keys().nth(place.into()).cloned();
+    /// The server at this place evicts one of its keys.
+    pub(super) fn evict(&mut self, place: u8, key: u8, walls: &[UnixTime]) {
+        let Some(server) = self.at(place) else { return };
+        let key = server.keys().nth(key.into()).cloned();
         if let Some(key) = key {
-            self.server.call(CARETAKER, &Command::new("DEL").arg(&key), now);
+            server.call(CARETAKER, &Command::new("DEL").arg(&key), walls[usize::from(place)]);
+        }
+    }
+
+    /// Sets the clock of the server at this place so many ticks ahead.
+    pub(super) fn set_clock(&mut self, place: u8, ticks: i8) {
+        if let Some(ahead) = self.clocks_ahead.get_mut(usize::from(place)) {
+            *ahead = ahead.saturating_add(ticks);
         }
     }
 
     /// Removes what expired meanwhile, so that two worlds do not differ only in when a client looked.
-    pub(super) fn elapse(&mut self, now: UnixTime) {
-        for server in self.servers() {
-            server.call(CARETAKER, &Command::new("PING"), now);
+    pub(super) fn elapse(&mut self, walls: &[UnixTime]) {
+        for (server, now) in self.servers().zip(walls) {
+            server.call(CARETAKER, &Command::new("PING"), *now);
         }
     }
 

@@ -11,6 +11,8 @@ mod version1;
 
 pub use replay::Mismatch;
 
+use std::borrow::Cow;
+
 use super::outcome::Event;
 use super::property::Property;
 use super::scene::{Bounds, Grain};
@@ -163,11 +165,12 @@ impl Trace {
     pub const VERSION: u32 = 2;
 
     /// The name of what acts in a step: the client's, `clock` or `server`.
-    pub fn name_of(&self, step: &Step) -> &str {
-        match (step.actor, step.action) {
-            (Some(actor), _) => self.actors.get(actor).map_or("?", |role| &role.name),
-            (None, Action::Tick | Action::Leap) => "clock",
-            (None, _) => "server",
+    pub fn name_of(&self, step: &Step) -> Cow<'_, str> {
+        match (step.actor, step.action.server()) {
+            (Some(actor), _) => self.actors.get(actor).map_or("?", |role| &role.name).into(),
+            (None, None) => "clock".into(),
+            (None, Some(0)) => "server".into(),
+            (None, Some(place)) => format!("server @{place}").into(),
         }
     }
 

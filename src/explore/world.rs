@@ -40,6 +40,10 @@ pub enum Action {
     LoseReply(u8),
     /// This client's command to this server, one of a round to several at once, runs, and its reply is lost.
     LoseReplyOn(u8, u8),
+    /// This client's command to this server, one of a round to several at once, is lost on its way, and never runs.
+    LoseRequestOn(u8, u8),
+    /// This client gives up its command to this server, one of a round to several at once, which is still on its way.
+    DelayRequestOn(u8, u8),
     /// This client crashes.
     Crash(u8),
     /// The server is replaced by a replica that lacks so many writes.
@@ -52,14 +56,14 @@ pub enum Action {
     RestartClient(u8),
     /// This client's wall clock is set so many ticks ahead.
     SetClock(u8, i8),
-    /// The server restarts with its data.
-    Restart,
-    /// The server restarts without its data.
-    LoseData,
-    /// The server evicts the key at this place of all its keys.
-    Evict(u8),
-    /// The server's clock is set so many ticks ahead.
-    SetServerClock(i8),
+    /// This server restarts with its data.
+    Restart(u8),
+    /// This server restarts without its data.
+    LoseData(u8),
+    /// This server evicts the key at this place of all its keys.
+    Evict(u8, u8),
+    /// This server's clock is set so many ticks ahead.
+    SetServerClock(u8, i8),
     /// The clock ticks.
     Tick,
     /// So much time passes that every lease expires.
@@ -75,16 +79,43 @@ impl Action {
             | Self::LoseRequest(who)
             | Self::LoseReply(who)
             | Self::LoseReplyOn(who, _)
+            | Self::LoseRequestOn(who, _)
+            | Self::DelayRequestOn(who, _)
             | Self::DelayRequest(who)
             | Self::RunLate(who)
             | Self::RestartClient(who)
             | Self::SetClock(who, _)
             | Self::Crash(who) => Some(usize::from(who)),
             Self::FailOver(_)
-            | Self::Restart
-            | Self::LoseData
-            | Self::Evict(_)
-            | Self::SetServerClock(_)
+            | Self::Restart(_)
+            | Self::LoseData(_)
+            | Self::Evict(..)
+            | Self::SetServerClock(..)
+            | Self::Tick
+            | Self::Leap => None,
+        }
+    }
+
+    /// The server to which a fault of its own happens.
+    pub fn server(self) -> Option<u8> {
+        match self {
+            Self::Restart(server)
+            | Self::LoseData(server)
+            | Self::Evict(server, _)
+            | Self::SetServerClock(server, _) => Some(server),
+            Self::FailOver(_) => Some(0),
+            Self::Step(_)
+            | Self::StepOn(..)
+            | Self::LoseRequest(_)
+            | Self::LoseReply(_)
+            | Self::LoseReplyOn(..)
+            | Self::LoseRequestOn(..)
+            | Self::DelayRequestOn(..)
+            | Self::DelayRequest(_)
+            | Self::RunLate(_)
+            | Self::RestartClient(_)
+            | Self::SetClock(..)
+            | Self::Crash(_)
             | Self::Tick
             | Self::Leap => None,
         }
@@ -96,15 +127,17 @@ impl Action {
             Self::LoseRequest(_)
             | Self::LoseReply(_)
             | Self::LoseReplyOn(..)
+            | Self::LoseRequestOn(..)
+            | Self::DelayRequestOn(..)
             | Self::DelayRequest(_)
             | Self::RestartClient(_)
             | Self::SetClock(..)
             | Self::Crash(_)
             | Self::FailOver(_)
-            | Self::Restart
-            | Self::LoseData
-            | Self::Evict(_)
-            | Self::SetServerClock(_) => true,
+            | Self::Restart(_)
+            | Self::LoseData(_)
+            | Self::Evict(..)
+            | Self::SetServerClock(..) => true,
             Self::Step(_) | Self::StepOn(..) | Self::RunLate(_) | Self::Tick | Self::Leap => false,
         }
     }
@@ -116,7 +149,7 @@ impl Action {
 
     /// Whether only the server itself can do it, and no command.
     pub fn is_server_fault(self) -> bool {
-        matches!(self, Self::FailOver(_) | Self::Restart | Self::LoseData | Self::Evict(_) | Self::SetServerClock(_))
+        self.server().is_some()
     }
 
     /// The same by another client.
@@ -128,16 +161,18 @@ impl Action {
             Self::LoseRequest(who) => Self::LoseRequest(client(who)),
             Self::LoseReply(who) => Self::LoseReply(client(who)),
             Self::LoseReplyOn(who, server) => Self::LoseReplyOn(client(who), server),
+            Self::LoseRequestOn(who, server) => Self::LoseRequestOn(client(who), server),
+            Self::DelayRequestOn(who, server) => Self::DelayRequestOn(client(who), server),
             Self::DelayRequest(who) => Self::DelayRequest(client(who)),
             Self::RunLate(who) => Self::RunLate(client(who)),
             Self::RestartClient(who) => Self::RestartClient(client(who)),
             Self::SetClock(who, ticks) => Self::SetClock(client(who), ticks),
             Self::Crash(who) => Self::Crash(client(who)),
             Self::FailOver(_)
-            | Self::Restart
-            | Self::LoseData
-            | Self::Evict(_)
-            | Self::SetServerClock(_)
+            | Self::Restart(_)
+            | Self::LoseData(_)
+            | Self::Evict(..)
+            | Self::SetServerClock(..)
             | Self::Tick
             | Self::Leap => self,
         }

@@ -142,7 +142,7 @@ fn capitalised(words: &str) -> String {
 /// The steps of a schedule.
 pub(super) fn events(trace: &Trace) -> Vec<TraceEvent> {
     let event = |step: &crate::explore::Step| TraceEvent {
-        client: trace.name_of(step).to_owned(),
+        client: trace.name_of(step).into_owned(),
         action: step_text::event(&step.event),
         command: step.exchange.as_ref().map(|exchange| exchange.command.to_string()),
         reply: step.exchange.as_ref().map(|exchange| exchange.reply.to_string()),

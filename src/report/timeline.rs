@@ -208,16 +208,24 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         Action::Leap => "time passes until every lease has expired".to_owned(),
         Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
         Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
-        Action::Restart => "the server restarts with its data; scripts and connections are gone".to_owned(),
-        Action::LoseData => "the server restarts without its data".to_owned(),
-        Action::Evict(_) => "the server evicts a key".to_owned(),
-        Action::SetServerClock(ticks) => {
+        Action::Restart(place) => {
+            format!("{} restarts with its data; scripts and connections are gone", server(place))
+        }
+        Action::LoseData(place) => format!("{} restarts without its data", server(place)),
+        Action::Evict(place, _) => format!("{} evicts a key", server(place)),
+        Action::SetServerClock(place, ticks) => {
             let way = if ticks < 0 { "back" } else { "ahead" };
-            format!("the server's clock is set {} {way}", seconds(trace.tick_ms * u64::from(ticks.unsigned_abs())))
+            let far = seconds(trace.tick_ms * u64::from(ticks.unsigned_abs()));
+            format!("{}'s clock is set {far} {way}", server(place))
         }
         // Steps of clients, which have their words in their lanes.
         _ => String::new(),
     }
+}
+
+/// The server at this place; those beside the first by the mark of the commands that are for them.
+fn server(place: u8) -> String {
+    if place == 0 { "the server".to_owned() } else { format!("server @{place}") }
 }
 
 /// A client as its lane is headed: `A php-getset`, and how far its clock is off.

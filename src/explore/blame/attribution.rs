@@ -42,9 +42,9 @@ impl<A> Attribution<A> {
             (Action::SetClock(..), Some(who)) => Self::ClockSet(who),
             (_, Some(who)) => exchanged.map_or(Self::Unseen(who), |actor| Self::Exchange(who, actor, tick)),
             (Action::FailOver(_), None) => Self::Alone(Alone::Failover),
-            (Action::Restart | Action::LoseData, None) => Self::Alone(Alone::Restart),
-            (Action::Evict(_), None) => Self::Alone(Alone::Eviction),
-            (Action::SetServerClock(_), None) => Self::Alone(Alone::ClockSet),
+            (Action::Restart(_) | Action::LoseData(_), None) => Self::Alone(Alone::Restart),
+            (Action::Evict(..), None) => Self::Alone(Alone::Eviction),
+            (Action::SetServerClock(..), None) => Self::Alone(Alone::ClockSet),
             (_, None) => Self::Alone(Alone::Time),
         }
     }

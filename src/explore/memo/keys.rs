@@ -29,9 +29,9 @@ pub(super) fn ask_key(node: u32, request: Request<u32>) -> (u64, u32) {
         Request::Elapse(tick) => (3, 0, tick, 0),
         Request::Delay(who, command) => (5, who, 0, command),
         Request::RunLate(who, tick) => (6, who, tick, 0),
-        Request::Restart { keeps_data } => (7, 0, 0, keeps_data.into()),
-        Request::Evict(place, tick) => (8, 0, tick, place.into()),
-        Request::SetClock(ticks, tick) => (9, 0, tick, u32::from(ticks.cast_unsigned())),
+        Request::Restart { server, keeps_data } => (7, server.into(), 0, keeps_data.into()),
+        Request::Evict(server, place, tick) => (8, server.into(), tick, place.into()),
+        Request::SetClock(server, ticks, tick) => (9, server.into(), tick, u32::from(ticks.cast_unsigned())),
         Request::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
     };
     (pair(node, what), at(tick, who) << 4 | tag)

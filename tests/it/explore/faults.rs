@@ -31,7 +31,7 @@ fn is_clean(scene: &Scene) {
 fn an_evicted_key_lets_a_second_client_in() {
     let evicted = FaultBudget { evictions: 1, ..FaultBudget::NONE };
     let schedule = breaks(&coarse(&token(2), 0, evicted), Property::MutualExclusion);
-    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::Evict(0), Action::Step(1)]);
+    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::Evict(0, 0), Action::Step(1)]);
     is_clean(&coarse(&token(2), 0, FaultBudget::NONE));
 }
 
@@ -39,7 +39,7 @@ fn an_evicted_key_lets_a_second_client_in() {
 fn a_restart_without_data_lets_a_second_client_in_and_one_with_data_does_not() {
     let emptied = FaultBudget { data_losses: 1, ..FaultBudget::NONE };
     let schedule = breaks(&coarse(&token(2), 0, emptied), Property::MutualExclusion);
-    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::LoseData, Action::Step(1)]);
+    assert_eq!(schedule.unwrap(), [Action::Step(0), Action::LoseData(0), Action::Step(1)]);
     // The release finds that the server has forgotten its script, and sends it again.
     is_clean(&coarse(&token(2), 3, FaultBudget { restarts: 2, ..FaultBudget::NONE }));
 }
@@ -50,7 +50,7 @@ fn a_server_clock_that_is_set_ahead_ends_a_lease_early() {
     let steps = |steps| FaultBudget { server_clock_steps: steps, ..FaultBudget::NONE };
     is_clean(&coarse(&token(2), 0, steps(2)));
     let schedule = breaks(&coarse(&token(2), 0, steps(3)), Property::MutualExclusion).unwrap();
-    let set = schedule.iter().filter(|action| **action == Action::SetServerClock(1)).count();
+    let set = schedule.iter().filter(|action| **action == Action::SetServerClock(0, 1)).count();
     assert_eq!((set, schedule.len()), (3, 5), "{schedule:?}");
 }
 

@@ -21,7 +21,7 @@ fn three_clients_break_the_getset_lock_in_eighteen_steps() {
     assert_eq!(names, [&b"SETNX"[..], b"SETNX", b"GET", b"GETSET", b"DEL", b"SETNX"]);
     let blamed = &trace.steps[trace.blame.unwrap()];
     assert_eq!(
-        (trace.name_of(blamed), blamed.exchange.as_ref().unwrap().command.to_string()),
+        (trace.name_of(blamed).as_ref(), blamed.exchange.as_ref().unwrap().command.to_string()),
         ("A", "DEL k".to_owned())
     );
     assert_eq!(
@@ -90,7 +90,10 @@ fn a_clock_that_runs_ahead_steals_a_getset_lock_and_no_token_lock() {
     assert_eq!(violated(&stolen), [(Property::MutualExclusion, 11)]);
     let trace = &stolen.violations[0].trace;
     let blamed = &trace.steps[trace.blame.unwrap()];
-    assert_eq!((trace.name_of(blamed), blamed.exchange.as_ref().unwrap().command.name()), ("B", &b"GETSET"[..]));
+    assert_eq!(
+        (trace.name_of(blamed).as_ref(), blamed.exchange.as_ref().unwrap().command.name()),
+        ("B", &b"GETSET"[..])
+    );
     assert_eq!(blamed.clocks_ms[1] - blamed.clocks_ms[0], 3000);
     assert_eq!(violated(&ahead(token(2))), []);
 }

@@ -75,7 +75,7 @@ fn work_that_outlasts_the_lease() {
     let trace = &overrun.violations[0].trace;
     // The lease of the first holder ends at the second tick: that is the step to blame.
     let blamed = &trace.steps[trace.blame.unwrap()];
-    assert_eq!((trace.name_of(blamed), blamed.at_ms), ("clock", 2000));
+    assert_eq!((trace.name_of(blamed).as_ref(), blamed.at_ms), ("clock", 2000));
 }
 
 #[test]

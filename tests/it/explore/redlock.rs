@@ -3,7 +3,7 @@
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
-use lockshift::explore::{Action, Bounds, Client, End, Grain, Property, Scene, Times};
+use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene, Times};
 use lockshift::lock::Locker;
 use lockshift::modern::Redlock;
 use lockshift::wire::Key;
@@ -11,6 +11,7 @@ use lockshift::wire::Key;
 use super::locks::lease;
 use super::{search, violated};
 
+const NONE: FaultBudget = FaultBudget::NONE;
 const THREE: NonZeroU8 = NonZeroU8::new(3).unwrap();
 
 /// What must hold whatever happens to clients and replies.
@@ -86,4 +87,44 @@ fn restoring_a_vote_breaks_nothing() {
 fn a_failover_of_one_server_breaks_it() {
     let findings = search(&scene(2, Bounds::ticks(0).failovers(1)), &[Property::MutualExclusion]);
     assert!(matches!(violated(&findings)[..], [(Property::MutualExclusion, _)]), "{findings:?}");
+}
+
+/// A vote that ends early lets a second client in; and a client that has it counts it when its last vote arrives.
+const LOST_A_VOTE: [Property; 2] = [Property::MutualExclusion, Property::TruthfulOutcome];
+
+/// With this many faults of any of three servers, two clients in one tick: which rules break.
+fn broken_by(faults: FaultBudget) -> Vec<Property> {
+    let findings = search(&scene(2, Bounds::ticks(1).faults(faults)), &SAFE);
+    assert_eq!(findings.end, End::Exhausted, "{faults:?}");
+    findings.violations.into_iter().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn each_server_has_faults_of_its_own() {
+    let scene = scene(1, Bounds::ticks(0).faults(FaultBudget { data_losses: 1, server_clock_steps: 1, ..NONE }));
+    let own = |action: &Action| action.server().is_some();
+    let faults: Vec<Action> = scene.actions(&scene.world()).into_iter().filter(own).collect();
+    let of = |place| [Action::LoseData(place), Action::SetServerClock(place, 1), Action::SetServerClock(place, -1)];
+    assert_eq!(faults, [of(0), of(1), of(2)].concat());
+    let world = scene.apply(&scene.world(), Action::SetServerClock(2, 1));
+    assert_eq!(world.node.clocks_ahead, [0, 0, 1]);
+}
+
+/// The clock of a single master ends its vote early; the majority that the other client then finds is one of the same servers.
+#[test]
+fn one_servers_clock_lets_a_second_client_in() {
+    assert_eq!(broken_by(NONE), []);
+    assert_eq!(broken_by(FaultBudget { server_clock_steps: 2, ..NONE }), LOST_A_VOTE);
+}
+
+#[test]
+fn requests_to_one_server_that_are_lost_or_late_break_nothing() {
+    assert_eq!(broken_by(FaultBudget { lost_requests: 1, ..NONE }), []);
+    assert_eq!(broken_by(FaultBudget { late_requests: 1, ..NONE }), []);
+}
+
+#[test]
+fn two_servers_of_three_restart_without_harm_and_one_that_loses_its_data_lets_a_second_client_in() {
+    assert_eq!(broken_by(FaultBudget { restarts: 2, ..NONE }), []);
+    assert_eq!(broken_by(FaultBudget { data_losses: 1, ..NONE }), LOST_A_VOTE);
 }

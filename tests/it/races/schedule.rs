@@ -41,6 +41,7 @@ pub(super) fn broken_by(scene: &Scene, property: Property, wishes: &[Action]) ->
             // A client that has sent to several servers prefers the next of them.
             (Action::Step(who), Action::StepOn(stepper, _)) => who == stepper,
             (Action::LoseReply(who), Action::LoseReplyOn(loser, _)) => who == loser,
+            (Action::LoseRequest(who), Action::LoseRequestOn(loser, _)) => who == loser,
             (wish, action) => wish == action,
         };
         let Some(&wish) = possible.iter().find(is_wished) else { continue };
