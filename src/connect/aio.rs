@@ -10,7 +10,7 @@ use lockshift_wire::MonoTime;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
 
-use super::delivery::{Delivery, Next, is_open, is_to_be_asked};
+use super::delivery::{Delivery, Next, is_to_be_asked};
 use super::node::Node;
 use super::routing;
 use super::server::{Place, Server};
@@ -67,11 +67,11 @@ impl Open {
         !is_to_be_asked(*lock(&self.answered), host::mono())
     }
 
-    /// Whether it answers PING.
+    /// Whether it answers PING. An error that the server replies is `Ok` here.
     async fn answers(&mut self) -> bool {
         let answer = self.connection.req_packed_command(&cmd("PING")).await;
         self.note(&answer);
-        is_open(&answer)
+        answer.is_ok()
     }
 
     fn note<T>(&self, answer: &RedisResult<T>) {

@@ -21,11 +21,6 @@ pub(super) fn is_to_be_asked(answered: Option<MonoTime>, now: MonoTime) -> bool 
     answered.is_none_or(|answered| now.saturating_since(answered) >= FRESH)
 }
 
-/// Whether this answer to PING shows that the connection is open: a user without the right to send PING is refused on it.
-pub(super) fn is_open<T>(answer: &RedisResult<T>) -> bool {
-    answer.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm))
-}
-
 /// One command on its way.
 #[derive(Debug)]
 pub(super) struct Delivery {

@@ -100,19 +100,38 @@ fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
     assert_eq!(cmd("INCR").arg("n").query(&mut connection), Ok(2));
 }
 
-/// As with the permissions that `lockshift protocols --acl` prints.
-#[test]
-fn a_user_who_may_not_send_ping_keeps_an_idle_connection() {
+/// A server with a user `u` who has permissions such as `lockshift protocols --acl` prints, and the server's address for that user.
+fn without_ping() -> (Server, Target) {
     let server = Server::start();
     let user = ["SETUSER", "u", "on", ">p", "allkeys", "+incr", "+client|id"];
     cmd("ACL").arg(&user).exec(&mut server.connect()).unwrap();
-    let target: Target = server.url().replace("redis://", "redis://u:p@").parse().unwrap();
+    let target = server.url().replace("redis://", "redis://u:p@").parse().unwrap();
+    (server, target)
+}
+
+#[test]
+fn a_user_who_may_not_send_ping_keeps_an_idle_connection() {
+    let (_server, target) = without_ping();
     let mut connection = target.connect().unwrap();
     cmd("INCR").arg("n").exec(&mut connection).unwrap();
     let id: u64 = cmd("CLIENT").arg("ID").query(&mut connection).unwrap();
     crate::patience::pause(Duration::from_millis(1100));
     cmd("INCR").arg("n").exec(&mut connection).unwrap();
     assert_eq!(cmd("CLIENT").arg("ID").query(&mut connection), Ok(id));
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn a_user_who_may_not_send_ping_keeps_an_idle_connection_of_tasks() {
+    let (_server, target) = without_ping();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let mut connection = target.connect_async().await.unwrap();
+        cmd("INCR").arg("n").exec_async(&mut connection).await.unwrap();
+        let id: u64 = cmd("CLIENT").arg("ID").query_async(&mut connection).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        cmd("INCR").arg("n").exec_async(&mut connection).await.unwrap();
+        assert_eq!(cmd("CLIENT").arg("ID").query_async(&mut connection).await, Ok(id));
+    });
 }
 
 #[test]
