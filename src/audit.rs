@@ -34,6 +34,7 @@
 //! ```
 
 mod clients_by;
+mod command_name;
 mod command_role;
 mod compare_and_delete;
 mod earlier_scripts;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::command_name::CommandName;
 use super::exchange::LockExchange;
 use super::finding::Certainty;
-use super::grammar::{Candidates, Grammar, Position};
+use super::grammar::{Candidates, Grammar, Position, ReachableStages};
 use super::keys::Written;
 use super::variants::VariantSet;
 use crate::wire::{Key, Reply, UnixTime};
@@ -137,6 +138,11 @@ impl Conversation {
         self.position.candidates.among(self.variants)
     }
 
+    /// The stages that it may have reached, by the protocols that it may speak.
+    pub(super) fn stages(&self) -> ReachableStages {
+        self.position.candidates.stages(&self.variants)
+    }
+
     /// Goes on with this exchange. If it begins another attempt of a holder, the conversation before it is kept.
     pub(super) fn observe(&mut self, grammar: &mut Grammar, key: &Key, exchange: LockExchange) -> Continuation {
         let before = (self.holds && exchange.claims()).then(|| Self { unreleased: None, ..self.clone() });
@@ -149,7 +155,7 @@ impl Conversation {
 
     fn go_on(&mut self, grammar: &mut Grammar, key: &Key, exchange: LockExchange) -> Continuation {
         self.last_at = exchange.at;
-        self.has_claimed |= exchange.begins_attempt() || exchange.is("GETSET");
+        self.has_claimed |= exchange.begins_attempt() || exchange.is(CommandName::Getset);
         self.previous = self.latest.replace(exchange.clone());
         if self.is_between() && !self.exchanges.is_empty() {
             self.begin(grammar, Vec::new());
@@ -157,7 +163,7 @@ impl Conversation {
         let was_empty = self.exchanges.is_empty();
         self.exchanges.push(exchange);
         let next = grammar.follow(&self.position, key, &self.exchanges);
-        let goes_on = !next.candidates.among(self.variants).is_empty();
+        let goes_on = next.candidates.meet(&self.variants);
         if goes_on && !self.could_be_new(grammar, key, &next) {
             self.position = next;
             self.narrow();
@@ -172,8 +178,10 @@ impl Conversation {
 
     /// Whether by every protocol that it may speak it has begun another attempt since the conversation began.
     fn all_began_anew(&self) -> bool {
-        let candidates = self.candidates();
-        !candidates.is_empty() && candidates.anew == candidates.all()
+        self.position.candidates.anew.meets(&self.variants) && {
+            let candidates = self.candidates();
+            candidates.anew == candidates.all()
+        }
     }
 
     /// Begins anew with the fewest last exchanges that are an attempt in all protocols that it may speak.
@@ -203,7 +211,7 @@ impl Conversation {
             self.begin(grammar, Vec::new());
             return Continuation::Unrecognised;
         }
-        if next.candidates.among(self.variants).is_empty() {
+        if !next.candidates.meet(&self.variants) {
             self.variants = next.candidates.all();
         }
         self.position = next;
@@ -226,8 +234,10 @@ impl Conversation {
 
     /// Whether no protocol that it may speak is in the middle of anything.
     fn is_between(&self) -> bool {
-        let candidates = self.candidates();
-        candidates.acquiring.is_empty() && candidates.releasing.is_empty() && candidates.holding.is_empty()
+        let candidates = &self.position.candidates;
+        ![&candidates.acquiring, &candidates.releasing, &candidates.holding]
+            .into_iter()
+            .any(|set| set.meets(&self.variants))
     }
 
     /// Whether a new attempt may have begun, and all protocols that go on would send the same at its beginning.
@@ -235,8 +245,8 @@ impl Conversation {
         let Some(last) = self.exchanges.last().filter(|_| self.exchanges.len() > 1 && !self.holds) else {
             return false;
         };
-        let begins = ["SETNX", "SET", "EXISTS", "EVAL", "EVALSHA"].iter().any(|name| last.is(name));
-        if !begins || last.within.is_some() || self.candidates().refused.is_empty() {
+        let begins = last.is_script() || last.is_any(&[CommandName::Setnx, CommandName::Set, CommandName::Exists]);
+        if !begins || last.within.is_some() || !self.position.candidates.refused.meets(&self.variants) {
             return false;
         }
         let fresh = grammar.follow(&grammar.start(), key, std::slice::from_ref(last));
@@ -248,23 +258,24 @@ impl Conversation {
 
     /// Whether it is in the middle of its release.
     pub(super) fn is_releasing(&self) -> bool {
-        let candidates = self.candidates();
-        self.holds && !candidates.releasing.is_empty() && candidates.holding.is_empty()
+        let candidates = &self.position.candidates;
+        self.holds && candidates.releasing.meets(&self.variants) && !candidates.holding.meets(&self.variants)
     }
 
     /// Whether by some protocols that it may speak it has acquired, and it is not known whether it speaks one of them.
     pub(super) fn is_undecided(&self) -> bool {
-        !self.holds && !self.candidates().holding.is_empty()
+        !self.holds && self.position.candidates.holding.meets(&self.variants)
     }
 
     /// The protocols of a holder by which its last exchange was its release, and that exchange.
     pub(super) fn could_have_released(&self) -> Option<(VariantSet, LockExchange)> {
-        let released = self.candidates().released;
-        Some((released, self.exchanges.last()?.clone())).filter(|_| self.holds && !released.is_empty())
+        let released = &self.position.candidates.released;
+        let could_have = self.holds && released.meets(&self.variants);
+        Some((*released & self.variants, self.exchanges.last().filter(|_| could_have)?.clone()))
     }
 
     fn narrow(&mut self) {
-        let candidates = self.candidates().all();
+        let candidates = self.position.candidates.all() & self.variants;
         if !candidates.is_empty() {
             self.variants = candidates;
         }
@@ -281,13 +292,13 @@ impl Conversation {
     }
 
     /// Whether it contains this command.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: CommandName) -> bool {
         self.exchanges.iter().any(|exchange| exchange.is(name))
     }
 
     /// Its last GET.
     pub(super) fn last_get(&self) -> Option<&LockExchange> {
-        self.exchanges.iter().rev().find(|exchange| exchange.is("GET"))
+        self.exchanges.iter().rev().find(|exchange| exchange.is(CommandName::Get))
     }
 
     /// Its last exchange that wrote a value.

@@ -2,6 +2,7 @@
 
 use sha1_smol::Sha1;
 
+use super::command_name::CommandName;
 use super::compare_and_delete;
 use super::earlier_scripts::current;
 use super::exchange::LockExchange;
@@ -48,7 +49,7 @@ impl Correspondence {
     /// Whether an unknown script that begins with this call can stand for the protocol's: it reads the same key.
     pub(super) fn match_script(&mut self, expected: &Command, first_call: &LockExchange) -> Option<()> {
         let key = if expected.is("EVAL") || expected.is("EVALSHA") { 2 } else { 0 };
-        let looks = first_call.is("GET") && first_call.command.args().first() == expected.args().get(key);
+        let looks = first_call.is(CommandName::Get) && first_call.command.args().first() == expected.args().get(key);
         looks.then_some(())
     }
 

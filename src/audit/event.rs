@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::command_name::NamedCommand;
 use super::scripts::Script;
 use crate::wire::{Command, Reply, UnixTime};
 
@@ -14,7 +15,7 @@ pub(super) struct LockEvent {
     pub(super) connection: Arc<str>,
     /// Whether a token says more about the client than the connection.
     pub(super) by_token: bool,
-    pub(super) command: Command,
+    pub(super) command: NamedCommand,
     pub(super) at: UnixTime,
     /// The latest moment at which the server may have run it, if that is not `at`.
     pub(super) until: UnixTime,
@@ -50,7 +51,7 @@ impl LockEvent {
             connection: client.clone(),
             by_token: true,
             client,
-            command,
+            command: command.into(),
             at,
             until: at,
             is_doubtful: false,

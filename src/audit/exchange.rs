@@ -4,10 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::command_name::{CommandName, NamedCommand};
 use super::event::LockEvent;
 use super::script_args::keys_of_script;
-use super::stamp;
-use crate::wire::{Command, Reply};
+use super::stamp::{self, DatedValue};
+use crate::wire::{Reply, UnixTime};
 
 /// An event with its reply. Cloning shares it, because a conversation is kept in several places.
 #[derive(Clone, Debug)]
@@ -20,6 +21,9 @@ pub(super) struct Answered {
     pub(super) reply: Reply,
     /// Which argument is the value that it writes: found once, because every later command asks for it.
     value_at: Option<usize>,
+    /// The moments that the values name which it writes and which it read: found once, for the same reason.
+    write_names: Option<UnixTime>,
+    read_names: Option<UnixTime>,
 }
 
 impl Deref for LockExchange {
@@ -42,7 +46,20 @@ impl LockExchange {
     /// This event, answered with this reply.
     pub(super) fn new(event: LockEvent, reply: Reply) -> Self {
         let value_at = place_of_value(&event.command);
-        Self(Arc::new(Answered { event, reply, value_at }))
+        let written = value_at.and_then(|place| event.command.args().get(place));
+        let write_names = written.and_then(|value| stamp::moment(value));
+        let read_names = value_in(&reply, &event.command).and_then(stamp::moment);
+        Self(Arc::new(Answered { event, reply, value_at, write_names, read_names }))
+    }
+
+    /// The value that it writes, with the moment that it names.
+    pub(super) fn dated_write(&self) -> Option<DatedValue<'_>> {
+        self.writes().map(|bytes| DatedValue { bytes, moment: self.write_names })
+    }
+
+    /// The value that it read, with the moment that it names.
+    pub(super) fn dated_read(&self) -> Option<DatedValue<'_>> {
+        self.reads().map(|bytes| DatedValue { bytes, moment: self.read_names })
     }
 
     /// The value that it writes into the key, if it does.
@@ -52,19 +69,12 @@ impl LockExchange {
 
     /// The value that it read, itself or by a script.
     pub(super) fn reads(&self) -> Option<&[u8]> {
-        match &self.reply {
-            Reply::Bulk(value) if self.is("GET") || self.is("GETSET") => Some(value),
-            Reply::Array(items) if self.is_script() => items.iter().find_map(|item| match item {
-                Reply::Bulk(value) => Some(value.as_slice()),
-                _ => None,
-            }),
-            _ => None,
-        }
+        value_in(&self.reply, &self.command)
     }
 
     /// Whether it runs a script.
     pub(super) fn is_script(&self) -> bool {
-        self.is("EVAL") || self.is("EVALSHA")
+        self.command.is_script()
     }
 
     /// The lengths of time among a script's arguments: each number that is not a timestamp, as milliseconds and as seconds.
@@ -79,7 +89,7 @@ impl LockExchange {
 
     /// Whether an attempt can begin with it, whatever came before.
     pub(super) fn claims(&self) -> bool {
-        ["SETNX", "MSETNX", "SET", "EVAL", "EVALSHA"].iter().any(|name| self.is(name))
+        self.is_script() || self.is_any(&[CommandName::Setnx, CommandName::Msetnx, CommandName::Set])
     }
 
     /// Whether an attempt begins with it, and nothing else does.
@@ -94,23 +104,25 @@ impl LockExchange {
         words.iter().map(Vec::as_slice).find(|word| stamp::is_token(word)).or(self.writes()).unwrap_or_default()
     }
 
-    /// Whether this is the command `name`.
-    pub(super) fn is(&self, name: &str) -> bool {
+    /// Whether this is the command of this name.
+    pub(super) fn is(&self, name: CommandName) -> bool {
         self.command.is(name)
+    }
+
+    /// Whether the name of its command is one of these.
+    pub(super) fn is_any(&self, names: &[CommandName]) -> bool {
+        self.command.is_any(names)
     }
 
     /// The time to live that it sets, in milliseconds.
     pub(super) fn ttl_ms(&self) -> Option<i64> {
         let args = self.command.args();
         let number = |place: usize| std::str::from_utf8(args.get(place)?).ok()?.parse::<i64>().ok();
-        if self.is("EXPIRE") || self.is("SETEX") {
-            return number(1)?.checked_mul(1000);
-        }
-        if self.is("PEXPIRE") || self.is("PSETEX") {
-            return number(1);
-        }
-        if !self.is("SET") {
-            return None;
+        match self.command.name() {
+            CommandName::Expire | CommandName::Setex => return number(1)?.checked_mul(1000),
+            CommandName::Pexpire | CommandName::Psetex => return number(1),
+            CommandName::Set => {}
+            _ => return None,
         }
         (2..args.len()).find_map(|place| {
             let is = |option: &str| args[place].eq_ignore_ascii_case(option.as_bytes());
@@ -129,16 +141,24 @@ impl LockExchange {
     }
 }
 
-fn place_of_value(command: &Command) -> Option<usize> {
-    let is_one_of = |names: &[&str]| names.iter().any(|name| command.is(name));
-    if is_one_of(&["SETNX", "SET", "GETSET", "MSETNX"]) {
-        Some(1)
-    } else if is_one_of(&["SETEX", "PSETEX"]) {
-        Some(2)
-    } else if is_one_of(&["EVAL", "EVALSHA"]) {
+/// The value that this command read with this reply.
+fn value_in<'a>(reply: &'a Reply, command: &NamedCommand) -> Option<&'a [u8]> {
+    match reply {
+        Reply::Bulk(value) if command.is_any(&[CommandName::Get, CommandName::Getset]) => Some(value),
+        Reply::Array(items) if command.is_script() => items.iter().find_map(|item| match item {
+            Reply::Bulk(value) => Some(value.as_slice()),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+fn place_of_value(command: &NamedCommand) -> Option<usize> {
+    match command.name() {
+        CommandName::Setnx | CommandName::Set | CommandName::Getset | CommandName::Msetnx => Some(1),
+        CommandName::Setex | CommandName::Psetex => Some(2),
         // The scripts of the catalogue that claim have the value first among their arguments.
-        keys_of_script(command.args())?.checked_add(2)
-    } else {
-        None
+        CommandName::Eval | CommandName::Evalsha => keys_of_script(command.args())?.checked_add(2),
+        _ => None,
     }
 }

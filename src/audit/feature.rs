@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 
 use super::exchange::LockExchange;
 use super::script_args::keys_of_script;
-use super::stamp;
+use super::stamp::{self, DatedValue};
 use crate::wire::{Key, Reply, UnixTime};
 
 /// What the command at the end of a conversation adds to it, as far as that can matter.
@@ -22,22 +22,22 @@ pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
     if let (Some(script), Some(earlier)) = (last.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
     }
-    stamp::capitals(last.command.name(), &mut hasher);
+    stamp::capitals(&last.command.words()[0], &mut hasher);
     let keys = if last.is_script() { keys_of_script(last.command.args()).unwrap_or(0) } else { 0 };
     for (place, word) in last.command.args().iter().enumerate() {
         match place {
             // The SHA-1 of a script has the form of a token, and tells one script from another.
             0 if last.is_script() => word.hash(&mut hasher),
             2.. if place - 2 < keys => context.key(word, &mut hasher),
-            _ => context.word(word, &mut hasher),
+            _ => context.word(context.dated(word), &mut hasher),
         }
     }
     context.length(last, &mut hasher);
     context.reply(&last.reply, &mut hasher);
     context.clock(&mut hasher);
     // Some holders look at their own stamp before they release the lock.
-    if let Some(own) = before.iter().find_map(LockExchange::writes).or(last.writes()) {
-        stamp::beside(own, last.at).hash(&mut hasher);
+    if let Some(own) = before.iter().find_map(LockExchange::dated_write).or(last.dated_write()) {
+        own.beside(last.at).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -58,11 +58,18 @@ impl Context<'_> {
         let own = self.key.as_bytes();
         match word.windows(own.len().max(1)).position(|part| part == own) {
             Some(place) => (b's', &word[..place], &word[place + own.len()..]).hash(hasher),
-            None => self.word(word, hasher),
+            None => self.word(self.dated(word), hasher),
         }
     }
 
-    fn word(&self, word: &[u8], hasher: &mut FxHasher) {
+    /// This word of the last exchange, with the moment that it names.
+    fn dated<'b>(&'b self, word: &'b [u8]) -> DatedValue<'b> {
+        let known = [self.last.dated_write(), self.last.dated_read()].into_iter().flatten();
+        known.into_iter().find(|value| std::ptr::eq(value.bytes, word)).unwrap_or_else(|| DatedValue::of(word))
+    }
+
+    fn word(&self, value: DatedValue<'_>, hasher: &mut FxHasher) {
+        let word = value.bytes;
         if word == self.key.as_bytes() {
             b'k'.hash(hasher);
             return;
@@ -76,15 +83,15 @@ impl Context<'_> {
             self.before.iter().position(|exchange| names(exchange.writes()) || names(exchange.reads())).hash(hasher);
         }
         stamp::shape(word, self.at, hasher);
-        stamp::beside(word, self.at).hash(hasher);
+        value.beside(self.at).hash(hasher);
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
     fn length(&self, last: &LockExchange, hasher: &mut FxHasher) {
         let Some(ttl_ms) = last.ttl_ms() else { return };
         (ttl_ms % 1000 == 0).hash(hasher);
-        let first = self.before.iter().chain([last]).find_map(|exchange| Some((exchange.at, exchange.writes()?)));
-        let lease_ms = first.and_then(|(at, own)| Some(stamp::moment(own)?.saturating_since(at).as_millis()));
+        let first = self.before.iter().chain([last]).find_map(|exchange| Some((exchange.at, exchange.dated_write()?)));
+        let lease_ms = first.and_then(|(at, own)| Some(own.moment?.saturating_since(at).as_millis()));
         lease_ms
             .map(|lease_ms| {
                 (u128::from(ttl_ms.unsigned_abs()) * 30 / (lease_ms + 1))
@@ -99,11 +106,11 @@ impl Context<'_> {
     /// one and the same clock can have shown one stamp as expired and the other not.
     fn clock(&self, hasher: &mut FxHasher) {
         let Some(previous) = self.before.last() else { return };
-        let mut read = self.before.iter().rev().filter_map(|exchange| Some((exchange.reads()?, exchange.at)));
+        let mut read = self.before.iter().rev().filter_map(|exchange| Some((exchange.dated_read()?, exchange.at)));
         let Some((value, at)) = read.next() else { return };
-        stamp::over(value, self.at).hash(hasher);
-        stamp::over(value, previous.at).hash(hasher);
-        let ahead = |value: &[u8], at: UnixTime| Some(stamp::moment(value)?.as_nanos().saturating_sub(at.as_nanos()));
+        value.over(self.at).hash(hasher);
+        value.over(previous.at).hash(hasher);
+        let ahead = |value: DatedValue<'_>, at: UnixTime| Some(value.moment?.as_nanos().saturating_sub(at.as_nanos()));
         let now = ahead(value, self.at);
         for (value, at) in [(value, at)].into_iter().chain(read).take(3) {
             let apart = now.zip(ahead(value, at)).map(|(now, then)| now.saturating_sub(then));
@@ -120,16 +127,17 @@ impl Context<'_> {
             Reply::Error(text) => text.split(' ').next().hash(hasher),
             Reply::Array(items) => items.iter().for_each(|item| self.reply(item, hasher)),
             Reply::Bulk(value) => {
+                let value = self.dated(value);
                 self.word(value, hasher);
                 // Some judge by the clock that they read at the beginning of the try.
                 let began =
                     self.before.iter().rev().find(|exchange| exchange.writes().is_some()).or(self.before.first());
-                began.map(|began| stamp::beside(value, began.at)).hash(hasher);
-                self.last.writes().map(|own| stamp::order(value, own)).hash(hasher);
-                let own = self.before.iter().find_map(LockExchange::writes).or(self.last.writes());
-                own.map(|own| (stamp::order(value, own), stamp::is_of_one_hand(value, own))).hash(hasher);
-                let read = self.before.iter().rev().find_map(LockExchange::reads);
-                read.map(|read| stamp::order(value, read)).hash(hasher);
+                began.map(|began| value.beside(began.at)).hash(hasher);
+                self.last.dated_write().map(|own| value.order(own)).hash(hasher);
+                let own = self.before.iter().find_map(LockExchange::dated_write).or(self.last.dated_write());
+                own.map(|own| (value.order(own), stamp::is_of_one_hand(value.bytes, own.bytes))).hash(hasher);
+                let read = self.before.iter().rev().find_map(LockExchange::dated_read);
+                read.map(|read| value.order(read)).hash(hasher);
             }
         }
     }

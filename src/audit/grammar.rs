@@ -35,6 +35,16 @@ pub(super) struct Candidates {
     pub(super) anew: VariantSet,
 }
 
+/// Which stages a client may have reached, by the protocols that it may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ReachableStages {
+    pub(super) acquiring: bool,
+    pub(super) holding: bool,
+    pub(super) refused: bool,
+    pub(super) releasing: bool,
+    pub(super) released: bool,
+}
+
 /// Maximum number of places that are kept: some values look different every time.
 const MOST: u32 = 100_000;
 
@@ -73,15 +83,15 @@ impl Grammar {
 
     /// The position after the last exchange, which was added to a conversation at this position.
     pub(super) fn follow(&mut self, position: &Position, key: &Key, exchanges: &[LockExchange]) -> Position {
-        let candidates = position.candidates.all();
         let Some(place) = position.place else {
-            return Position { place: None, candidates: Arc::new(Candidates::of(candidates, key, exchanges)) };
+            let candidates = Candidates::of(position.candidates.all(), key, exchanges);
+            return Position { place: None, candidates: Arc::new(candidates) };
         };
         let way = (place, feature(key, exchanges));
         if let Some(next) = self.ways.get(&way) {
             return Position { place: Some(*next), candidates: self.places[*next as usize].clone() };
         }
-        let candidates = Arc::new(Candidates::of(candidates, key, exchanges));
+        let candidates = Arc::new(Candidates::of(position.candidates.all(), key, exchanges));
         let next = u32::try_from(self.places.len()).ok().filter(|next| *next < self.most);
         if let Some(next) = next {
             self.ways.insert(way, next);
@@ -134,13 +144,38 @@ impl Candidates {
         self.all().is_empty()
     }
 
-    /// Whether an attempt is under way, or was refused.
-    pub(super) fn is_open(&self) -> bool {
-        !self.acquiring.is_empty() || !self.refused.is_empty()
+    /// Whether one of these may be spoken.
+    pub(super) fn meet(&self, variants: &VariantSet) -> bool {
+        [&self.acquiring, &self.holding, &self.refused, &self.releasing, &self.released]
+            .into_iter()
+            .any(|set| set.meets(variants))
     }
 
-    /// Whether the last exchange was a release, and no protocol still holds.
-    pub(super) fn has_released(&self) -> bool {
-        !self.released.is_empty() && self.holding.is_empty()
+    /// The stages that a client may have reached which speaks one of these.
+    pub(super) fn stages(&self, variants: &VariantSet) -> ReachableStages {
+        ReachableStages {
+            acquiring: self.acquiring.meets(variants),
+            holding: self.holding.meets(variants),
+            refused: self.refused.meets(variants),
+            releasing: self.releasing.meets(variants),
+            released: self.released.meets(variants),
+        }
+    }
+}
+
+impl ReachableStages {
+    /// Whether an attempt may be under way, or have been refused.
+    pub(super) fn is_open(self) -> bool {
+        self.acquiring || self.refused
+    }
+
+    /// Whether it may have acquired, and perhaps released.
+    pub(super) fn has_acquired(self) -> bool {
+        self.holding || self.releasing || self.released
+    }
+
+    /// Whether the last exchange may have been a release, and no protocol still holds.
+    pub(super) fn has_released(self) -> bool {
+        self.released && !self.holding
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::command_name::CommandName;
 use super::conversation::Conversation;
 use super::exchange::LockExchange;
 use super::finding::{Certainty, Evidence, Verdict};
@@ -61,13 +62,14 @@ pub(super) fn double_hold(newcomer: &Hold, conversation: &Conversation, holder: 
 
 fn race_of_double_hold(conversation: &Conversation, before: Option<&Written>, newcomer: &Hold) -> Option<RaceId> {
     let Some(wrote) = conversation.last_write() else { return Some(RaceId::TakenWithoutWriting) };
-    if wrote.is("SET") && conversation.has("EXISTS") {
+    if wrote.is(CommandName::Set) && conversation.has(CommandName::Exists) {
         return Some(RaceId::CheckThenSet);
     }
-    if (wrote.is("SET") || wrote.is("SETEX") || wrote.is("PSETEX")) && before.is_some() {
+    if (wrote.is(CommandName::Set) || wrote.is(CommandName::Setex) || wrote.is(CommandName::Psetex)) && before.is_some()
+    {
         return Some(RaceId::GetThenSet);
     }
-    let before = before.filter(|_| wrote.is("GETSET"))?;
+    let before = before.filter(|_| wrote.is(CommandName::Getset))?;
     if before.by_loser {
         let has_expired = stamp::over(&before.value, newcomer.since) == Some(Ordering::Less);
         let is_mine = before.client == conversation.client && !has_expired;
@@ -77,7 +79,7 @@ fn race_of_double_hold(conversation: &Conversation, before: Option<&Written>, ne
         (Form::Token, Form::Seconds | Form::Millis | Form::Binary) => RaceId::TokenReadAsStamp,
         (Form::Binary, Form::Seconds | Form::Millis) => RaceId::BinaryReadAsStamp,
         (Form::Seconds, Form::Millis) => RaceId::SecondsReadAsMillis,
-        _ if !conversation.has("GET") => RaceId::NewerStampWins,
+        _ if !conversation.has(CommandName::Get) => RaceId::NewerStampWins,
         _ => RaceId::ClockSkewSteal,
     })
 }
@@ -108,7 +110,7 @@ impl Form {
 /// The newcomer has written the expired stamp that it read.
 pub(super) fn stamp_written_back(newcomer: &Hold, conversation: &Conversation) -> Option<Verdict> {
     let is_as_read = conversation.last_get().is_some_and(|get| get.reads() == Some(&newcomer.value));
-    let by_setnx = conversation.last_write().is_some_and(|write| write.is("SETNX"));
+    let by_setnx = conversation.last_write().is_some_and(|write| write.is(CommandName::Setnx));
     if !is_as_read || !by_setnx || stamp::over(&newcomer.value, newcomer.since) != Some(Ordering::Less) {
         return None;
     }
@@ -213,9 +215,11 @@ pub(super) fn vanished(holder: &Hold, attempt: &LockExchange, release_line: u64)
 /// How a client came to delete in its release what another client holds.
 fn race_of_release(client: &Conversation, own: Option<&Hold>) -> RaceId {
     match &client.previous {
-        Some(before) if before.is("TTL") || before.is("PTTL") => RaceId::TtlIsNotOwnership,
-        Some(before) if before.is("GET") && before.reads() == own.map(|own| &*own.value) => RaceId::CheckThenDel,
-        Some(before) if before.is("GET") => RaceId::LaterOwnerSatisfiesGe,
+        Some(before) if before.is(CommandName::Ttl) || before.is(CommandName::Pttl) => RaceId::TtlIsNotOwnership,
+        Some(before) if before.is(CommandName::Get) && before.reads() == own.map(|own| &*own.value) => {
+            RaceId::CheckThenDel
+        }
+        Some(before) if before.is(CommandName::Get) => RaceId::LaterOwnerSatisfiesGe,
         Some(_) | None => RaceId::LateUnlock,
     }
 }
@@ -238,7 +242,7 @@ pub(super) fn not_deleted(hold: &Hold, conversation: &Conversation) -> Option<Ve
         dialect.form.stamp.digits == Digits::Python2Str && dialect.release == Release::IfValue(Check::NotBelowOwn)
     };
     let mut last = [conversation.last(), conversation.previous.as_ref()].into_iter().flatten();
-    let get = last.find(|exchange| exchange.is("GET") && exchange.reads() == Some(&hold.value))?;
+    let get = last.find(|exchange| exchange.is(CommandName::Get) && exchange.reads() == Some(&hold.value))?;
     if !hold.is_live(get.at) || !hold.variants.iter().filter_map(Variant::dialect).any(rounds) {
         return None;
     }

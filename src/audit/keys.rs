@@ -6,6 +6,7 @@
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
+use super::command_name::CommandName;
 use super::compare_and_delete;
 use super::event::LockEvent;
 use super::explanation::Explanation;
@@ -262,7 +263,7 @@ impl Keys {
     /// Runs a command on the simulated server and returns its reply.
     fn simulate(&mut self, event: &LockEvent) -> Reply {
         let command = &event.command;
-        if ["MULTI", "EXEC", "WATCH", "UNWATCH"].iter().any(|name| command.is(name)) {
+        if command.is_any(&[CommandName::Multi, CommandName::Exec, CommandName::Watch, CommandName::Unwatch]) {
             return Reply::ok();
         }
         let refusal = event.script.and_then(|script| script.refusal.as_ref());
@@ -270,7 +271,7 @@ impl Keys {
         if let Some(reply) = refusal.and_then(run) {
             return reply;
         }
-        if command.is("DELIFEQ") {
+        if command.is(CommandName::Delifeq) {
             self.server.become_a(Flavour::Valkey9);
         }
         let reply = self.server.call(SESSION, command, event.at);
@@ -358,16 +359,15 @@ impl Keys {
 
 /// Whether a command with this reply did nothing: it was refused before it ran.
 fn has_no_effect(reply: &Reply, event: &LockEvent) -> bool {
-    let is_script = event.command.is("EVAL") || event.command.is("EVALSHA");
     match reply.error_code() {
-        Some(code) => !is_script || code == "NOSCRIPT",
+        Some(code) => !event.command.is_script() || code == "NOSCRIPT",
         None => false,
     }
 }
 
 /// Whether it runs a script that no known protocol has.
 fn is_unknown_script(event: &LockEvent) -> bool {
-    event.script.is_none() && ["EVAL", "EVALSHA", "FCALL"].iter().any(|name| event.command.is(name))
+    event.script.is_none() && (event.command.is_script() || event.command.is(CommandName::Fcall))
 }
 
 impl Index<usize> for Keys {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::command_name::CommandName;
 use super::conversation::{Continuation, Conversation, Conversations, Overwrote};
 use super::episode::Episode;
 use super::event::LockEvent;
@@ -191,7 +192,7 @@ impl AuditedLock {
     pub(super) fn lose_all(&mut self, findings: &mut FindingList, event: &LockEvent, is_swap: bool) {
         for key in 0..self.keys.count() {
             let command = Command::new("DEL").arg(&self.keys[key].key);
-            self.observe_from_outside(findings, key, LockEvent { command, ..event.clone() });
+            self.observe_from_outside(findings, key, LockEvent { command: command.into(), ..event.clone() });
             self.keys[key].is_known = !is_swap;
         }
     }
@@ -275,7 +276,8 @@ impl AuditedLock {
     fn conversation_of(&mut self, grammar: &Grammar, home: usize, exchange: &LockExchange) -> usize {
         // An attempt may name the value of another client, which it wants to replace.
         let claims = !exchange.compares_and_deletes() && exchange.script.is_some_and(|script| script.claims);
-        let compares = !claims && ["EVAL", "EVALSHA", "DELIFEQ", "DELEX"].iter().any(|name| exchange.is(name));
+        let compares =
+            !claims && (exchange.is_script() || exchange.is_any(&[CommandName::Delifeq, CommandName::Delex]));
         let is_named = |word: &Vec<u8>| word.len() >= 8 && exchange.command.args().contains(word);
         let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| &hold.client);
@@ -303,7 +305,7 @@ impl AuditedLock {
         let continuation = conversation.observe(grammar, &self.keys[seen.key].key, seen.exchange.clone());
         let variants = conversation.variants;
         if let Some((released, last)) = could_have_released.filter(|_| continuation == Continuation::Begins)
-            && !(variants & released).is_empty()
+            && variants.meets(&released)
         {
             self.release(findings, seen.key, seen.by, &last);
         }
@@ -338,7 +340,8 @@ impl AuditedLock {
 
     fn note_write(&mut self, seen: &Observation<'_>) {
         let Observation { exchange, change, .. } = seen;
-        let is_rewritten = exchange.is("GETSET") || exchange.is("SET") && exchange.reply != Reply::Nil;
+        let is_rewritten =
+            exchange.is(CommandName::Getset) || exchange.is(CommandName::Set) && exchange.reply != Reply::Nil;
         let (old, new) = (text_of(change.before.as_deref()), text_of(change.after.as_deref()));
         let written = &mut self.keys[seen.key].written;
         match new {
@@ -353,8 +356,8 @@ impl AuditedLock {
 
     fn note_overwriting(&mut self, seen: &Observation<'_>) {
         let exchange = seen.exchange;
-        let overwrites = ["SET", "SETEX", "PSETEX"].iter().any(|name| exchange.is(name));
-        if overwrites && exchange.reply != Reply::Nil || exchange.is("GETSET") {
+        let overwrites = exchange.is_any(&[CommandName::Set, CommandName::Setex, CommandName::Psetex]);
+        if overwrites && exchange.reply != Reply::Nil || exchange.is(CommandName::Getset) {
             self.conversations[seen.by].overwrote = Some(Overwrote {
                 line: exchange.line,
                 before: seen.change.written.clone(),
@@ -381,8 +384,10 @@ impl AuditedLock {
 
     /// Whether after this command it is known what the key holds, whatever was there before.
     fn is_beyond_doubt(&self, key: usize, exchange: &LockExchange) -> bool {
-        let is_sure = ["GETSET", "SETEX", "PSETEX", "DEL"].iter().any(|name| exchange.is(name))
-            || exchange.is("SET") && !exchange.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
+        let is_sure =
+            exchange.is_any(&[CommandName::Getset, CommandName::Setex, CommandName::Psetex, CommandName::Del])
+                || exchange.is(CommandName::Set)
+                    && !exchange.command.args().iter().any(|word| word.eq_ignore_ascii_case(b"NX"));
         is_sure && (self.keys.count() == 1 || self.keys.named_by(&exchange.command).has(key))
     }
 
@@ -390,16 +395,17 @@ impl AuditedLock {
     fn consider(&mut self, findings: &mut FindingList, seen: &Observation<'_>, continuation: Continuation) {
         let Observation { key, by, exchange, .. } = *seen;
         let is_recognised = continuation != Continuation::Unrecognised;
-        let candidates = self.conversations[by].candidates();
-        let held = [candidates.releasing, candidates.released].into_iter().fold(candidates.holding, VariantSet::or);
-        if is_recognised && !self.conversations[by].has_acquired && !held.is_empty() && !candidates.is_open() {
+        let stages = self.conversations[by].stages();
+        if is_recognised && !self.conversations[by].has_acquired && stages.has_acquired() && !stages.is_open() {
             // Only holders go on like this.
+            let candidates = self.conversations[by].candidates();
+            let held = candidates.holding.or(candidates.releasing).or(candidates.released);
             self.acquire(findings, seen, held);
         }
         self.consider_change(findings, seen);
         self.check_late_release(findings, seen);
         self.script_failed(findings, seen);
-        let candidates = self.conversations[by].candidates();
+        let stages = self.conversations[by].stages();
         let statistics = &mut self.keys[key].statistics;
         let conversation = &mut self.conversations[by];
         if continuation == Continuation::Begins && !conversation.holds {
@@ -409,19 +415,20 @@ impl AuditedLock {
             conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
         }
         if !is_recognised {
-            let is_lock_like = exchange.claims() && !exchange.compares_and_deletes() || exchange.is("GETSET");
+            let is_lock_like =
+                exchange.claims() && !exchange.compares_and_deletes() || exchange.is(CommandName::Getset);
             statistics.unrecognised += u64::from(is_lock_like);
             return;
         }
         if conversation.holds {
-            if candidates.has_released() && candidates.releasing.is_empty() {
+            if stages.has_released() && !stages.releasing {
                 self.release(findings, key, by, exchange);
             }
-        } else if candidates.holding.is_empty() && candidates.is_open() {
-            let claims = exchange.claims() || exchange.is("GETSET");
+        } else if !stages.holding && stages.is_open() {
+            let claims = exchange.claims() || exchange.is(CommandName::Getset);
             statistics.refusals += u64::from(claims);
             // A client that still asks after GETSET is a loser that puts the old value back.
-            if exchange.is("GETSET") {
+            if exchange.is(CommandName::Getset) {
                 self.lose(findings, seen);
             }
             if claims {
@@ -613,7 +620,8 @@ impl AuditedLock {
     /// A DEL that found no lock, on connections that do not tell their clients: the late release of one that has expired.
     fn check_late_release(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Observation { key, exchange, .. } = *seen;
-        if !exchange.is("DEL") || seen.change.before.is_some() || self.holds.of(&seen.client, key).is_some() {
+        if !exchange.is(CommandName::Del) || seen.change.before.is_some() || self.holds.of(&seen.client, key).is_some()
+        {
             return;
         }
         let is_late = |hold: &Hold| hold.home == key && hold.has_overrun(exchange.at) && hold.violated.is_none();
@@ -644,7 +652,7 @@ impl AuditedLock {
         let state = &self.keys[key];
         let written = state.written.as_ref().filter(|_| self.keys.exists(key, release.at));
         let is_other_key =
-            release.is("DEL") && release.command.args().first().is_none_or(|it| it != state.key.as_bytes());
+            release.is(CommandName::Del) && release.command.args().first().is_none_or(|it| it != state.key.as_bytes());
         let is_own = written.is_some_and(|written| written.client == hold.client);
         let other_key = if is_own && is_other_key { judge::other_key_deleted(hold, release) } else { None };
         match (written, hold.overwritten) {
@@ -705,7 +713,7 @@ impl AuditedLock {
         let holder = holder.filter(is_live).filter(|_| !is_own);
         let is_takeover = {
             let conversation = &self.conversations[by];
-            !conversation.holds && !conversation.candidates().acquiring.is_empty()
+            !conversation.holds && conversation.stages().acquiring
         };
         match holder {
             Some(holder) if is_takeover || own.is_some() => {
@@ -823,10 +831,10 @@ impl AuditedLock {
             self.shorten(findings, seen, &writer, expires_at);
         }
         let exchange = seen.exchange;
-        let compares = exchange.is("EVAL") || exchange.is("EVALSHA") || exchange.is("SET");
+        let compares = exchange.is_script() || exchange.is(CommandName::Set);
         let is_refused = matches!(exchange.reply, Reply::Int(0) | Reply::Nil);
         let conversation = &self.conversations[by];
-        if compares && is_refused && conversation.holds && !conversation.candidates().holding.is_empty() {
+        if compares && is_refused && conversation.holds && conversation.stages().holding {
             self.extended_too_late(findings, seen);
         }
     }
@@ -1017,9 +1025,8 @@ impl AuditedLock {
             let conversation = &self.conversations[by];
             let key = conversation.home;
             let is_silent = at.saturating_since(conversation.last_at) > ENDED;
-            let candidates = conversation.candidates();
-            let still_asks =
-                candidates.holding.is_empty() && !(candidates.acquiring.is_empty() && candidates.refused.is_empty());
+            let stages = conversation.stages();
+            let still_asks = !stages.holding && stages.is_open();
             let is_unserved = still_asks && !conversation.holds && conversation.asked_at.is_some();
             let statistics = &mut self.keys[key].statistics;
             statistics.undecided += u64::from(conversation.is_undecided());
@@ -1029,7 +1036,7 @@ impl AuditedLock {
                 self.not_deleted(findings, key, by);
             }
             let hold = self.holds.of(&self.conversations[by].client, key);
-            if let (true, true, Some(last), Some(index)) = (candidates.has_released(), is_silent, last, hold) {
+            if let (true, true, Some(last), Some(index)) = (stages.has_released(), is_silent, last, hold) {
                 let certainty = &mut self.holds[index].certainty;
                 *certainty = (*certainty).min(Certainty::Likely);
                 self.release(findings, key, by, &last);

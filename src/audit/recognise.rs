@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use self::clock::TimeSpan;
 use self::operation::RecognisedOperation;
+use super::command_name::CommandName;
 use super::correspondence::{Correspondence, OWNER};
 use super::exchange::LockExchange;
 use super::variants::Variant;
@@ -83,7 +84,9 @@ fn leases(variant: &Variant, exchanges: &[LockExchange]) -> Vec<Lease> {
 /// How old a lock was when it was taken over: where the stamp names the acquisition, nothing else tells the lease.
 fn outlasted(variant: &Variant, exchanges: &[LockExchange]) -> Option<Duration> {
     let dialect = variant.dialect().filter(|dialect| dialect.form.stamp.moment == Moment::Acquisition)?;
-    let takes = |pair: &&[LockExchange]| pair[0].is("GET") && pair[1].writes().is_some() && !pair[1].is("SETNX");
+    let takes = |pair: &&[LockExchange]| {
+        pair[0].is(CommandName::Get) && pair[1].writes().is_some() && !pair[1].is(CommandName::Setnx)
+    };
     let taken = exchanges.windows(2).find(takes)?;
     let since = dialect.form.stamp.moment_of(dialect.form.read(taken[0].reads()?)?);
     Some(Duration::from_secs(taken[1].at.saturating_since(since).as_secs()))

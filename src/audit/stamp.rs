@@ -74,9 +74,44 @@ pub(super) fn is_token(value: &[u8]) -> bool {
     value.len() >= 16 && moment(value).is_none()
 }
 
-/// How the moment that a value names stands to this one, both in the unit in which the value counts: `Less` has expired.
+/// A value, and the moment that it names: found once for all that is compared with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DatedValue<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) moment: Option<UnixTime>,
+}
+
+impl<'a> DatedValue<'a> {
+    /// A value whose moment is not known yet.
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, moment: moment(bytes) }
+    }
+
+    /// How the moment that it names stands to this one, both in the unit in which it counts: `Less` has expired.
+    pub(super) fn over(self, at: UnixTime) -> Option<Ordering> {
+        self.moment.map(|moment| order_in_unit(self.bytes, moment, at))
+    }
+
+    /// How the moment that it names stands to this one, to clients that count as it does and to clients that count seconds.
+    pub(super) fn beside(self, at: UnixTime) -> Option<[Ordering; 2]> {
+        let moment = self.moment?;
+        Some([order_in_unit(self.bytes, moment, at), moment.as_secs().cmp(&at.as_secs())])
+    }
+
+    /// Which of two values is the larger number, if both are numbers of one variant, and which is the larger in whole
+    /// seconds; else whether they are the same.
+    pub(super) fn order(self, other: Self) -> Option<[Ordering; 2]> {
+        match (self.moment, other.moment) {
+            (Some(one), Some(other)) => Some([one.cmp(&other), one.as_secs().cmp(&other.as_secs())]),
+            _ if self.bytes == other.bytes => Some([Ordering::Equal; 2]),
+            _ => None,
+        }
+    }
+}
+
+/// The same as [`DatedValue::over`] of a value that is compared once.
 pub(super) fn over(value: &[u8], at: UnixTime) -> Option<Ordering> {
-    moment(value).map(|moment| order_in_unit(value, moment, at))
+    DatedValue::of(value).over(at)
 }
 
 /// How the moment that this value names stands to another one, both in the unit in which the value counts.
@@ -89,30 +124,14 @@ fn order_in_unit(value: &[u8], moment: UnixTime, at: UnixTime) -> Ordering {
     }
 }
 
-/// How the moment that a value names stands to this one, to clients that count as it does and to clients that count seconds.
-pub(super) fn beside(value: &[u8], at: UnixTime) -> Option<[Ordering; 2]> {
-    let moment = moment(value)?;
-    Some([order_in_unit(value, moment, at), moment.as_secs().cmp(&at.as_secs())])
-}
-
-/// Which of two values is the larger number, if both are numbers of one variant, and which is the larger in whole seconds; else
-/// whether they are the same.
-pub(super) fn order(one: &[u8], other: &[u8]) -> Option<[Ordering; 2]> {
-    match (moment(one), moment(other)) {
-        (Some(one), Some(other)) => Some([one.cmp(&other), one.as_secs().cmp(&other.as_secs())]),
-        _ if one == other => Some([Ordering::Equal; 2]),
-        _ => None,
-    }
-}
-
 /// Whether nothing but the moments that they name tells two values apart: one client has written both.
 pub(super) fn is_of_one_hand(one: &[u8], other: &[u8]) -> bool {
     let is_long = |run: &&[u8]| run.len() >= 10 && run.iter().all(u8::is_ascii_digit);
-    let rest = |value: &'_ [u8]| -> Vec<Vec<u8>> {
-        let runs = value.split(|byte| !byte.is_ascii_alphanumeric());
-        runs.filter(|run| !is_long(run)).map(<[u8]>::to_vec).collect()
+    let rest = |value| {
+        let runs = <[u8]>::split(value, |byte: &u8| !byte.is_ascii_alphanumeric());
+        runs.filter(|run| !is_long(run))
     };
-    one.len() == other.len() && rest(one) == rest(other)
+    one.len() == other.len() && rest(one).eq(rest(other))
 }
 
 /// What a value looks like at this moment: how many digits, how many letters, which signs between them.

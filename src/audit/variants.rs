@@ -174,6 +174,11 @@ impl VariantSet {
         self.0 == [0; WORDS]
     }
 
+    /// Whether some of them are among the others.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(word, mask)| word & mask != 0)
+    }
+
     /// These and those.
     pub(super) fn or(mut self, other: Self) -> Self {
         self.0.iter_mut().zip(other.0).for_each(|(word, more)| *word |= more);

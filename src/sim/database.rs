@@ -29,7 +29,7 @@ pub(super) struct Database {
 impl Database {
     /// Removes the expired keys, and returns them.
     pub(super) fn purge(&mut self, now_ms: i64) -> Vec<Key> {
-        if self.entries.is_empty() {
+        if !self.entries.values().any(|entry| entry.has_expired(now_ms)) {
             return Vec::new();
         }
         let over = self.entries.iter().filter(|(_, entry)| entry.has_expired(now_ms));

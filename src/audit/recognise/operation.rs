@@ -1,6 +1,7 @@
 //! One operation of a protocol under way, along the exchanges of a client.
 
 use super::clock::{Ahead, Shown};
+use crate::audit::command_name::CommandName;
 use crate::audit::correspondence::Correspondence;
 use crate::audit::exchange::LockExchange;
 use crate::audit::variants::Variant;
@@ -51,7 +52,7 @@ impl RecognisedOperation {
         exchanges: &[LockExchange],
     ) -> Option<()> {
         let exchange = &exchanges[self.next];
-        if self.queue.is_some() && exchange.is("EXEC") && !expected.is("EXEC") {
+        if self.queue.is_some() && exchange.is(CommandName::Exec) && !expected.is("EXEC") {
             // The transaction was aborted, so its queued commands were never listed.
             self.transcript.record_reply(Reply::Status("QUEUED".to_owned()));
             return Some(());
