@@ -7,26 +7,31 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-const { test, after } = require('node:test');
+const { test, after, before } = require('node:test');
 
 const Redis = require('ioredis');
+const { createClient } = require('redis');
 const lockshift = require('..');
 
 const { BridgeLock, Lost, NotAcquired, NotBridgeable, OutcomeUnknown, TokenLock, newKey } = lockshift;
 const LONG = 600_000;
 
 const client = new Redis(process.env.REDIS_URL);
-after(() => client.quit());
+const nodeRedis = createClient({ url: process.env.REDIS_URL });
+before(() => nodeRedis.connect());
+after(() => Promise.all([client.quit(), nodeRedis.quit()]));
 
 const newName = () => `tests:node:${crypto.randomBytes(8).toString('hex')}`;
 
-/** Both locks, and the key that holds the token of each. */
-function each(leaseMs = LONG, redis = client) {
-  const [plain, bridge] = [newName(), newName()];
-  return [
-    { lock: new TokenLock(redis, plain, leaseMs), key: plain },
-    { lock: new BridgeLock(redis, bridge, leaseMs, ['php-getset']), key: newKey(bridge) },
-  ];
+/** Both locks on these clients, and the key that holds the token of each. */
+function each(leaseMs = LONG, clients = [client, nodeRedis]) {
+  return clients.flatMap((redis) => {
+    const [plain, bridge] = [newName(), newName()];
+    return [
+      { lock: new TokenLock(redis, plain, leaseMs), key: plain },
+      { lock: new BridgeLock(redis, bridge, leaseMs, ['php-getset']), key: newKey(bridge) },
+    ];
+  });
 }
 
 test('a held lock is refused until its release', async () => {
@@ -68,14 +73,16 @@ test('work that has lost the lock rejects with Lost', async () => {
 });
 
 test('an overwritten stamp is an intrusion, and aborts the signal', async () => {
-  const name = newName();
-  const lock = new BridgeLock(client, name, LONG, ['php-getset']);
-  const work = lock.with(1000, async (hold) => {
-    await client.set(name, '1');
-    await assert.rejects(hold.extend(), Lost);
-    assert.ok(hold.lost && hold.signal.aborted);
-  });
-  await assert.rejects(work, (error) => error instanceof Lost && error.intruded);
+  for (const redis of [client, nodeRedis]) {
+    const name = newName();
+    const lock = new BridgeLock(redis, name, LONG, ['php-getset']);
+    const work = lock.with(1000, async (hold) => {
+      await client.set(name, '1');
+      await assert.rejects(hold.extend(), Lost);
+      assert.ok(hold.lost && hold.signal.aborted);
+    });
+    await assert.rejects(work, (error) => error instanceof Lost && error.intruded);
+  }
 });
 
 test('extend renews the lease of the token', async () => {
@@ -88,7 +95,7 @@ test('extend renews the lease of the token', async () => {
 });
 
 test('the signal aborts at the end of the lease while a renewal gets no reply', async () => {
-  for (const { lock } of each(1500)) {
+  await Promise.all(each(1500).map(async ({ lock }) => {
     const hold = await lock.tryAcquire();
     lock.extendBy = () => new Promise(() => {});
     // Timers of a hold keep no process running.
@@ -98,7 +105,7 @@ test('the signal aborts at the end of the lease while a renewal gets no reply', 
     clearInterval(running);
     assert.ok(hold.lost);
     assert.ok(hold.signal.reason instanceof Lost);
-  }
+  }));
 });
 
 test('a server that does not answer leaves the outcome unknown', async () => {
@@ -106,9 +113,39 @@ test('a server that does not answer leaves the outcome unknown', async () => {
   await once(silent, 'listening');
   const redis = new Redis(silent.address().port, '127.0.0.1', { commandTimeout: 100, enableReadyCheck: false });
   redis.on('error', () => {});
-  for (const { lock } of each(1000, redis)) await assert.rejects(lock.tryAcquire(), OutcomeUnknown);
+  for (const { lock } of each(1000, [redis])) await assert.rejects(lock.tryAcquire(), OutcomeUnknown);
   redis.disconnect();
   silent.close();
+});
+
+test('a connection that breaks before the reply leaves the outcome unknown', async () => {
+  const sockets = new Set();
+  // Answers what a client sends to introduce itself, and ends at the first attempt.
+  const breaking = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (sent) => {
+      if (/\r\n(NX|EVAL|EVALSHA)\r\n/i.test(sent)) socket.destroy();
+      else socket.write('+OK\r\n'.repeat(sent.toString('latin1').match(/(^|\n)\*\d/g).length));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(breaking, 'listening');
+  const { port } = breaking.address();
+  const options = { maxRetriesPerRequest: 0, retryStrategy: null, enableReadyCheck: false };
+  const makers = [
+    async () => new Redis(port, '127.0.0.1', options),
+    () => createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } }).on('error', () => {}).connect(),
+  ];
+  for (const make of makers) {
+    for (const number of [0, 1]) {
+      const redis = await make();
+      redis.on('error', () => {});
+      await assert.rejects(each(1000, [redis])[number].lock.tryAcquire(), OutcomeUnknown);
+      if (redis.isOpen) await redis.disconnect();
+    }
+  }
+  sockets.forEach((socket) => socket.destroy());
+  breaking.close();
 });
 
 test('a fleet that no stamp keeps out is refused', () => {
