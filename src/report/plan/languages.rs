@@ -28,8 +28,17 @@ const ROWS: [LanguageRow; 4] = [
         bridge: &[
             "$bridge = new BridgeLock($redis, 'invoices', lease: 30, dialects: [{fleet}]);",
             "$bridge->with(10, function (Hold $hold) {",
+            "    firstStep();",
+            "    $hold->extend();",
+            "    secondStep();",
+            "});",
         ],
-        token: &["$token = new TokenLock($redis, Fleet::newKey('invoices'), lease: 30);"],
+        token: &[
+            "$token = new TokenLock($redis, Fleet::newKey('invoices'), lease: 30);",
+            "if ($hold = $token->tryAcquire()) {",
+            "    $hold->release();",
+            "}",
+        ],
     },
     LanguageRow {
         name: "java",
@@ -38,6 +47,11 @@ const ROWS: [LanguageRow; 4] = [
         bridge: &[
             "BridgeLock bridge = new BridgeLock(redis, \"invoices\", Duration.ofSeconds(30), {fleet});",
             "Optional<Hold> acquired = bridge.acquire(Duration.ofSeconds(10));",
+            "if (acquired.isPresent()) {",
+            "    try (Hold hold = acquired.get().keepAlive()) {",
+            "        work();",
+            "    }",
+            "}",
         ],
         token: &["TokenLock token = new TokenLock(redis, BridgeLock.newKey(\"invoices\"), Duration.ofSeconds(30));"],
     },
@@ -48,8 +62,14 @@ const ROWS: [LanguageRow; 4] = [
         bridge: &[
             "bridge = BridgeLock(client, \"invoices\", lease=30, dialects=[{fleet}])",
             "with bridge.held(timeout=10) as hold:",
+            "    work()",
         ],
-        token: &["token = TokenLock(client, new_key(\"invoices\"), lease=30)"],
+        token: &[
+            "token = TokenLock(client, new_key(\"invoices\"), lease=30)",
+            "hold = token.try_acquire()",
+            "if hold:",
+            "    hold.release()",
+        ],
     },
     LanguageRow {
         name: "node",
@@ -58,8 +78,14 @@ const ROWS: [LanguageRow; 4] = [
         bridge: &[
             "const bridge = new BridgeLock(client, 'invoices', 30_000, [{fleet}]);",
             "await bridge.with(10_000, async (hold) => {",
+            "  await work({ signal: hold.signal });",
+            "});",
         ],
-        token: &["const token = new TokenLock(client, newKey('invoices'), 30_000);"],
+        token: &[
+            "const token = new TokenLock(client, newKey('invoices'), 30_000);",
+            "const hold = await token.tryAcquire();",
+            "if (hold) await hold.release();",
+        ],
     },
 ];
 
@@ -113,6 +139,10 @@ fn the_lines_to_write_are_those_of_the_packages_own_examples() {
             let written = language.written(phase, &["php-getset"]).expect("the phase deploys something");
             let strange: Vec<_> = written.lines.iter().filter(|line| !readme.contains(*line)).collect();
             assert!(strange.is_empty(), "clients/{name}/README.md has no {strange:?}");
+            let text = written.lines.concat();
+            let count = |sign: char| text.matches(sign).count();
+            let is_whole = count('(') == count(')') && count('{') == count('}') && !text.ends_with(':');
+            assert!(is_whole, "{name}: what begins ends: {:#?}", written.lines);
         }
         assert!(
             [Phase::Legacy, Phase::Bridge, Phase::Modern].iter().all(|phase| language.written(*phase, &[]).is_none())
