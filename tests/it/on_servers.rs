@@ -42,6 +42,11 @@ fn on_redis_6_0() {
 }
 
 #[test]
+fn on_redis_6_2() {
+    compare("redis-6.2");
+}
+
+#[test]
 fn on_redis_7_0() {
     compare("redis-7.0");
 }
