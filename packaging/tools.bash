@@ -3,6 +3,7 @@
 # from crates.io those whose releases on PyPI cannot read this workspace. To be sourced in the root of the repository.
 
 readonly TOOLS=$PWD/target/packaging/tools
+readonly PACKERS=$PWD/target/packaging/packers
 
 need_tools() {
     if ! cmp -s packaging/tools.txt "$TOOLS/made-of"; then
@@ -16,10 +17,12 @@ need_tools() {
     export CARGO_ZIGBUILD_PYTHON_PATH=$TOOLS/bin/python3
 }
 
-# need_packer NAME VERSION
+# One of crates.io: need_packer NAME VERSION
 need_packer() {
     need_tools
-    [ -x "$TOOLS/bin/$1" ] || cargo install --quiet --locked --root "$TOOLS" "$1@$2" || fail "crates.io does not give $1 $2"
+    local root=$PACKERS/$1-$2
+    [ -x "$root/bin/$1" ] || cargo install --quiet --locked --root "$root" "$1@$2" || fail "crates.io does not give $1 $2"
+    PATH=$root/bin:$PATH
 }
 
 # The standard library for a target of Rust.

@@ -40,11 +40,13 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `cli` (default) | the command, with `sim`, `tls` and `cluster` |
+//! | `cli` (default) | the command, with all features but `tokio`; not on Windows |
 //! | `tokio` | `aio`, the same for async programs |
 //! | `cluster` | Redis Cluster |
 //! | `tls` | `rediss://` |
 //! | `sim` | the simulated server with real Lua, and everything built on it |
+//! | `capture` | packet captures as a source of the audit |
+//! | `guard` | `proxy`, the sockets of `lockshift guard`; not on Windows |
 
 pub use locks::Locks;
 #[cfg(feature = "tokio")]

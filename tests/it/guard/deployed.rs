@@ -33,8 +33,8 @@ fn the_example_of_a_configuration_is_one() {
     assert!(done.code == Some(2) && done.stderr.contains("cannot read `/etc/lockshift/"), "{done:?}");
 }
 
-/// The image cannot be built here; what can be wrong without a builder is checked: that all it copies exists, that the
-/// crate's own files are among that, and that the compiler is new enough.
+/// `packaging/build image` builds and starts its last stage. Of the first one, which takes an image of Rust, the files are
+/// checked: all that it copies exists, the crate's own files are among that, and the compiler is new enough.
 #[test]
 fn the_container_file_copies_what_exists() {
     let file = text("deploy/Containerfile");
