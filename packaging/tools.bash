@@ -7,6 +7,8 @@ readonly PACKERS=$PWD/target/packaging/packers
 
 need_tools() {
     if ! cmp -s packaging/tools.txt "$TOOLS/made-of"; then
+        # First what says that they are whole, should this be interrupted.
+        rm -f "$TOOLS/made-of"
         rm -rf "$TOOLS"
         python3 -m venv "$TOOLS" || fail "there is no Python 3 with venv"
         "$TOOLS/bin/pip" --quiet --disable-pip-version-check install --requirement packaging/tools.txt ||
