@@ -59,7 +59,7 @@ pub(super) const RACES: &[Race] = &[
         id: RaceId::LoserMovesLease,
         title: "The loser of a takeover moves the winner's lease",
         sources: &["PHP article, section 5", "Java article"],
-        story: "Two clients find the same stamp over. The second GETSET tells its sender that it has lost, and has already put \
+        story: "Two clients find the same stamp expired. The second GETSET tells its sender that it has lost, and has already put \
                 the loser's stamp in the place of the winner's.",
         scenario: Scenario {
             participants: &[PHP; 3],
@@ -113,7 +113,7 @@ pub(super) const RACES: &[Race] = &[
             sketch: STALE,
         }],
         remark: Some(
-            "No third client is needed: the loser itself tries again, finds its own stale stamp over and takes the lock. If it \
+            "No third client is needed: the loser itself tries again, finds its own expired stamp and takes the lock. If it \
              was held up for longer than a lease, it does so at once.",
         ),
     },

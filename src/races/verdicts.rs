@@ -45,7 +45,7 @@ pub(super) const RACES: &[Race] = &[
         id: RaceId::GetThenSet,
         title: "Two takers overwrite each other, and both win",
         sources: &["cameronmaske/celery-once issue 7", "actionhero/node-resque issue 192"],
-        story: "Two clients find the lock over, or missing. Each writes its stamp by SET or SETEX, which never refuses and hands \
+        story: "Two clients find the lock expired, or missing. Each writes its stamp by SET or SETEX, which never refuses and hands \
                 nothing back.",
         scenario: Scenario { participants: &[CELERY; 3], ..Scenario::EMPTY },
         violates: Property::MutualExclusion,

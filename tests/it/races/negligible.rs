@@ -16,7 +16,7 @@ fn the_error_is_as_long_as_the_loser_was_held_up() {
 
 #[test]
 fn held_up_for_longer_than_a_lease_the_loser_leaves_an_expired_lock() {
-    // The lease is three seconds, and PHP calls a stamp over when it is before now.
+    // The lease is three seconds, and PHP calls a stamp expired when it is before now.
     assert_eq!((0..=6).map(free_at_once_after).collect::<Vec<_>>(), [false, false, false, false, true, true, true]);
 }
 
