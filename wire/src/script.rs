@@ -206,3 +206,28 @@ const fn hex(digest: [u8; 20]) -> [u8; 40] {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_that_are_comments_are_left_out() {
+        for (file, code) in [
+            ("", ""),
+            ("return 1", "return 1"),
+            ("return 1 -- one\n", "return 1 -- one\n"),
+            ("-- one\n  -- two\nreturn 1\n", "return 1\n"),
+            ("return 1\n--", "return 1\n"),
+            ("return 1\n    ", "return 1\n    "),
+            ("return 1\n-", "return 1\n-"),
+            ("x = 2\n- 1\n", "x = 2\n- 1\n"),
+            ("x = 2\n/- 1\n", "x = 2\n/- 1\n"),
+        ] {
+            assert_eq!(lua_code_length(file), code.len(), "{file}");
+            let mut expected = [0; 64];
+            expected[..code.len()].copy_from_slice(code.as_bytes());
+            assert_eq!(lua_code::<64>(file), expected, "{file}");
+        }
+    }
+}

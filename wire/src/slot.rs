@@ -74,6 +74,23 @@ mod tests {
         }
     }
 
+    /// Its own hash tag, else the name in braces, else the smallest number of its slot in braces before the name.
+    #[test]
+    fn a_sibling_lives_in_the_slot_of_its_key() {
+        for (name, sibling) in [
+            ("orders", "{orders}:s"),
+            ("user:{7}", "user:{7}:s"),
+            ("{", "{{}:s"),
+            ("", "{3560}:s"),
+            ("}", "{5305}}:s"),
+            ("a{}b", "{3991}a{}b:s"),
+        ] {
+            let key = Key::from(name);
+            assert_eq!(key.sibling("s"), Key::from(sibling));
+            assert_eq!(key.sibling("s").slot(), key.slot(), "{name}");
+        }
+    }
+
     #[test]
     fn every_slot_has_a_number_below_200_000() {
         let mut missing = alloc::vec![true; 16384];

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lockshift_legacy::catalogue::{catalogue, find};
-use lockshift_legacy::{Family, Lock};
-use lockshift_lock::{Lease, Locker};
+use lockshift_legacy::{Family, KeyName, Lock, Number};
+use lockshift_lock::{LateRelease, Lease, Locker};
 use lockshift_wire::{Key, UnixTime};
 
 #[test]
@@ -144,6 +144,35 @@ fn a_row_recognises_the_values_that_it_writes_and_when_they_expire() {
 }
 
 #[test]
+fn a_new_stamp_leaves_the_owner_and_the_quotes_in_place() {
+    let stamped = [
+        ("servicestack", "1700000011500", Some("7")),
+        ("servicestack", "\"1700000011500\"", Some("\"7\"")),
+        ("jedis-lock", "\"1700000011500\"", None),
+        ("redis-lock-gem", "1700000011-77-3", Some("7-77-3")),
+        ("redis-lock-gem", "1700000011--3", None),
+        ("redis-lock-gem", "1700000011-77-", None),
+    ];
+    for (name, value, expected) in stamped {
+        let form = find(name).expect(name).form;
+        let written = form.restamp(value.as_bytes(), Number::Int(7));
+        assert_eq!(written.as_deref(), expected.map(str::as_bytes), "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_program_uses_the_keys_that_begin_and_end_as_its_own_do() {
+    let around = KeyName::around("L:{", "}");
+    for (key, fits) in [("L:{a}", true), ("L:{}", true), ("L:{a", false), ("a}", false), ("L:{a}b", false), ("", false)]
+    {
+        assert_eq!(around.fits(key.as_bytes()), fits, "{key}");
+    }
+    let overlapping = KeyName::around("lock:", ":lock");
+    assert!(overlapping.fits(b"lock::lock") && !overlapping.fits(b"lock:lock") && !overlapping.fits(b"lock:"));
+    assert!(KeyName::PLAIN.fits(b""));
+}
+
+#[test]
 fn the_sleeps_of_the_originals() {
     let ms = Duration::from_millis;
     let sleeps = [
@@ -172,4 +201,46 @@ fn leases_are_rounded_up_to_what_the_callers_of_a_dialect_can_say() {
         let lock = Lock::new(find(name).expect(name), Key::from("k"), given);
         assert_eq!(lock.lease().length().as_millis(), taken_ms, "{name}");
     }
+}
+
+/// Those that no client takes over and no TTL ends.
+const LASTING: [&str; 5] =
+    ["php-setnx", "naive-exists-set", "naive-setnx", "redis-objects-without-expiration", "resque-lock-1.0"];
+
+/// The rows of which this holds, by name.
+fn rows_that(holds: impl Fn(&Lock) -> bool) -> Vec<&'static str> {
+    let lease = Lease::new(Duration::from_secs(10)).expect("a lease");
+    let lock = |row| Lock::new(row, Key::from("k"), lease);
+    catalogue().filter(|row| holds(&lock(row))).map(|row| row.name).collect()
+}
+
+#[test]
+fn a_lock_that_no_client_takes_over_and_no_ttl_ends_outlives_its_lease() {
+    assert_eq!(rows_that(|lock| !lock.expires()), LASTING);
+}
+
+#[test]
+fn clients_that_watch_a_key_need_a_connection_of_their_own() {
+    let watching = [
+        "mlanett-redis-lock",
+        "redis-py-2.10",
+        "redisco-transaction",
+        "servicestack",
+        "servicestack-distributed-lock",
+        "redigolock",
+    ];
+    assert_eq!(rows_that(Locker::needs_own_connection), watching);
+    assert_eq!(rows_that(|lock| lock.dialect().needs_own_connection()), watching);
+}
+
+/// The lock lasts until it is released, or the release compares in one step with a value that names the hold, or does
+/// nothing.
+#[test]
+fn few_old_releases_are_harmless_after_the_lock_is_lost() {
+    let comparing = ["java-token", "redis-distributed-lock", "redis-py-2.10-lua", "retools-0.4"];
+    let mut harmless = [&LASTING[..], &comparing, &["l2met"]].concat();
+    harmless.sort_unstable();
+    let mut found = rows_that(|lock| lock.late_release() == LateRelease::Harmless);
+    found.sort_unstable();
+    assert_eq!(found, harmless);
 }

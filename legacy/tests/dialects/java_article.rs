@@ -1,6 +1,19 @@
 //! The locks of the Java article, as its client sends them.
 
+use std::time::Duration;
+
+use lockshift_legacy::{Polling, PollingStep};
+
 use crate::walk::{acquire, release};
+
+#[test]
+fn polling_attempts_once_less_often_than_its_caller_asks_for_and_sleeps_after_each() {
+    let interval = Duration::from_millis(100);
+    for (max_try_count, attempts) in [(i32::MIN, 0), (0, 0), (1, 0), (2, 1), (3, 2), (9, 8)] {
+        let expected = [PollingStep::Attempt, PollingStep::Sleep(interval)].repeat(attempts);
+        assert_eq!(Polling::new(interval, max_try_count).collect::<Vec<_>>(), expected, "of {max_try_count}");
+    }
+}
 
 #[test]
 fn setnx_and_expire_with_a_constant() {

@@ -108,13 +108,18 @@ fn no_row_sets_a_field_to_what_its_base_has() {
     assert!(needless.is_empty(), "these fields are inherited already:\n{}", needless.join("\n"));
 }
 
-/// `rows.txt` has every row as `lockshift protocols` describes it: a field that is deleted from a row changes it. Run with
+/// `rows.txt` has every row as `lockshift protocols` describes it, its other names and its source: a field that is deleted
+/// from a row changes it. Run with
 /// `LOCKSHIFT_BLESS=1`, it is written anew; what changes is then to be held against the program's source.
 #[test]
 fn every_row_is_as_it_was_read_in_its_source() {
     let mut actual = String::new();
     for row in catalogue() {
         writeln!(actual, "{} ({}, {}, {})", row.name, row.family, row.language, row.key).expect("a String");
+        if !row.also.is_empty() {
+            writeln!(actual, "  also: {}", row.also.join(", ")).expect("a String");
+        }
+        writeln!(actual, "  source: {}", row.source).expect("a String");
         writeln!(actual, "  writes: {}; leases in {}", row.encoding(), row.lease_unit).expect("a String");
         for option in row.options() {
             writeln!(actual, "  {option}").expect("a String");

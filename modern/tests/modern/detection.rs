@@ -53,6 +53,7 @@ fn the_native_commands_are_detected_from_the_description() {
         ("Valkey 9.0", [new(), other("delifeq")].concat(), Native::VALKEY_9_0),
         ("a Valkey with both", [other("delex"), new(), other("delifeq")].concat(), Native::VALKEY_9_0),
         ("a fork that took over half", [old(), other("DELEX")].concat(), delex_only),
+        ("a fork that names it by a status", vec![Reply::Status("DELEX".into()), list([])], delex_only),
     ];
     for (server, docs, expected) in table {
         assert_eq!(detected(list(docs)), expected, "{server}");

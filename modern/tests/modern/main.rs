@@ -8,14 +8,24 @@
 //! - [`fenced`]: the token lock with a fence.
 //! - [`reentrant`]: the re-entrant lock, with a fence and without.
 //! - [`multi`]: several keys at once.
+//! - [`fair`]: the token lock with a queue.
+//! - [`semaphore`]: several holders at once.
+//! - [`read_write`]: the read/write locks, ours and those of published articles.
+//! - [`announcing`]: releases that are published.
+//! - [`traits`]: what each lock says of itself.
 //! - [`redisson`]: the locks of Redisson.
 
+mod announcing;
 mod compare;
 mod detection;
 mod dialogue;
+mod fair;
 mod fenced;
 mod multi;
+mod read_write;
 mod redisson;
 mod redlock;
 mod reentrant;
+mod semaphore;
 mod token;
+mod traits;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Refusal, Released, Token};
+use lockshift_lock::{Acquired, Extended, Held, Hold, Locker, Mode, Owner, Ownership, Refusal, Released, Token};
 use lockshift_modern::Publish;
 use lockshift_modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift_wire::{Procedure, Reply, Transcript};
@@ -139,6 +139,67 @@ fn each_lock_sends_its_arguments_on_renewal() {
         assert_eq!(ended("[1]"), Ok(Extended::Until(hold(7, suffix))), "{command}");
         assert_eq!(ended("[0]"), Ok(Extended::Lost), "{command}");
         assert!(ended("1").is_err() && ended("[1, 1]").is_err(), "{command}");
+    }
+}
+
+#[test]
+fn each_lock_looks_for_the_field_of_its_owner() {
+    let table: [(&dyn Locker, &str); 4] =
+        [(&mutex(Kind::Reentrant), ""), (&fair(), ""), (&side(Mode::Shared), ""), (&side(Mode::Exclusive), ":write")];
+    for (lock, suffix) in table {
+        let look = |dialogue: &str| play(dialogue, |redis| lock.ownership(&hold(0, suffix), redis));
+        let field = format!("HEXISTS k <me>{suffix}");
+        let left = Some(Duration::from_millis(9_000));
+        assert_eq!(look(&format!("PTTL k -> 9000\n{field} -> 1")), Ok(Ownership::Ours { left }));
+        assert_eq!(look(&format!("PTTL k -> 9000\n{field} -> 0\nEXISTS k -> 1")), Ok(Ownership::Theirs));
+        assert_eq!(look(&format!("PTTL k -> -2\n{field} -> 0\nEXISTS k -> 0")), Ok(Ownership::Free));
+    }
+}
+
+/// Each lock, what comes before the count, and the command that leaves once.
+#[test]
+fn an_entry_beyond_the_holds_of_the_thread_is_disclaimed() {
+    let latch = "redisson_unlock_latch:{k}:<token>";
+    let channel = "redisson_lock__channel:{k}";
+    let (queue, times) = ("redisson_lock_queue:{k}", "redisson_lock_timeout:{k}");
+    let table: [(&dyn Locker, &str, String, String); 3] = [
+        (
+            &mutex(Kind::Reentrant),
+            "",
+            String::new(),
+            format!("EVALSHA <redisson/unlock> 3 k {channel} {latch} 0 10000 <me> PUBLISH 20000"),
+        ),
+        (
+            &side(Mode::Exclusive),
+            ":write",
+            String::new(),
+            format!(
+                "EVALSHA <redisson/write/unlock> 3 k redisson_rwlock:{{k}} {latch} 1 10000 <me>:write PUBLISH 20000"
+            ),
+        ),
+        (
+            &fair(),
+            "",
+            format!("EVALSHA <redisson/fair/give_up> 2 {queue} {times} <me> 300000 -> (nil)\n"),
+            format!(
+                "clock -> 9\nEVALSHA <redisson/fair/unlock> 5 k {queue} {times} {channel} {latch} 0 10000 <me> \
+                 1700000000009 PUBLISH 20000"
+            ),
+        ),
+    ];
+    for (lock, suffix, before, leaves) in table {
+        let count = format!("{before}HGET k <me>{suffix}");
+        let left = format!("clock -> 0\n{leaves} -> 0\nDEL {latch} -> 1");
+        let cases = [
+            (0, format!("{count} -> (nil)")),
+            (1, format!("{count} -> \"1\"")),
+            (0, format!("{count} -> \"1\"\n{left}")),
+            (1, format!("{count} -> \"2\"\n{left}")),
+        ];
+        for (entries, dialogue) in cases {
+            let owner = Owner { entries, ..owner() };
+            assert_eq!(play(&dialogue, |redis| lock.disclaim(&owner, redis)), Ok(()), "{dialogue}");
+        }
     }
 }
 

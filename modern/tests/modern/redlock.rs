@@ -86,6 +86,21 @@ fn a_majority_decides_the_result_of_releases_and_extensions() {
 }
 
 #[test]
+fn an_extension_lasts_for_a_whole_lease_whatever_the_hold_had() {
+    let dialogue = format!("clock -> 300\n{}", round(EXTEND, &["1", "1", "1"]));
+    let extended = play(&dialogue, |redis| redlock(3).extend(&hold(0, 4_000), redis));
+    assert_eq!(extended, Ok(Extended::Until(hold(300, 10_000))));
+}
+
+#[test]
+fn only_ok_grants_a_vote() {
+    let dialogue = format!("clock -> 5\n{}{}", round(SET, &["QUEUED", "1", "(nil)"]), round(RELEASE, &["0", "0", "0"]));
+    let refused = |reply: &str| Vote::Refused(format!("unexpected reply {reply}"));
+    let ended = play(&dialogue, |redis| redlock(3).acquire(&owner(), redis));
+    assert_eq!(ended, Ok(no_majority([refused("QUEUED"), refused("1"), Vote::Held])));
+}
+
+#[test]
 fn too_few_replies_are_a_fault_that_lists_every_reply() {
     let dialogue = format!("clock -> 300\n{}", round(EXTEND, &["1", "unreachable", "too slow"]));
     let fault = play(&dialogue, |redis| redlock(3).extend(&hold(0, 10_000), redis)).unwrap_err();

@@ -20,6 +20,7 @@ fn a_script_has_the_hash_that_redis_gives_it() {
     ];
     for (text, sha1) in table {
         assert_eq!(Script::new(text).sha1_hex(), sha1, "{text}");
+        assert_eq!(Script::sha1_hex_of(text.as_bytes()), sha1.as_bytes(), "{text}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bytes and commands as one reads and types them.
 
-use lockshift_wire::{Command, Fault, Key, Printable, Reply};
+use lockshift_wire::{Command, Fault, Key, NodeReply, Printable, Reply, Silence};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -58,6 +58,18 @@ fn replies_and_faults_are_shown_on_one_line() {
     let unexpected = Fault::new(get(), Reply::Int(1));
     assert_eq!(unexpected.to_string(), "GET k: unexpected reply 1");
     assert_eq!((unexpected.code(), unexpected.command()), (None, &get()));
+}
+
+#[test]
+fn a_fault_of_several_servers_lists_what_came_from_each() {
+    let replies = vec![
+        NodeReply::Reply(Reply::Int(1)),
+        NodeReply::Silence(Silence::Unreachable),
+        NodeReply::Silence(Silence::TooSlow),
+    ];
+    let fault = Fault::TooFewAnswers { command: Command::new("DEL").arg("k"), replies, needed: 2 };
+    assert_eq!(fault.to_string(), "DEL k: 2 of 3 servers must answer: #1: 1, #2: unreachable, #3: too slow");
+    assert_eq!((fault.code(), fault.command()), (None, &Command::new("DEL").arg("k")));
 }
 
 #[test]

@@ -31,8 +31,11 @@ fn questions_and_answers_are_kept_side_by_side_oldest_first() {
 
     assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Clock));
     redis.record_clock(reading(5));
+    assert_eq!(redis.asked(), None);
     assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Send(setnx.clone())));
+    assert_eq!(redis.asked(), Some(&setnx));
     redis.record_reply(Reply::Int(0));
+    assert_eq!(redis.asked(), None);
     assert_eq!(first_to_stamp(redis.rewind()), Err(Pending::Send(get.clone())));
     redis.record_reply(Reply::bulk("4"));
     assert_eq!(first_to_stamp.turn(redis.rewind()), Ok(Some(b"4".to_vec())));
