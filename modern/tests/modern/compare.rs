@@ -19,7 +19,7 @@ fn release(native: Native, dialogue: &str) -> Result<Released, String> {
 }
 
 fn extend(native: Native, timing: Timing, dialogue: &str) -> Result<Extended, String> {
-    play(dialogue, |redis| lock(native).timed(timing).extend(&hold(0, 10_000), redis))
+    play(dialogue, |redis| lock(native).timed(timing).extend(&hold(0, 4_000), redis))
 }
 
 #[test]

@@ -235,13 +235,14 @@ fn each_lock_has_its_release_channel() {
             format!("{}SUBSCRIBE {name}", if channel.sharded { "S" } else { "" })
         })
     };
-    let table: [(&dyn Locker, &str); 6] = [
+    let table: [(&dyn Locker, &str); 7] = [
         (&mutex(Kind::Reentrant), "SUBSCRIBE redisson_lock__channel:{k}"),
         (&mutex(Kind::Fenced).publish(Publish::InSlot), "SSUBSCRIBE redisson_lock__channel:{k}"),
         (&mutex(Kind::Spin), "no channel"),
         (&side(Mode::Shared), "SUBSCRIBE redisson_rwlock:{k}"),
         (&side(Mode::Exclusive).publish(Publish::InSlot), "SSUBSCRIBE redisson_rwlock:{k}"),
         (&fair(), "SUBSCRIBE redisson_lock__channel:{k}:<me>"),
+        (&fair().publish(Publish::InSlot), "SSUBSCRIBE redisson_lock__channel:{k}:<me>"),
     ];
     for (lock, expected) in table {
         assert_eq!(heard(lock), expected);
