@@ -67,6 +67,11 @@ impl Digits {
                 (self.write(number) == bytes).then_some(number)
             }
             Self::Python2Str | Self::PythonRepr | Self::RubyToS | Self::Fixed6 | Self::Php14 => {
+                // All but PHP write a point or an exponent in every float.
+                let is_whole = bytes.iter().all(|byte| !matches!(byte, b'.' | b'e'));
+                if is_whole && self != Self::Php14 {
+                    return None;
+                }
                 let float: f64 = str::from_utf8(bytes).ok()?.parse().ok()?;
                 // `inf`, `nan` and whatever is too large for a float are no stamps, and are not written with digits.
                 let number = Number::Float(Some(float).filter(|float| float.is_finite())?);
@@ -111,6 +116,9 @@ const PHP14: FloatText = FloatText {
     exponent_digits: 1,
 };
 
+/// Enough bytes for most floats: a sign, 17 digits, a point, an exponent.
+const LONGEST: usize = 24;
+
 impl FloatText {
     fn write(&self, x: f64) -> String {
         let scientific = match self.significant {
@@ -119,38 +127,59 @@ impl FloatText {
         };
         let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
         let exponent: i32 = exponent.parse().expect("Rust writes the exponent in decimal");
-        let digits = mantissa.replace('.', "");
+        let mut digits = mantissa.to_owned();
+        // The point stands behind the first digit.
+        digits.drain(1..digits.len().min(2));
         let digits = match digits.trim_end_matches('0') {
             "" => "0",
             significant => significant,
         };
-        let sign = if x.is_sign_negative() { "-" } else { "" };
-        let positional = (-4..self.exponent_from).contains(&exponent);
-        let text = if positional { self.positional(digits, exponent) } else { self.scientific(digits, exponent) };
-        format!("{sign}{text}")
+        let mut text = String::with_capacity(LONGEST);
+        if x.is_sign_negative() {
+            text.push('-');
+        }
+        if (-4..self.exponent_from).contains(&exponent) {
+            self.positional(&mut text, digits, exponent);
+        } else {
+            self.scientific(&mut text, digits, exponent);
+        }
+        text
     }
 
-    fn positional(&self, digits: &str, exponent: i32) -> String {
+    fn positional(&self, text: &mut String, digits: &str, exponent: i32) {
         let Ok(exponent) = usize::try_from(exponent) else {
-            let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
-            return format!("0.{zeros}{digits}");
+            text.push_str("0.");
+            text.extend((1..exponent.unsigned_abs()).map(|_| '0'));
+            return text.push_str(digits);
         };
         if digits.len() > exponent + 1 {
-            return format!("{}.{}", &digits[..=exponent], &digits[exponent + 1..]);
+            text.push_str(&digits[..=exponent]);
+            text.push('.');
+            return text.push_str(&digits[exponent + 1..]);
         }
-        let whole = format!("{digits:0<width$}", width = exponent + 1);
-        if self.point_zero { whole + ".0" } else { whole }
+        text.push_str(digits);
+        text.extend((digits.len()..=exponent).map(|_| '0'));
+        if self.point_zero {
+            text.push_str(".0");
+        }
     }
 
-    fn scientific(&self, digits: &str, exponent: i32) -> String {
+    fn scientific(&self, text: &mut String, digits: &str, exponent: i32) {
         let (first, rest) = digits.split_at(1);
-        let mantissa = match rest {
-            "" if self.point_zero_exponent => format!("{first}.0"),
-            "" => first.to_owned(),
-            rest => format!("{first}.{rest}"),
-        };
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{mantissa}{}{sign}{:0width$}", self.e, exponent.unsigned_abs(), width = self.exponent_digits)
+        text.push_str(first);
+        match rest {
+            "" if self.point_zero_exponent => text.push_str(".0"),
+            "" => {}
+            rest => {
+                text.push('.');
+                text.push_str(rest);
+            }
+        }
+        text.push(self.e);
+        text.push(if exponent < 0 { '-' } else { '+' });
+        let exponent = exponent.unsigned_abs().to_string();
+        text.extend((exponent.len()..self.exponent_digits).map(|_| '0'));
+        text.push_str(&exponent);
     }
 }
 
