@@ -27,11 +27,14 @@ pub(super) struct Database {
 }
 
 impl Database {
+    /// Whether some of its keys have expired: before almost every command, of almost every database, none has.
+    #[inline]
+    pub(super) fn has_expired_keys(&self, now_ms: i64) -> bool {
+        !self.entries.is_empty() && self.entries.values().any(|entry| entry.has_expired(now_ms))
+    }
+
     /// Removes the expired keys, and returns them.
     pub(super) fn purge(&mut self, now_ms: i64) -> Vec<Key> {
-        if !self.entries.values().any(|entry| entry.has_expired(now_ms)) {
-            return Vec::new();
-        }
         let over = self.entries.iter().filter(|(_, entry)| entry.has_expired(now_ms));
         let names: Vec<Key> = over.map(|(key, _)| key.clone()).collect();
         for name in &names {

@@ -26,6 +26,9 @@ impl State {
     /// Removes every expired key; the EXEC of a connection that watched one will fail.
     pub(super) fn purge(&mut self, now_ms: i64) {
         for db in 0..DATABASES {
+            if !self.databases[db].has_expired_keys(now_ms) {
+                continue;
+            }
             for key in self.databases[db].purge(now_ms) {
                 self.touch(db, &key);
             }
