@@ -298,13 +298,16 @@ impl Auditor {
             CommandRole::Claims => self.recent_looks.has_looked_first(address, key, line),
             _ => false,
         };
-        if !self.locks.contains(line.database, key) {
-            match role {
-                CommandRole::Looks => return self.recent_looks.look(address, key, line),
-                CommandRole::Claims => {}
-                CommandRole::Writes if is_conditional(line) || has_looked => {}
-                _ => return,
+        let begins = match role {
+            CommandRole::Claims => true,
+            CommandRole::Writes => has_looked || is_conditional(line),
+            _ => false,
+        };
+        if !begins && !self.locks.contains(line.database, key) {
+            if role == CommandRole::Looks {
+                self.recent_looks.look(address, key, line);
             }
+            return;
         }
         if has_looked {
             self.follow(line.database, key, line.at);

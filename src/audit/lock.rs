@@ -330,8 +330,8 @@ impl AuditedLock {
         let hold = self.holds.of(&seen.client, seen.key).map(|index| &self.holds[index]);
         let hold = hold.filter(|hold| was_holding && hold.is_live(seen.exchange.at));
         let is_other = hold.is_some_and(|hold| hold.token != seen.exchange.owner());
-        let names_owners = stamp::is_token(seen.exchange.owner());
         if is_other {
+            let names_owners = stamp::is_token(seen.exchange.owner());
             let statistics = &mut self.keys[seen.key].statistics;
             statistics.multiplexed += 1;
             statistics.guessed += u64::from(!names_owners);
