@@ -4,11 +4,12 @@ use crate::sim::{Server, Session, Value};
 use crate::wire::{Command, Key, Reply, UnixTime};
 
 /// The scripts, by their SHA-1, and what each answers where it deletes nothing.
-const SCRIPTS: [(&str, Reply); 4] = [
+const SCRIPTS: [(&str, Reply); 5] = [
     ("e4922a95d0d34b474742a54fc2d2f94bd0db7ff8", Reply::Int(0)),
     ("fa1bc72324116ca6feede5f0230a47c3863aba07", Reply::Int(0)),
     ("dc5bfd546e24463524f2ed89cd7cb23c1cdbef34", Reply::Nil),
     ("c3f8721cbb97f72bc19e972846bd7aaf91901658", Reply::Int(0)),
+    ("b255ee9bbff4d3e5607b1c4c966e4e6499f55c3c", Reply::Int(0)),
 ];
 
 /// What the script of this SHA-1 answers where it deletes nothing; `None` if it does more than to compare and delete.
