@@ -1,14 +1,14 @@
 //! The workers: starts and replaces their processes, and reads their reports.
 
 use std::error::Error;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use redis::{Client, Connection, IntoConnectionInfo};
+use redis::{Client, Connection};
 
 use crate::guarded_address::GuardedAddress;
 use crate::hold_report::{HoldReport, REPORTS};
-use crate::role::{JOBS, LEASE, Role};
+use crate::program::Programs;
+use crate::role::{JOBS, Role};
 use crate::statistics::Statistics;
 use crate::witness::{self, Witness};
 
@@ -28,8 +28,8 @@ pub(crate) struct Crew {
     reports: Connection,
     url: String,
     guard: Option<GuardedAddress>,
-    /// Whether PHP with its redis extension is installed.
-    pub(crate) has_php: bool,
+    /// What the workers run.
+    pub(crate) programs: Programs,
     places: Vec<Worker>,
     /// The statistics of all workers there ever were, by number.
     pub(crate) statistics: Statistics,
@@ -54,7 +54,7 @@ impl Crew {
             reports,
             url,
             guard: None,
-            has_php: has_php(),
+            programs: Programs::find()?,
             places,
             statistics: Statistics::default(),
         })
@@ -65,9 +65,9 @@ impl Crew {
         Ok(Self { guard: Some(GuardedAddress::before(&self.url)?), ..self })
     }
 
-    /// Whether there is a guard.
-    pub(crate) fn has_guard(&self) -> bool {
-        self.guard.is_some()
+    /// The role between the old one and the modern one, as the tables name it.
+    pub(crate) fn second_role(&self) -> &'static str {
+        if self.guard.is_some() { "GUARD" } else { "BRIDGE" }
     }
 
     /// Where the workers of this role connect.
@@ -139,43 +139,12 @@ impl Crew {
     /// Starts a worker process for the job of this place.
     fn hire(&mut self, place: usize, role: Role) -> Result<Worker, Box<dyn Error>> {
         let job = place / PER_JOB;
-        let number = self.statistics.enrol(job, role);
-        let mut command = if self.is_php(place, role) { self.php(job, role)? } else { self.rust(job, role)? };
+        let program = self.programs.of(job, place % PER_JOB, role);
+        let number = self.statistics.enrol(job, role, program);
+        let mut command = self.programs.command(program, job, role, self.url_of(role))?;
         let process = command.arg(number.to_string()).stdin(Stdio::piped()).spawn()?;
         Ok(Worker { number, process })
     }
-
-    /// Whether a worker is PHP: the old workers of the PHP service, and half of their replacements.
-    fn is_php(&self, place: usize, role: Role) -> bool {
-        let speaks_php = JOBS[place / PER_JOB].dialect == "php-getset";
-        self.has_php
-            && speaks_php
-            && (matches!(role, Role::Old | Role::Guarded) || (place.is_multiple_of(2) && role != Role::Hasty))
-    }
-
-    fn rust(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["worker", role.name(), JOBS[job].key]).env("REDIS_URL", self.url_of(role));
-        Ok(command)
-    }
-
-    fn php(&self, job: usize, role: Role) -> Result<Command, Box<dyn Error>> {
-        let address = self.url_of(role).into_connection_info()?;
-        let redis::ConnectionAddr::Tcp(host, port) = address.addr() else {
-            return Err("the PHP workers need a plain address: redis://HOST:PORT/".into());
-        };
-        let mut command = Command::new("php");
-        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/migration/worker.php"));
-        command.args([host, &port.to_string(), role.name(), JOBS[job].key, &LEASE.as_secs().to_string()]);
-        Ok(command)
-    }
-}
-
-/// Whether `php` and its redis extension are installed.
-fn has_php() -> bool {
-    let mut php = Command::new("php");
-    php.args(["-r", "exit(extension_loaded('redis') ? 0 : 1);"]).stdout(Stdio::null()).stderr(Stdio::null());
-    php.status().is_ok_and(|status| status.success())
 }
 
 /// Stops a worker and waits until it has released its lock.

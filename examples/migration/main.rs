@@ -1,10 +1,12 @@
 //! A fleet moves from its old locks to the token lock, under load: twenty processes, two keys, phase by phase and back.
 //!
 //! On `example:invoices` the old lock is PHP's: where `php` with the redis extension is installed, the old workers are
-//! PHP (`locks.php`), and so are half of their replacements; otherwise this library speaks their dialect. On
-//! `example:stock` it is Java's jedis-lock, spoken by this library. Workers are replaced one after the other while all
-//! others go on. Each holder does a piece of work that is lost if another worker does it at the same time, and a witness on
-//! a connection of its own counts the holders.
+//! PHP (`locks.php`), and so are two of three replacements, by the same file or by the package `clients/php`. On
+//! `example:stock` it is Java's: after `tests/interop/prepare jedis-lock` and `tests/interop/prepare lockshift-jedis` the old
+//! workers are the published jedis-lock, and every second replacement is the package `clients/java`. All other workers are
+//! this library, which otherwise speaks the old dialects too. Workers are replaced one after the other while all others go
+//! on. Each holder does a piece of work that is lost if another worker does it at the same time, and a witness on a
+//! connection of its own counts the holders.
 //!
 //! `REDIS_URL=redis://127.0.0.1/ cargo run --example migration`
 //!
@@ -17,7 +19,9 @@
 mod crew;
 mod guarded_address;
 mod hold_report;
+mod java;
 mod phases;
+mod program;
 mod role;
 mod statistics;
 mod witness;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::Write;
 
 use crate::crew::{Crew, PER_JOB};
-use crate::role::{JOBS, Role};
+use crate::role::{JOBS, Job, Role};
 use crate::statistics::Sum;
 
 /// One phase.
@@ -47,13 +47,8 @@ pub(crate) const WITHOUT_BRIDGE: [Phase; 2] = [
 
 /// Runs the phases and prints a line for each phase and job.
 pub(crate) fn walk(phases: &[Phase], mut crew: Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let php = if crew.has_php {
-        "by PHP itself"
-    } else {
-        "by this library, because php with its redis extension is not installed"
-    };
-    writeln!(out, "{} processes. On {} the old lock is spoken {php}.\n", JOBS.len() * PER_JOB, JOBS[0].key)?;
-    writeln!(out, "{}", head(if crew.has_guard() { "GUARD" } else { "BRIDGE" }))?;
+    writeln!(out, "{} processes.\n{}\n", JOBS.len() * PER_JOB, crew.programs.describe())?;
+    writeln!(out, "{}", head(crew.second_role()))?;
     crew.start(Role::Old)?;
     for phase in phases {
         pass(phase, &mut crew)?;
@@ -86,16 +81,24 @@ fn pass(phase: &Phase, crew: &mut Crew) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Compares the number of acquisitions with the work that was done.
+/// Compares the number of acquisitions with the work that was done, and prints which programs acquired.
 fn conclude(crew: &mut Crew, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let done = crew.stop()?;
     writeln!(out)?;
     let mut broken = 0;
     for (job, done) in done.into_iter().enumerate() {
-        let Sum { doubles, .. } = crew.statistics.all(job);
-        let acquired = crew.statistics.all(job).acquired();
+        let (acquired, doubles) = crew
+            .statistics
+            .by_program(job)
+            .fold((0, 0), |(acquired, doubles), (_, sum)| (acquired + sum.acquired(), doubles + sum.doubles));
         writeln!(out, "{}: acquired {acquired} times, {done} pieces of work done", JOBS[job].key)?;
         broken += doubles + acquired.abs_diff(done);
+    }
+    writeln!(out, "\nKEY               PROGRAM        OLD  {:>6}  MODERN", crew.second_role())?;
+    for (job, Job { key, .. }) in JOBS.iter().enumerate() {
+        for (program, Sum { old, second, modern, .. }) in crew.statistics.by_program(job) {
+            writeln!(out, "{key:<16}  {:<12}  {old:>4}  {second:>6}  {modern:>6}", program.name())?;
+        }
     }
     (broken == 0).then_some(()).ok_or_else(|| "two workers held a lock at once".into())
 }

@@ -17,11 +17,22 @@ pub(crate) struct Job {
     pub(crate) key: &'static str,
     /// The dialect of the old workers.
     pub(crate) dialect: &'static str,
+    /// The language of their service.
+    pub(crate) language: Language,
+}
+
+/// What a service is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Php,
+    Java,
 }
 
 /// Two services, each with its own key, because neither can read the other's stamps.
-pub(crate) const JOBS: [Job; 2] =
-    [Job { key: "example:invoices", dialect: "php-getset" }, Job { key: "example:stock", dialect: "jedis-lock" }];
+pub(crate) const JOBS: [Job; 2] = [
+    Job { key: "example:invoices", dialect: "php-getset", language: Language::Php },
+    Job { key: "example:stock", dialect: "jedis-lock", language: Language::Java },
+];
 
 /// The lease of all workers: long compared with the few milliseconds of a hold, short compared with a reader's patience.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);

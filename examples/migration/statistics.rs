@@ -3,16 +3,28 @@
 use std::collections::BTreeMap;
 
 use crate::hold_report::HoldReport;
+use crate::program::Program;
 use crate::role::Role;
 
 /// The reports of the workers, added up.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
-    /// All workers there ever were, by number: job, role, and acquisitions since the last reset.
-    workers: Vec<(usize, Role, u64)>,
+    /// All workers there ever were, by number.
+    workers: Vec<Worker>,
     /// The sums of this phase, by job.
     phase: BTreeMap<usize, Sum>,
-    all: BTreeMap<usize, Sum>,
+    /// The sums of all phases, by job and program.
+    by_program: BTreeMap<(usize, Program), Sum>,
+}
+
+/// What is known of a worker.
+#[derive(Debug)]
+struct Worker {
+    job: usize,
+    role: Role,
+    program: Program,
+    /// Since the last reset.
+    acquired: u64,
 }
 
 /// The sums for one job.
@@ -49,26 +61,27 @@ impl Sum {
 
 impl Statistics {
     /// Adds a worker and returns its number.
-    pub(crate) fn enrol(&mut self, job: usize, role: Role) -> usize {
-        self.workers.push((job, role, 0));
+    pub(crate) fn enrol(&mut self, job: usize, role: Role, program: Program) -> usize {
+        self.workers.push(Worker { job, role, program, acquired: 0 });
         self.workers.len() - 1
     }
 
     pub(crate) fn add(&mut self, report: HoldReport) {
-        let Some((job, role, acquired)) = self.workers.get_mut(report.number) else { return };
-        *acquired += 1;
-        self.phase.entry(*job).or_default().add(*role, &report);
-        self.all.entry(*job).or_default().add(*role, &report);
+        let Some(worker) = self.workers.get_mut(report.number) else { return };
+        worker.acquired += 1;
+        let Worker { job, role, program, .. } = *worker;
+        self.phase.entry(job).or_default().add(role, &report);
+        self.by_program.entry((job, program)).or_default().add(role, &report);
     }
 
     /// How often this worker has acquired since the last reset.
     pub(crate) fn acquired(&self, number: usize) -> u64 {
-        self.workers.get(number).map_or(0, |(_, _, acquired)| *acquired)
+        self.workers.get(number).map_or(0, |worker| worker.acquired)
     }
 
     /// Resets the acquisitions of all workers.
     pub(crate) fn reset(&mut self) {
-        self.workers.iter_mut().for_each(|(_, _, acquired)| *acquired = 0);
+        self.workers.iter_mut().for_each(|worker| worker.acquired = 0);
     }
 
     /// How often a worker found another one inside in this phase.
@@ -81,8 +94,8 @@ impl Statistics {
         std::mem::take(&mut self.phase)
     }
 
-    /// The sums of all phases for a job.
-    pub(crate) fn all(&self, job: usize) -> Sum {
-        self.all.get(&job).copied().unwrap_or_default()
+    /// The sums of all phases for a job, by program.
+    pub(crate) fn by_program(&self, job: usize) -> impl Iterator<Item = (Program, &Sum)> {
+        self.by_program.iter().filter(move |((of, _), _)| *of == job).map(|((_, program), sum)| (*program, sum))
     }
 }

@@ -1,18 +1,25 @@
 <?php
 // A worker written in PHP: acquires the lock in its role, does its piece of work, counted by the witness, releases the lock,
 // and starts again until its standard input ends.
-// php worker.php HOST PORT old|bridge|modern KEY LEASE_SECONDS NUMBER
+// php worker.php HOST PORT old|bridge|modern own|package KEY LEASE_SECONDS NUMBER
 
 require __DIR__ . '/locks.php';
+require __DIR__ . '/package.php';
 
-[, $host, $port, $role, $key, $lease, $number] = $argv;
+[, $host, $port, $role, $code, $key, $lease, $number] = $argv;
 $connect = function () use ($host, $port): Redis {
     $redis = new Redis();
     $redis->connect($host, (int) $port);
     return $redis;
 };
-$lock = ['old' => OldLock::class, 'bridge' => BridgeLock::class, 'modern' => TokenLock::class][$role];
-$lock = new $lock($connect(), $key, (int) $lease);
+$of = [$connect(), $key, (int) $lease];
+$lock = match ("$role $code") {
+    'old own' => new OldLock(...$of),
+    'bridge own' => new BridgeLock(...$of),
+    'modern own' => new TokenLock(...$of),
+    'bridge package' => PackageLock::bridge(...$of),
+    'modern package' => PackageLock::token(...$of),
+};
 $witness = $connect();
 stream_set_blocking(STDIN, false);
 

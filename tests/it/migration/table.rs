@@ -25,12 +25,43 @@ pub(super) fn total(printed: &str, job: &str) -> (u64, u64) {
     (acquired.parse().expect("a number"), done.parse().expect("a number"))
 }
 
+/// A line of the last table: the acquisitions of a program, in all phases.
+pub(super) struct Program {
+    pub(super) job: String,
+    pub(super) name: String,
+    /// By the old lock, by the bridge, by the new lock.
+    pub(super) acquired: [u64; 3],
+}
+
+/// The lines of the last table.
+pub(super) fn programs(printed: &str) -> Vec<Program> {
+    printed.lines().skip_while(|line| !line.starts_with(LAST_HEAD)).skip(1).map(program).collect()
+}
+
+/// How the head of the last table begins.
+const LAST_HEAD: &str = "KEY ";
+
+fn program(line: &str) -> Program {
+    let cells = cells(line);
+    let [job, name, old, bridge, modern] = cells[..] else { panic!("five columns: {line}") };
+    let acquired = [old, bridge, modern].map(|cell| number(cell, line));
+    Program { job: job.to_owned(), name: name.to_owned(), acquired }
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+}
+
+fn number(cell: &str, line: &str) -> u64 {
+    cell.parse().unwrap_or_else(|_| panic!("a number: {cell} in {line}"))
+}
+
 fn row(line: &str) -> Row {
-    let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    let cells = cells(line);
     let [phase, job, old, bridge, modern, doubles, late, intruded, _wait] = cells[..] else {
         panic!("nine columns: {line}")
     };
-    let number = |cell: &str| cell.parse().unwrap_or_else(|_| panic!("a number: {cell} in {line}"));
+    let number = |cell: &str| number(cell, line);
     Row {
         phase: phase.to_owned(),
         job: job.to_owned(),
@@ -43,16 +74,34 @@ fn row(line: &str) -> Row {
 
 /// The table that the guide shows beneath this command has the same lines, whatever the numbers.
 pub(super) fn is_as_in_the_guide(printed: &str, command: &str) {
-    let guide = include_str!("../../../migration-guide.md");
-    let shown = guide.split(&format!("```console\n$ {command}\n")).nth(1).expect("the guide shows it");
-    let shown = shown.split("```").next().unwrap_or_default();
-    assert_eq!(masked(shown), masked(printed), "$ {command}");
+    let is_before_programs = |line: &&str| !line.starts_with(LAST_HEAD);
+    let phases = |text: &str| {
+        text.lines()
+            .skip_while(|line| !line.starts_with("PHASE "))
+            .take_while(is_before_programs)
+            .map(masked)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(phases(in_the_guide(command)), phases(printed), "$ {command}");
 }
 
-/// The lines from the head on, without numbers.
-fn masked(printed: &str) -> Vec<String> {
-    let words = |line: &str| line.split(' ').filter(|word| !word.is_empty()).map(mask).collect::<Vec<_>>().join(" ");
-    printed.lines().skip_while(|line| !line.starts_with("PHASE ")).map(words).collect()
+/// And so has the last table.
+pub(super) fn programs_are_as_in_the_guide(printed: &str, command: &str) {
+    let programs =
+        |text: &str| text.lines().skip_while(|line| !line.starts_with(LAST_HEAD)).map(masked).collect::<Vec<_>>();
+    assert_eq!(programs(in_the_guide(command)), programs(printed), "$ {command}");
+}
+
+/// What the guide shows beneath this command.
+fn in_the_guide(command: &str) -> &'static str {
+    let guide = include_str!("../../../migration-guide.md");
+    let shown = guide.split(&format!("```console\n$ {command}\n")).nth(1).expect("the guide shows it");
+    shown.split("```").next().unwrap_or_default()
+}
+
+/// The line without numbers.
+fn masked(line: &str) -> String {
+    line.split(' ').filter(|word| !word.is_empty()).map(mask).collect::<Vec<_>>().join(" ")
 }
 
 fn mask(word: &str) -> &str {
