@@ -114,9 +114,12 @@ impl Lockshift {
     fn locker(&self, key: &str, side: Side) -> Box<dyn Locker> {
         let key = Key::from(key);
         let old = || legacy::find("php-getset").expect("it is in the catalogue");
+        let read_write = |mode| -> Box<dyn Locker> {
+            Box::new(ReadWriteLock::new(key.clone(), mode, lease()).announced(Publish::Everywhere))
+        };
         match (side, self.kind) {
-            (Side::Read, _) => Box::new(ReadWriteLock::new(key, Mode::Shared, lease())),
-            (Side::Write, _) => Box::new(ReadWriteLock::new(key, Mode::Exclusive, lease())),
+            (Side::Read, _) => read_write(Mode::Shared),
+            (Side::Write, _) => read_write(Mode::Exclusive),
             (Side::Exclusive, Kind::Token) => Box::new(TokenLock::new(key, lease())),
             (Side::Exclusive, Kind::Notified) => Box::new(TokenLock::new(key, lease()).announced(Publish::Everywhere)),
             (Side::Exclusive, Kind::Fair) => Box::new(FairLock::new(key, lease())),

@@ -1,6 +1,7 @@
 //! Lock libraries beside each other: each in a process of its own, in short rounds that take turns on one server, so
-//! that what else the machine does meets all alike. `benches/peers/run [--short]` prepares the foreign ones and runs
-//! this, which writes the section of docs/benchmarks.md.
+//! that what else the machine does meets all alike. `benches/peers/run` prepares the foreign ones and runs this, which
+//! writes the section of docs/benchmarks.md. With `--workload` it renews only their tables; with `--library` it measures
+//! only these and prints. Both may be given several times.
 
 mod libraries;
 mod library;
@@ -12,6 +13,8 @@ mod worker;
 
 use std::path::PathBuf;
 
+use measure::Selection;
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -20,23 +23,30 @@ fn main() {
         ["drain", port, key, waiters] => {
             worker::drain(port.parse().expect("it is a port"), key, waiters.parse().expect("it is a number"));
         }
-        [] => run(false),
-        ["--short"] => run(true),
-        other => {
-            eprintln!("usage: benches/peers/run [--short], not {other:?}");
-            std::process::exit(2);
-        }
+        options => match Selection::of(options) {
+            Some(selection) => run(&selection),
+            None => {
+                eprintln!(
+                    "usage: benches/peers/run [--short] [--workload {}]... [--library NAME]..., not {options:?}",
+                    measure::WORKLOADS.join("|"),
+                );
+                std::process::exit(2);
+            }
+        },
     }
 }
 
-fn run(is_short: bool) {
+fn run(selection: &Selection) {
     let project = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let measured = measure::all(is_short, &project.join("target/peers/bin"));
-    let section = page::section(&measured, is_short, &project);
+    let measured = measure::all(selection, &project.join("target/peers/bin"));
+    let section = page::section(&measured, selection.is_short, &project);
     println!("{section}");
-    if is_short {
-        println!("A short run: docs/benchmarks.md stays as it is.");
+    let page = project.join("docs/benchmarks.md");
+    if selection.is_short || selection.has_some_libraries() {
+        println!("Not a whole table: docs/benchmarks.md stays as it is.");
+    } else if selection.has_some_workloads() {
+        page::renew(&section, &measured.load, &page);
     } else {
-        page::write(&section, &project.join("docs/benchmarks.md"));
+        page::write(&section, &page);
     }
 }

@@ -71,30 +71,84 @@ pub(crate) struct Measured {
 /// How long each holder works, in milliseconds.
 const HOLD_MS: u64 = 5;
 
-/// Runs everything.
-pub(crate) fn all(is_short: bool, programs: &Path) -> Measured {
+/// The workloads by name.
+pub(crate) const WORKLOADS: [&str; 7] = ["blocking", "one-task", "tasks", "bridge", "reading", "contention", "queue"];
+
+/// What is measured, and for how long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) is_short: bool,
+    /// All, if it is empty.
+    workloads: Vec<&'static str>,
+    /// All, if it is empty.
+    libraries: Vec<&'static str>,
+}
+
+impl Selection {
+    /// What these options select; `None` if one of them is unknown.
+    pub(crate) fn of(options: &[&str]) -> Option<Self> {
+        let known = |name: &str, names: &[&'static str]| names.iter().copied().find(|known| *known == name);
+        let mut selection = Self::default();
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match *option {
+                "--short" => selection.is_short = true,
+                "--workload" => selection.workloads.push(known(options.next()?, &WORKLOADS)?),
+                "--library" => {
+                    let name = options.next()?;
+                    selection.libraries.push(known(name, &worker::NAMES).or_else(|| known(name, &FOREIGN))?);
+                }
+                _ => return None,
+            }
+        }
+        Some(selection)
+    }
+
+    /// Whether workloads are left out.
+    pub(crate) fn has_some_workloads(&self) -> bool {
+        !self.workloads.is_empty()
+    }
+
+    /// Whether libraries are left out.
+    pub(crate) fn has_some_libraries(&self) -> bool {
+        !self.libraries.is_empty()
+    }
+
+    fn has_workload(&self, name: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.contains(&name)
+    }
+
+    fn has_library(&self, name: &str) -> bool {
+        self.libraries.is_empty() || self.libraries.contains(&name)
+    }
+}
+
+/// Runs what is selected.
+pub(crate) fn all(selection: &Selection, programs: &Path) -> Measured {
     let mut server = Server::start();
     let began = load();
     let mut peers = Vec::new();
     let mut absent = Vec::new();
-    for name in worker::NAMES.iter().chain(&FOREIGN) {
+    for name in worker::NAMES.iter().chain(&FOREIGN).filter(|name| selection.has_library(name)) {
         match Peer::start(name, &server, programs) {
             Ok(peer) => peers.push(peer),
             Err(reason) => absent.push(((*name).to_owned(), reason)),
         }
     }
-    let scale = |long: usize, short: usize| if is_short { short } else { long };
+    let scale = |long: usize, short: usize| if selection.is_short { short } else { long };
     let mut all = Measuring { server: &mut server, peers: &mut peers };
     let mut tables = Vec::new();
 
     let blocking = ["bare-blocking", "lockshift-blocking", "redlock-rs", "redis-py", "pottery"];
-    let (single, _) = all.cycles(&blocking, 1, 200, scale(60, 3));
-    tables.push(Table {
-        title: "One thread that blocks, no contention",
-        unit: "us",
-        reference: "bare-blocking",
-        series: single,
-    });
+    if selection.has_workload("blocking") {
+        let (single, _) = all.cycles(&blocking, 1, 200, scale(60, 3));
+        tables.push(Table {
+            title: "One thread that blocks, no contention",
+            unit: "us",
+            reference: "bare-blocking",
+            series: single,
+        });
+    }
 
     let tasks = [
         "bare",
@@ -109,37 +163,50 @@ pub(crate) fn all(is_short: bool, programs: &Path) -> Measured {
         "redsync",
         "bsm-redislock",
     ];
-    let (single, cpu) = all.cycles(&tasks, 1, 200, scale(60, 3));
-    tables.push(Table { title: "One task, no contention", unit: "us", reference: "bare", series: single });
-    let of_all = [&blocking[..], &tasks[..]].concat();
-    let (_, mut cpu_blocking) = all.cycles(&blocking, 1, 200, scale(10, 2));
-    cpu_blocking.extend(cpu);
-    cpu_blocking.retain(|series| of_all.contains(&series.name.as_str()));
-    tables.push(Table {
-        title: "The server's time for one cycle",
-        unit: "us",
-        reference: "bare",
-        series: cpu_blocking,
-    });
+    if selection.has_workload("one-task") {
+        let (single, cpu) = all.cycles(&tasks, 1, 200, scale(60, 3));
+        tables.push(Table { title: "One task, no contention", unit: "us", reference: "bare", series: single });
+        let of_all = [&blocking[..], &tasks[..]].concat();
+        let (_, mut cpu_blocking) = all.cycles(&blocking, 1, 200, scale(10, 2));
+        cpu_blocking.extend(cpu);
+        cpu_blocking.retain(|series| of_all.contains(&series.name.as_str()));
+        tables.push(Table {
+            title: "The server's time for one cycle",
+            unit: "us",
+            reference: "bare",
+            series: cpu_blocking,
+        });
+    }
 
-    let (many, _) = all.cycles(&tasks, 64, 50, scale(40, 3));
-    tables.push(Table { title: "64 tasks on one connection, a key each", unit: "us", reference: "bare", series: many });
+    if selection.has_workload("tasks") {
+        let (many, _) = all.cycles(&tasks, 64, 50, scale(40, 3));
+        tables.push(Table {
+            title: "64 tasks on one connection, a key each",
+            unit: "us",
+            reference: "bare",
+            series: many,
+        });
+    }
 
-    let (bridge, _) = all.cycles(&["lockshift-legacy", "lockshift-bridge"], 1, 200, scale(60, 3));
-    tables.push(Table {
-        title: "The bridge beside its legacy lock",
-        unit: "us",
-        reference: "lockshift-legacy",
-        series: bridge,
-    });
+    if selection.has_workload("bridge") {
+        let (bridge, _) = all.cycles(&["lockshift-legacy", "lockshift-bridge"], 1, 200, scale(60, 3));
+        tables.push(Table {
+            title: "The bridge beside its legacy lock",
+            unit: "us",
+            reference: "lockshift-legacy",
+            series: bridge,
+        });
+    }
 
-    let reading = all.reading(&["redisson", "distkit", "lockshift-notified"], scale(3000, 500) as u64, scale(5, 1));
-    tables.push(Table {
-        title: "Read/write lock, 64 clients, 95 % reads of 1 ms",
-        unit: "per second",
-        reference: "redisson",
-        series: reading,
-    });
+    if selection.has_workload("reading") {
+        let reading = all.reading(&["redisson", "distkit", "lockshift-notified"], scale(3000, 500) as u64, scale(5, 1));
+        tables.push(Table {
+            title: "Read/write lock, 64 clients, 95 % reads of 1 ms",
+            unit: "per second",
+            reference: "redisson",
+            series: reading,
+        });
+    }
 
     let contenders = [
         "lockshift-fair",
@@ -159,12 +226,13 @@ pub(crate) fn all(is_short: bool, programs: &Path) -> Measured {
     ];
     let contention = [(8, 1500, scale(3, 1)), (100, 4000, scale(2, 1)), (1000, 15000, 1)]
         .into_iter()
-        .take(scale(3, 1))
+        .take(if selection.has_workload("contention") { scale(3, 1) } else { 0 })
         .map(|(clients, length, rounds)| all.contention(&contenders, clients, length, rounds))
         .collect();
     drop(peers);
     let waiters = scale(10_000, 500);
-    let drained = [1, 64].map(|processes| drained(&mut server, processes, waiters / processes, scale(3, 1))).to_vec();
+    let processes: &[usize] = if selection.has_workload("queue") { &[1, 64] } else { &[] };
+    let drained = processes.iter().map(|many| drained(&mut server, *many, waiters / many, scale(3, 1))).collect();
     Measured { server: server.version(), load: (began, load()), absent, tables, contention, drained }
 }
 

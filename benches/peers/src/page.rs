@@ -17,6 +17,21 @@ pub(crate) fn write(section: &str, page: &Path) {
     std::fs::write(page, format!("{head}{BEGIN}\n\n{section}\n{END}{tail}")).expect("the page can be written");
 }
 
+/// Puts each table of `section` in place of that of the same title, with the load under which it was measured alone.
+pub(crate) fn renew(section: &str, (began, ended): &(String, String), page: &Path) {
+    let mut text = std::fs::read_to_string(page).expect("the page is there");
+    for table in section.split("\n### ").skip(1) {
+        let (title, rows) = table.split_once('\n').expect("a title has a line of its own");
+        let heading = format!("\n### {title}\n");
+        let (head, old) = text.split_once(&heading).unwrap_or_else(|| panic!("the page has no table `{title}`"));
+        let end = ["\n### ", &format!("\n{END}")].iter().filter_map(|next| old.find(next)).min();
+        let tail = &old[end.expect("the section ends")..];
+        let load = format!("Renewed alone, load average {began} at the start and {ended} at the end.");
+        text = format!("{head}{heading}\n{load}\n\n{}\n{tail}", rows.trim());
+    }
+    std::fs::write(page, text).expect("the page can be written");
+}
+
 /// The whole section.
 pub(crate) fn section(measured: &Measured, is_short: bool, project: &Path) -> String {
     let mut text = String::new();
@@ -51,14 +66,13 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn table(out: &mut String, table: &Table) {
-    let Some(reference) = table.series.iter().find(|series| series.name == table.reference) else { return };
+    let named = table.series.iter().find(|series| series.name == table.reference);
+    // Where it was not selected, the first stands for it.
+    let Some(reference) = named.or(table.series.first()) else { return };
     let is_rate = table.unit == "per second";
     line(
         out,
-        &format!(
-            "\n### {}\n\n| library | {} | speed, of {} |\n|---|---|---|",
-            table.title, table.unit, table.reference
-        ),
+        &format!("\n### {}\n\n| library | {} | speed, of {} |\n|---|---|---|", table.title, table.unit, reference.name),
     );
     let mut series: Vec<&Series> = table.series.iter().filter(|series| !series.rounds.is_empty()).collect();
     let order = |series: &&Series| if is_rate { -median(&series.rounds) } else { median(&series.rounds) };
@@ -98,6 +112,9 @@ fn contention(out: &mut String, contention: &Contention) {
 }
 
 fn drained(out: &mut String, drained: &[Drained]) {
+    if drained.is_empty() {
+        return;
+    }
     line(
         out,
         "\n### A fair queue (`lockshift-fair`) is drained\n\n\
