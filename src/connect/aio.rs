@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lockshift_wire::MonoTime;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
+use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
 
 use super::delivery::{Delivery, Next, is_to_be_asked};
 use super::node::Node;
@@ -273,11 +273,11 @@ impl SharedParts {
     }
 
     async fn request(self: &Arc<Self>, command: &Cmd) -> RedisResult<Value> {
-        let packed = command.get_packed_command();
-        if routing::is_about_its_connection(&packed) && !self.server.is_cluster() {
+        let name = name_of(command);
+        if routing::is_named_about_its_connection(name) && !self.server.is_cluster() {
             return self.request_here(command).await;
         }
-        let slot = if self.server.is_cluster() { routing::slot(&packed) } else { None };
+        let slot = if self.server.is_cluster() { routing::slot(&command.get_packed_command()) } else { None };
         let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
         let mut asked: Option<Node> = None;
         loop {
@@ -299,7 +299,7 @@ impl SharedParts {
             self.note(&open, &answer);
             match delivery.after(&answer, host::mono()) {
                 Next::Answer => {
-                    self.state().transaction.note(routing::name(&packed), answer.is_ok());
+                    self.state().transaction.note(name, answer.is_ok());
                     return answer;
                 }
                 Next::AnswerAndForget => {
@@ -319,6 +319,14 @@ impl SharedParts {
                 Next::Pause(pause) => host::sleep_async(pause).await,
             }
         }
+    }
+}
+
+/// The name of a command, without packing the command.
+fn name_of(command: &Cmd) -> &[u8] {
+    match command.args_iter().next() {
+        Some(Arg::Simple(name)) => name,
+        _ => &[],
     }
 }
 

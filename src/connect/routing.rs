@@ -30,7 +30,12 @@ pub(super) fn name(packed: &[u8]) -> &[u8] {
 /// Whether a packed command asks what became of those before it on the same connection. On a new one `WAIT` would count
 /// replicas that have received nothing.
 pub(super) fn is_about_its_connection(packed: &[u8]) -> bool {
-    ["WAIT", "WAITAOF"].iter().any(|wait| name(packed).eq_ignore_ascii_case(wait.as_bytes()))
+    is_named_about_its_connection(name(packed))
+}
+
+/// The same of the command of this name.
+pub(super) fn is_named_about_its_connection(name: &[u8]) -> bool {
+    ["WAIT", "WAITAOF"].iter().any(|wait| name.eq_ignore_ascii_case(wait.as_bytes()))
 }
 
 /// The words of the first command in these bytes: `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`.

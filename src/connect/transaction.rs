@@ -19,10 +19,11 @@ impl Transaction {
 
     /// Notes a command that was answered, or was not.
     pub(super) fn note(&mut self, name: &[u8], was_answered: bool) {
-        self.is_open = match name.to_ascii_uppercase().as_slice() {
-            b"WATCH" | b"MULTI" => was_answered,
-            b"EXEC" | b"DISCARD" | b"UNWATCH" => false,
-            _ => self.is_open && was_answered,
+        let is = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+        self.is_open = if is(&["WATCH", "MULTI"]) {
+            was_answered
+        } else {
+            self.is_open && was_answered && !is(&["EXEC", "DISCARD", "UNWATCH"])
         };
     }
 }
