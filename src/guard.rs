@@ -8,14 +8,19 @@
 //! For each key the guard runs the client's own protocol over what the client has sent and was answered, and so knows where
 //! in its protocol the client is. With the first command that could acquire the lock the guard decides: a script judges
 //! nothing, but replaces exactly the value that the guard has judged by the server's clock, and writes the guard's own
-//! stamp. From then on the client is answered so that its own function reaches this decision at any clock:
+//! stamp. The first time the guard assumes that there is no key and that the server's clock is the host's: the script
+//! writes if both are so, and otherwise answers what it has found. From then on the client is answered so that its own
+//! function reaches this decision at any clock:
 //!
 //! ```text
-//! client -> SETNX invoices 1700000030      guard -> look at the key and the server's clock: no key, or an expired stamp
-//!                                          guard -> write 01700000030 if that is still so
+//! client -> SETNX invoices 1700000030      guard -> write 01700000030 if there is no key: it is written
 //! client <- 1                              the client has won, and so has its stamp on the server
 //!
-//! client -> SETNX invoices 1700000030      guard -> look at the key: a live stamp
+//! client -> SETNX invoices 1700000030      guard -> write 01700000030 if there is no key: 01699999990, which has expired
+//!                                          guard -> write 01700000030 in place of 01699999990: it is written
+//! client <- 1
+//!
+//! client -> SETNX invoices 1700000030      guard -> write 01700000030 if there is no key: 01700000020, a live stamp
 //! client <- 0
 //! client -> GET invoices
 //! client <- 7258118400                     the year 2200: held, whatever the client's clock says

@@ -4,7 +4,7 @@ use super::answer::{Answer, Note, RefusedBecause};
 use super::decision::{Decision, could_acquire, has_nx, replies};
 use super::protocol_run::ProtocolRun;
 use super::rule::Rule;
-use super::scripts::{self, KeyContent, LockKeys, Sight, Stamp, Taken};
+use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken};
 use crate::bridge::Clocks;
 use crate::legacy::{Lock, Looks};
 use crate::lock::Owner;
@@ -47,8 +47,15 @@ const ANY_CLOCK: Reading = Reading {
     mono: MonoTime::since_origin(Duration::ZERO),
 };
 
-/// How often the guard judges anew because the key has changed before it could write.
+/// How often the guard judges what the server has shown it, if that changes before it can write.
 const MOST_LOOKS: usize = 3;
+
+/// How far the server's clock may be from this host's, the way to the server included, for a stamp to be written without a
+/// look. So much longer than necessary may a stamp keep others out, twice.
+const NEARLY: Duration = Duration::from_millis(50);
+
+/// In which the server counts its time.
+const MICROSECOND: Duration = Duration::from_micros(1);
 
 impl KeySession {
     /// A client that holds this.
@@ -106,7 +113,7 @@ impl KeySession {
             self.holds.push(grant);
             return Ok((self, None));
         };
-        let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(length), end: at.saturating_add(length) };
+        let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(length) };
         let is_held = scripts::extend(redis, &guard.keys_of(&grant), &grant.stamp, &stamp)?;
         if is_held {
             grant.stamp = value;
@@ -155,8 +162,8 @@ impl KeySession {
                 if !self.holds.is_empty() {
                     notes.push(Note::AttemptWhileHolding);
                 }
-                match decide(guard, remaining, redis)? {
-                    Decided::Won { stamp, note } => {
+                match take(guard, &clocks, remaining, redis)? {
+                    Decided::Won { stamp, note, .. } => {
                         self.holds.push(guard.grant(value, stamp));
                         notes.push(note);
                         Some(Decision::Win)
@@ -219,10 +226,9 @@ impl KeySession {
         let clocks = guard.rule.clocks(redis)?;
         let by = guard.members.iter().find_map(|member| Some((member, guard.rule.remaining(member, value, &clocks)?)));
         let Some((member, remaining)) = by else { return Ok((self, Answer::Pass, Vec::new())) };
-        let sight = scripts::look(redis, guard.key)?;
         let reply = |decision| replies(member, command, Some(decision), None).into_iter().next().unwrap_or(Reply::Nil);
-        match take(guard, sight, remaining, redis)? {
-            (Decided::Won { stamp, note }, replaced) => {
+        match take(guard, &clocks, remaining, redis)? {
+            Decided::Won { stamp, note, replaced } => {
                 self.holds.push(guard.grant(value.to_vec(), stamp));
                 let reply = match replaced {
                     KeyContent::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
@@ -231,7 +237,7 @@ impl KeySession {
                 };
                 Ok((self, Answer::Reply(reply), vec![note]))
             }
-            (Decided::Lost(note), _) => Ok((self, Answer::Reply(reply(Decision::Lose)), vec![note])),
+            Decided::Lost(note) => Ok((self, Answer::Reply(reply(Decision::Lose)), vec![note])),
         }
     }
 
@@ -364,56 +370,75 @@ impl GuardedKey<'_> {
 
 /// What the guard has decided.
 enum Decided {
-    Won { stamp: Vec<u8>, note: Note },
+    Won { stamp: Vec<u8>, note: Note, replaced: KeyContent },
     Lost(Note),
 }
 
-/// Looks at the key, judges its value by the server's clock, and replaces exactly that value.
-fn decide(guard: &GuardedKey<'_>, remaining: Duration, redis: &mut Transcript) -> Turn<Decided> {
-    let sight = scripts::look(redis, guard.key)?;
-    Ok(take(guard, sight, remaining, redis)?.0)
-}
-
-/// Replaces what was seen, and judges anew if it has changed. Returns the content that was replaced.
-fn take(
-    guard: &GuardedKey<'_>,
-    mut sight: Sight,
-    remaining: Duration,
-    redis: &mut Transcript,
-) -> Turn<(Decided, KeyContent)> {
+/// Judges the key by the server's clock, and replaces exactly what was judged. First there is no look: the stamp is made for
+/// a free key and for this host's clock, and the server writes it if it finds both right.
+fn take(guard: &GuardedKey<'_>, clocks: &Clocks, remaining: Duration, redis: &mut Transcript) -> Turn<Decided> {
+    let lost = |because| Ok(Decided::Lost(Note::Refused(because)));
     if !guard.may_acquire {
-        return Ok((Decided::Lost(Note::Refused(RefusedBecause::ClientLeft)), sight.content));
+        return lost(RefusedBecause::ClientLeft);
     }
+    // A client that does not rely on the lock any more does not get it.
+    if remaining.is_zero() {
+        return lost(RefusedBecause::TooLate);
+    }
+    let host = clocks.server.unwrap_or(clocks.host.wall);
+    let soon = Span { first: host.saturating_sub(NEARLY), last: host.saturating_add(NEARLY) };
+    let mut sight = match write(guard, &Sight { at: soon.last, content: KeyContent::Nothing }, soon, remaining, redis)?
+    {
+        Written::Now(won) => return Ok(won),
+        Written::Never => return lost(RefusedBecause::Held),
+        Written::Differs(found) => found,
+    };
     let mut because = RefusedBecause::Held;
     for _ in 0..MOST_LOOKS {
-        // A client that does not rely on the lock any more does not get it.
-        if remaining.is_zero() {
-            because = RefusedBecause::TooLate;
-            break;
-        }
         if guard.is_held(&sight) {
             break;
         }
-        let Some(value) = guard.rule.stamp(guard.owner, remaining, sight.at) else { break };
         let end = sight.at.saturating_add(remaining);
-        let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(remaining), end };
-        let token = guard.owner.token.hex().into_bytes();
-        let lock = LockKeys { key: guard.key, beside: guard.rule.key_beside(guard.key).map(|new| (new, token)) };
-        let (judged, note) = match &sight.content {
-            KeyContent::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
-            KeyContent::Nothing | KeyContent::NotString => (None, Note::Acquired(remaining)),
-        };
-        match scripts::take(redis, &lock, &stamp, judged)? {
-            Taken::Written => return Ok((Decided::Won { stamp: value, note }, sight.content)),
-            Taken::TooLate => {
-                because = RefusedBecause::TooLate;
-                break;
-            }
-            Taken::NewKeyHeld => break,
-            Taken::Changed(changed) => (sight, because) = (changed, RefusedBecause::Overtaken),
+        let in_time = Span { first: UnixTime::from_nanos(0), last: end.saturating_sub(MICROSECOND) };
+        match write(guard, &sight, in_time, remaining, redis)? {
+            Written::Now(won) => return Ok(won),
+            Written::Never => break,
+            Written::Differs(found) if found.at >= end => return lost(RefusedBecause::TooLate),
+            Written::Differs(found) => (sight, because) = (found, RefusedBecause::Overtaken),
         }
     }
-    Ok((Decided::Lost(Note::Refused(because)), sight.content))
+    lost(because)
+}
+
+/// What became of an attempt to write.
+enum Written {
+    Now(Decided),
+    /// Not at all: the new key is held, or no stamp keeps the fleet out for so long.
+    Never,
+    Differs(Sight),
+}
+
+/// Replaces what was seen by a stamp for this long, at one of these moments.
+fn write(
+    guard: &GuardedKey<'_>,
+    seen: &Sight,
+    when: Span,
+    remaining: Duration,
+    redis: &mut Transcript,
+) -> Turn<Written> {
+    let Some(value) = guard.rule.stamp(guard.owner, remaining, seen.at) else { return Ok(Written::Never) };
+    let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(remaining) };
+    let token = guard.owner.token.hex().into_bytes();
+    let lock = LockKeys { key: guard.key, beside: guard.rule.key_beside(guard.key).map(|new| (new, token)) };
+    let (judged, note) = match &seen.content {
+        KeyContent::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
+        KeyContent::Nothing | KeyContent::NotString => (None, Note::Acquired(remaining)),
+    };
+    Ok(match scripts::take(redis, &lock, &stamp, when, judged)? {
+        Taken::Written => Written::Now(Decided::Won { stamp: value, note, replaced: seen.content.clone() }),
+        Taken::NewKeyHeld => Written::Never,
+        Taken::Differs(found) => Written::Differs(found),
+    })
 }
 
 /// Whether it writes a value of its client's where that may acquire the lock.

@@ -39,8 +39,6 @@ pub(super) struct Stamp<'a> {
     pub(super) value: &'a [u8],
     /// Its key's time to live; `None` if it lives for ever.
     pub(super) ttl_ms: Option<u128>,
-    /// When its client stops relying on it, by the server's clock.
-    pub(super) end: UnixTime,
 }
 
 /// The keys of a lock: the clients' own, and in bridge mode the new key with the token that the guard writes
@@ -50,41 +48,48 @@ pub(super) struct LockKeys<'a> {
     pub(super) beside: Option<(Key, Vec<u8>)>,
 }
 
+/// Moments of the server's clock, the first and the last included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) first: UnixTime,
+    pub(super) last: UnixTime,
+}
+
 /// What became of a stamp.
 pub(super) enum Taken {
     Written,
-    /// Nothing was written: the lease has ended meanwhile.
-    TooLate,
     /// Nothing was written: another client holds the new key.
     NewKeyHeld,
-    /// Nothing was written: the key holds something else.
-    Changed(Sight),
+    /// Nothing was written: the key holds something else, or it is another time.
+    Differs(Sight),
 }
 
-/// Writes the stamp if there is no key, or if it holds exactly the judged value; with the new key, if nothing is in that.
+/// Writes the stamp at these moments, if there is no key or if it holds exactly the judged value; with the new key, if
+/// nothing is in that.
 pub(super) fn take(
     redis: &mut Transcript,
     lock: &LockKeys<'_>,
     stamp: &Stamp<'_>,
+    when: Span,
     judged: Option<&[u8]>,
 ) -> Turn<Taken> {
     let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string());
-    let end = (stamp.end.as_nanos() / 1_000).to_string();
+    let micros = |moment: UnixTime| moment.as_nanos().div_euclid(1_000).to_string().into_bytes();
+    let mut args = vec![stamp.value.to_vec(), ttl_ms.into(), micros(when.first), micros(when.last)];
     let LockKeys { key, beside } = lock;
-    let (script, keys, args): (_, Vec<&Key>, Vec<Vec<u8>>) = match beside {
-        None => (&TAKE, vec![key], vec![stamp.value.to_vec(), ttl_ms.into(), end.into()]),
+    let (script, keys): (_, Vec<&Key>) = match beside {
+        None => (&TAKE, vec![key]),
         Some((new, token)) => {
-            let args = vec![token.clone(), stamp.value.to_vec(), ttl_ms.into(), end.into()];
-            (&TAKE_BOTH, vec![new, key], args)
+            args.insert(0, token.clone());
+            (&TAKE_BOTH, vec![new, key])
         }
     };
     let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).chain(judged).collect();
     let reply = redis.script(script, &keys, &args)?;
     match (&reply, sight(&reply)) {
         (Reply::Array(items), _) if *items == [Reply::Int(1)] => Ok(Taken::Written),
-        (Reply::Array(items), _) if *items == [Reply::Int(0)] => Ok(Taken::TooLate),
         (Reply::Array(items), _) if *items == [Reply::Int(2)] => Ok(Taken::NewKeyHeld),
-        (_, Some(sight)) => Ok(Taken::Changed(sight)),
+        (_, Some(sight)) => Ok(Taken::Differs(sight)),
         (_, None) => Transcript::fault(script.evalsha(&keys, &args), reply),
     }
 }

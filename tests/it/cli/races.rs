@@ -65,16 +65,16 @@ fn a_line_for_each_and_a_sum() {
     let ended = done(lockshift(), ["races", "double-takeover", "late-unlock"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let expected = "\
-RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES; TICKS)          \u{20}
+RACE             PROTOCOL        STEPS  STATES  PREVENTED BY (STATES; TICKS)         \u{20}
 double-takeover  setnx-page-del      8      66  setnx-page (2,877; 3)
                                                 token (48; 3)
-                                                guard:setnx-page-del (14,342; 3)
-                                                bridge-guard:setnx-page-del (19,003; 3)
+                                                guard:setnx-page-del (5,000; 3)
+                                                bridge-guard:setnx-page-del (6,575; 3)
 late-unlock      java-lua            5      38  java-token (409; 8)
                                                 token (409; 8)
 
 2 of 2 races reproduced on a shortest schedule; 4 of 4 remedies explored to the end and clean, each
-for longer than its race. A guard prevents 1 of 2 races of old clients. 37,192 states in all.
+for longer than its race. A guard prevents 1 of 2 races of old clients. 15,422 states in all.
 ";
     assert_eq!(ended.stdout, expected);
 }

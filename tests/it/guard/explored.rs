@@ -44,8 +44,13 @@ fn php() -> &'static Dialect {
 
 /// Two clients, the first two seconds ahead of the other; one of them may crash.
 fn apart(locker: &Arc<dyn Locker>, ticks: u16) -> Scene {
+    apart_by(2_000, locker, ticks)
+}
+
+/// The same with the first so many milliseconds ahead.
+fn apart_by(skew_ms: i64, locker: &Arc<dyn Locker>, ticks: u16) -> Scene {
     let client = Client::new("client", Arc::clone(locker));
-    Scene::new(Bounds::ticks(ticks).crashes(1)).client(Client { skew_ms: 2_000, ..client.clone() }).client(client)
+    Scene::new(Bounds::ticks(ticks).crashes(1)).client(Client { skew_ms, ..client.clone() }).client(client)
 }
 
 fn search(scene: &Scene, properties: &[Property]) -> Findings {
@@ -133,7 +138,7 @@ fn clocks_two_seconds_apart_break_a_guard_that_passes_replies_and_not_one_that_c
 #[test]
 fn three_guarded_clients_exclude_each_other() {
     let client = Client::new("client", guarded(php(), 1).unwrap());
-    let scene = (0..3).fold(Scene::new(Bounds::ticks(3).crashes(1)), |scene, _| scene.client(client.clone()));
+    let scene = (0..3).fold(Scene::new(Bounds::ticks(4).crashes(1)), |scene, _| scene.client(client.clone()));
     let found = search(&scene.grain(Grain::Coarse), &RULES);
     is_clean(&found);
     assert!(found.states > 10_000, "{}", found.states);
@@ -154,6 +159,22 @@ fn guarded_clients_of_every_dialect_exclude_each_other() {
         count += 1;
     }
     assert!(count > 60 && states > 100_000, "{count} dialects, {states} states");
+}
+
+/// Clocks that differ from the server's by less than the second to which stamps are rounded: a stamp made by such a clock may
+/// be written without a look at the server's, or may not.
+#[test]
+fn clocks_apart_by_less_than_the_unit_of_a_stamp_break_no_rule() {
+    for (dialect, skew_ms) in ["php-getset", "servicestack", "jedis-lock"]
+        .into_iter()
+        .flat_map(|name| [-500, 500].map(|skew_ms| (legacy::find(name).unwrap(), skew_ms)))
+    {
+        let mut scene = apart_by(skew_ms, &guarded(dialect, 1).unwrap(), 6);
+        scene.tick = Duration::from_millis(500);
+        let found = search(&scene, &RULES);
+        is_clean(&found);
+        assert!(found.states > 10_000, "{}: {}", dialect.name, found.states);
+    }
 }
 
 /// Spring's template deletes another key than its own and believes that it has released: no guard can change that.

@@ -116,7 +116,7 @@ fn a_client_that_leaves_while_the_guard_decides_leaves_no_lock() {
         }
         let commands = run(None).commands;
         server.connect().del::<_, ()>(&[KEY, "{lock:a}:token"][..]).unwrap();
-        assert!(commands >= 2, "it looks and takes");
+        assert!(commands >= 1, "it takes");
         for number in 1..=commands {
             for leave in [Leave::Closes, Leave::EndsItsDirection] {
                 let left = run(Some((number, leave)));

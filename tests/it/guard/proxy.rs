@@ -207,6 +207,35 @@ fn a_lock_is_decided_by_the_guard() {
     }
 }
 
+/// Guard and server share this machine's clock, and a stamp in seconds is right for longer than the way to the server takes.
+#[test]
+fn a_free_lock_costs_the_server_one_script() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let [mut client, mut direct] = [guard.connect(), server.connect()];
+    let scripts = |direct: &mut Connection| {
+        let all: String = redis::cmd("INFO").arg("commandstats").query(direct).unwrap();
+        let calls = |name: &str| -> u64 {
+            let line = all.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{name}:calls=")));
+            line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
+        };
+        calls("eval") + calls("evalsha")
+    };
+    let acquisitions = 20;
+    for number in 0..=acquisitions {
+        let key = format!("lock:{number}");
+        let (now, _): (i64, i64) = cmd("TIME").query(&mut client).unwrap();
+        if number == 1 {
+            // By now the server knows the script.
+            cmd("CONFIG").arg("RESETSTAT").exec(&mut direct).unwrap();
+        }
+        assert_eq!(client.set_nx(&key, now + 30), Ok(true));
+    }
+    let run = scripts(&mut direct);
+    // A stamp that would be wrong within half a second is made anew.
+    assert!((acquisitions..acquisitions * 3 / 2).contains(&run), "{run} scripts for {acquisitions} acquisitions");
+}
+
 /// Two logical clients on one connection cannot be distinguished: the DEL of the first must not delete the lock of the second.
 #[test]
 fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
