@@ -154,6 +154,9 @@ pub(super) fn phantom(loser: &Conversation, getset: &LockExchange, certainty: Ce
     };
     // Without a GET it may have been doing something else.
     let certainty = certainty.min(get.map_or(Certainty::Possible, |_| loser.certainty()));
+    // By a clock that is fast, what it has read had expired, and it has won.
+    let is_by_clock = race == RaceId::PhantomAfterNilGet && getset.reads().is_some();
+    let certainty = if is_by_clock { certainty.min(Certainty::Likely) } else { certainty };
     let value = getset.writes().unwrap_or_default().to_vec();
     let evidence = Evidence::Phantom { client: loser.client.clone(), value };
     let lines = get.map(|get| get.line).into_iter().chain([getset.line]);

@@ -1,7 +1,7 @@
 //! `lockshift guard` as a process of its own before a server.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -77,9 +77,14 @@ impl GuardProcess {
         });
     }
 
+    /// Where clients connect, by TCP.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address.parse().expect("it listens on TCP")
+    }
+
     /// The port where clients connect.
     pub(crate) fn port(&self) -> u16 {
-        self.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("it listens on TCP")
+        self.address().port()
     }
 
     /// A raw connection to it.

@@ -1,5 +1,5 @@
 //! How right the audit is: fleets of our own lockers over real connections to a real server keep a log of what they did,
-//! and the findings of MONITOR's trace and of a packet capture are held against it.
+//! and the findings of MONITOR's trace, of a packet capture and of a guard's events are held against it.
 //!
 //! ```text
 //! cargo test --all-features --test it -- audit::accuracy                            a few seconds of each fleet
@@ -10,6 +10,7 @@
 //! finding is wrong if the log rules it out. What is only likely, the odds, is held against a recorded run.
 
 mod client;
+mod events;
 mod judge;
 mod odds;
 mod topology;
@@ -30,6 +31,7 @@ use self::truth::Log;
 use super::written;
 use crate::capture::{Format, Recorder, Wire, capture_of};
 use crate::golden::write_part;
+use crate::guard_process::GuardProcess;
 use crate::monitor::{Line, Monitor};
 use crate::server::Server;
 
@@ -53,13 +55,20 @@ struct FleetRun {
     monitored: String,
     /// A capture of what all of them sent and received.
     captured: Vec<u8>,
+    /// The events of the guard through which all of them reach the server.
+    observed: String,
 }
 
-/// Fleets of each protocol on each of these topologies, all at once.
+/// Fleets of each protocol on each of these topologies, all at once, behind a guard that observes.
 fn run(topologies: &[Topology], round: u64, length: Duration) -> FleetRun {
     let server = Server::start();
     let mut monitor = Monitor::on(&server);
     let recorder = Recorder::before(server.address());
+    let directory = tempfile::tempdir().expect("a directory");
+    let events = directory.path().join("events.jsonl").display().to_string();
+    let everything = [("*".to_owned(), "php-getset")];
+    let observing = ["--mode", "observe", "--events", &events];
+    let guard = GuardProcess::start(&format!("redis://{}/", recorder.address()), &everything, &observing);
     let until = crate::patience::now() + length;
     let fleets: Vec<(Topology, &str)> =
         topologies.iter().flat_map(|topology| PROTOCOLS.map(|protocol| (*topology, protocol))).collect();
@@ -70,7 +79,7 @@ fn run(topologies: &[Topology], round: u64, length: Duration) -> FleetRun {
             .map(|(place, (topology, protocol))| {
                 let key = format!("{topology:?}:{protocol}");
                 let log = Arc::new(Mutex::new(Log::default()));
-                let connections = Arc::new(Connections::new(*topology, recorder.address()));
+                let connections = Arc::new(Connections::new(*topology, guard.address()));
                 let workers: Vec<_> = (0..CLIENTS)
                     .map(|number| {
                         let seed = round * 10_000 + place as u64 * 100 + u64::from(number);
@@ -94,7 +103,12 @@ fn run(topologies: &[Topology], round: u64, length: Duration) -> FleetRun {
         started.into_iter().map(finish).collect()
     });
     let monitored = monitor.take().iter().map(Line::listed).collect();
-    FleetRun { logs, monitored, captured: capture_of(&recorder.recorded(), Format::Pcapng, Wire::AsSent) }
+    let captured = capture_of(&recorder.recorded(), Format::Pcapng, Wire::AsSent);
+    // It writes what it still has when it ends.
+    guard.terminate();
+    let (ended, messages) = guard.done();
+    assert!(ended.status.success(), "{messages:?}");
+    FleetRun { logs, monitored, captured, observed: std::fs::read_to_string(&events).expect("the guard wrote events") }
 }
 
 fn audit_of_capture(bytes: Vec<u8>) -> Audit {
@@ -111,28 +125,44 @@ fn audit_of_capture(bytes: Vec<u8>) -> Audit {
     auditor.finish()
 }
 
+/// Where the sources of a round are kept in which something certain was wrong: no other round is like it.
+const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
+
+fn keep(monitored: &str, captured: &[u8], observed: &str) {
+    let sources =
+        [("monitor.log", monitored.as_bytes()), ("capture.pcapng", captured), ("events.jsonl", observed.as_bytes())];
+    for (name, bytes) in sources {
+        std::fs::write(format!("{KEPT}/accuracy-{name}"), bytes).expect("the directory is Cargo's");
+    }
+}
+
 /// Nothing that is called certain is wrong, no key on which two clients held at once is cleared, and on connections of their
 /// own no acquisition is missed.
 #[test]
 fn nothing_certain_is_wrong_whatever_clients_share() {
     let asked = asked_seconds();
-    let sources = ["MONITOR", "capture"];
+    let sources = ["MONITOR", "capture", "guard's events"];
     let of_topology = |topology| sources.map(|source| (topology, source, Score::default()));
     let mut rows: Vec<_> = Topology::ALL.into_iter().flat_map(of_topology).collect();
     // Many short traces: the audit lists the first findings of a kind, and counts the others.
     for round in 0..asked.unwrap_or(SECONDS).div_ceil(SECONDS) {
-        let FleetRun { logs, monitored, captured } = run(&Topology::ALL, round, Duration::from_secs(SECONDS));
-        let (by_monitor, by_capture) = (written::audit(&monitored), audit_of_capture(captured));
+        let FleetRun { logs, monitored, captured, observed } = run(&Topology::ALL, round, Duration::from_secs(SECONDS));
+        let audits = [written::audit(&monitored), audit_of_capture(captured.clone()), events::audit(&observed)];
         for (topology, source, score) in &mut rows {
-            let audit = if *source == sources[0] { &by_monitor } else { &by_capture };
+            let place = sources.iter().position(|it| it == source).expect("it is one of them");
+            let audit = &audits[place];
             for (_, key, log) in logs.iter().filter(|(of, ..)| of == topology) {
                 score.add(&scored(key, log, audit));
             }
         }
+        if rows.iter().any(|(.., score)| !score.certain_and_wrong.is_empty()) {
+            keep(&monitored, &captured, &observed);
+            break;
+        }
     }
     let table = judge::table(&rows);
     let wrong: Vec<&String> = rows.iter().flat_map(|(.., score)| &score.certain_and_wrong).collect();
-    assert!(wrong.is_empty(), "{table}\n{wrong:#?}");
+    assert!(wrong.is_empty(), "{table}\n{wrong:#?}\nThe sources of the last round are in {KEPT}.");
     let cleared: Vec<_> = rows
         .iter()
         .flat_map(|(_, source, score)| score.false_all_clears.iter().map(move |key| (key, source)))

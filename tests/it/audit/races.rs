@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use lockshift::audit::Certainty;
 use lockshift::race_id::RaceId;
 use lockshift::races;
 
@@ -88,4 +89,29 @@ fn each_race_is_found_in_its_trace_and_no_other() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Three clients of `php-getset` with a lease of a second. The second one's GET finds nothing, and its GETSET a stamp of this
+/// second. By the server's clock it has lost; by its own, which is fast, it has won, and sends EXPIRE.
+const WON_BY_A_FAST_CLOCK: &str = r#"1700000022.616000 [0 10.0.0.1:1] "SETNX" "lock" "1700000023"
+1700000022.701000 [0 10.0.0.1:1] "EXPIRE" "lock" "1"
+1700000022.826000 [0 10.0.0.1:1] "TTL" "lock"
+1700000023.068000 [0 10.0.0.1:1] "DEL" "lock"
+1700000023.084000 [0 10.0.0.3:1] "SETNX" "lock" "1700000023"
+1700000023.115000 [0 10.0.0.3:1] "EXPIRE" "lock" "1"
+1700000023.552000 [0 10.0.0.2:1] "SETNX" "lock" "1700000024"
+1700000024.375000 [0 10.0.0.2:1] "GET" "lock"
+1700000024.419000 [0 10.0.0.1:1] "SETNX" "lock" "1700000024"
+1700000024.593000 [0 10.0.0.2:1] "GETSET" "lock" "1700000024"
+1700000024.625000 [0 10.0.0.1:1] "EXPIRE" "lock" "1"
+1700000024.830000 [0 10.0.0.2:1] "EXPIRE" "lock" "1"
+1700000024.929000 [0 10.0.0.2:1] "TTL" "lock"
+1700000024.999000 [0 10.0.0.2:1] "DEL" "lock"
+"#;
+
+#[test]
+fn who_has_lost_by_the_clock_alone_is_not_certain() {
+    let audit = audit(WON_BY_A_FAST_CLOCK);
+    let certain: Vec<_> = audit.findings.iter().filter(|it| it.verdict.certainty == Certainty::Certain).collect();
+    assert!(certain.is_empty(), "{certain:?}");
 }
