@@ -36,6 +36,21 @@ impl GuardedConnection {
         self.sessions.iter().filter(|(_, session)| session.grant().is_some()).map(|(key, _)| key)
     }
 
+    /// What it knows of one key: all that a command on this key needs, however many locks its client holds.
+    pub fn part(&self, key: &Key) -> Self {
+        let sessions = self.sessions.get_key_value(key).map(|(key, session)| (key.clone(), session.clone()));
+        Self { sessions: sessions.into_iter().collect(), in_multi: self.in_multi, is_watching: self.is_watching }
+    }
+
+    /// A command on this key has made this of the [`part`](Self::part).
+    pub fn update(&mut self, key: &Key, mut after: Self) {
+        (self.in_multi, self.is_watching) = (after.in_multi, after.is_watching);
+        match after.sessions.remove(key) {
+            Some(session) => drop(self.sessions.insert(key.clone(), session)),
+            None => drop(self.sessions.remove(key)),
+        }
+    }
+
     /// Whether the guard may extend its locks now: not inside a transaction, and not while it watches a lock.
     pub fn is_renewable(&self) -> bool {
         !self.in_multi && !self.is_watching

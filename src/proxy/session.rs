@@ -242,7 +242,7 @@ impl ProxySession {
         let Some((key, length)) = self.renewals.take_due(&self.traffic.db) else { return Ok(()) };
         let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let before = self.traffic.connection().clone();
+        let before = self.traffic.connection().part(&key);
         let mut redis = Transcript::new();
         loop {
             match before.renew(&rule, &key, length, &owner, redis.rewind()) {
@@ -257,7 +257,7 @@ impl ProxySession {
                 }
                 Err(Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok((after, note)) => {
-                    *self.traffic.connection() = after;
+                    self.traffic.connection().update(&key, after);
                     match note {
                         Some(note) => self.note(&key, &note),
                         None => self.renewals.forget(&self.traffic.db, &key),
@@ -313,7 +313,7 @@ impl ProxySession {
         let GuardedCommand { key, command, frame } = guarded;
         let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let before = self.traffic.connection().clone();
+        let before = self.traffic.connection().part(&key);
         let mut redis = Transcript::new();
         let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
         loop {
@@ -339,7 +339,7 @@ impl ProxySession {
                 }
                 Err(Pending::Fault(_) | Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok((after, answer, notes)) => {
-                    *self.traffic.connection() = after;
+                    self.traffic.connection().update(&key, after);
                     if !has_withdrawn {
                         notes.iter().for_each(|note| self.note(&key, note));
                     }
@@ -396,7 +396,7 @@ impl ProxySession {
     async fn withdraw(&mut self, key: &Key) -> Result<bool, SessionEnd> {
         let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(false) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let before = self.traffic.connection().clone();
+        let before = self.traffic.connection().part(key);
         let mut redis = Transcript::new();
         loop {
             match before.withdraw(&rule, key, &owner, redis.rewind()) {
@@ -411,7 +411,7 @@ impl ProxySession {
                 }
                 Err(Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok(after) => {
-                    *self.traffic.connection() = after;
+                    self.traffic.connection().update(key, after);
                     self.note(key, &Note::Withdrawn);
                     return Ok(true);
                 }

@@ -236,6 +236,29 @@ fn a_free_lock_costs_the_server_one_script() {
     assert!((acquisitions..acquisitions * 3 / 2).contains(&run), "{run} scripts for {acquisitions} acquisitions");
 }
 
+/// An attempt takes no longer where its connection holds thousands of locks.
+#[test]
+fn the_locks_that_a_connection_holds_do_not_slow_it() {
+    const BLOCK: usize = 1_000;
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut client = guard.connect();
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut client).unwrap();
+    let mut acquired = |block: usize| -> Duration {
+        let mut all = redis::pipe();
+        (0..BLOCK).for_each(|number| {
+            all.set_nx(format!("lock:{block}:{number}"), now + 300);
+        });
+        let begin = crate::patience::now();
+        let won: Vec<bool> = all.query(&mut client).unwrap();
+        assert!(won.into_iter().all(|won| won));
+        begin.elapsed()
+    };
+    let blocks: Vec<Duration> = (0..12).map(&mut acquired).collect();
+    let [first, last] = [&blocks[..4], &blocks[8..]].map(|blocks| *blocks.iter().min().expect("there are four"));
+    assert!(last < first * 3, "{blocks:?}");
+}
+
 /// Two logical clients on one connection cannot be distinguished: the DEL of the first must not delete the lock of the second.
 #[test]
 fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
