@@ -25,6 +25,7 @@ mod parts;
 mod rules;
 
 mod found;
+mod hashed;
 mod intern;
 mod memo;
 mod unbounded;

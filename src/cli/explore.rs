@@ -118,6 +118,13 @@ pub(super) struct Args {
     /// Give up beyond so many states, in any one search
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     states: usize,
+    /// Give up beyond so many bytes of states, in any one search: 512M, 16G
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = values::size)]
+    memory: u64,
+    /// Keep only some bits of each state, in a table of so many bytes: for what does not fit. States that share their bits with
+    /// others are left out: how many is estimated, and nothing is found impossible
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    hashed: Option<u64>,
     /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. Where a rule is
     /// broken, all states are searched as well, for the shortest schedule
     #[arg(long)]
@@ -174,7 +181,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let explore = |scene: &Scene| {
         let search = Search::new(scene).properties(&properties).threads(threads).symmetry(true).reduced(args.reduce);
         // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
-        let search = search.max_states(args.states).stop(Stop::AllViolated).interrupted_by(budget.is_spent());
+        let search = search.max_states(args.states).max_bytes(usize::try_from(args.memory).unwrap_or(usize::MAX));
+        let search = search.hashed_to(args.hashed.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)));
+        let search = search.stop(Stop::AllViolated).interrupted_by(budget.is_spent());
         search.run(&mut |progress| {
             states.tell(progress);
             budget.watch();
@@ -184,8 +193,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let findings = findings.ok_or_else(|| Failure::new(Exit::Usage, "there is nothing to explore"))?;
     let seconds = budget.elapsed().as_secs_f64();
     drop(states);
-    let asked =
-        Asked { tick: scenes[0].tick, for_all_time: args.ticks == Ticks::Forever, rules_named: args.rules.len() };
+    let asked = Asked {
+        tick: scenes[0].tick,
+        for_all_time: args.ticks == Ticks::Forever,
+        rules_named: args.rules.len(),
+        hashed: args.hashed.is_some(),
+    };
     let exploration = Exploration::of(&findings, seconds, asked);
     if let Some(pages) = pages {
         write(&exploration, &pages)?;
@@ -210,13 +223,17 @@ fn write(exploration: &Exploration, pages: &HtmlPages<'_>) -> Result<(), Failure
 fn verdict(findings: &Findings) -> Result<Exit, Failure> {
     match (findings.violations.as_slice(), findings.end) {
         ([], End::Exhausted | End::Satisfied) => Ok(Exit::Yes),
+        ([], End::Hashed) => Err(Failure::new(
+            Exit::Unusable,
+            "only some bits of each state were kept: to be sure of every state, leave out --hashed",
+        )),
         ([], End::Interrupted) => Err(Failure::new(
             Exit::Unusable,
             "the time was too short to see every state: allow more with --for, or fewer --ticks, --crashes or clients",
         )),
         ([], End::StatesBound(_) | End::MemoryBound(_)) => Err(Failure::new(
             Exit::Unusable,
-            "the space of states is too large: allow fewer --ticks or --crashes, fewer clients, or more --states",
+            "the space of states is too large: allow fewer --ticks or --crashes, fewer clients, more --states or more --memory",
         )),
         (_, _) => Ok(Exit::No),
     }
@@ -331,14 +348,14 @@ impl Args {
 
     /// What is looked for.
     fn properties(&self) -> Result<Vec<Property>, Failure> {
-        let for_all_time = self.ticks == Ticks::Forever;
-        if self.rules.iter().any(|rule| !rule.can_be_judged(for_all_time)) {
+        let sees_the_future = self.ticks == Ticks::Forever && self.hashed.is_none();
+        if self.rules.iter().any(|rule| !rule.can_be_judged(sees_the_future)) {
             return Err(Failure::new(
                 Exit::Usage,
-                "whether a lock is lost for good, or a client waits for ever, is known only with --ticks forever",
+                "whether a lock is lost for good, or a client waits for ever, is known only with --ticks forever and without --hashed",
             ));
         }
-        let usual = RuleName::usual(for_all_time);
+        let usual = RuleName::usual(sees_the_future);
         let rules = if self.rules.is_empty() { &usual } else { &self.rules };
         Ok(rules.iter().map(|rule| rule.property()).collect())
     }

@@ -3,6 +3,7 @@
 use super::blame::CauseId;
 use super::blame::{Blame, Breach};
 use super::faults::FaultBudget;
+use super::hashed::Reached;
 use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
@@ -13,14 +14,15 @@ use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::search::Search;
 use super::symmetry::Symmetry;
-use super::visited::{Index, SHARDS, hash, pack, shard_of, unpack};
+use super::visited::{Index, Layout, SHARDS, pack, shard_of, unpack};
 use super::world::{Action, Clock, World};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// For each shard: hash (two words) and words of each world.
+    /// For each shard the worlds, as they are handed over.
     pub(super) worlds: [Vec<u32>; SHARDS],
+    layout: Layout,
     pub(super) violations: Vec<Hit>,
     pub(super) steps: u64,
 }
@@ -37,15 +39,14 @@ pub(super) struct Hit {
 }
 
 impl Outbox {
-    pub(super) fn new() -> Self {
-        Self { worlds: std::array::from_fn(|_| Vec::new()), violations: Vec::new(), steps: 0 }
+    pub(super) fn new(layout: Layout) -> Self {
+        Self { worlds: std::array::from_fn(|_| Vec::new()), layout, violations: Vec::new(), steps: 0 }
     }
 
-    fn push(&mut self, words: &[u32]) {
-        let hash = hash(words);
-        let shard = &mut self.worlds[shard_of(hash)];
-        shard.extend([(hash >> 32) as u32, hash as u32]);
-        shard.extend_from_slice(words);
+    fn push(&mut self, words: &[u32], reached: Reached) {
+        let hash = self.layout.hash(words);
+        self.layout.hand_over(hash, words, reached, &mut self.worlds[shard_of(hash)]);
+        self.steps += 1;
     }
 
     fn report(&mut self, violated: Properties, at: Index, by: Option<Action>) {
@@ -152,14 +153,14 @@ impl<'a> Expander<'a> {
             at,
             by: Some(by),
         }));
-        for words in self.found.chunks_exact(words.len()) {
-            out.push(words);
-            out.steps += 1;
+        for (by, words) in (0..).zip(self.found.chunks_exact(words.len())) {
+            out.push(words, Reached { from: at, by });
         }
         Ok(())
     }
 
-    fn follow(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
+    /// The steps that are taken from the world.
+    fn choose(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
         self.actions.clear();
         if self.reduced {
             self.actions.extend(receipt(self.scene, memo, &self.world)?);
@@ -167,6 +168,11 @@ impl<'a> Expander<'a> {
         if self.actions.is_empty() {
             actions(self.scene, memo, &self.world, &mut self.actions)?;
         }
+        Ok(())
+    }
+
+    fn follow(&mut self, memo: &Memo<'_>) -> Result<(), Question> {
+        self.choose(memo)?;
         #[cfg(test)]
         if let Some(leaves_out) = self.leaves_out {
             self.actions.retain(|action| !leaves_out(&self.world, *action));
@@ -219,8 +225,7 @@ impl<'a> Expander<'a> {
         mut show: impl FnMut(&Transition<'_>),
     ) -> Result<(), Question> {
         unpack(words, self.scene.bounds.faults, &mut self.world);
-        self.actions.clear();
-        actions(self.scene, memo, &self.world, &mut self.actions)?;
+        self.choose(memo)?;
         for place in 0..self.actions.len() {
             let action = self.actions[place];
             let cause = self.take(memo, action)?;

@@ -10,6 +10,10 @@
 //! receipt; where a lease is extended, which it may turn out to have been lost; where clocks are set, clients wait for the
 //! clock or end each other's renewals. When time stands still, a clock reading in the middle of an operation is such a step as well.
 //!
+//! What can still be acquired is the same before such a receipt and after it: a way to a win that does not contain the receipt goes
+//! on being one after it, and the receipt alone can be the win of none but its own client. So a lock that is lost for good is
+//! so in both.
+//!
 //! What can be violated is the same. The shortest schedules are not: they would contain receipts that they do not need.
 
 use super::client::Client;
@@ -28,7 +32,8 @@ impl Search<'_> {
         scene.grain == Grain::Fine
             && !by_cause
             && scene.clients.iter().all(is_plain)
-            && !properties.iter().any(Property::is_about_the_future)
+            // Its schedules are fair to every step, also to those that are left out.
+            && !properties.has(Property::EveryWaiterAcquires)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The most readable of the shortest ways to a violation: with the fewest changes from one client to another, and the
-//! clock ticking as late as possible.
+//! clock ticking as late as possible. Where worlds were hashed, the way that was taken.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,6 +60,29 @@ impl StateGraph<'_> {
             walker.look_ahead(depth);
         }
         walker.walk()
+    }
+
+    /// The way by which this violation was met, so many steps from the start, where it is known how worlds were reached.
+    pub(super) fn way_taken(&self, hit: Hit, length: u32) -> Vec<Action> {
+        let (first, places) = self.first;
+        let (mut words, mut names) = (self.visited.words(first).to_vec(), places.inverse());
+        let mut expander = self.expander();
+        let mut way = Vec::new();
+        for by in self.visited.steps_to(hit.at, length - u32::from(hit.by.is_some())) {
+            let (mut place, mut taken) = (0..u16::MAX, None);
+            let known = expander.steps(self.memo, &words, |transition| {
+                if place.next() == Some(by) {
+                    taken = Some((transition.action, transition.words.to_vec(), transition.places));
+                }
+            });
+            debug_assert!(known.is_ok(), "every world on the way to a violation was expanded");
+            let Some((action, next, places)) = taken else { break };
+            way.push(names.rename(action));
+            words = next;
+            names = places.inverse().then(&names);
+        }
+        way.extend(hit.by.map(|action| names.rename(action)));
+        way
     }
 
     /// Goes the ways again that were gone, and judges nothing.

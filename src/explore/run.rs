@@ -15,7 +15,7 @@ use super::property::{Properties, Property};
 use super::search::{End, Findings, Progress, Search, Stop};
 use super::starvation::Starvation;
 use super::symmetry::Symmetry;
-use super::visited::{Index, Levels, SHARDS, Shard, Visited, hash, pack, shard_of};
+use super::visited::{Index, Levels, SHARDS, Shard, Visited, pack};
 
 /// Worlds that are expanded before what they brought is stored: it bounds the memory on the way.
 const BATCH: usize = if cfg!(test) { 64 } else { 1 << 15 };
@@ -85,13 +85,10 @@ impl<'a> Run<'a> {
                 Err(question) => memo.answer(question),
             }
         };
-        let mut visited = Visited::new(search.scene.clients.len());
+        let mut visited = Visited::new(search.scene.clients.len(), search.hashed_to);
         let mut words = Vec::new();
         pack(&first, search.scene.bounds.faults, &mut words);
-        let hash = hash(&words);
-        let shard = shard_of(hash);
-        visited.shards_mut()[shard].add(hash, &words);
-        let first = (visited.find(&words).unwrap_or_default(), places);
+        let first = (visited.add_first(&words), places);
         Self {
             search,
             asked,
@@ -121,8 +118,9 @@ impl<'a> Run<'a> {
             self.levels.complete(self.visited.lens());
             if self.levels.worlds(depth).next().is_none() {
                 self.levels.forget_last();
-                return End::Exhausted;
+                return if self.search.hashed_to.is_some() { End::Hashed } else { End::Exhausted };
             }
+            self.visited.forget_before(self.levels.before(depth));
         }
     }
 
@@ -174,14 +172,14 @@ impl<'a> Run<'a> {
 
     /// Expands what can be expanded without finding anything out, and hands back the rest.
     fn expand_known(&self, part: &[Index]) -> (Outbox, Vec<Index>) {
-        let (mut expander, mut outbox) = (self.expander(), Outbox::new());
+        let (mut expander, mut outbox) = (self.expander(), Outbox::new(self.visited.layout()));
         let is_open = |at: &Index| expander.expand(&self.memo, self.visited.words(*at), *at, &mut outbox).is_err();
         let open = part.iter().copied().filter(is_open).collect();
         (outbox, open)
     }
 
     fn expand_open(&mut self, open: &[Index]) -> Outbox {
-        let (mut expander, mut outbox) = (self.expander(), Outbox::new());
+        let (mut expander, mut outbox) = (self.expander(), Outbox::new(self.visited.layout()));
         for &at in open {
             while let Err(question) = expander.expand(&self.memo, self.visited.words(at), at, &mut outbox) {
                 self.memo.answer(question);
@@ -201,16 +199,16 @@ impl<'a> Run<'a> {
     fn store(&mut self, outboxes: &[Outbox]) {
         let brought: u64 = outboxes.iter().map(|outbox| outbox.steps).sum();
         let threads = if brought < WORTH_A_THREAD as u64 { 1 } else { self.search.threads.get() };
-        let width = self.visited.width();
+        let handed_over = self.visited.layout().handed_over();
         let per_thread = SHARDS.div_ceil(threads);
         thread::scope(|scope| {
             let mut parts = self.visited.shards_mut().chunks_mut(per_thread).enumerate();
             let mine = parts.next();
             for (part, shards) in parts {
-                scope.spawn(move || store(shards, part * per_thread, outboxes, width));
+                scope.spawn(move || store(shards, part * per_thread, outboxes, handed_over));
             }
             if let Some((_, shards)) = mine {
-                store(shards, 0, outboxes, width);
+                store(shards, 0, outboxes, handed_over);
             }
         });
     }
@@ -221,13 +219,11 @@ impl<'a> Run<'a> {
     }
 }
 
-fn store(shards: &mut [Shard], first: usize, outboxes: &[Outbox], width: usize) {
+/// Stores what was handed over to these shards, so many words for each world.
+fn store(shards: &mut [Shard], first: usize, outboxes: &[Outbox], handed_over: usize) {
     for (shard, number) in shards.iter_mut().zip(first..) {
         for outbox in outboxes {
-            for record in outbox.worlds[number].chunks_exact(width + 2) {
-                let hash = u64::from(record[0]) << 32 | u64::from(record[1]);
-                shard.add(hash, &record[2..]);
-            }
+            outbox.worlds[number].chunks_exact(handed_over).for_each(|world| shard.add(world));
         }
     }
 }

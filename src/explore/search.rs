@@ -7,12 +7,14 @@ use super::blame::Cause;
 use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::trace::Trace;
+use super::visited;
 use super::world::Action;
 
 /// A search, to be run.
 ///
-/// It goes breadth first and compares worlds exactly, so that the first violation met is a shortest one and an exhausted
-/// search is a statement about every schedule. Its result depends neither on the number of threads nor on chance.
+/// It goes breadth first and compares worlds exactly, unless they are [hashed](Self::hashed_to), so that the first violation met
+/// is a shortest one and an exhausted search is a statement about every schedule. Its result depends neither on the number of
+/// threads nor on chance.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
     pub(super) scene: &'a Scene,
@@ -20,6 +22,7 @@ pub struct Search<'a> {
     pub(super) threads: NonZeroUsize,
     pub(super) max_states: usize,
     pub(super) max_bytes: usize,
+    pub(super) hashed_to: Option<usize>,
     pub(super) symmetry: bool,
     pub(super) reduced: bool,
     pub(super) by_cause: bool,
@@ -42,6 +45,8 @@ pub enum Stop {
 pub enum End {
     /// It saw every world: what it did not find is impossible within the bounds of the scene.
     Exhausted,
+    /// It saw every world that it did not take for another, by its hash: [`Findings::taken_for_others`].
+    Hashed,
     /// It found what it was to find.
     Satisfied,
     /// It met as many worlds as it was allowed.
@@ -78,6 +83,9 @@ pub struct Findings {
     pub runs: (usize, usize),
     /// How it ended.
     pub end: End,
+    /// How many worlds were probably taken for others and left out, and with them what only they lead to; 0 unless worlds were
+    /// [hashed](Search::hashed_to).
+    pub taken_for_others: f64,
     /// Properties that could not be judged. About the future: the search was not exhausted, time stands still at the end
     /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or no client tries without end. Phantoms: a dead owner's lock is
     /// still running at the start of a clock that never ends.
@@ -125,6 +133,7 @@ impl Findings {
             bytes: self.bytes.max(other.bytes),
             runs: (self.runs.0 + other.runs.0, self.runs.1 + other.runs.1),
             end: self.end.or(other.end),
+            taken_for_others: self.taken_for_others + other.taken_for_others,
             ..self
         }
     }
@@ -133,7 +142,11 @@ impl Findings {
 impl End {
     /// How two searches ended together: exhausted only if both were.
     fn or(self, other: Self) -> Self {
-        if self == Self::Exhausted { other } else { self }
+        match self {
+            Self::Exhausted => other,
+            Self::Hashed if other != Self::Exhausted => other,
+            _ => self,
+        }
     }
 }
 
@@ -153,6 +166,7 @@ impl<'a> Search<'a> {
             threads: NonZeroUsize::MIN,
             max_states: 100_000_000,
             max_bytes: 4 << 30,
+            hashed_to: None,
             symmetry: false,
             reduced: false,
             by_cause: false,
@@ -176,10 +190,10 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Of so many states at most.
+    /// Of so many states at most; there can be four billion.
     #[must_use]
     pub fn max_states(mut self, states: usize) -> Self {
-        self.max_states = states;
+        self.max_states = states.min(visited::MOST);
         self
     }
 
@@ -187,6 +201,16 @@ impl<'a> Search<'a> {
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
+        self
+    }
+
+    /// Whether of each state only six bits are kept, in a table of so many bytes, and how it was reached: for spaces that do not
+    /// fit. A state whose bits are all set is taken for one that was met, and left out. [`Findings::taken_for_others`] says how
+    /// many that were, probably; what only they lead to was not seen either. So what is found is so, on a schedule that may
+    /// not be the shortest, and nothing is impossible. Properties of the future are not judged.
+    #[must_use]
+    pub fn hashed_to(mut self, bytes: Option<usize>) -> Self {
+        self.hashed_to = bytes;
         self
     }
 
@@ -200,7 +224,7 @@ impl<'a> Search<'a> {
 
     /// Whether replies are received at once where nothing else depends on when they are. There are fewer worlds then, and what
     /// can be violated is the same; where something can, all worlds are searched as well, for the shortest schedule. It makes no
-    /// difference for round trips that are one step, for violations by cause, and for properties of the future.
+    /// difference for round trips that are one step, for violations by cause, and for [`Property::EveryWaiterAcquires`].
     #[must_use]
     pub fn reduced(mut self, reduced: bool) -> Self {
         self.reduced = reduced;

@@ -14,6 +14,9 @@ use crate::explore::{Bounds, End, Findings, Property, Trace};
 pub struct Exploration {
     states: usize,
     exhausted: bool,
+    /// How many states were probably taken for others, if only bits of them were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_for_others: Option<f64>,
     seconds: f64,
     violations: Vec<ViolationRow>,
     #[serde(skip)]
@@ -31,6 +34,8 @@ pub struct Asked {
     pub for_all_time: bool,
     /// How many rules were named; none: all were meant.
     pub rules_named: usize,
+    /// Whether states were hashed.
+    pub hashed: bool,
 }
 
 /// A property that does not hold, and a shortest schedule that shows it.
@@ -71,6 +76,7 @@ impl Exploration {
         Self {
             states: findings.states,
             exhausted: findings.end == End::Exhausted,
+            taken_for_others: asked.hashed.then_some(findings.taken_for_others),
             seconds,
             violations: findings.violations.iter().map(violation).collect(),
             verdict: verdict(findings, asked),
@@ -167,12 +173,24 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
         (0, End::StatesBound(_) | End::MemoryBound(_) | End::Interrupted | End::Satisfied) => {
             format!("Nothing found in {states} states, but there are more: this says nothing about those.")
         }
+        (0, End::Hashed) => format!("Nothing found in {states} states. {}", left_out(findings)),
+        (_, End::Hashed) => format!("{states} states were seen. {}", left_out(findings)),
         (_, End::Exhausted) => format!("All {states} states were seen."),
         (_, End::Satisfied) => format!("{states} states were seen, until nothing was left to find."),
         (_, End::StatesBound(_) | End::MemoryBound(_) | End::Interrupted) => {
             format!("{states} states were seen, but there are more: this says nothing about other rules.")
         }
     }
+}
+
+/// What a search that hashed states says of those it did not see.
+fn left_out(findings: &Findings) -> String {
+    let left_out = match findings.taken_for_others {
+        few if few < 0.01 => "Fewer than 0.01 others were probably taken for one of them".to_owned(),
+        some if some < 10.0 => format!("About {some:.2} others were probably taken for one of them"),
+        many => format!("About {} others were probably taken for one of them", grouped(many.round() as usize)),
+    };
+    format!("{left_out}, by their hashes: this says nothing about those, and what only they lead to.")
 }
 
 /// A number with commas between its thousands.

@@ -7,6 +7,7 @@ mod faults;
 mod follow;
 mod for_all_time;
 mod granularity;
+mod hashed;
 mod known;
 pub(crate) mod locks;
 mod lost;

@@ -13,17 +13,18 @@ impl Run<'_> {
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.go_on(watch);
-        self.concluded(end)
+        let unjudged = self.judge_the_future(end);
+        self.concluded(end, unjudged)
     }
 
     /// Runs to the end or to the first violation; `None` if there is one.
     pub(super) fn findings_without_violation(mut self, watch: &mut dyn FnMut(&Progress)) -> Option<Findings> {
         let end = self.go_on(watch);
-        self.met.all().is_empty().then(|| self.concluded(end))
+        let unjudged = self.judge_the_future(end);
+        self.met.all().is_empty().then(|| self.concluded(end, unjudged))
     }
 
-    fn concluded(mut self, end: End) -> Findings {
-        let unjudged = self.judge_the_future(end);
+    fn concluded(self, end: End, unjudged: Vec<Property>) -> Findings {
         Findings {
             states: self.visited.len(),
             steps: self.steps,
@@ -31,6 +32,7 @@ impl Run<'_> {
             bytes: self.visited.bytes(),
             runs: self.memo.runs(),
             end,
+            taken_for_others: self.visited.taken_for_others(),
             unjudged,
             violations: self.violations(),
         }
@@ -80,7 +82,10 @@ impl Run<'_> {
 
     fn violation(&self, met: &FoundViolation) -> Violation {
         let search = self.search;
-        let mut actions = self.graph().route(&met.hits, met.length);
+        let mut actions = match search.hashed_to {
+            None => self.graph().route(&met.hits, met.length),
+            Some(_) => self.graph().way_taken(met.hits[0], met.length),
+        };
         let starvation = self.starvation.as_ref().filter(|_| met.property == Property::EveryWaiterAcquires);
         let from = actions.len();
         actions.extend(starvation.into_iter().flat_map(|starvation| &starvation.cycle));

@@ -50,6 +50,37 @@ fn a_reduced_search_sees_fewer_states_and_comes_to_the_same_verdict() {
 }
 
 #[test]
+fn what_was_hashed_is_no_proof() {
+    let explored = |options: &[&str]| done(lockshift(), [&TOKENS[..], &WITHIN, options].concat());
+    let ended = explored(&["--hashed", "1M"]);
+    let says = "Nothing found in 642 states. Fewer than 0.01 others were probably taken for one of them, by their hashes: this \
+                says nothing about those, and what only they lead to.\n";
+    let why = "lockshift: only some bits of each state were kept: to be sure of every state, leave out --hashed\n";
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(3), says, why));
+    let json = explored(&["--hashed", "1M", "--json"]).json();
+    assert_eq!((&json["states"], &json["exhausted"]), (&642.into(), &false.into()), "{json}");
+    assert!(json["taken_for_others"].as_f64().is_some_and(|others| others < 0.01), "{json}");
+
+    let ended = done(lockshift(), [&MIXED[..], &WITHIN, &["--hashed=1M", "--rule=mutual-exclusion"]].concat());
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.stdout.starts_with("mutual exclusion, broken in 5 steps: A php-getset, B php-getset, C token\n\n"));
+
+    let args = [&TOKENS[..], &["--hashed=1M", "--ticks=forever", "--rule=can-be-taken-again"]].concat();
+    let ended = done(lockshift(), args);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("only with --ticks forever and without --hashed"), "{ended:?}");
+}
+
+/// A smaller bound on memory ends the search sooner.
+#[test]
+fn the_memory_that_states_take_is_bounded() {
+    let ended = done(lockshift(), ["explore", "--client=token", "--client=token", "--client=token", "--memory=64K"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stdout.starts_with("Nothing found in "), "{ended:?}");
+    assert!(ended.stderr.contains("or more --memory"), "{ended:?}");
+}
+
+#[test]
 fn redlock_has_as_many_servers_as_its_option_says() {
     let client = ["--client", "redlock,servers=3"];
     let args = [&["explore"], &client[..], &client[..], &["--grain=coarse", "--ticks=0"]].concat();
