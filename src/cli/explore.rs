@@ -125,8 +125,8 @@ pub(super) struct Args {
     /// others are left out: how many is estimated, and nothing is found impossible
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     hashed: Option<u64>,
-    /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. Where a rule is
-    /// broken, all states are searched as well, for the shortest schedule
+    /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. A rule that can be
+    /// broken is searched for in all states as well, for the shortest schedule
     #[arg(long)]
     reduce: bool,
     /// Print the schedule that breaks the first rule as a Mermaid sequence diagram, for a wiki

@@ -29,13 +29,18 @@ impl Search<'_> {
     /// If the budget of the scene allows more combinations of faults than can be stored
     /// ([`FaultBudget::can_be_explored`](super::FaultBudget::can_be_explored)).
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        if self.reduced && self.can_be_reduced() {
-            let reduced = Run::new(*self).findings_without_violation(watch);
-            if let Some(findings) = reduced {
-                return findings;
-            }
+        let whole = self.reduced(false);
+        if !self.reduced || !self.can_be_reduced() {
+            return Run::new(whole).findings(watch);
         }
-        Run::new(self.reduced(false)).findings(watch)
+        let reduced = Run::new(*self).findings(watch);
+        let broken: Vec<Property> = reduced.violations.iter().map(|violation| violation.property).collect();
+        if broken.is_empty() {
+            return reduced;
+        }
+        // For the shortest schedules.
+        let whole = Run::new(whole.properties(&broken).stop(Stop::AllViolated)).findings(watch);
+        reduced.with_shortest(whole)
     }
 }
 
@@ -111,7 +116,7 @@ impl<'a> Run<'a> {
             if let Some(end) = self.level(watch) {
                 return end;
             }
-            if self.is_satisfied() || self.search.reduced && !self.met.all().is_empty() {
+            if self.is_satisfied() {
                 return End::Satisfied;
             }
             let depth = self.levels.count();

@@ -110,6 +110,17 @@ pub struct Violation {
 }
 
 impl Findings {
+    /// What a reduced search has found, with the schedules by which a whole one breaks the same rules: those are shortest. Where it
+    /// has ended too soon to find one, the reduced search's is kept.
+    pub(super) fn with_shortest(mut self, whole: Self) -> Self {
+        let reduced = self.violations.len();
+        self.violations.retain(|known| !whole.violations.iter().any(|it| it.property == known.property));
+        let end = if self.violations.is_empty() { self.end } else { whole.end };
+        debug_assert!(whole.violations.len() + self.violations.len() == reduced, "the same rules are broken");
+        let unjudged = self.unjudged.clone();
+        Self { end, unjudged, ..self.merged(whole) }
+    }
+
     /// What two searches have found: of several schedules that break one rule by one cause the shortest.
     #[must_use]
     pub fn merged(mut self, other: Self) -> Self {
@@ -223,7 +234,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether replies are received at once where nothing else depends on when they are. There are fewer worlds then, and what
-    /// can be violated is the same; where something can, all worlds are searched as well, for the shortest schedule. It makes no
+    /// can be violated is the same; what can is searched for in all worlds as well, for the shortest schedule. It makes no
     /// difference for round trips that are one step, for violations by cause, and for [`Property::EveryWaiterAcquires`].
     #[must_use]
     pub fn reduced(mut self, reduced: bool) -> Self {

@@ -39,7 +39,9 @@ fn search(scene: &Scene, properties: &[Property]) -> Findings {
     if scene.grain == Grain::Fine && found.end == End::Exhausted && found.states < 20_000 {
         let reduced = search.reduced(true).run(&mut |_| ());
         assert_eq!((violated(&reduced), &reduced.unjudged), (violated(&found), &found.unjudged));
-        assert!(reduced.end == End::Exhausted && reduced.states <= found.states, "{} states", reduced.states);
+        assert_eq!(reduced.end, End::Exhausted);
+        // Those in which the shortest schedules were found count as well.
+        assert!(!found.violations.is_empty() || reduced.states <= found.states, "{} states", reduced.states);
     }
     found
 }

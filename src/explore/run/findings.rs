@@ -14,17 +14,6 @@ impl Run<'_> {
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.go_on(watch);
         let unjudged = self.judge_the_future(end);
-        self.concluded(end, unjudged)
-    }
-
-    /// Runs to the end or to the first violation; `None` if there is one.
-    pub(super) fn findings_without_violation(mut self, watch: &mut dyn FnMut(&Progress)) -> Option<Findings> {
-        let end = self.go_on(watch);
-        let unjudged = self.judge_the_future(end);
-        self.met.all().is_empty().then(|| self.concluded(end, unjudged))
-    }
-
-    fn concluded(self, end: End, unjudged: Vec<Property>) -> Findings {
         Findings {
             states: self.visited.len(),
             steps: self.steps,

@@ -76,11 +76,12 @@ fn with_symmetry_or_without() {
 #[test]
 fn reduced_or_not() {
     for (name, scene) in scenes().into_iter().filter(|(_, scene)| scene.grain == Grain::Fine) {
-        for rule in WATCHED.into_iter().filter(|rule| !rule.is_about_the_future()) {
+        for rule in WATCHED {
             let search = Search::new(&scene).properties(&[rule]).symmetry(true);
             let (all, reduced) = (search.run(&mut |_| ()), search.reduced(true).run(&mut |_| ()));
             assert_eq!((violated(&all), all.end), (violated(&reduced), reduced.end), "{name}");
-            assert_eq!(reduced.states < all.states, all.violations.is_empty(), "{name}: {}", reduced.states);
+            let is_seen_to_hold = all.violations.is_empty();
+            assert!(!is_seen_to_hold || reduced.states < all.states, "{name}: {}", reduced.states);
         }
     }
 }
