@@ -2,10 +2,13 @@
 //!
 //! A search for "it wins in the end" would miss them: a waiter keeps trying, and no schedule ever ends.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::expand::{Hit, Transition};
 use super::parts::{Activity, ClientView, Parts};
 use super::property::{Properties, Property};
 use super::route::StateGraph;
+use super::run::in_parts;
 use super::visited::{Index, tick_of};
 
 /// A set of clients, by place.
@@ -14,7 +17,7 @@ type Clients = u32;
 /// For each world, the clients that can still win.
 struct Future<'a> {
     graph: StateGraph<'a>,
-    can_win: Vec<Clients>,
+    can_win: Vec<AtomicU32>,
 }
 
 impl StateGraph<'_> {
@@ -28,7 +31,7 @@ impl StateGraph<'_> {
         if asked.is_empty() {
             return Vec::new();
         }
-        let mut future = Future { graph: *self, can_win: vec![0; self.visited.index_bound()] };
+        let future = Future { graph: *self, can_win: no_clients(self.visited.index_bound()) };
         while future.look_back() {}
         if self.search.by_cause {
             return future.entries(&asked);
@@ -47,34 +50,46 @@ impl StateGraph<'_> {
 }
 
 impl Future<'_> {
-    /// Goes once through all worlds, the farthest first: whether anything was learnt.
-    fn look_back(&mut self) -> bool {
-        let StateGraph { memo, visited, levels, .. } = self.graph;
-        let mut expander = self.graph.expander();
+    /// Goes once through all worlds, the farthest first: whether anything was learnt. What is learnt of a world only grows, so
+    /// threads may learn at once, and in the end it is the same.
+    fn look_back(&self) -> bool {
+        let StateGraph { search, levels, .. } = self.graph;
         let mut learnt = false;
         for depth in (0..levels.count()).rev() {
-            for at in levels.worlds(depth) {
-                if self.can_win[at as usize] == self.alive(at) {
-                    continue;
-                }
-                let mut winners = 0;
-                let can_win = &self.can_win;
-                let known = expander.steps(memo, visited.words(at), |transition| {
-                    // A fault is not a way out.
-                    if !transition.action.is_fault() {
-                        let next = visited.find(transition.words).map_or(0, |next| can_win[next as usize]);
-                        let winner = transition.winner(memo);
-                        debug_assert!(winner.is_ok(), "an exhausted search has expanded every world");
-                        let winner = winner.ok().flatten().map_or(0, |winner| 1 << winner);
-                        winners |= named_before(transition, next) | winner;
-                    }
-                });
-                debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
-                learnt |= winners != self.can_win[at as usize];
-                self.can_win[at as usize] = winners;
-            }
+            let worlds: Vec<Index> = levels.worlds(depth).collect();
+            learnt |= in_parts(&worlds, search.threads, |part| self.learn(part)).contains(&true);
         }
         learnt
+    }
+
+    /// Finds out who can win from these worlds, as far as it is known of those that follow.
+    fn learn(&self, worlds: &[Index]) -> bool {
+        let StateGraph { memo, visited, .. } = self.graph;
+        let mut expander = self.graph.expander();
+        let mut learnt = false;
+        for &at in worlds {
+            if self.can_win(at) == self.alive(at) {
+                continue;
+            }
+            let mut winners = 0;
+            let known = expander.steps(memo, visited.words(at), |transition| {
+                // A fault is not a way out.
+                if !transition.action.is_fault() {
+                    let next = visited.find(transition.words).map_or(0, |next| self.can_win(next));
+                    let winner = transition.winner(memo);
+                    debug_assert!(winner.is_ok(), "an exhausted search has expanded every world");
+                    let winner = winner.ok().flatten().map_or(0, |winner| 1 << winner);
+                    winners |= named_before(transition, next) | winner;
+                }
+            });
+            debug_assert!(known.is_ok(), "an exhausted search has expanded every world");
+            learnt |= winners != self.can_win[at as usize].swap(winners, Ordering::Relaxed);
+        }
+        learnt
+    }
+
+    fn can_win(&self, at: Index) -> Clients {
+        self.can_win[at as usize].load(Ordering::Relaxed)
     }
 
     fn nearest(&self, property: Property) -> Option<(u32, Vec<Hit>)> {
@@ -123,12 +138,16 @@ impl Future<'_> {
             return false;
         }
         let waiting = self.graph.clients(at, |view| view.wants_for_ever);
-        let winners = self.can_win[at as usize] & waiting;
+        let winners = self.can_win(at) & waiting;
         match property {
             Property::NobodyShutOut => winners != waiting,
             _ => waiting != 0 && winners == 0,
         }
     }
+}
+
+fn no_clients(worlds: usize) -> Vec<AtomicU32> {
+    (0..worlds).map(|_| AtomicU32::new(0)).collect()
 }
 
 /// A set of clients in the world after a step, in the places of the world before.

@@ -4,6 +4,7 @@
 mod export;
 mod findings;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::{panic, thread};
 
@@ -161,15 +162,7 @@ impl<'a> Run<'a> {
     /// Expands a batch. Threads only read the memory of steps; worlds that meet an open question are expanded at the
     /// end, one after the other, so that ids are given in an order that does not depend on the threads.
     fn expand(&mut self, batch: &[Index]) -> Vec<Outbox> {
-        let threads = if batch.len() < WORTH_A_THREAD { 1 } else { self.search.threads.get() };
-        let this = &*self;
-        let done: Vec<(Outbox, Vec<Index>)> = thread::scope(|scope| {
-            let mut parts = batch.chunks(batch.len().div_ceil(threads));
-            let mine = parts.next();
-            let others: Vec<_> = parts.map(|part| scope.spawn(|| this.expand_known(part))).collect();
-            let mine = mine.map(|part| this.expand_known(part));
-            mine.into_iter().chain(others.into_iter().map(join)).collect()
-        });
+        let done = in_parts(batch, self.search.threads, |part| self.expand_known(part));
         let (mut outboxes, open): (Vec<Outbox>, Vec<Vec<Index>>) = done.into_iter().unzip();
         outboxes.push(self.expand_open(&open.concat()));
         outboxes
@@ -231,6 +224,22 @@ fn store(shards: &mut [Shard], first: usize, outboxes: &[Outbox], handed_over: u
             outbox.worlds[number].chunks_exact(handed_over).for_each(|world| shard.add(world));
         }
     }
+}
+
+/// Does this for all these worlds, each part by a thread of its own. What it has brought, in the order of the parts.
+pub(super) fn in_parts<T: Send>(
+    worlds: &[Index],
+    threads: NonZeroUsize,
+    work: impl Fn(&[Index]) -> T + Sync,
+) -> Vec<T> {
+    let threads = if worlds.len() < WORTH_A_THREAD { 1 } else { threads.get() };
+    thread::scope(|scope| {
+        let mut parts = worlds.chunks(worlds.len().div_ceil(threads).max(1));
+        let mine = parts.next();
+        let others: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
+        let mine = mine.map(&work);
+        mine.into_iter().chain(others.into_iter().map(join)).collect()
+    })
 }
 
 /// What a thread has found; its panic, if it panicked.
