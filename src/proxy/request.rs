@@ -1,15 +1,18 @@
 //! A command at the head of what a client has sent: its first words, before it is complete.
 
+use std::ops::Deref;
+
 use super::frame::Malformed;
-use crate::wire::Command;
+use crate::wire::{Command, Reply};
 
 /// The first words of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head<'a> {
     /// More bytes are needed to tell.
     Incomplete,
-    /// These words, of so many; fewer if they have not all arrived.
-    Array { words: Vec<&'a [u8]>, count: usize },
+    /// These words, of so many; fewer if they have not all arrived. The length of the whole, if the words are all of it and
+    /// have arrived.
+    Array { words: FirstWords<'a>, count: usize, length: Option<usize> },
     /// A line of words, as one types it; so many bytes with its end.
     Inline { words: Vec<&'a [u8]>, length: usize },
 }
@@ -19,6 +22,28 @@ const MOST_WORDS: usize = 4;
 /// Longer lines are refused, as Redis refuses them.
 const LONGEST_LINE: usize = 64 * 1024;
 
+/// The first words of a command, without an allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FirstWords<'a> {
+    words: [&'a [u8]; MOST_WORDS],
+    count: usize,
+}
+
+impl<'a> FirstWords<'a> {
+    fn push(&mut self, word: &'a [u8]) {
+        self.words[self.count] = word;
+        self.count += 1;
+    }
+}
+
+impl<'a> Deref for FirstWords<'a> {
+    type Target = [&'a [u8]];
+
+    fn deref(&self) -> &Self::Target {
+        &self.words[..self.count]
+    }
+}
+
 /// Reads the head of the bytes.
 pub(super) fn head(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
     let Some(first) = bytes.first() else { return Ok(Head::Incomplete) };
@@ -26,8 +51,9 @@ pub(super) fn head(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
         return inline(bytes);
     }
     let Some((count, mut rest)) = line_number(&bytes[1..])? else { return Ok(Head::Incomplete) };
-    let Ok(count) = usize::try_from(count) else { return Ok(Head::Array { words: Vec::new(), count: 0 }) };
-    let mut words = Vec::with_capacity(MOST_WORDS);
+    let mut words = FirstWords::default();
+    let Ok(count) = usize::try_from(count) else { return Ok(Head::Array { words, count: 0, length: None }) };
+    let mut is_whole = count <= MOST_WORDS;
     while words.len() < count.min(MOST_WORDS) {
         let Some((b'$', number)) = rest.split_first() else {
             return if rest.is_empty() { Ok(Head::Incomplete) } else { Err(Malformed) };
@@ -36,12 +62,17 @@ pub(super) fn head(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
         let length = usize::try_from(length).map_err(|_| Malformed)?;
         let Some(word) = behind.get(..length) else {
             // A long word is not a key of a lock: what is known is enough.
-            return Ok(if length > LONGEST_LINE { Head::Array { words, count } } else { Head::Incomplete });
+            return if length > LONGEST_LINE {
+                Ok(Head::Array { words, count, length: None })
+            } else {
+                Ok(Head::Incomplete)
+            };
         };
         words.push(word);
+        is_whole &= behind.len() >= length + 2;
         rest = behind.get(length + 2..).unwrap_or_default();
     }
-    Ok(Head::Array { words, count })
+    Ok(Head::Array { words, count, length: is_whole.then(|| bytes.len() - rest.len()) })
 }
 
 fn inline(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
@@ -55,11 +86,20 @@ fn inline(bytes: &[u8]) -> Result<Head<'_>, Malformed> {
 /// A number and what follows its line; `None` if the line is not complete.
 fn line_number(bytes: &[u8]) -> Result<Option<(i64, &[u8])>, Malformed> {
     const LONGEST: usize = 24;
+    // Nearly all numbers are digits alone, and so few that they do not overflow.
+    let digits = bytes.iter().take(18).take_while(|byte| byte.is_ascii_digit()).count();
+    if digits > 0
+        && let Some(rest) = bytes[digits..].strip_prefix(b"\r\n")
+    {
+        let value = bytes[..digits].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        return Ok(Some((value, rest)));
+    }
     let Some(end) = memchr::memchr(b'\n', &bytes[..bytes.len().min(LONGEST)]) else {
         return if bytes.len() < LONGEST { Ok(None) } else { Err(Malformed) };
     };
     let digits = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
-    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).ok_or(Malformed)?;
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+')).ok_or(Malformed)?;
+    let number = digits.parse().map_err(|_| Malformed)?;
     Ok(Some((number, &bytes[end + 1..])))
 }
 
@@ -69,14 +109,45 @@ pub(super) fn command(frame: &[u8]) -> Option<Command> {
         let Ok(Head::Inline { words, .. }) = head(frame) else { return None };
         return Command::from_words(words.into_iter().map(<[u8]>::to_vec).collect());
     }
-    let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
-    let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
-    Command::from_words(words.collect::<Option<_>>()?)
+    let (count, mut rest) = line_number(&frame[1..]).ok()??;
+    // The shortest word takes six bytes.
+    let mut words = Vec::with_capacity(usize::try_from(count).ok()?.min(frame.len() / 6));
+    for _ in 0..count {
+        let (length, behind) = line_number(rest.strip_prefix(b"$")?).ok()??;
+        let (word, behind) = behind.split_at_checked(usize::try_from(length).ok()?)?;
+        words.push(word.to_vec());
+        rest = behind.strip_prefix(b"\r\n")?;
+    }
+    if rest.is_empty() { Command::from_words(words) } else { None }
+}
+
+/// The reply of a frame if it is a number or an array of numbers, which the guard's scripts answer nearly always.
+pub(super) fn numbers(frame: &[u8]) -> Option<Reply> {
+    let number = |bytes| line_number(bytes).ok()?;
+    let (reply, rest) = match frame.split_first()? {
+        (b':', behind) => {
+            let (value, rest) = number(behind)?;
+            (Reply::Int(value), rest)
+        }
+        (b'*', behind) => {
+            let (count, mut rest) = number(behind)?;
+            let mut items = Vec::new();
+            for _ in 0..usize::try_from(count).ok()? {
+                let (value, behind) = number(rest.strip_prefix(b":")?)?;
+                items.push(Reply::Int(value));
+                rest = behind;
+            }
+            (Reply::Array(items), rest)
+        }
+        _ => return None,
+    };
+    rest.is_empty().then_some(reply)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::reply_of;
 
     #[test]
     fn the_first_words_are_read_as_soon_as_they_are_there() {
@@ -85,12 +156,78 @@ mod tests {
             assert_eq!(head(&whole[..end]), Ok(Head::Incomplete), "{end}");
         }
         let words = vec![&b"SETNX"[..], b"k", b"10"];
-        assert_eq!(head(whole), Ok(Head::Array { words: words.clone(), count: 3 }));
+        assert_eq!(head(whole), Ok(Head::Array { words: first(&words), count: 3, length: Some(whole.len()) }));
+        let next = [&whole[..], b"*1\r\n$4\r\nPING\r\n"].concat();
+        assert_eq!(head(&next), head(whole));
+        for end in whole.len() - 2..whole.len() {
+            assert_eq!(head(&whole[..end]), Ok(Head::Array { words: first(&words), count: 3, length: None }));
+        }
         assert_eq!(head(b"SETNX k  10\r\n"), Ok(Head::Inline { words, length: 13 }));
         assert_eq!(command(whole), command(b"SETNX k 10\r\n"));
         let long = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$99999999\r\nabc";
-        assert_eq!(head(long), Ok(Head::Array { words: vec![b"SET", b"k"], count: 3 }));
+        assert_eq!(head(long), Ok(Head::Array { words: first(&[b"SET", b"k"]), count: 3, length: None }));
+        let five = b"*5\r\n$3\r\nDEL\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n";
+        let words = first(&[b"DEL", b"a", b"b", b"c"]);
+        assert_eq!(head(five), Ok(Head::Array { words, count: 5, length: None }));
         assert_eq!(head(b"*2\r\n+GET\r\n"), Err(Malformed));
         assert_eq!(head(b"*x\r\n"), Err(Malformed));
+        assert_eq!(head(b"*+1\r\n"), Err(Malformed));
+    }
+
+    fn first<'a>(words: &[&'a [u8]]) -> FirstWords<'a> {
+        let mut first = FirstWords::default();
+        words.iter().for_each(|word| first.push(word));
+        first
+    }
+
+    /// Frames, whole and cut, and some that are not of this kind.
+    fn frames() -> Vec<Vec<u8>> {
+        let whole: [&[u8]; 14] = [
+            b"*3\r\n$5\r\nSETNX\r\n$1\r\nk\r\n$2\r\n10\r\n",
+            b"*2\r\n$3\r\nGET\r\n$0\r\n\r\n",
+            b"*2\r\n$3\r\nGET\r\n$4\r\n\r\n\0\xff\r\n",
+            b"*2\r\n$3\r\nGET\r\n$-1\r\n",
+            b"*2\r\n$3\r\nGET\r\n:1\r\n",
+            b"*1\r\n$3\r\nGETxx",
+            b"*0\r\n",
+            b"*-1\r\n",
+            b":1\r\n",
+            b":-9223372036854775808\r\n",
+            b"*1\r\n:1\r\n",
+            b"*3\r\n:1\r\n:-2\r\n:0\r\n",
+            b"*2\r\n:1\r\n+OK\r\n",
+            b"$2\r\n10\r\n",
+        ];
+        whole.iter().flat_map(|frame| (0..=frame.len()).map(|end| frame[..end].to_vec())).collect()
+    }
+
+    #[test]
+    fn commands_are_those_of_the_redis_crate() {
+        let mut read = 0;
+        for frame in frames().iter().filter(|frame| frame.first() == Some(&b'*')) {
+            let words = match redis::parse_redis_value(frame) {
+                Ok(redis::Value::Array(items)) => items
+                    .into_iter()
+                    .map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None })
+                    .collect(),
+                _ => None,
+            };
+            let expected = words.and_then(Command::from_words);
+            read += usize::from(expected.is_some());
+            assert_eq!(command(frame), expected, "{}", frame.escape_ascii());
+        }
+        assert_eq!(read, 3);
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_redis_crate_and_other_replies_are_left_to_it() {
+        let mut read = 0;
+        for frame in frames() {
+            let Some(numbers) = numbers(&frame) else { continue };
+            read += 1;
+            let expected = reply_of(redis::parse_redis_value(&frame)).unwrap();
+            assert_eq!(numbers, expected, "{}", frame.escape_ascii());
+        }
+        assert_eq!(read, 5);
     }
 }

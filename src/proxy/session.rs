@@ -1,6 +1,6 @@
 //! One client connection and its upstream connection.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned};
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
+use super::request::numbers;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
@@ -150,13 +151,19 @@ impl ProxySession {
                 return Ok(());
             }
             let renewal = self.next_renewal();
+            let renewal_due = async move {
+                match renewal {
+                    Some(moment) => sleep_until(moment).await,
+                    None => pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 moved = poll_fn(|cx| self.poll_move(cx)) => if let Moved::ServerEnded = moved? {
                     self.client.deliver(&mut self.traffic.to_client).await?;
                     return Ok(());
                 },
-                () = sleep_until(renewal.unwrap_or_else(Instant::now)), if renewal.is_some() => self.renew().await?,
+                () = renewal_due => self.renew().await?,
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
             }
         }
@@ -529,7 +536,8 @@ impl ProxySession {
                     self.traffic.to_client.extend_from_slice(rest);
                     self.traffic.count_replies(before)?;
                     let is_short = frame.len() <= LONGEST;
-                    return Ok(is_short.then(|| reply_of(redis::parse_redis_value(&frame)).ok()).flatten());
+                    let parsed = || reply_of(redis::parse_redis_value(&frame)).ok();
+                    return Ok(is_short.then(|| numbers(&frame).or_else(parsed)).flatten());
                 }
             }
             if self.traffic.to_client.len() >= MOST_WAITING {

@@ -104,23 +104,25 @@ impl Traffic {
                 passed += self.commands.scan(rest)?.used;
                 continue;
             }
-            let (words, count, whole) = match head(rest)? {
+            let head = head(rest)?;
+            let (words, count, whole) = match &head {
                 Head::Incomplete => break,
-                Head::Inline { words, length } => (words, None, Some(length)),
-                Head::Array { words, count } => (words, Some(count), None),
+                Head::Inline { words, length } => (&words[..], words.len(), Some(*length)),
+                Head::Array { words, count, length } => (&words[..], *count, *length),
             };
             let Some(name) = words.first() else {
                 // An empty line or an empty array: Redis answers nothing.
                 passed += whole.map_or_else(|| Ok(Scanner::default().scan(rest)?.used), Ok)?;
                 continue;
             };
-            let key = match keys.key_of(&words) {
+            let key = match keys.key_of(words) {
                 // Of several keys any may be guarded, and the first stands for all.
-                None if whole.is_some() && words.len() > 2 && is_deletion(name) => {
-                    command(rest).and_then(|all| keys.any_of(&all))
-                }
-                None if count.is_some_and(|count| count > 2) && is_deletion(name) && !keys.is_empty() => {
-                    match Scanner::default().scan(rest)? {
+                None if count > 2 && is_deletion(name) && !keys.is_empty() => {
+                    let scanned = match whole {
+                        Some(length) => Scanned { ended: Some(b'*'), used: length },
+                        None => Scanner::default().scan(rest)?,
+                    };
+                    match scanned {
                         Scanned { ended: Some(_), used } => command(&rest[..used]).and_then(|all| keys.any_of(&all)),
                         Scanned { ended: None, .. } if rest.len() <= LONGEST => break,
                         Scanned { ended: None, .. } => None,
