@@ -153,14 +153,18 @@ impl GuardedConnection {
         command: &Command,
         redis: &mut Transcript,
     ) -> Turn<(Self, Answer, Vec<Note>)> {
-        let mut after = self.clone();
-        after.is_watching |= command.is("WATCH");
-        let mut session = after.sessions.remove(guard.key).unwrap_or_default();
+        let mut session = self.sessions.get(guard.key).cloned().unwrap_or_default();
         let (session, answer, notes) = if self.in_multi {
             let answer = session.in_multi(guard, command);
             (session, answer, Vec::new())
         } else {
             session.serve(guard, command, redis)?
+        };
+        let others = self.sessions.iter().filter(|(key, _)| *key != guard.key);
+        let mut after = Self {
+            sessions: others.map(|(key, session)| (key.clone(), session.clone())).collect(),
+            in_multi: self.in_multi,
+            is_watching: self.is_watching || command.is("WATCH"),
         };
         after.keep(guard.key, session);
         Ok((after, answer, notes))

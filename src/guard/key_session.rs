@@ -8,7 +8,7 @@ use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken};
 use crate::bridge::Clocks;
 use crate::legacy::{Lock, Looks};
 use crate::lock::Owner;
-use crate::wire::{Command, Key, MonoTime, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, Key, Reply, Transcript, Turn, UnixTime};
 use std::time::Duration;
 
 /// What the guard knows of one client and one key.
@@ -37,15 +37,6 @@ pub(super) struct Grant {
     /// In bridge mode, the token in the new key, in hexadecimal.
     pub(super) token: Option<Vec<u8>>,
 }
-
-/// A clock for runs whose next step does not depend on the clock: the answers were chosen so.
-const ANY_CLOCK: Reading = Reading {
-    wall: match UnixTime::from_secs(1_800_000_000) {
-        Some(moment) => moment,
-        None => panic!("2027 is before 2262"),
-    },
-    mono: MonoTime::since_origin(Duration::ZERO),
-};
 
 /// How often the guard judges what the server has shown it, if that changes before it can write.
 const MOST_LOOKS: usize = 3;
@@ -274,8 +265,9 @@ impl KeySession {
 impl GuardedAttempt {
     /// The attempt that begins with this command, if one does.
     fn begins(guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
-        let runs = (0..guard.members.len()).map(ProtocolRun::new).collect();
-        Self { runs, decided: None }.goes_on(guard, command)
+        let openings = guard.rule.openings().iter().filter(|opening| opening.may_be(command));
+        let runs = openings.filter_map(|opening| opening.accept(guard.members, &guard.on_model(command)));
+        Self { runs: runs.collect(), decided: None }.if_any()
     }
 
     /// The attempt with this command, in the protocols that would send it now.
@@ -283,19 +275,26 @@ impl GuardedAttempt {
         let command = guard.on_model(command);
         let runs = self.runs.into_iter().filter_map(|run| {
             let member = &guard.members[run.member];
-            run.accept(member, &command, ANY_CLOCK)
+            run.accept(member, &command)
         });
-        let runs: Vec<ProtocolRun> = runs.collect();
-        (!runs.is_empty()).then_some(Self { runs, ..self })
+        Self { runs: runs.collect(), ..self }.if_any()
+    }
+
+    fn if_any(self) -> Option<Self> {
+        (!self.runs.is_empty()).then_some(self)
     }
 
     /// The value that it writes, and for how long its client relies on it, in the protocols that could have written it by
     /// now. Where several could, the longest counts.
     fn claim(&mut self, guard: &GuardedKey<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
         let remaining = |run: &ProtocolRun| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
-        self.runs.retain(|run| remaining(run).is_some());
-        let longest = self.runs.iter().filter_map(remaining).max()?;
-        Some((self.runs.first()?.value()?.to_vec(), longest))
+        let mut longest = None;
+        self.runs.retain(|run| {
+            let remaining = remaining(run);
+            longest = longest.max(remaining);
+            remaining.is_some()
+        });
+        Some((self.runs.first()?.value()?.to_vec(), longest?))
     }
 
     /// The reply that leads all protocols that the client may speak to the decision.
@@ -322,7 +321,7 @@ impl GuardedAttempt {
 
     /// The client was answered: protocols in which the attempt has ended are dropped.
     fn answered(&mut self, guard: &GuardedKey<'_>, reply: &Reply) {
-        self.runs.retain_mut(|run| run.answered(&guard.members[run.member], reply, ANY_CLOCK).is_none());
+        self.runs.retain_mut(|run| run.answered(&guard.members[run.member], reply).is_none());
     }
 }
 

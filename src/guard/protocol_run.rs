@@ -2,10 +2,21 @@
 
 use crate::legacy::Lock;
 use crate::lock::{Acquired, Locker};
-use crate::wire::{Command, Pending, Reading, Reply, Script, Transcript};
+use crate::wire::{Command, MonoTime, Pending, Reading, Reply, Script, Transcript, UnixTime};
+use std::borrow::Cow;
+use std::time::Duration;
 
 use super::decision::{Decision, time};
 use super::playing::{OWNER, last_value};
+
+/// A clock for runs whose next step does not depend on the clock: the answers were chosen so.
+const ANY_CLOCK: Reading = Reading {
+    wall: match UnixTime::from_secs(1_800_000_000) {
+        Some(moment) => moment,
+        None => panic!("2027 is before 2262"),
+    },
+    mono: MonoTime::since_origin(Duration::ZERO),
+};
 
 /// A protocol in the middle of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,31 +29,63 @@ pub(super) struct ProtocolRun {
     words: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl ProtocolRun {
-    /// The start of an attempt.
-    pub(super) fn new(member: usize) -> Self {
-        Self { member, transcript: Transcript::new(), words: Vec::new() }
+/// A protocol at the start of an attempt, with the command that it sends first.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    run: ProtocolRun,
+    expected: Vec<Vec<u8>>,
+}
+
+impl Opening {
+    /// The protocol in this place of the rule; `None` if it sends nothing.
+    pub(super) fn of(member: usize, lock: &Lock) -> Option<Self> {
+        let mut run = ProtocolRun { member, transcript: Transcript::new(), words: Vec::new() };
+        let expected = run.next_command(lock)?;
+        Some(Self { run, expected: canonical(&expected).into_owned() })
     }
 
+    /// Whether the client's command could be the first one, by its name.
+    pub(super) fn may_be(&self, command: &Command) -> bool {
+        let name = if command.is("EVAL") { b"EVALSHA" } else { command.name() };
+        name.eq_ignore_ascii_case(&self.expected[0])
+    }
+
+    /// Begins with the client's command; `None` if the protocol would not send it first. `members` are the rule's.
+    pub(super) fn accept(&self, members: &[Lock], command: &Command) -> Option<ProtocolRun> {
+        let words = matched(&members[self.run.member], &self.expected, &canonical(command))?;
+        Some(ProtocolRun { words, ..self.run.clone() })
+    }
+}
+
+impl ProtocolRun {
     /// Goes on to the client's command, TIME apart, which names no key; `None` if the protocol would not send it now.
-    pub(super) fn accept(mut self, lock: &Lock, command: &Command, clock: Reading) -> Option<Self> {
+    pub(super) fn accept(mut self, lock: &Lock, command: &Command) -> Option<Self> {
+        let expected = self.next_command(lock)?;
+        self.words.extend(matched(lock, &canonical(&expected), &canonical(command))?);
+        Some(self)
+    }
+
+    /// The command that the protocol sends now, TIME apart; `None` if it has ended.
+    fn next_command(&mut self, lock: &Lock) -> Option<Command> {
         loop {
             match lock.acquire(&OWNER, self.transcript.rewind()) {
-                Err(Pending::Clock) => self.transcript.record_clock(clock),
-                Err(Pending::Send(expected)) if expected.is("TIME") => self.transcript.record_reply(time(clock.wall)),
-                Err(Pending::Send(expected)) => return self.match_command(lock, &expected, command),
+                Err(Pending::Clock) => self.transcript.record_clock(ANY_CLOCK),
+                Err(Pending::Send(expected)) if expected.is("TIME") => {
+                    self.transcript.record_reply(time(ANY_CLOCK.wall))
+                }
+                Err(Pending::Send(expected)) => return Some(expected),
                 Ok(_) | Err(Pending::Fault(_) | Pending::Round(_)) => return None,
             }
         }
     }
 
     /// The client was answered. How the attempt has ended, if it has.
-    pub(super) fn answered(&mut self, lock: &Lock, reply: &Reply, clock: Reading) -> Option<Decision> {
+    pub(super) fn answered(&mut self, lock: &Lock, reply: &Reply) -> Option<Decision> {
         self.transcript.record_reply(self.in_its_words(reply));
         loop {
             match lock.acquire(&OWNER, self.transcript.rewind()) {
-                Err(Pending::Clock) => self.transcript.record_clock(clock),
-                Err(Pending::Send(command)) if command.is("TIME") => self.transcript.record_reply(time(clock.wall)),
+                Err(Pending::Clock) => self.transcript.record_clock(ANY_CLOCK),
+                Err(Pending::Send(command)) if command.is("TIME") => self.transcript.record_reply(time(ANY_CLOCK.wall)),
                 Err(Pending::Send(_)) => return None,
                 Ok(Acquired::Won(_)) => return Some(Decision::Win),
                 Ok(Acquired::Held(_)) | Err(Pending::Fault(_) | Pending::Round(_)) => return Some(Decision::Lose),
@@ -67,23 +110,24 @@ impl ProtocolRun {
         let own = self.words.iter().find(|(clients, _)| clients == value);
         Reply::Bulk(own.map_or_else(|| value.clone(), |(_, own)| own.clone()))
     }
+}
 
-    fn match_command(mut self, lock: &Lock, expected: &Command, actual: &Command) -> Option<Self> {
-        let (expected, actual) = (canonical(expected), canonical(actual));
-        if expected.len() != actual.len() {
+/// The client's word and the protocol's for each value in the protocol's command; `None` if the client's is another command.
+fn matched(lock: &Lock, expected: &[Vec<u8>], actual: &[Vec<u8>]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    if expected.len() != actual.len() {
+        return None;
+    }
+    let form = &lock.dialect().form;
+    let value_at = value_at(&expected[0]);
+    let mut words = Vec::new();
+    for (place, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+        if Some(place) == value_at && form.matches(actual) {
+            words.push((actual.clone(), expected.clone()));
+        } else if expected != actual && (place < 2 || Some(place) == value_at || !are_lengths(expected, actual)) {
             return None;
         }
-        let form = &lock.dialect().form;
-        let value_at = value_at(&expected[0]);
-        for (place, (expected, actual)) in expected.iter().zip(&actual).enumerate() {
-            if Some(place) == value_at && form.matches(actual) {
-                self.words.push((actual.clone(), expected.clone()));
-            } else if expected != actual && (place < 2 || Some(place) == value_at || !are_lengths(expected, actual)) {
-                return None;
-            }
-        }
-        Some(self)
     }
+    Some(words)
 }
 
 /// Which word of a command is the value that it writes.
@@ -102,7 +146,12 @@ fn are_lengths(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The words, with names and options in capitals, the condition of SET first, and scripts by their hash.
-fn canonical(command: &Command) -> Vec<Vec<u8>> {
+fn canonical(command: &Command) -> Cow<'_, [Vec<u8>]> {
+    let name = command.name();
+    let is_upper = !name.iter().any(u8::is_ascii_lowercase);
+    if is_upper && ![&b"SET"[..], b"EVAL", b"EVALSHA"].contains(&name) {
+        return Cow::Borrowed(command.words());
+    }
     let mut words = command.words().to_vec();
     words[0].make_ascii_uppercase();
     match words[0].as_slice() {
@@ -120,5 +169,5 @@ fn canonical(command: &Command) -> Vec<Vec<u8>> {
         b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
         _ => {}
     }
-    words
+    Cow::Owned(words)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::conclusions::Conclusions;
 use super::decision::Decision;
 use super::playing;
+use super::protocol_run::Opening;
 use super::unguardable::Unguardable;
 use crate::bridge::{Clocks, Fleet, StampWriter, could_have_written, new_key, stamp_writer};
 use crate::legacy::{Clock, Dialect, Keys, Lock, Looks, Moment};
@@ -19,6 +20,7 @@ pub struct Rule {
     writer: StampWriter,
     lifetime: Lifetime,
     holds_new_key: bool,
+    openings: Vec<Opening>,
     conclusions: Conclusions,
 }
 
@@ -58,7 +60,10 @@ impl Rule {
         if lifetime == Lifetime::Endless && writer.outlasts_leases() {
             return Err(Unguardable::NeedsTtl(dialects[0].name));
         }
+        let members = fleet.members().iter().enumerate();
+        let openings = members.filter_map(|(place, member)| Opening::of(place, member)).collect();
         Ok(Self {
+            openings,
             dialects: dialects.to_vec(),
             fleet,
             writer,
@@ -93,6 +98,11 @@ impl Rule {
     /// The protocols of its dialects, on a key named [`MODEL`](Self::MODEL): what they conclude does not depend on the name.
     pub(super) fn members(&self) -> &[Lock] {
         self.fleet.members()
+    }
+
+    /// How its protocols begin.
+    pub(super) fn openings(&self) -> &[Opening] {
+        &self.openings
     }
 
     /// Whether this reply leads the client that speaks this protocol to the decision at any clock.
