@@ -74,7 +74,12 @@ fn leases(variant: &Variant, exchanges: &[LockExchange]) -> Vec<Lease> {
     let whole = stamped.map(|length| Duration::from_secs(length.as_secs() + u64::from(length.subsec_nanos() > 0)));
     let found = given.into_iter().chain(by_script).chain(stamped).chain(whole).chain(outlasted(variant, exchanges));
     let found = found.filter_map(|length| Lease::new(length).ok());
-    let mut leases: Vec<Lease> = found.collect();
+    let mut leases: Vec<Lease> = Vec::new();
+    for lease in found {
+        if !leases.contains(&lease) {
+            leases.push(lease);
+        }
+    }
     if leases.is_empty() {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
     }
@@ -154,23 +159,25 @@ impl Recogniser<'_> {
         if from == self.exchanges.len() {
             return come(ConversationStage::Holding);
         }
-        let extended = self.go(
-            &|redis: &mut Transcript| self.locker.extend(hold, redis),
-            self.by_holder(hold, from, pairs.clone()),
-            &mut |progress| match progress {
-                OperationProgress::Waits(_) => come(ConversationStage::Holding),
-                OperationProgress::Ended(_, next, _) if next == from => None,
-                OperationProgress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
-                    self.holds(&BegunHold { hold: &hold, since }, next, pairs)
-                }
-                OperationProgress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => {
-                    self.holds(held, next, pairs)
-                }
-            },
-        );
+        let extended = || {
+            self.go(
+                &|redis: &mut Transcript| self.locker.extend(hold, redis),
+                self.by_holder(hold, from, pairs.clone()),
+                &mut |progress| match progress {
+                    OperationProgress::Waits(_) => come(ConversationStage::Holding),
+                    OperationProgress::Ended(_, next, _) if next == from => None,
+                    OperationProgress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
+                        self.holds(&BegunHold { hold: &hold, since }, next, pairs)
+                    }
+                    OperationProgress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => {
+                        self.holds(held, next, pairs)
+                    }
+                },
+            )
+        };
         let released = || {
             let release = |redis: &mut Transcript| self.locker.release(hold, redis);
-            self.go(&release, self.by_holder(hold, from, pairs), &mut |progress| match progress {
+            self.go(&release, self.by_holder(hold, from, pairs.clone()), &mut |progress| match progress {
                 OperationProgress::Waits(_) => come(ConversationStage::Releasing),
                 OperationProgress::Ended(_, next, _) if next == self.exchanges.len() => {
                     come(ConversationStage::Released)
@@ -180,7 +187,7 @@ impl Recogniser<'_> {
             })
         };
         // What begins like both is a release rather than an extension.
-        released().or(extended)
+        released().or_else(extended)
     }
 
     /// An operation of a holder that begins with this exchange.
