@@ -123,6 +123,16 @@ fn an_absolute_end_is_limited_by_the_server_clock() {
     }
 }
 
+/// The server's clock is 1 ms ahead, and exactly so much less drift is counted from there.
+#[test]
+fn a_lease_that_ends_no_earlier_by_the_server_clock_is_counted_from_its_own_beginning() {
+    let (own, limited) = (hold(0, 10_000), hold(99, 9_900));
+    assert_eq!(own.valid_until(), limited.valid_until());
+    let limit = "clock -> 99\nPTTL k -> 9900\nGET k -> \"<token>\"";
+    let dialogue = format!("clock -> 0\nSET k <token> NX PXAT 1700000010000 -> OK\n{limit}");
+    assert_eq!(acquire(&token_lock().timed(Timing::PxAt), &dialogue), Ok(Acquired::Won(own)));
+}
+
 /// The shortest lease, which is all drift: it has expired before its holder can rely on it.
 fn already_expired() -> Hold {
     assert_eq!(lease(1).validity(), Duration::ZERO);
