@@ -3,7 +3,8 @@
 //!
 //! The two take turns. `cargo bench --bench audit` prints how many lines each goes through in a second of one processor,
 //! which a busy machine does not change, and the most memory that an audit needs for half of the lines and for all of
-//! them. With a path behind `--`, it only writes the first trace there.
+//! them; and how many lines of the same trace it goes through in a second of the clock, plain and compressed, because
+//! decompressing has a thread of its own. With a path behind `--`, it only writes the first trace there, and with a second path the other one.
 
 mod fleet;
 #[path = "../measure/peak.rs"]
@@ -15,7 +16,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use peak::memory_kib;
+use ruzstd::encoding::{CompressionLevel, compress};
 use traffic::Traffic;
 
 const LINES: u32 = 3_000_000;
@@ -24,9 +28,12 @@ const TURNS: u32 = 3;
 const LOCK_EVERY: [u32; 2] = [12, 1];
 
 fn main() {
-    let typed = std::env::args().skip(1).find(|word| !word.starts_with("--"));
-    if let Some(path) = typed {
-        return write(path.as_ref(), LINES, LOCK_EVERY[0]).expect("the path can be written");
+    let typed: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    for (path, lock_every) in typed.iter().zip(LOCK_EVERY) {
+        write(path.as_ref(), LINES, lock_every).expect("the path can be written");
+    }
+    if !typed.is_empty() {
+        return;
     }
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     for lock_every in LOCK_EVERY {
@@ -48,8 +55,33 @@ fn measure(directory: &Path, lock_every: u32) -> io::Result<()> {
     println!("wc -l              {:9.0} lines/s", lines / counting_s);
     println!("lockshift audit    {:9.0} lines/s", lines / auditing_s);
     println!("time               {:9.1}    times that of wc -l ({TURNS} turns)", auditing_s / counting_s);
+    compressed(&whole, directory)?;
     let (less, more) = (memory_kib(auditing(&half)), memory_kib(auditing(&whole)));
     println!("memory             {less:9} KiB at the most for half of the lines, {more} KiB for all\n");
+    Ok(())
+}
+
+/// The plain trace and the compressed ones take turns.
+fn compressed(plain: &Path, directory: &Path) -> io::Result<()> {
+    let (gzip, zstd) = (directory.join("gzip"), directory.join("zstd"));
+    let mut encoder = GzEncoder::new(BufWriter::new(File::create(&gzip)?), Compression::default());
+    io::copy(&mut File::open(plain)?, &mut encoder)?;
+    encoder.finish()?.flush()?;
+    compress(File::open(plain)?, BufWriter::new(File::create(&zstd)?), CompressionLevel::Fastest);
+    let traces = [("plain", plain), ("gzip", &gzip), ("zstd", &zstd)];
+    let mut taken = [[0.0; 2]; 3];
+    for _ in 0..TURNS {
+        for ((_, trace), [clock_s, processor_s]) in traces.iter().zip(&mut taken) {
+            let began_s = up_s();
+            *processor_s += seconds(auditing(trace));
+            *clock_s += up_s() - began_s;
+        }
+    }
+    let [plain_s, _] = taken[0];
+    for ((name, _), [clock_s, processor_s]) in traces.iter().zip(taken) {
+        let (rate, ratio) = (f64::from(LINES * TURNS) / clock_s, plain_s / clock_s);
+        println!("{name:18} {rate:9.0} lines/s by the clock, {ratio:.2} of plain; {processor_s:.2} s of processors");
+    }
     Ok(())
 }
 
@@ -89,4 +121,10 @@ fn children_s() -> f64 {
     let (_, after_name) = stat.rsplit_once(')').expect("the program has a name");
     let times = after_name.split_whitespace().skip(13).take(2);
     times.map(|ticks| ticks.parse::<f64>().expect("it is a number")).sum::<f64>() / 100.0
+}
+
+/// For how long the machine has been up, in hundredths.
+fn up_s() -> f64 {
+    let uptime = fs::read_to_string("/proc/uptime").expect("this is Linux");
+    uptime.split(' ').next().and_then(|up_s| up_s.parse().ok()).expect("it begins with seconds")
 }
