@@ -3,6 +3,7 @@
 mod client_spec;
 mod rule;
 
+use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -118,13 +119,13 @@ pub(super) struct Args {
     /// Give up beyond so many states, in any one search
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     states: usize,
-    /// Give up beyond so many bytes of states, in any one search: 512M, 16G
+    /// Give up beyond so many bytes of states, in any one search, a --hashed table not counted: 512M, 16G
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = values::size)]
     memory: u64,
     /// Keep only some bits of each state, in a table of so many bytes: for what does not fit. States that share their bits with
     /// others are left out: how many is estimated, and nothing is found impossible
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    hashed: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = table_size)]
+    hashed: Option<usize>,
     /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. A rule that can be
     /// broken is searched for in all states as well, for the shortest schedule
     #[arg(long)]
@@ -182,7 +183,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         let search = Search::new(scene).properties(&properties).threads(threads).symmetry(true).reduced(args.reduce);
         // Once every rule is broken, on a shortest schedule each, there is nothing more to find.
         let search = search.max_states(args.states).max_bytes(usize::try_from(args.memory).unwrap_or(usize::MAX));
-        let search = search.hashed_to(args.hashed.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)));
+        let search = search.hashed_to(args.hashed);
         let search = search.stop(Stop::AllViolated).interrupted_by(budget.is_spent());
         search.run(&mut |progress| {
             states.tell(progress);
@@ -364,6 +365,19 @@ impl Args {
 /// Faults of one kind: as many as a state has room for.
 fn faults() -> clap::builder::RangedI64ValueParser<u8> {
     clap::value_parser!(u8).range(..=i64::from(FaultBudget::MAX))
+}
+
+/// The size of a table of bits, which this machine has room for.
+fn table_size(typed: &str) -> Result<usize, String> {
+    let bytes = usize::try_from(values::size(typed)?).unwrap_or(usize::MAX);
+    if bytes < 1 << 10 {
+        return Err("pass 1K at least".to_owned());
+    }
+    let mut room = Vec::<u8>::new();
+    let is_room = room.try_reserve_exact(bytes).is_ok();
+    // Else the allocation would be optimised away, and would always succeed.
+    black_box(&room);
+    if is_room { Ok(bytes) } else { Err("there is not that much memory".to_owned()) }
 }
 
 /// The length of a tick: whole milliseconds, a second at most.

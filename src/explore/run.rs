@@ -150,7 +150,8 @@ impl<'a> Run<'a> {
             if progress.states >= self.search.max_states {
                 return Some(End::StatesBound(progress.states));
             }
-            if progress.bytes >= self.search.max_bytes {
+            let table = self.search.hashed_to.unwrap_or(0);
+            if progress.bytes >= self.search.max_bytes.saturating_add(table) {
                 return Some(End::MemoryBound(progress.bytes));
             }
             if self.search.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {

@@ -208,7 +208,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// In so much memory at most, what is in hand for one batch not counted.
+    /// In so much memory at most, what is in hand for one batch and a [table of bits](Self::hashed_to) not counted.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
@@ -216,9 +216,11 @@ impl<'a> Search<'a> {
     }
 
     /// Whether of each state only six bits are kept, in a table of so many bytes, and how it was reached: for spaces that do not
-    /// fit. A state whose bits are all set is taken for one that was met, and left out. [`Findings::taken_for_others`] says how
-    /// many that were, probably; what only they lead to was not seen either. So what is found is so, on a schedule that may
-    /// not be the shortest, and nothing is impossible. Properties of the future are not judged.
+    /// fit. The table is allocated at once, 1 KiB at least.
+    ///
+    /// A state whose bits are all set is taken for one that was met, and left out. [`Findings::taken_for_others`] says how many
+    /// that were, probably; what only they lead to was not seen either. So what is found is so, on a schedule that may not be
+    /// the shortest, and nothing is impossible. Properties of the future are not judged.
     #[must_use]
     pub fn hashed_to(mut self, bytes: Option<usize>) -> Self {
         self.hashed_to = bytes;

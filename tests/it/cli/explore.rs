@@ -71,6 +71,17 @@ fn what_was_hashed_is_no_proof() {
     assert!(ended.stderr.contains("only with --ticks forever and without --hashed"), "{ended:?}");
 }
 
+#[test]
+fn a_table_that_no_machine_has_room_for_is_refused() {
+    for (size, why) in
+        [("1000000G", "there is not that much memory"), ("1023", "pass 1K at least"), ("0", "a number of bytes")]
+    {
+        let ended = done(lockshift(), [&TOKENS[..], &["--hashed", size]].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(ended.stderr.contains(why), "{ended:?}");
+    }
+}
+
 /// A smaller bound on memory ends the search sooner.
 #[test]
 fn the_memory_that_states_take_is_bounded() {
