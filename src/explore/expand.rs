@@ -3,7 +3,6 @@
 use super::blame::CauseId;
 use super::blame::{Blame, Breach};
 use super::faults::FaultBudget;
-use super::hashed::Reached;
 use super::judge::{Change, Judge};
 use super::memo::{Memo, Question};
 use super::parts::Parts;
@@ -14,7 +13,7 @@ use super::rules::{actions, apply};
 use super::scene::Scene;
 use super::search::Search;
 use super::symmetry::Symmetry;
-use super::visited::{Index, Layout, SHARDS, pack, shard_of, unpack};
+use super::visited::{Index, Layout, Reached, SHARDS, pack, shard_of, unpack};
 use super::world::{Action, Clock, World};
 
 /// What expanding some worlds has brought: worlds to add, by shard, and violations.

@@ -1,12 +1,10 @@
-//! States of which only a few bits are kept, for a space that does not fit, and how each was reached.
+//! States of which only a few bits are kept, for a space that does not fit.
 //!
 //! The bits are a Bloom filter (Bloom, *Space/time trade-offs in hash coding with allowable errors*, 1970), as in the
 //! bitstate hashing of SPIN (Holzmann, 1987). All bits of a state are in one block, as long as a cache line (Putze, Sanders
 //! and Singler, *Cache-, Hash- and Space-Efficient Bloom Filters*, 2007).
 
 use std::hash::{DefaultHasher, Hasher};
-
-use super::visited::Index;
 
 /// Bits that are set for each state.
 const BITS: usize = 6;
@@ -18,14 +16,6 @@ const BLOCK: usize = 8;
 pub(super) struct Bits {
     blocks: Vec<[u64; BLOCK]>,
     taken_for_others: f64,
-}
-
-/// How a state was reached: from this one, by the step at this place in the list of its steps.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(Rust, packed)]
-pub(super) struct Reached {
-    pub(super) from: Index,
-    pub(super) by: u16,
 }
 
 impl Bits {

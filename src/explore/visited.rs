@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 
 use super::faults::FaultBudget;
-use super::hashed::{self, Bits, Reached};
+use super::hashed::{self, Bits};
 use super::world::{Clock, World};
 
 /// Into how many parts the store is cut, whatever the number of threads, so that the order of worlds never depends on it.
@@ -55,6 +55,14 @@ enum Known {
     Whole(HashTable<u32>),
     /// By some bits. How each world was reached is kept longer than its words.
     Hashed(Bits, Vec<Box<[Reached]>>),
+}
+
+/// How a world was reached: from this one, by the step at this place in the list of its steps.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(Rust, packed)]
+pub(super) struct Reached {
+    pub(super) from: Index,
+    pub(super) by: u16,
 }
 
 /// The name of a stored world.
