@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use super::frame::Malformed;
-use crate::wire::{Command, Reply};
+use crate::wire::Command;
 
 /// The first words of a command.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,45 +109,14 @@ pub(super) fn command(frame: &[u8]) -> Option<Command> {
         let Ok(Head::Inline { words, .. }) = head(frame) else { return None };
         return Command::from_words(words.into_iter().map(<[u8]>::to_vec).collect());
     }
-    let (count, mut rest) = line_number(&frame[1..]).ok()??;
-    // The shortest word takes six bytes.
-    let mut words = Vec::with_capacity(usize::try_from(count).ok()?.min(frame.len() / 6));
-    for _ in 0..count {
-        let (length, behind) = line_number(rest.strip_prefix(b"$")?).ok()??;
-        let (word, behind) = behind.split_at_checked(usize::try_from(length).ok()?)?;
-        words.push(word.to_vec());
-        rest = behind.strip_prefix(b"\r\n")?;
-    }
-    if rest.is_empty() { Command::from_words(words) } else { None }
-}
-
-/// The reply of a frame if it is a number or an array of numbers, which the guard's scripts answer nearly always.
-pub(super) fn numbers(frame: &[u8]) -> Option<Reply> {
-    let number = |bytes| line_number(bytes).ok()?;
-    let (reply, rest) = match frame.split_first()? {
-        (b':', behind) => {
-            let (value, rest) = number(behind)?;
-            (Reply::Int(value), rest)
-        }
-        (b'*', behind) => {
-            let (count, mut rest) = number(behind)?;
-            let mut items = Vec::new();
-            for _ in 0..usize::try_from(count).ok()? {
-                let (value, behind) = number(rest.strip_prefix(b":")?)?;
-                items.push(Reply::Int(value));
-                rest = behind;
-            }
-            (Reply::Array(items), rest)
-        }
-        _ => return None,
-    };
-    rest.is_empty().then_some(reply)
+    let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
+    let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
+    Command::from_words(words.collect::<Option<_>>()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::reply_of;
 
     #[test]
     fn the_first_words_are_read_as_soon_as_they_are_there() {
@@ -178,56 +147,5 @@ mod tests {
         let mut first = FirstWords::default();
         words.iter().for_each(|word| first.push(word));
         first
-    }
-
-    /// Frames, whole and cut, and some that are not of this kind.
-    fn frames() -> Vec<Vec<u8>> {
-        let whole: [&[u8]; 14] = [
-            b"*3\r\n$5\r\nSETNX\r\n$1\r\nk\r\n$2\r\n10\r\n",
-            b"*2\r\n$3\r\nGET\r\n$0\r\n\r\n",
-            b"*2\r\n$3\r\nGET\r\n$4\r\n\r\n\0\xff\r\n",
-            b"*2\r\n$3\r\nGET\r\n$-1\r\n",
-            b"*2\r\n$3\r\nGET\r\n:1\r\n",
-            b"*1\r\n$3\r\nGETxx",
-            b"*0\r\n",
-            b"*-1\r\n",
-            b":1\r\n",
-            b":-9223372036854775808\r\n",
-            b"*1\r\n:1\r\n",
-            b"*3\r\n:1\r\n:-2\r\n:0\r\n",
-            b"*2\r\n:1\r\n+OK\r\n",
-            b"$2\r\n10\r\n",
-        ];
-        whole.iter().flat_map(|frame| (0..=frame.len()).map(|end| frame[..end].to_vec())).collect()
-    }
-
-    #[test]
-    fn commands_are_those_of_the_redis_crate() {
-        let mut read = 0;
-        for frame in frames().iter().filter(|frame| frame.first() == Some(&b'*')) {
-            let words = match redis::parse_redis_value(frame) {
-                Ok(redis::Value::Array(items)) => items
-                    .into_iter()
-                    .map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None })
-                    .collect(),
-                _ => None,
-            };
-            let expected = words.and_then(Command::from_words);
-            read += usize::from(expected.is_some());
-            assert_eq!(command(frame), expected, "{}", frame.escape_ascii());
-        }
-        assert_eq!(read, 3);
-    }
-
-    #[test]
-    fn numbers_are_those_of_the_redis_crate_and_other_replies_are_left_to_it() {
-        let mut read = 0;
-        for frame in frames() {
-            let Some(numbers) = numbers(&frame) else { continue };
-            read += 1;
-            let expected = reply_of(redis::parse_redis_value(&frame)).unwrap();
-            assert_eq!(numbers, expected, "{}", frame.escape_ascii());
-        }
-        assert_eq!(read, 5);
     }
 }

@@ -15,7 +15,6 @@ use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned};
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
-use super::request::numbers;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
@@ -536,8 +535,7 @@ impl ProxySession {
                     self.traffic.to_client.extend_from_slice(rest);
                     self.traffic.count_replies(before)?;
                     let is_short = frame.len() <= LONGEST;
-                    let parsed = || reply_of(redis::parse_redis_value(&frame)).ok();
-                    return Ok(is_short.then(|| numbers(&frame).or_else(parsed)).flatten());
+                    return Ok(is_short.then(|| reply_of(redis::parse_redis_value(&frame)).ok()).flatten());
                 }
             }
             if self.traffic.to_client.len() >= MOST_WAITING {
