@@ -18,6 +18,7 @@ use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use lockshift::driver::host;
 use peak::memory_kib;
 use ruzstd::encoding::{CompressionLevel, compress};
 use traffic::Traffic;
@@ -72,9 +73,9 @@ fn compressed(plain: &Path, directory: &Path) -> io::Result<()> {
     let mut taken = [[0.0; 2]; 3];
     for _ in 0..TURNS {
         for ((_, trace), [clock_s, processor_s]) in traces.iter().zip(&mut taken) {
-            let began_s = up_s();
+            let began = host::mono();
             *processor_s += seconds(auditing(trace));
-            *clock_s += up_s() - began_s;
+            *clock_s += host::mono().saturating_since(began).as_secs_f64();
         }
     }
     let [plain_s, _] = taken[0];
@@ -121,10 +122,4 @@ fn children_s() -> f64 {
     let (_, after_name) = stat.rsplit_once(')').expect("the program has a name");
     let times = after_name.split_whitespace().skip(13).take(2);
     times.map(|ticks| ticks.parse::<f64>().expect("it is a number")).sum::<f64>() / 100.0
-}
-
-/// For how long the machine has been up, in hundredths.
-fn up_s() -> f64 {
-    let uptime = fs::read_to_string("/proc/uptime").expect("this is Linux");
-    uptime.split(' ').next().and_then(|up_s| up_s.parse().ok()).expect("it begins with seconds")
 }
