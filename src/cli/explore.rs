@@ -122,8 +122,8 @@ pub(super) struct Args {
     /// Give up beyond so many bytes of states, in any one search, a --hashed table not counted: 512M, 16G
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = values::size)]
     memory: u64,
-    /// Keep only some bits of each state, in a table of so many bytes: for what does not fit. States that share their bits with
-    /// others are left out: how many is estimated, and nothing is found impossible
+    /// Keep only some bits of each state, in a table of so many bytes, for what does not fit. A state whose bits are all set already
+    /// is left out; how many those are is estimated, and nothing is proved impossible
     #[arg(long, value_name = "SIZE", value_parser = table_size)]
     hashed: Option<usize>,
     /// Receive a reply at once where nothing else depends on when it arrives: fewer states, the same verdict. A rule that can be
@@ -375,7 +375,7 @@ fn table_size(typed: &str) -> Result<usize, String> {
     }
     let mut room = Vec::<u8>::new();
     let is_room = room.try_reserve_exact(bytes).is_ok();
-    // Else the allocation would be optimised away, and would always succeed.
+    // Without this the compiler removes the allocation, and it always succeeds.
     black_box(&room);
     if is_room { Ok(bytes) } else { Err("there is not that much memory".to_owned()) }
 }

@@ -11,7 +11,7 @@ const BITS: usize = 6;
 /// Words of 64 bits in a block.
 const BLOCK: usize = 8;
 
-/// A set of states: none of its own is ever new to it, but another may be taken for one of them.
+/// A set of states. A state that was added is never new again; a state that was not added may seem not to be new.
 #[derive(Debug)]
 pub(super) struct Bits {
     blocks: Vec<[u64; BLOCK]>,
@@ -46,7 +46,7 @@ impl Bits {
         is_new
     }
 
-    /// How many states were probably taken for others.
+    /// How many states were probably not noticed to be new.
     pub(super) fn taken_for_others(&self) -> f64 {
         self.taken_for_others
     }
@@ -57,7 +57,7 @@ impl Bits {
     }
 }
 
-/// A hash of a state whose bits stand for it: two states with the same hash are never told apart.
+/// The hash from which the bits of a state are chosen. Two states with the same hash have the same bits.
 pub(super) fn hash(words: &[u32]) -> u64 {
     let mut hasher = DefaultHasher::new();
     words.iter().for_each(|word| hasher.write_u32(*word));

@@ -51,7 +51,7 @@ impl StateGraph<'_> {
 
 impl Future<'_> {
     /// Goes once through all worlds, the farthest first: whether anything was learnt. What is learnt of a world only grows, so
-    /// threads may learn at once, and in the end it is the same.
+    /// threads may do this at the same time: what is known in the end does not depend on their order.
     fn look_back(&self) -> bool {
         let StateGraph { search, levels, .. } = self.graph;
         let mut learnt = false;

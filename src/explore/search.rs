@@ -219,8 +219,8 @@ impl<'a> Search<'a> {
     /// fit. The table is allocated at once, 1 KiB at least.
     ///
     /// A state whose bits are all set is taken for one that was met, and left out. [`Findings::taken_for_others`] says how many
-    /// that were, probably; what only they lead to was not seen either. So what is found is so, on a schedule that may not be
-    /// the shortest, and nothing is impossible. Properties of the future are not judged.
+    /// that were, probably; what only they lead to was not seen either. So each violation that is found is one, though perhaps
+    /// on a longer schedule than necessary, and no property is proved. Properties of the future are not judged.
     #[must_use]
     pub fn hashed_to(mut self, bytes: Option<usize>) -> Self {
         self.hashed_to = bytes;

@@ -186,11 +186,11 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
 /// What a search that hashed states says of those it did not see.
 fn left_out(findings: &Findings) -> String {
     let left_out = match findings.taken_for_others {
-        few if few < 0.01 => "Fewer than 0.01 others were probably taken for one of them".to_owned(),
-        some if some < 10.0 => format!("About {some:.2} others were probably taken for one of them"),
-        many => format!("About {} others were probably taken for one of them", grouped(many.round() as usize)),
+        few if few < 0.01 => "Fewer than 0.01 more were probably left out".to_owned(),
+        some if some < 10.0 => format!("About {some:.2} more were probably left out"),
+        many => format!("About {} more were probably left out", grouped(many.round() as usize)),
     };
-    format!("{left_out}, by their hashes: this says nothing about those, and what only they lead to.")
+    format!("{left_out} because of their hashes: this says nothing about those, nor about what only they lead to.")
 }
 
 /// A number with commas between its thousands.

@@ -53,8 +53,8 @@ fn a_reduced_search_sees_fewer_states_and_comes_to_the_same_verdict() {
 fn what_was_hashed_is_no_proof() {
     let explored = |options: &[&str]| done(lockshift(), [&TOKENS[..], &WITHIN, options].concat());
     let ended = explored(&["--hashed", "1M"]);
-    let says = "Nothing found in 642 states. Fewer than 0.01 others were probably taken for one of them, by their hashes: this \
-                says nothing about those, and what only they lead to.\n";
+    let says = "Nothing found in 642 states. Fewer than 0.01 more were probably left out because of their hashes: this says \
+                nothing about those, nor about what only they lead to.\n";
     let why = "lockshift: only some bits of each state were kept: to be sure of every state, leave out --hashed\n";
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(3), says, why));
     let json = explored(&["--hashed", "1M", "--json"]).json();

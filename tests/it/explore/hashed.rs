@@ -22,7 +22,7 @@ fn states_that_are_hashed_break_the_same_rules_on_schedules_as_short() {
         assert_eq!(violated(&hashed), violated(&whole));
         assert!(hashed.taken_for_others < 0.01, "{}", hashed.taken_for_others);
         for violation in &hashed.violations {
-            // A schedule that is none of the scene's, or breaks nothing, would end in another trace.
+            // If the steps were not possible in this order, or broke no rule, the trace would differ or blame nobody.
             let trace = scene.narrate(violation.property, &violation.actions);
             assert_eq!(trace, violation.trace);
             assert!(trace.blame.is_some(), "{}: {trace:?}", violation.property);
@@ -41,7 +41,7 @@ fn states_that_do_not_fit_their_table_are_left_out_and_counted() {
     let hashed = search.hashed_to(Some(64 << 10)).run(&mut |_| ());
     let left_out = (whole.states - hashed.states) as f64;
     assert!(left_out > 1_000.0, "{left_out}");
-    // Those that only they lead to are among those not seen.
+    // States to which only those lead were not seen either.
     assert!(hashed.taken_for_others > 100.0 && hashed.taken_for_others < left_out, "{}", hashed.taken_for_others);
     assert_eq!(hashed.end, End::Hashed);
     assert_eq!(violated(&hashed).len(), 1);
