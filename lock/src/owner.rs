@@ -19,6 +19,23 @@ impl Token {
         self.0
     }
 
+    /// The token of these 32 lower-case hex digits, if they are such.
+    pub fn of_hex(digits: &[u8]) -> Option<Self> {
+        let value = |digit: &u8| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        };
+        let mut bytes = [0; 16];
+        if digits.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            *byte = value(&pair[0])? << 4 | value(&pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
     /// 32 lower-case hex digits: what the token lock writes into the key.
     pub fn hex(self) -> String {
         hex(self.0)

@@ -77,7 +77,16 @@ fn a_token_is_written_in_two_ways() {
         let token = Token::new(bytes);
         assert_eq!((token.hex().as_str(), token.uuid().as_str()), (hex, uuid));
         assert_eq!(token.bytes(), bytes);
+        assert_eq!(Token::of_hex(hex.as_bytes()), Some(token));
         assert_eq!(format!("{token:?}"), format!("Token({hex})"));
+    }
+}
+
+#[test]
+fn a_token_is_read_from_its_own_digits_only() {
+    let digits = Token::new([0xab; 16]).hex();
+    for wrong in ["", "0", &digits[1..], &format!("{digits}0"), &digits.to_uppercase(), &digits.replacen('a', "g", 1)] {
+        assert_eq!(Token::of_hex(wrong.as_bytes()), None, "{wrong}");
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! All waiters of one process share one connection. A message wakes one waiter if it is `0`, the waiter of that name if
 //! it is a token, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
-//! no release is missed, and no release wakes a crowd.
+//! no release is missed, and no release wakes a crowd. A wake-up by name is not passed on: the protocol has chosen the
+//! waiter, and chooses the next one when that waiter leaves its queue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,14 +28,16 @@ struct Channel {
     subscription: Subscription,
     /// By number, which is the order in which they came.
     waiting: BTreeMap<u64, Waiter>,
-    /// The numbers of those that have not been woken since their last attempt.
+    /// The numbers by name.
+    named: BTreeMap<Token, u64>,
+    /// The numbers of those that have been woken since their last attempt by name at most.
     asleep: BTreeSet<u64>,
     idle_since: Option<MonoTime>,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    name: String,
+    name: Token,
     wake_up: WakeUp,
 }
 
@@ -126,7 +129,8 @@ impl WaiterRegistry {
         } else {
             queue.asleep.insert(number);
         }
-        queue.waiting.insert(number, Waiter { name: name.hex(), wake_up });
+        queue.named.insert(name, number);
+        queue.waiting.insert(number, Waiter { name, wake_up });
         number
     }
 
@@ -142,9 +146,8 @@ impl WaiterRegistry {
     /// woken in its place.
     pub(super) fn leave(&mut self, channel: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        if queue.waiting.remove(&number).is_none() {
-            return;
-        }
+        let Some(waiter) = queue.waiting.remove(&number) else { return };
+        queue.named.remove(&waiter.name);
         let was_awake = !queue.asleep.remove(&number);
         if passes_on || was_awake {
             queue.wake_one();
@@ -181,8 +184,10 @@ impl WaiterRegistry {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         match message {
             b"0" => queue.wake_one(),
-            name if is_token(name) => queue.wake_named(name),
-            _ => queue.wake_all(),
+            text => match Token::of_hex(text) {
+                Some(name) => queue.wake_named(name),
+                None => queue.wake_all(),
+            },
         }
     }
 
@@ -198,7 +203,13 @@ impl WaiterRegistry {
 
 impl Channel {
     fn wanted() -> Self {
-        Self { subscription: Subscription::Wanted, waiting: BTreeMap::new(), asleep: BTreeSet::new(), idle_since: None }
+        Self {
+            subscription: Subscription::Wanted,
+            waiting: BTreeMap::new(),
+            named: BTreeMap::new(),
+            asleep: BTreeSet::new(),
+            idle_since: None,
+        }
     }
 
     /// Wakes the first that is not awake already, which takes no longer if many are. If all are, each will try later than
@@ -209,9 +220,8 @@ impl Channel {
         }
     }
 
-    fn wake_named(&mut self, name: &[u8]) {
-        if let Some((number, waiter)) = self.waiting.iter().find(|(_, waiter)| waiter.name.as_bytes() == name) {
-            self.asleep.remove(number);
+    fn wake_named(&self, name: Token) {
+        if let Some(waiter) = self.named.get(&name).and_then(|number| self.waiting.get(number)) {
             waiter.wake_up.wake();
         }
     }
@@ -220,10 +230,6 @@ impl Channel {
         self.asleep.clear();
         self.waiting.values().for_each(|waiter| waiter.wake_up.wake());
     }
-}
-
-fn is_token(message: &[u8]) -> bool {
-    message.len() == 32 && message.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
 }
 
 #[cfg(test)]

@@ -103,6 +103,17 @@ fn a_woken_waiter_that_leaves_without_a_try_wakes_the_next() {
     assert_eq!(shared.awake(), [0_usize; 0], "it has won");
 }
 
+/// Its protocol has notified it because it is the first in a queue. If it leaves, the protocol notifies the next one.
+#[test]
+fn a_waiter_that_was_woken_by_name_passes_nothing_on() {
+    let mut shared = Fixture::of(3);
+    shared.receive(&Token::new([0; 16]).hex());
+    shared.leave(0, at(0));
+    assert_eq!(shared.awake(), [0]);
+    shared.receive("0");
+    assert_eq!(shared.awake(), [0, 1], "which another release wakes");
+}
+
 #[test]
 fn no_waiter_relies_on_a_subscription_before_it_is_confirmed() {
     let mut shared = Fixture::unconfirmed(1);
