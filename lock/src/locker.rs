@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::num::NonZeroU32;
+use core::time::Duration;
 
 use lockshift_wire::{Key, Transcript, Turn};
 
@@ -100,6 +101,11 @@ pub trait Locker: Send + Sync {
         Ok(())
     }
 
+    /// How long a waiter that no notification reaches may pause, where a place in a queue is lost after a longer pause.
+    fn longest_pause(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether commands of others on the same connection would break it, as with WATCH and MULTI.
     fn needs_own_connection(&self) -> bool {
         false
@@ -163,6 +169,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         (**self).withdraw(owner, redis)
+    }
+
+    fn longest_pause(&self) -> Option<Duration> {
+        (**self).longest_pause()
     }
 
     fn needs_own_connection(&self) -> bool {

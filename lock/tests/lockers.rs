@@ -107,6 +107,10 @@ impl Locker for Elaborate {
         faults("WITHDRAW")
     }
 
+    fn longest_pause(&self) -> Option<Duration> {
+        Some(Duration::from_millis(3))
+    }
+
     fn needs_own_connection(&self) -> bool {
         true
     }
@@ -128,6 +132,7 @@ fn a_protocol_that_says_nothing_more_is_exclusive_expires_and_leaves_nothing_beh
         assert_eq!((plain.mode(), plain.max_sharers()), (Mode::Exclusive, None));
         assert_eq!((plain.reentrant_name(&owner), plain.release_channel(&owner)), (None, None));
         assert!(!plain.needs_own_connection());
+        assert_eq!(plain.longest_pause(), None);
         let mut redis = Transcript::new();
         assert_eq!((plain.disclaim(&owner, &mut redis), plain.withdraw(&owner, &mut redis)), (Ok(()), Ok(())));
         assert_eq!(redis.entries(), Vec::<Entry>::new());
@@ -147,6 +152,7 @@ fn a_shared_protocol_says_what_the_protocol_says() {
     let channel = ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true };
     assert_eq!(shared.release_channel(&owner), Some(channel));
     assert!(shared.needs_own_connection());
+    assert_eq!(shared.longest_pause(), Some(Duration::from_millis(3)));
 
     let since = Reading { wall: UnixTime::from_nanos(0), mono: MonoTime::since_origin(Duration::ZERO) };
     let hold = Hold { value: vec![], since, lease, fence: None };

@@ -4,8 +4,9 @@
 //! the end of the queue; only the first waiter may acquire the lock when it is free. A release notifies only the first
 //! waiter, by its token, on the channel of its program.
 //!
-//! A place in the queue expires a fixed time after the waiter's last attempt, by the server's clock; a waiter tries again
-//! after a third of that time. A waiter that crashes, or does not react to its notification, is then passed over.
+//! A first waiter that does not react to its notification in time, by the server's clock, is passed over. Each attempt
+//! keeps a waiter's place for twice as long; well before that has passed the waiter tries again, and sooner if no
+//! notification would reach it.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -45,7 +46,7 @@ pub struct FairLock {
     announce: Publish,
 }
 
-/// How long a place in the queue is kept by default.
+/// How long the place of a notified waiter is kept by default.
 const PLACE: Lease = match Lease::new(Duration::from_secs(5)) {
     Ok(place) => place,
     Err(_) => panic!("five seconds are a lease"),
@@ -64,8 +65,12 @@ impl FairLock {
         }
     }
 
-    /// Keeps the place of a waiter for this long after its last attempt; 5 s by default. A waiter that crashes delays the
-    /// others for at most this time, and every waiter tries again after a third of it.
+    /// Keeps the place of the first waiter for this long after its notification; 5 s by default. Each attempt keeps any
+    /// place for twice as long.
+    ///
+    /// A waiter that listens for its notification tries again after one and a quarter of this time, any other waiter
+    /// after a third of it. A waiter that crashes delays the others for at most this time, or for a quarter more if none
+    /// of them happens to try earlier; any number that crash at once, for at most twice this time.
     ///
     /// The drivers of this library try again in time, however long a pause is set. A caller that runs the protocol
     /// itself has to try again more often than that: a waiter whose place has expired is passed over, and queues again
@@ -83,7 +88,8 @@ impl FairLock {
     }
 
     fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
-        let args = [token, member, self.announce.command(), self.channels.as_bytes()];
+        let place_ms = self.place.length().as_millis().to_string();
+        let args = [token, member, place_ms.as_bytes(), self.announce.command(), self.channels.as_bytes()];
         redis.script_flag(&LEAVE, &[self.key(), &self.queue, &self.places], &args)
     }
 }
@@ -144,6 +150,10 @@ impl Locker for FairLock {
     /// Each waiting program has its own channel, so only the notified program receives the message.
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         Some(self.announce.release_channel(&self.channels.with_suffix(&owner.instance.hex())))
+    }
+
+    fn longest_pause(&self) -> Option<Duration> {
+        Some(self.place.length() / 3)
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -1,6 +1,7 @@
 //! One acquisition under way: what follows from the outcome of each attempt. It sends nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockshift_lock::{Held, Locker, Owner, ReleaseChannel};
 use lockshift_wire::{MonoTime, Transcript};
@@ -41,6 +42,11 @@ impl Acquisition {
     /// Where a release would be announced.
     pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
         self.locker.release_channel(&self.owner)
+    }
+
+    /// How long a waiter that no notification reaches may pause to keep its place in a queue.
+    pub(super) fn longest_pause(&self) -> Option<Duration> {
+        self.locker.longest_pause()
     }
 
     /// The attempt has won, and its lease still runs.

@@ -141,7 +141,8 @@ impl<'a, L: Listener> Waiting<'a, L> {
         let pause = match attempt {
             // A place in a queue is kept for a waiter that comes back in time.
             Ok(Attempt::Held(Held { retry_in: Some(in_time), .. })) if acquisition.has_a_place() => {
-                pause.min((*in_time).max(SHORTEST))
+                let longest = if waiters.is_some() { None } else { acquisition.longest_pause() };
+                pause.min(longest.unwrap_or(*in_time).min(*in_time).max(SHORTEST))
             }
             _ => pause,
         };

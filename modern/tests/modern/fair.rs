@@ -35,7 +35,7 @@ fn refused() -> Held {
 
 #[test]
 fn a_holder_leaves_by_its_token_and_a_waiter_by_its_place() {
-    let leave = |member| format!("EVALSHA <fair/leave> {KEYS} <token> {member} PUBLISH {{k}}:bell:");
+    let leave = |member| format!("EVALSHA <fair/leave> {KEYS} <token> {member} 5000 PUBLISH {{k}}:bell:");
     for (answer, released) in [("1", Released::Freed), ("0", Released::Lost)] {
         let dialogue = format!("{} -> {answer}", leave("<token>"));
         assert_eq!(play(&dialogue, |redis| lock().release(&hold(0, 10_000), redis)), Ok(released));

@@ -28,6 +28,9 @@ fn describe(lock: &dyn Locker) -> String {
         let name = name.replace(&owner().thread_name(), "<me>").replace(&owner().instance.hex(), "<instance>");
         text += &format!(", announced on {name}");
     }
+    if let Some(pause) = lock.longest_pause() {
+        text += &format!(", every {pause:?}");
+    }
     assert!(lock.expires() && !lock.needs_own_connection(), "{text}");
     text
 }
@@ -44,7 +47,7 @@ fn each_lock_says_what_it_is() {
     let table: [(&dyn Locker, &str); 20] = [
         (&TokenLock::new(key(), exact), "k 1.5s Exclusive"),
         (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive"),
-        (&FairLock::new(key(), exact), "k 1.5s Exclusive, announced on {k}:bell:<instance>"),
+        (&FairLock::new(key(), exact), "k 1.5s Exclusive, announced on {k}:bell:<instance>, every 1.666666666s"),
         (&keys, "{k}a 1.5s Exclusive"),
         (&Redlock::new(key(), exact, NonZeroU8::new(3).unwrap()), "k 1.5s Exclusive"),
         (&ReentrantLock::new(key(), exact), &format!("k 2s Exclusive{late}, re-entrant as <me>")),

@@ -9,6 +9,7 @@ use crate::wire::{Command, Key, Node, NodeReply, Reply, Transcript, Turn};
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A lock that looks at the type of its key before and after each attempt.
 pub(super) struct Typed {
@@ -120,6 +121,10 @@ impl Locker for Typed {
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.locker.withdraw(owner, redis)
+    }
+
+    fn longest_pause(&self) -> Option<Duration> {
+        self.locker.longest_pause()
     }
 
     fn needs_own_connection(&self) -> bool {

@@ -169,6 +169,10 @@ impl Locker for Elsewhen {
         self.run(redis, |inner| self.lock.withdraw(&self.owner, inner))
     }
 
+    fn longest_pause(&self) -> Option<Duration> {
+        self.lock.longest_pause()
+    }
+
     fn needs_own_connection(&self) -> bool {
         self.lock.needs_own_connection()
     }

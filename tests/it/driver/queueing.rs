@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::channel;
 use std::thread::scope;
+use std::time::Duration;
 
 use lockshift::driver::{Attempt, Wait, blocking::run, host};
 use lockshift::lock::{Acquired, Lease, Locker};
@@ -19,6 +20,8 @@ in_both_worlds! {
     a_later_client_is_not_served_before,
     a_dead_waiter_does_not_block_the_queue,
     who_is_called_and_does_not_come_is_passed_over,
+    a_notified_place_is_kept_for_a_shorter_time,
+    a_waiter_that_listens_needs_fewer_attempts_to_keep_its_place,
     who_gives_up_leaves_no_place,
     a_waiter_that_pauses_longer_than_its_place_lives_keeps_it,
     who_tries_once_leaves_no_place,
@@ -108,6 +111,60 @@ fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
     drop(alice.release(guard));
     let bob = W::open(&server, short());
     assert!(matches!(bob.acquire(&Wait::backoff()), Ok(Attempt::Won(_))));
+}
+
+/// For how long the place of the first waiter is still kept.
+fn kept(operator: &mut Connection) -> Duration {
+    let (_, until_ms): (String, u64) =
+        cmd("ZRANGE").arg("{k}:places").arg(0).arg(0).arg("WITHSCORES").query::<Vec<_>>(operator).unwrap().remove(0);
+    let (secs, micros): (u64, u64) = cmd("TIME").query(operator).unwrap();
+    ms(until_ms) - Duration::from_secs(secs) - Duration::from_micros(micros)
+}
+
+fn a_notified_place_is_kept_for_a_shorter_time<W: World>() {
+    for is_released in [true, false] {
+        let server = Server::start();
+        let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()));
+        let mut operator = server.connect();
+        let guard = alice.win();
+        die_in_the_queue(&server, &fair());
+        assert!(kept(&mut operator) > AN_HOUR, "until it is notified");
+        if is_released {
+            drop(alice.release(guard));
+        } else {
+            cmd("DEL").arg("k").exec(&mut operator).unwrap();
+            assert!(kept(&mut operator) > AN_HOUR, "no client has notified it");
+            assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+        }
+        let left = kept(&mut operator);
+        assert!(left <= AN_HOUR, "{left:?}");
+        assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+        assert!(kept(&mut operator) <= left, "another notification does not keep it for longer");
+    }
+}
+
+/// It relies on the notification, and a waiter that does not listen is to find out by itself that it is the first.
+fn a_waiter_that_listens_needs_fewer_attempts_to_keep_its_place<W: World>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let short = || fair().keeping_places_for(lease(400));
+    let alice = W::open(&server, short());
+    let _guard = alice.win();
+    let attempts = |world: W, wait: Wait| {
+        let mut monitor = Monitor::on(&server);
+        let began = host::mono();
+        assert!(matches!(world.acquire(&wait.for_at_most(ms(1600))), Ok(Attempt::Held(_))));
+        let took = host::mono().saturating_since(began);
+        let lines = monitor.take();
+        let attempts = lines.iter().filter(|line| line.words[0] == b"zadd" && line.words[1] == b"{k}:places").count();
+        (attempts, took)
+    };
+    let (polling, took) = attempts(W::open(&server, short()), Wait::every(AN_HOUR));
+    assert!(polling > 4, "{polling} in {took:?}");
+    let (listening, took) = attempts(W::open(&server, short()).hearing(&releases), Wait::notified());
+    // Two before the subscription is confirmed, one at the end, and some while it is not confirmed yet.
+    let most = took.as_millis() / 500 + 6;
+    assert!(listening as u128 <= most, "{listening} in {took:?}");
 }
 
 /// Bob waits first and would pause for an hour, Carol comes after him.
