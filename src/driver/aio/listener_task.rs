@@ -3,14 +3,14 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lockshift_lock::ReleaseChannel;
-use redis::aio::MultiplexedConnection;
+use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
 use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ProtocolVersion, PushInfo, RedisResult, cmd};
 use tokio::select;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::driver::events::LISTEN;
 use crate::driver::host;
@@ -30,6 +30,29 @@ pub(super) struct ListenerShared {
     pub(super) waiters: Arc<Waiters>,
     /// A waiter waits on a channel that is not subscribed to.
     wanted: Notify,
+}
+
+/// What comes in over one connection, noted where it is read: no other task runs before the one that waits for it.
+struct Incoming {
+    waiters: Arc<Waiters>,
+    /// Whether there was a message since the task last looked.
+    has_message: AtomicBool,
+    broken: Notify,
+}
+
+impl AsyncPushSender for Incoming {
+    fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        match Received::in_push(&push.kind, push.data) {
+            Received::Message(channel, text) => {
+                self.has_message.store(true, Ordering::Relaxed);
+                self.waiters.state().registry.received(&channel, &text);
+            }
+            Received::Left(channel) => self.waiters.state().registry.lost(&channel),
+            Received::Broken => self.broken.notify_one(),
+            Received::Done | Received::Refused(_) | Received::Pong(_) | Received::Nothing => {}
+        }
+        Ok(())
+    }
 }
 
 /// Finds the server to listen to.
@@ -54,24 +77,25 @@ impl ListenerShared {
         }
     }
 
-    async fn connect(&self) -> RedisResult<(MultiplexedConnection, UnboundedReceiver<PushInfo>, ConnectionAddr)> {
+    async fn connect(&self) -> RedisResult<(MultiplexedConnection, Arc<Incoming>, ConnectionAddr)> {
         let info = kept_alive((self.find)().await?.get_connection_info());
         let resp3 = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let (pushes, received) = unbounded_channel();
+        let waiters = Arc::clone(&self.waiters);
+        let incoming = Arc::new(Incoming { waiters, has_message: AtomicBool::new(false), broken: Notify::new() });
         let config = AsyncConnectionConfig::new()
-            .set_push_sender(pushes)
+            .set_push_sender(Arc::clone(&incoming))
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE));
         let address = info.addr().clone();
         let client = Client::open(info.set_redis_settings(resp3))?;
-        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, received, address))
+        Ok((client.get_multiplexed_async_connection_with_config(&config).await?, incoming, address))
     }
 
     /// Listens on this connection until it breaks, or no waiter is left.
     async fn serve(
         &self,
         mut connection: MultiplexedConnection,
-        mut pushes: UnboundedReceiver<PushInfo>,
+        incoming: &Incoming,
         address: &ConnectionAddr,
     ) -> RedisResult<()> {
         let mut heard_at = host::mono();
@@ -81,6 +105,9 @@ impl ListenerShared {
                 self.ask(&change, &mut connection).await?;
                 heard_at = host::mono();
             }
+            if incoming.has_message.swap(false, Ordering::Relaxed) {
+                heard_at = host::mono();
+            }
             if host::mono().saturating_since(heard_at) >= QUIET {
                 self.waiters.count_command();
                 connection.send_packed_command(&cmd("PING")).await?;
@@ -88,15 +115,7 @@ impl ListenerShared {
                 heard_at = host::mono();
             }
             select! {
-                push = pushes.recv() => match push.map(|push| Received::in_push(&push.kind, push.data)) {
-                    Some(Received::Message(channel, text)) => {
-                        heard_at = host::mono();
-                        self.waiters.state().registry.received(&channel, &text);
-                    }
-                    Some(Received::Left(channel)) => self.waiters.state().registry.lost(&channel),
-                    Some(Received::Broken) | None => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
-                    Some(Received::Done | Received::Refused(_) | Received::Pong(_) | Received::Nothing) => {}
-                },
+                () = incoming.broken.notified() => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
                 () = self.wanted.notified() => {}
                 () = host::sleep_async(LOOK) => {
                     let mut state = self.waiters.state();
@@ -149,10 +168,10 @@ impl ListenerTask {
     }
 
     async fn listen_once(&self, pause: &mut Duration) -> RedisResult<()> {
-        let (connection, pushes, address) = self.shared.connect().await?;
+        let (connection, incoming, address) = self.shared.connect().await?;
         log::debug!(target: LISTEN, "listening for releases on {address}");
         *pause = Duration::from_millis(10);
-        self.shared.serve(connection, pushes, &address).await
+        self.shared.serve(connection, &incoming, &address).await
     }
 
     /// Whether no waiter is left, so that there is no need to connect anew.
