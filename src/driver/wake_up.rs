@@ -76,6 +76,8 @@ impl WakeUp {
             std::task::Poll::Pending
         });
         tokio::select! {
+            // A waiter that is woken already sets no timer.
+            biased;
             () = woken => {}
             () = host::sleep_async(at_most) => {}
         }

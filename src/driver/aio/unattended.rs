@@ -26,25 +26,29 @@ pub(super) enum Workplace {
 ///
 /// # Errors
 /// The runtime is shut down.
-pub(super) async fn to_the_end<T: Send + 'static>(
+pub(super) fn to_the_end<T: Send + 'static>(
     workplace: Workplace,
     runtime: &Handle,
     key: &Key,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    match workplace {
-        // Elsewhere the work would miss the timers of its runtime.
-        Workplace::CallersTask if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) => {
-            InCallersTask { runtime, work: Some(Box::pin(work)) }.await
+) -> impl Future<Output = Result<T, Error>> + Send {
+    // In a box from the start: otherwise the caller's own future has room for all of it, also while it waits.
+    let work = Box::pin(work);
+    async move {
+        match workplace {
+            // Elsewhere the work would miss the timers of its runtime.
+            Workplace::CallersTask if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) => {
+                InCallersTask { runtime, work: Some(work) }.await
+            }
+            Workplace::CallersTask | Workplace::OwnTask => in_own_task(runtime, key, work).await,
         }
-        Workplace::CallersTask | Workplace::OwnTask => in_own_task(runtime, key, work).await,
     }
 }
 
 async fn in_own_task<T: Send + 'static>(
     runtime: &Handle,
     key: &Key,
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    work: Pin<Box<impl Future<Output = Result<T, Error>> + Send + 'static>>,
 ) -> Result<T, Error> {
     match runtime.spawn(work).await {
         Ok(outcome) => outcome,

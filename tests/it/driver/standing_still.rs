@@ -60,6 +60,20 @@ async fn an_attempt_and_a_release_need_no_task_of_their_own() {
     assert!(matches!(releasing.await, Ok(Answer::Known(Released::Freed))));
 }
 
+/// Only a box that lives while an attempt or a release does has room for it.
+#[tokio::test]
+async fn a_future_that_waits_is_small() {
+    let server = Server::start();
+    let connection = server.client().get_multiplexed_async_connection().await.unwrap();
+    let lock = Lock::new(connection, token(AN_HOUR));
+    let wait = Wait::notified();
+    let waiting = size_of_val(&lock.acquire(&wait));
+    assert!(waiting <= 1500, "{waiting} bytes");
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
+    let releasing = size_of_val(&guard.release());
+    assert!(releasing <= 500, "{releasing} bytes");
+}
+
 #[tokio::test]
 async fn an_attempt_that_is_not_polled_keeps_no_holder_from_an_own_connection() {
     let server = Server::start();
