@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, Write as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use lockshift::driver::aio::ReleaseListener;
@@ -130,21 +131,24 @@ pub(crate) fn drain(port: u16, key: &str, waiters: usize) {
         let client = Client::open(format!("redis://127.0.0.1:{port}/")).expect("it is well formed");
         let lock = queue(connected(&client).await, &ReleaseListener::new(client), key);
         println!("ready");
-        let waiting: Vec<_> = (0..waiters)
-            .map(|_| {
-                let lock = lock.clone();
-                tokio::spawn(async move {
-                    match lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(600))).await {
-                        Ok(Attempt::Won(guard)) => drop(guard.release().await.expect("the server replies")),
-                        other => panic!("{other:?}"),
-                    }
-                })
-            })
-            .collect();
         let began = Instant::now();
-        for waiter in waiting {
-            waiter.await.expect("the work does not panic");
+        // This thread is woken once, by the last one, and not by each.
+        let served = Arc::new(AtomicUsize::new(0));
+        let (waits, mut none_waits) = tokio::sync::mpsc::channel::<()>(1);
+        for _ in 0..waiters {
+            let (lock, served, waits) = (lock.clone(), Arc::clone(&served), waits.clone());
+            tokio::spawn(async move {
+                match lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(600))).await {
+                    Ok(Attempt::Won(guard)) => drop(guard.release().await.expect("the server replies")),
+                    other => panic!("{other:?}"),
+                }
+                served.fetch_add(1, Ordering::Relaxed);
+                drop(waits);
+            });
         }
+        drop(waits);
+        none_waits.recv().await;
+        assert_eq!(served.load(Ordering::Relaxed), waiters);
         println!("{}", began.elapsed().as_nanos());
     });
 }
