@@ -31,6 +31,7 @@ mod memo;
 mod unbounded;
 mod visited;
 
+mod forgetting;
 mod granularity;
 mod token_classes;
 

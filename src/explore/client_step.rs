@@ -234,13 +234,14 @@ impl ClientStep<'_> {
     }
 
     /// Runs the operation under way over its transcript; a fault is an end.
-    fn run(&self, actor: &Actor) -> Result<Ended, Pending> {
+    pub(super) fn run(&self, actor: &Actor) -> Result<Ended, Pending> {
         let mut transcript = actor.operation().map(|operation| operation.transcript.clone()).unwrap_or_default();
         let ended = self.run_over(actor, &mut transcript);
         if let Err(Pending::Fault(fault)) = ended { Ok(Ended::Failed(fault)) } else { ended }
     }
 
-    fn run_over(&self, actor: &Actor, transcript: &mut Transcript) -> Result<Ended, Pending> {
+    /// Runs the operation under way over this transcript.
+    pub(super) fn run_over(&self, actor: &Actor, transcript: &mut Transcript) -> Result<Ended, Pending> {
         let client = self.client;
         let owner = client.owner_at(self.place, actor.rounds_left, actor.restarts);
         match &actor.doing {
@@ -365,7 +366,7 @@ fn activity(actor: &Actor) -> Activity {
 }
 
 /// Whether a command before the last may have changed something. Of a round it is not known which was the last.
-fn has_acted_before(actor: &Actor) -> bool {
+pub(super) fn has_acted_before(actor: &Actor) -> bool {
     let Some((last, before)) = actor.operation().and_then(|operation| operation.transcript.entries().split_last())
     else {
         return false;
@@ -373,7 +374,8 @@ fn has_acted_before(actor: &Actor) -> bool {
     matches!(last, Entry::Round(_)) && last.may_have_acted() || before.iter().any(Entry::may_have_acted)
 }
 
-fn operation_mut(actor: &mut Actor) -> Option<&mut Operation> {
+/// The operation under way.
+pub(super) fn operation_mut(actor: &mut Actor) -> Option<&mut Operation> {
     match &mut actor.doing {
         Doing::Acquiring(operation)
         | Doing::Extending(_, _, operation)

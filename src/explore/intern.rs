@@ -46,7 +46,6 @@ impl<T: Eq + Hash> Interner<T> {
     }
 
     /// All values, by id.
-    #[cfg(feature = "cli")]
     pub(super) fn all(&self) -> &[T] {
         &self.values
     }

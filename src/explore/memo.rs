@@ -18,6 +18,7 @@ use super::actor::Actor;
 use super::blame::Attribution;
 use super::blame::{Cause, CauseId};
 use super::direct::Direct;
+use super::forgetting::Forgetting;
 use super::intern::{Interner, PartOfWorld};
 use super::parts::{ClientView, Input, Parts, Request, ServerView};
 use super::scene::Scene;
@@ -48,6 +49,8 @@ pub(super) struct Memo<'a> {
     causes: Causes,
     exchanges: Exchanges,
     retimings: Option<Retimings>,
+    forgetting: Option<Forgetting<'a>>,
+    ended: FxHashMap<(u32, u32), u32>,
 }
 
 /// A question not asked before.
@@ -63,6 +66,7 @@ pub(super) enum Question {
     RefusesNewcomer { like: usize, node: u32, tick: u16 },
     Cause(Attribution<u32>),
     Harmed { actor: u32, by: CauseId },
+    Ended { who: usize, actor: u32 },
     Exchanged(Exchanged),
     Retimed(Retimed),
 }
@@ -99,6 +103,8 @@ impl<'a> Memo<'a> {
             causes: Causes::new(),
             exchanges: Exchanges::default(),
             retimings: scene.horizon.map(|horizon| Retimings::new(scene, horizon)),
+            forgetting: None,
+            ended: FxHashMap::default(),
         }
     }
 
@@ -109,6 +115,11 @@ impl<'a> Memo<'a> {
         World { node, actors, clock: world.clock, faults: world.faults }
     }
 
+    /// Forgets what no step looks at from now on.
+    pub(super) fn forget(&mut self, forgetting: Option<Forgetting<'a>>) {
+        self.forgetting = forgetting;
+    }
+
     /// What is known of exchanges of clients.
     pub(super) fn exchanges(&self) -> &Exchanges {
         &self.exchanges
@@ -117,6 +128,21 @@ impl<'a> Memo<'a> {
     /// What is known of moves in time, if the clock never ends.
     pub(super) fn retimings(&self) -> Option<&Retimings> {
         self.retimings.as_ref()
+    }
+
+    /// Forgets since when those hold whose lease has ended, if anything is forgotten.
+    pub(super) fn end_leases(&self, world: &mut World<u32, u32>) -> Result<(), Question> {
+        if self.forgetting.is_none() {
+            return Ok(());
+        }
+        for (who, actor) in world.actors.iter_mut().enumerate() {
+            let until = self.view(who, actor)?.believes_until;
+            if until > 0 && until <= world.clock.tick {
+                let ended = self.ended.get(&(*actor, small(who)));
+                *actor = *ended.ok_or(Question::Ended { who, actor: *actor })?;
+            }
+        }
+        Ok(())
     }
 
     /// Which cause it is.
@@ -181,6 +207,10 @@ impl<'a> Memo<'a> {
             Question::Tell { who, actor, input } => {
                 let whole_input = input.map(|reply| self.replies.get(reply).clone());
                 let Ok(after) = direct.input(who, self.actors.get(actor), whole_input);
+                let after = match &self.forgetting {
+                    Some(forgetting) => forgetting.forget(who, after),
+                    None => after,
+                };
                 let after = self.actor(after);
                 self.tells.insert(tell_key(who, actor, input), after);
             }
@@ -214,6 +244,12 @@ impl<'a> Memo<'a> {
             Question::Harmed { actor, by } => {
                 let after = self.actor(Actor { harmed_by: Some(by), ..self.actors.get(actor).clone() });
                 self.causes.learn_harmed(actor, by, after);
+            }
+            Question::Ended { who, actor } => {
+                let ended = self.actors.get(actor).clone();
+                let ended = self.forgetting.as_ref().map_or(ended.clone(), |forgetting| forgetting.ended(who, ended));
+                let ended = self.actor(ended);
+                self.ended.insert((actor, small(who)), ended);
             }
             Question::Exchanged(question) => {
                 let after = match question.part(&self.actors, &self.nodes) {

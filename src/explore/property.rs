@@ -71,6 +71,11 @@ impl Property {
     pub const fn is_about_the_future(self) -> bool {
         matches!(self, Self::CanBeTakenAgain | Self::NobodyShutOut | Self::EveryWaiterAcquires)
     }
+
+    /// Whether it asks the server if what a client holds is that client's.
+    pub(super) const fn is_about_holds(self) -> bool {
+        matches!(self, Self::LeaseHonoured | Self::ReleasesOnlyOwn | Self::TruthfulOutcome | Self::NoPhantom)
+    }
 }
 
 impl fmt::Display for Property {

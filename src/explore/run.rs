@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::{panic, thread};
 
 use super::expand::{Expander, Outbox};
+use super::forgetting::Forgetting;
 use super::found::FoundViolations;
 use super::memo::Memo;
 use super::places::Places;
@@ -30,18 +31,28 @@ impl Search<'_> {
     /// If the budget of the scene allows more combinations of faults than can be stored
     /// ([`FaultBudget::can_be_explored`](super::FaultBudget::can_be_explored)).
     pub fn run(&self, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        let whole = self.reduced(false);
         if !self.reduced || !self.can_be_reduced() {
-            return Run::new(whole).findings(watch);
+            return Run::new(self.reduced(false)).findings(watch);
         }
-        let reduced = Run::new(*self).findings(watch);
+        let forgetting = Forgetting::of(self.scene);
+        // What a client holds counts for longer where it is judged: those properties have a search of their own.
+        let (of_holds, others): (Vec<_>, Vec<_>) = self.properties.iter().partition(|it| it.is_about_holds());
+        if forgetting.is_none() || of_holds.is_empty() || others.is_empty() {
+            return self.run_reduced(forgetting, watch);
+        }
+        let of_holds = self.properties(&of_holds).run_reduced(forgetting.clone(), watch);
+        of_holds.with_others(self.properties(&others).run_reduced(forgetting, watch))
+    }
+
+    fn run_reduced(&self, forgetting: Option<Forgetting<'_>>, watch: &mut dyn FnMut(&Progress)) -> Findings {
+        let reduced = Run::new(*self).forgetting(forgetting.clone()).findings(watch);
         let broken: Vec<Property> = reduced.violations.iter().map(|violation| violation.property).collect();
         if broken.is_empty() {
             return reduced;
         }
         // For the shortest schedules.
-        let whole = Run::new(whole.properties(&broken).stop(Stop::AllViolated)).findings(watch);
-        reduced.with_shortest(whole)
+        let whole = self.reduced(false).properties(&broken).stop(Stop::AllViolated);
+        reduced.with_shortest(Run::new(whole).forgetting(forgetting).findings(watch))
     }
 }
 
@@ -109,6 +120,12 @@ impl<'a> Run<'a> {
             #[cfg(test)]
             leaves_out: None,
         }
+    }
+
+    /// The same, forgetting what no step looks at.
+    fn forgetting(mut self, forgetting: Option<Forgetting<'a>>) -> Self {
+        self.memo.forget(forgetting.map(|forgetting| forgetting.asked(self.asked)));
+        self
     }
 
     fn go_on(&mut self, watch: &mut dyn FnMut(&Progress)) -> End {
@@ -319,6 +336,37 @@ mod tests {
             stand_for_some.insert(words);
         }
         assert_eq!(stand_for_some.len(), kept.visited.len());
+    }
+
+    /// Clients that have forgotten something do the same as those that have not, in as many steps.
+    #[test]
+    fn what_no_step_looks_at_is_forgotten_without_a_difference() {
+        let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del"] {
+            let dialect = crate::legacy::find(name).unwrap();
+            let client = Client::new(name, Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease)));
+            let scene = Scene::new(Bounds::ticks(0)).client(client.clone()).client(client);
+            let scene = scene.for_all_time().unwrap();
+            for rules in [&[Property::MutualExclusion][..], &JUDGED] {
+                let search = search(&scene).properties(rules).symmetry(true);
+                let (all, expected) = by_engine(Run::new(search));
+                let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
+                assert_eq!(found, expected, "{name}");
+                assert!(fewer < all, "{name}: {fewer} of {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_and_counts_is_noticed() {
+        let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        let dialect = crate::legacy::find("php-getset").unwrap();
+        let client = Client::new("php-getset", Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease)));
+        let scene = Scene::new(Bounds::ticks(0)).client(client.clone()).client(client).for_all_time().unwrap();
+        let search = search(&scene).properties(&[Property::MutualExclusion]);
+        let found = |forgetting| by_engine(Run::new(search).forgetting(forgetting)).1;
+        assert_eq!(found(Forgetting::of(&scene)), BTreeMap::new());
+        assert_ne!(found(Forgetting::of(&scene).map(Forgetting::of_unjudged_replies)), BTreeMap::new());
     }
 
     const JUDGED: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];

@@ -121,6 +121,15 @@ impl Findings {
         Self { end, unjudged, ..self.merged(whole) }
     }
 
+    /// What two searches for different properties have found. One that has violated all of its own leaves open nothing.
+    pub(super) fn with_others(self, others: Self) -> Self {
+        let end = match (self.end, others.end) {
+            (End::Satisfied, end) | (end, End::Satisfied) => end,
+            (one, other) => one.or(other),
+        };
+        Self { end, ..self.merged(others) }
+    }
+
     /// What two searches have found: of several schedules that break one rule by one cause the shortest.
     #[must_use]
     pub fn merged(mut self, other: Self) -> Self {
@@ -235,9 +244,12 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Whether replies are received at once where nothing else depends on when they are. There are fewer worlds then, and what
-    /// can be violated is the same; what can is searched for in all worlds as well, for the shortest schedule. It makes no
-    /// difference for round trips that are one step, for violations by cause, and for [`Property::EveryWaiterAcquires`].
+    /// Whether fewer worlds are seen, with the same verdict. Replies are received at once where nothing else depends on when they
+    /// are; what can be violated so is searched for with replies at any time as well, for the shortest schedule. With a clock
+    /// that never ends, what no later step of a client looks at is forgotten, as far as it is found by
+    /// running the clients of the scene alone; properties that ask the server about what a client holds then have a search of their
+    /// own. It makes no difference for round trips that are one step, for violations by cause, and for
+    /// [`Property::EveryWaiterAcquires`].
     #[must_use]
     pub fn reduced(mut self, reduced: bool) -> Self {
         self.reduced = reduced;

@@ -74,6 +74,11 @@ impl Stamps {
         }
     }
 
+    /// Whether a clock that reads this reads a moment.
+    pub(super) fn has(&self, wall: UnixTime) -> bool {
+        (wall.as_nanos() - self.begin.as_nanos()).abs() <= self.reach_ns
+    }
+
     /// The moment that this number is, in nanoseconds from the beginning, if it is one.
     fn moment(&self, scale: Scale, number: i128) -> Option<i64> {
         let since_1970 = (number - scale.of_1970).checked_mul(scale.unit_ns.into())?;

@@ -47,6 +47,7 @@ impl Symmetry {
     /// others that do the same, who are few, each order is tried, and the least world kept. So the cost of a world is that of
     /// sorting its clients.
     pub(super) fn settle(&self, memo: &Memo<'_>, world: &mut World<u32, u32>) -> Result<Places, Question> {
+        memo.end_leases(world)?;
         if let Some(retimings) = memo.retimings() {
             retimings.draw_up(world)?;
         }

@@ -81,6 +81,11 @@ impl Retiming {
         }
     }
 
+    /// Which numbers are moments.
+    pub(super) fn stamps(&self) -> Stamps {
+        self.stamps
+    }
+
     /// A tick, as a moment.
     pub(super) fn moment(&self, tick: u16) -> i64 {
         i64::from(tick).saturating_mul(self.tick_ns)
@@ -145,7 +150,8 @@ impl Retiming {
         };
         write(&Rewriting {
             text: &|text| self.stamps.moved(text, to),
-            reading: &|reading| moved_reading(reading, to),
+            // What is forgotten lies in no time of the scene.
+            reading: &|reading| if self.stamps.has(reading.wall) { moved_reading(reading, to) } else { reading },
             until: &until,
             deadline_ms: &|deadline_ms| {
                 let moment = deadline_ms.saturating_sub(begin_ms).saturating_mul(1_000_000);
@@ -336,6 +342,12 @@ pub(super) struct LoneRun {
 }
 
 impl LoneRun {
+    /// The servers on which the client at this place has begun at a tick, after each of its steps.
+    pub(super) fn servers_of(scene: &Scene, place: usize, tick: u16) -> impl Iterator<Item = ServerSide> {
+        let run = Self { scene: scene.clone(), place, phase: 0 };
+        run.play(tick).into_iter().map(|(_, node)| node)
+    }
+
     /// At which tick of a second it begins.
     pub(super) fn phase(&self) -> u16 {
         self.phase

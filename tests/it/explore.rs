@@ -40,8 +40,8 @@ fn search(scene: &Scene, properties: &[Property]) -> Findings {
         let reduced = search.reduced(true).run(&mut |_| ());
         assert_eq!((violated(&reduced), &reduced.unjudged), (violated(&found), &found.unjudged));
         assert_eq!(reduced.end, End::Exhausted);
-        // Those in which the shortest schedules were found count as well.
-        assert!(!found.violations.is_empty() || reduced.states <= found.states, "{} states", reduced.states);
+        // Those in which the shortest schedules were found count as well, and where stamps are forgotten there are two searches.
+        assert!(!found.violations.is_empty() || reduced.states <= 2 * found.states, "{} states", reduced.states);
     }
     found
 }

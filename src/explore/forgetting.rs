@@ -1,0 +1,601 @@
+//! What a client has received and no later step looks at, forgotten: states that differ in nothing else are one.
+//!
+//! A transcript keeps every clock reading and every reply, also those that have been judged and do not matter any more (dead
+//! variables; of clocks, the inactive ones: Daws and Yovine, 1996). Three clients of a lock with stamps keep a dozen such
+//! moments, and what makes most of their states is how far those lie apart.
+//!
+//! What still counts is found before the search, by running each client's operations alone: over clock readings at all ticks up
+//! to the horizon, and over all replies of servers on which a client of the scene has run at one of these ticks. Transcripts
+//! that differ are equal from there on if the client, whatever it receives next, asks the same and ends in the same way. A
+//! *course* is what an operation has gone through: its commands, and replies by their kind. What can be left out of all
+//! transcripts of a course, so that those with the same rest are equal from there on, is forgotten: it is replaced by something
+//! that was tried as well, and lies so long ago that it is no moment of the scene. Courses that are equal from there on are made
+//! one. And once a lease has ended, it does not matter since when it ran.
+//!
+//! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
+//! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
+//! noticed. Nothing is forgotten of a client that sends anything but plain commands on strings, has too many courses, extends,
+//! or writes to a guarded resource; and what a client holds is kept where properties ask the server about it.
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use super::actor::{Actor, Doing, Operation};
+use super::client_step::{ClientStep, Ended, has_acted_before, operation_mut};
+use super::direct::Direct;
+use super::intern::Interner;
+use super::outcome::Outcome;
+use super::parts::{Parts, Request};
+use super::property::{Properties, Property};
+use super::scene::Scene;
+use super::server_side::ServerSide;
+use super::stamps::Stamps;
+use super::unbounded::{LoneRun, PRESENT, Retiming};
+use crate::lock::{Acquired, Hold};
+use crate::wire::{Command, Entry, MonoTime, Pending, Reading, Reply, UnixTime};
+
+/// What is forgotten of each client, by place.
+#[derive(Clone, Debug)]
+pub(super) struct Forgetting<'a> {
+    scene: &'a Scene,
+    courses: Vec<Option<Courses>>,
+    /// Whether the scene's rules ask the server about what a client holds.
+    holds_are_judged: bool,
+}
+
+/// By course, and whether its last reply is on its way, what stands for it.
+type Courses = Arc<FxHashMap<(Course, bool), StandIn>>;
+
+/// What stands for a course that has received something.
+#[derive(Clone, Debug)]
+struct StandIn {
+    /// Which of what it has received still counts.
+    counts: Box<[bool]>,
+    /// What the client receives in the course that stands for it; `None`: the next of what counts.
+    received: Box<[Option<Received>]>,
+}
+
+/// How an operation has gone so far, without what it has received.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Course {
+    steps: Vec<CourseStep>,
+    next: CourseNext,
+}
+
+/// What a client has received, without its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum CourseStep {
+    Hold,
+    Clock,
+    Reply(Vec<u8>, Discriminant<Reply>),
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum CourseNext {
+    Clock,
+    Send(Vec<u8>),
+    End(Outcome),
+}
+
+/// One thing that a client has received. A release begins with two: the value that it holds, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Received {
+    Value(Vec<u8>),
+    Since(Reading),
+    Clock(Reading),
+    Reply(Reply),
+}
+
+/// What a client does next, in full.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Next {
+    Clock,
+    Send(Command),
+    End { outcome: Outcome, won: Option<Hold>, has_acted_before: bool },
+}
+
+/// Commands on strings, whose replies follow from one value and its deadline.
+const PLAIN: [&str; 12] =
+    ["GET", "SET", "SETNX", "GETSET", "SETEX", "PSETEX", "DEL", "EXISTS", "TTL", "PTTL", "EXPIRE", "PEXPIRE"];
+/// Where the horizon is wider, or a client can receive more than this, all is kept.
+const MOST_TICKS: u16 = 40;
+const MOST_RUNS: usize = 300_000;
+const MOST_RECEIVED: usize = 16;
+/// How long ago what is forgotten was: beyond all that is a moment of the scene.
+const LONG_AGO_NS: i64 = 300_000_000_000_000_000;
+
+/// When the moment was that it contains, if it contains one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Now,
+    LongAgo,
+    Never,
+}
+
+/// Why nothing is forgotten of a client.
+struct NotForgettable;
+
+impl<'a> Forgetting<'a> {
+    /// Finds out what can be forgotten in a scene whose clock never ends: `None` if nothing can be.
+    pub(super) fn of(scene: &'a Scene) -> Option<Self> {
+        let ticks = scene.horizon?.ticks;
+        if ticks > MOST_TICKS {
+            return None;
+        }
+        let answers = Answers::of(scene, ticks);
+        let mut courses: Vec<Option<Courses>> = Vec::new();
+        for (place, client) in scene.clients.iter().enumerate() {
+            let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
+            courses.push(match like {
+                Some(earlier) => courses[earlier].clone(),
+                None => Trial::of(&answers, place, ticks).map(|trial| trial.courses().into()).ok(),
+            });
+        }
+        courses.iter().any(Option::is_some).then_some(Self { scene, courses, holds_are_judged: true })
+    }
+
+    /// The same where these are asked.
+    pub(super) fn asked(self, properties: Properties) -> Self {
+        Self { holds_are_judged: properties.iter().any(Property::is_about_holds), ..self }
+    }
+
+    /// The client at this place without what no later step looks at.
+    pub(super) fn forget(&self, place: usize, actor: Actor) -> Actor {
+        let Some(courses) = &self.courses[place] else { return actor };
+        let client = self.scene.client_step(place);
+        match &actor.doing {
+            Doing::Acquiring(operation) => {
+                let received = received_in(operation);
+                self.with_stand_in(client, courses, &actor, received).unwrap_or(actor)
+            }
+            Doing::Releasing(hold, operation) if !self.holds_are_judged => {
+                let received = received_by(hold).into_iter().chain(received_in(operation)).collect();
+                self.with_stand_in(client, courses, &actor, received).unwrap_or(actor)
+            }
+            Doing::Holding(hold, work) => match self.held_anew(place, &actor, hold) {
+                Some(forgotten) => actor.now(Doing::Holding(Hold { since: hold.since, ..forgotten }, *work)),
+                None => actor,
+            },
+            Doing::Releasing(..)
+            | Doing::Resting { .. }
+            | Doing::Extending(..)
+            | Doing::Disclaiming(_)
+            | Doing::Done
+            | Doing::Crashed => actor,
+        }
+    }
+
+    /// A client whose lease has ended, without since when it held.
+    pub(super) fn ended(&self, place: usize, actor: Actor) -> Actor {
+        let Doing::Holding(hold, work) = &actor.doing else { return actor };
+        match self.held_anew(place, &actor, hold) {
+            Some(forgotten) => actor.now(Doing::Holding(forgotten, *work)),
+            None => actor,
+        }
+    }
+
+    /// What a client holds, without what its release does not look at.
+    fn held_anew(&self, place: usize, actor: &Actor, hold: &Hold) -> Option<Hold> {
+        let courses = self.courses[place].as_ref().filter(|_| !self.holds_are_judged)?;
+        let released = actor.now(Doing::Releasing(hold.clone(), Operation::default()));
+        let released =
+            self.with_stand_in(self.scene.client_step(place), courses, &released, received_by(hold).into())?;
+        released.releasing().cloned()
+    }
+
+    /// The client after it has received what counts and, of the rest, what stands for all that it may be. `None` if nothing does.
+    fn with_stand_in(
+        &self,
+        client: ClientStep<'_>,
+        courses: &Courses,
+        actor: &Actor,
+        received: Vec<Received>,
+    ) -> Option<Actor> {
+        let in_flight = actor.awaits_reply();
+        let (course, next) = course_of(client, actor)?;
+        let stand_in = courses.get(&(course, in_flight))?;
+        let mut counting =
+            received.iter().zip(&stand_in.counts).filter(|(_, counts)| **counts).map(|(received, _)| received);
+        let mut forgotten = blank(actor);
+        for received in &stand_in.received {
+            forgotten = receive(client, &forgotten, received.as_ref().or_else(|| counting.next())?)?;
+        }
+        operation_mut(&mut forgotten)?.in_flight = in_flight;
+        (course_of(client, &forgotten)?.1 == next).then_some(forgotten)
+    }
+}
+
+#[cfg(test)]
+impl Forgetting<'_> {
+    /// A mistake, planted: a value that was just read, and has not been judged, is forgotten.
+    pub(super) fn of_unjudged_replies(mut self) -> Self {
+        for courses in self.courses.iter_mut().flatten().map(Arc::make_mut) {
+            let is_text = |received: &Received| matches!(received, Received::Reply(Reply::Bulk(_)));
+            let mut texts = courses.values().flat_map(|stand_in| stand_in.received.iter().flatten());
+            let text = texts.find(|received| is_text(received)).cloned();
+            let is_read = |(course, _): &(Course, bool)| {
+                course.next == CourseNext::Clock && course.steps.last().is_some_and(|step| step.is_text())
+            };
+            for (_, stand_in) in courses.iter_mut().filter(|(course, _)| is_read(course)) {
+                *stand_in.received.last_mut().unwrap() = text.clone();
+            }
+        }
+        self
+    }
+}
+
+/// The same client, its operation not begun.
+fn blank(actor: &Actor) -> Actor {
+    actor.now(match &actor.doing {
+        Doing::Releasing(hold, _) => Doing::Releasing(hold.clone(), Operation::default()),
+        _ => Doing::Acquiring(Operation::default()),
+    })
+}
+
+fn received_by(hold: &Hold) -> [Received; 2] {
+    [Received::Value(hold.value.clone()), Received::Since(hold.since)]
+}
+
+fn received_in(operation: &Operation) -> Vec<Received> {
+    let received = |entry: &Entry| match entry {
+        Entry::Clock(reading) => Some(Received::Clock(*reading)),
+        Entry::Exchange(_, reply) => Some(Received::Reply(reply.clone())),
+        Entry::Round(_) => None,
+    };
+    operation.transcript.entries().iter().filter_map(received).collect()
+}
+
+/// The client after it has received this, if it asks for something of the kind.
+fn receive(client: ClientStep<'_>, actor: &Actor, received: &Received) -> Option<Actor> {
+    let mut actor = actor.clone();
+    if let (Doing::Releasing(hold, _), Received::Value(_) | Received::Since(_)) = (&mut actor.doing, received) {
+        match received {
+            Received::Value(value) => hold.value.clone_from(value),
+            Received::Since(since) => hold.since = *since,
+            Received::Clock(_) | Received::Reply(_) => {}
+        }
+        return Some(actor);
+    }
+    let mut transcript = actor.operation()?.transcript.clone();
+    match (client.run_over(&actor, &mut transcript), received) {
+        (Err(Pending::Clock), Received::Clock(reading)) => transcript.record_clock(*reading),
+        (Err(Pending::Send(_)), Received::Reply(reply)) => transcript.record_reply(reply.clone()),
+        _ => return None,
+    }
+    transcript.rewind();
+    operation_mut(&mut actor)?.transcript = transcript;
+    Some(actor)
+}
+
+/// The course of an operation, and in full what comes next. `None` of one that asks several servers at once.
+fn course_of(client: ClientStep<'_>, actor: &Actor) -> Option<(Course, Next)> {
+    let operation = actor.operation()?;
+    let of_hold = if actor.releasing().is_some() { 2 } else { 0 };
+    let mut steps = vec![CourseStep::Hold; of_hold];
+    for entry in operation.transcript.entries() {
+        steps.push(match entry {
+            Entry::Clock(_) => CourseStep::Clock,
+            Entry::Exchange(command, reply) => CourseStep::Reply(command.name().to_vec(), discriminant(reply)),
+            Entry::Round(_) => return None,
+        });
+    }
+    let (next, full) = match client.run(actor) {
+        Err(Pending::Clock) => (CourseNext::Clock, Next::Clock),
+        Err(Pending::Send(command)) => (CourseNext::Send(command.name().to_vec()), Next::Send(command)),
+        Err(Pending::Round(_) | Pending::Fault(_)) => return None,
+        Ok(ended) => {
+            let outcome = ended.outcome();
+            let won = if let Ended::Acquired(Acquired::Won(hold)) = ended { Some(hold) } else { None };
+            (CourseNext::End(outcome), Next::End { outcome, won, has_acted_before: has_acted_before(actor) })
+        }
+    };
+    Some((Course { steps, next }, full))
+}
+
+/// The replies that a client can be given.
+struct Answers<'a> {
+    scene: &'a Scene,
+    /// What a server can be, each with some ticks at which it may be asked.
+    servers: Vec<(ServerSide, Vec<u16>)>,
+}
+
+impl<'a> Answers<'a> {
+    /// By servers on which one client has run, at each tick of those that are tried.
+    fn of(scene: &'a Scene, ticks: u16) -> Self {
+        let mut seen = FxHashSet::default();
+        let leases = scene.clients.iter().map(|client| scene.timeline().ticks_of(client.locker.lease().length()));
+        let longest = leases.max().unwrap_or(0);
+        let mut servers = Vec::new();
+        for tick in PRESENT - ticks..=PRESENT + ticks {
+            let sides = scene.protocols().flat_map(|place| LoneRun::servers_of(scene, place, tick));
+            for side in sides.filter(|side| seen.insert(side.clone())).collect::<Vec<_>>() {
+                servers.push((side, (tick..=tick.saturating_add(longest)).collect()));
+            }
+        }
+        Self { scene, servers }
+    }
+
+    fn to(&self, place: usize, command: &Command) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        for (server, ticks) in &self.servers {
+            for tick in ticks {
+                let Ok((_, reply)) = Direct(self.scene).ask(server, Request::Command(place, command.clone(), *tick));
+                if !replies.contains(&reply) {
+                    replies.push(reply);
+                }
+            }
+        }
+        replies
+    }
+}
+
+/// One client's operations, run over all that it may receive.
+struct Trial<'a> {
+    client: ClientStep<'a>,
+    place: usize,
+    answers: &'a Answers<'a>,
+    stamps: Stamps,
+    received: Interner<Received>,
+    /// Those that stand for what is forgotten.
+    long_ago: FxHashSet<Received>,
+    /// The clock readings that are tried first in an operation, and those that are tried later.
+    clocks: [Vec<u32>; 2],
+    replies: FxHashMap<Command, Vec<u32>>,
+    courses: Interner<Course>,
+    /// What was tried of each course: what the client has received, and a hash of all that it does from there.
+    tried: Vec<Vec<(Box<[u32]>, u64)>>,
+    runs: usize,
+    won: Vec<Hold>,
+}
+
+impl<'a> Trial<'a> {
+    fn of(answers: &'a Answers<'a>, place: usize, ticks: u16) -> Result<Self, NotForgettable> {
+        let scene = answers.scene;
+        let client = &scene.clients[place];
+        if client.renew_after.is_some() || client.writes {
+            return Err(NotForgettable);
+        }
+        let mut trial = Self {
+            client: scene.client_step(place),
+            place,
+            answers,
+            stamps: Retiming::of(scene).stamps(),
+            received: Interner::new(),
+            long_ago: FxHashSet::default(),
+            clocks: [Vec::new(), Vec::new()],
+            replies: FxHashMap::default(),
+            courses: Interner::new(),
+            tried: Vec::new(),
+            runs: 0,
+            won: Vec::new(),
+        };
+        let wall = UnixTime::from_nanos(scene.begin.as_nanos() - LONG_AGO_NS);
+        let long_ago = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
+        trial.long_ago.insert(Received::Clock(long_ago));
+        let mut clocks = |ticks: &mut dyn Iterator<Item = u16>| {
+            let readings = ticks.map(|tick| scene.reading(place, PRESENT + tick)).chain([long_ago]);
+            readings.map(|reading| trial.received.id(Received::Clock(reading))).collect()
+        };
+        let clocks = [clocks(&mut [0, 1, ticks / 2].into_iter()), clocks(&mut (0..=ticks))];
+        trial.clocks = clocks;
+        let fresh = Actor::fresh(client);
+        trial.try_all(&fresh.now(Doing::Acquiring(Operation::default())), &mut Vec::new())?;
+        trial.try_releases(&fresh)?;
+        Ok(trial)
+    }
+
+    /// Every value that was won with, since each of the moments that were.
+    fn try_releases(&mut self, fresh: &Actor) -> Result<(), NotForgettable> {
+        let Some(any) = self.won.first().cloned() else { return Ok(()) };
+        if any.fence.is_some() {
+            return Err(NotForgettable);
+        }
+        let (mut values, mut since): (Vec<Vec<u8>>, Vec<Reading>) = (Vec::new(), Vec::new());
+        for hold in &self.won {
+            values.extend(Some(hold.value.clone()).filter(|value| !values.contains(value)));
+            since.extend(Some(hold.since).filter(|reading| !since.contains(reading)));
+        }
+        let long_ago = self.long_ago(&any.value, Received::Value);
+        values.extend(long_ago);
+        for value in &values {
+            for since in &since {
+                let hold = Hold { value: value.clone(), since: *since, ..any.clone() };
+                let received = received_by(&hold).map(|received| self.received.id(received));
+                self.try_all(&fresh.now(Doing::Releasing(hold, Operation::default())), &mut received.into())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries everything that the client may receive from here on. A hash of what it does then.
+    fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u64, NotForgettable> {
+        self.runs += 1;
+        let (course, next) = course_of(self.client, actor).ok_or(NotForgettable)?;
+        if self.runs > MOST_RUNS || received.len() > MOST_RECEIVED {
+            return Err(NotForgettable);
+        }
+        let mut outlook = FxHasher::default();
+        next.hash(&mut outlook);
+        let possible = match next {
+            Next::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
+            Next::Send(command) => self.replies_to(command)?,
+            Next::End { won, .. } => {
+                self.won.extend(won.filter(|hold| !self.won.contains(hold)));
+                Vec::new()
+            }
+        };
+        for new in possible {
+            let after = receive(self.client, actor, self.received.get(new)).ok_or(NotForgettable)?;
+            received.push(new);
+            self.try_all(&after, received)?.hash(&mut outlook);
+            received.pop();
+        }
+        let outlook = outlook.finish();
+        let course = self.courses.id(course) as usize;
+        self.tried.resize_with(self.courses.len(), Vec::new);
+        self.tried[course].push((received.as_slice().into(), outlook));
+        Ok(outlook)
+    }
+
+    fn replies_to(&mut self, command: Command) -> Result<Vec<u32>, NotForgettable> {
+        if !PLAIN.iter().any(|name| command.is(name)) {
+            return Err(NotForgettable);
+        }
+        if let Some(known) = self.replies.get(&command) {
+            return Ok(known.clone());
+        }
+        let mut replies = self.answers.to(self.place, &command);
+        let stamp = replies.iter().find_map(|reply| match reply {
+            Reply::Bulk(text) if self.has_moment(text) => Some(text.clone()),
+            _ => None,
+        });
+        replies.extend(
+            stamp
+                .into_iter()
+                .flat_map(|text| self.long_ago(&text, |text| Received::Reply(Reply::Bulk(text))))
+                .map(Reply::Bulk),
+        );
+        let replies: Vec<u32> = replies.into_iter().map(|reply| self.received.id(Received::Reply(reply))).collect();
+        self.replies.insert(command, replies.clone());
+        Ok(replies)
+    }
+
+    /// The text at moments long ago: before that of the clock, and after it.
+    fn long_ago(&mut self, text: &[u8], received: impl Fn(Vec<u8>) -> Received) -> [Vec<u8>; 2] {
+        let ago = [2 * LONG_AGO_NS, LONG_AGO_NS / 2].map(|ago| self.stamps.moved(text, &|moment| moment - ago));
+        self.long_ago.extend(ago.iter().cloned().map(received));
+        ago
+    }
+
+    fn has_moment(&self, text: &[u8]) -> bool {
+        let found = Cell::new(false);
+        self.stamps.moved(text, &|moment| {
+            found.set(true);
+            moment
+        });
+        found.get()
+    }
+
+    fn when(&self, received: &Received) -> When {
+        let is_now = match received {
+            Received::Clock(reading) | Received::Since(reading) => self.stamps.has(reading.wall),
+            Received::Value(text) | Received::Reply(Reply::Bulk(text)) => self.has_moment(text),
+            Received::Reply(_) => false,
+        };
+        match (is_now, self.long_ago.contains(received)) {
+            (true, _) => When::Now,
+            (false, true) => When::LongAgo,
+            (false, false) => When::Never,
+        }
+    }
+
+    /// What stands for each course.
+    fn courses(self) -> FxHashMap<(Course, bool), StandIn> {
+        let times: Vec<When> = self.received.all().iter().map(|received| self.when(received)).collect();
+        let mut tried: Vec<(&Course, Tried)> = self
+            .courses
+            .all()
+            .iter()
+            .zip(&self.tried)
+            .map(|(course, tried)| (course, Tried::of(tried, &times)))
+            .collect();
+        tried.sort_by_key(|(course, _)| course.steps.len());
+        let mut courses = FxHashMap::default();
+        for (place, (course, of_this)) in tried.iter().enumerate() {
+            for in_flight in [false, true].into_iter().filter(|in_flight| !in_flight || course.ends_with_reply()) {
+                let stands = |(other, of_that): &&(&Course, Tried)| {
+                    other.is_release() == course.is_release()
+                        && (!in_flight || other.ends_with_reply())
+                        && of_that.can_stand_for(of_this)
+                };
+                let Some((_, of_that)) = tried[..=place].iter().find(stands) else { continue };
+                let received = of_that.stand_in(|received| self.received.get(received).clone());
+                courses.insert(((*course).clone(), in_flight), StandIn { counts: of_this.counts.clone(), received });
+            }
+        }
+        courses
+    }
+}
+
+#[cfg(test)]
+impl CourseStep {
+    fn is_text(&self) -> bool {
+        matches!(self, Self::Reply(_, kind) if *kind == discriminant(&Reply::Bulk(Vec::new())))
+    }
+}
+
+impl Course {
+    fn is_release(&self) -> bool {
+        self.steps.first() == Some(&CourseStep::Hold)
+    }
+
+    fn ends_with_reply(&self) -> bool {
+        matches!(self.steps.last(), Some(CourseStep::Reply(..)))
+    }
+}
+
+/// What was tried of one course.
+struct Tried {
+    /// Which of what it has received its outlook depends on.
+    counts: Box<[bool]>,
+    /// By what counts, the outlook. Without what is long ago.
+    outlooks: FxHashMap<Vec<u32>, u64>,
+    /// Something of no time of the scene that was tried as the rest with all that counts.
+    rest: Option<Vec<u32>>,
+}
+
+impl Tried {
+    fn of(tried: &[(Box<[u32]>, u64)], times: &[When]) -> Self {
+        let counts = what_counts(tried);
+        let mut outlooks = FxHashMap::default();
+        let (mut rests, mut tried_with) = (Vec::new(), FxHashMap::<Vec<u32>, FxHashSet<Vec<u32>>>::default());
+        for (received, outlook) in tried {
+            let (counting, rest) = (of_these(received, &counts, true), of_these(received, &counts, false));
+            if counting.iter().any(|received| times[*received as usize] == When::LongAgo) {
+                continue;
+            }
+            if rest.iter().all(|received| times[*received as usize] != When::Now) {
+                rests.push(rest.clone());
+                tried_with.entry(rest).or_default().insert(counting.clone());
+            }
+            outlooks.insert(counting, *outlook);
+        }
+        let rest = rests.into_iter().find(|rest| tried_with[rest].len() == outlooks.len());
+        Self { counts: counts.into(), outlooks, rest }
+    }
+
+    /// Whether it does the same as the other, whatever that has received.
+    fn can_stand_for(&self, other: &Self) -> bool {
+        self.rest.is_some()
+            && other.outlooks.iter().all(|(received, outlook)| self.outlooks.get(received) == Some(outlook))
+    }
+
+    /// What the client receives in it; `None`: the next of what counts.
+    fn stand_in(&self, received: impl Fn(u32) -> Received) -> Box<[Option<Received>]> {
+        let mut rest = self.rest.iter().flatten();
+        let next = |counts: &bool| if *counts { None } else { rest.next().map(|id| received(*id)) };
+        self.counts.iter().map(next).collect()
+    }
+}
+
+/// Which of what a client has received its outlook depends on: one after the other is left out while the rest decides.
+fn what_counts(tried: &[(Box<[u32]>, u64)]) -> Vec<bool> {
+    let mut counts = vec![true; tried.first().map_or(0, |(received, _)| received.len())];
+    for place in 0..counts.len() {
+        counts[place] = false;
+        let mut outlooks = FxHashMap::default();
+        let mut decided = tried.iter().map(|(received, outlook)| (of_these(received, &counts, true), *outlook));
+        counts[place] = !decided.all(|(received, outlook)| *outlooks.entry(received).or_insert(outlook) == outlook);
+    }
+    counts
+}
+
+fn of_these(received: &[u32], counts: &[bool], which: bool) -> Vec<u32> {
+    received.iter().zip(counts).filter(|(_, counts)| **counts == which).map(|(received, _)| *received).collect()
+}
