@@ -23,6 +23,7 @@ struct ConnectionState<C> {
     /// `None` while a procedure uses it.
     connection: Option<C>,
     holders_waiting: usize,
+    attempts_waiting: usize,
 }
 
 /// The connection, until this is dropped.
@@ -34,7 +35,11 @@ pub(super) struct Borrowed<'a, C> {
 impl<C> SharedConnection<C> {
     pub(super) fn new(connection: C) -> Self {
         Self {
-            state: Mutex::new(ConnectionState { connection: Some(connection), holders_waiting: 0 }),
+            state: Mutex::new(ConnectionState {
+                connection: Some(connection),
+                holders_waiting: 0,
+                attempts_waiting: 0,
+            }),
             free_for_holder: Condvar::new(),
             free_for_attempt: Condvar::new(),
         }
@@ -62,7 +67,9 @@ impl<C> SharedConnection<C> {
             {
                 return Borrowed { shared: self, connection: Some(connection) };
             }
+            state.attempts_waiting += 1;
             state = self.free_for_attempt.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.attempts_waiting -= 1;
         }
     }
 
@@ -96,9 +103,10 @@ impl<C> Drop for Borrowed<'_, C> {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.connection = self.connection.take();
+        // A notification is a system call even if nobody waits.
         if state.holders_waiting > 0 {
             self.shared.free_for_holder.notify_one();
-        } else {
+        } else if state.attempts_waiting > 0 {
             self.shared.free_for_attempt.notify_one();
         }
     }
