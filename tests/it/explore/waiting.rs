@@ -1,9 +1,10 @@
 //! The locks that notify their waiters: in every schedule one holder at a time, and no dead waiter keeps the others out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockshift::explore::{Bounds, End, Property};
-use lockshift::lock::Locker;
+use lockshift::lock::{Lease, Locker};
 use lockshift::modern::{FairLock, Publish, TokenLock};
 use lockshift::wire::Key;
 
@@ -24,9 +25,10 @@ fn the_lock_that_announces_its_release() {
     assert_eq!(is_clean(&locker), 78_409);
 }
 
-/// A place is kept for a tick: who dies in the queue is passed over within the bounds.
+/// A place is kept for a tick, which is twice this time: who dies in the queue is passed over within the bounds.
 #[test]
 fn the_lock_with_a_queue() {
-    let locker: Arc<dyn Locker> = Arc::new(FairLock::new(Key::from("k"), lease(2)).keeping_places_for(lease(1)));
-    assert_eq!(is_clean(&locker), 192_439);
+    let half_a_tick = Lease::new(Duration::from_millis(500)).unwrap();
+    let locker: Arc<dyn Locker> = Arc::new(FairLock::new(Key::from("k"), lease(2)).keeping_places_for(half_a_tick));
+    assert_eq!(is_clean(&locker), 200_259);
 }
