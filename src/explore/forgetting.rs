@@ -18,12 +18,11 @@
 //! or writes to a guarded resource; and what a client holds is kept where properties ask the server about it.
 
 use std::cell::Cell;
-use std::hash::{Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actor, Doing, Operation};
 use super::client_step::{ClientStep, Ended, has_acted_before, operation_mut};
@@ -312,8 +311,11 @@ impl<'a> Answers<'a> {
         let leases = scene.clients.iter().map(|client| scene.timeline().ticks_of(client.locker.lease().length()));
         let longest = leases.max().unwrap_or(0);
         let mut servers = Vec::new();
+        let clients = &scene.clients;
+        let is_new = |place: &usize| !clients[..*place].iter().any(|earlier| earlier.is_like(&clients[*place]));
+        let places: Vec<usize> = (0..clients.len()).filter(is_new).collect();
         for tick in PRESENT - ticks..=PRESENT + ticks {
-            let sides = scene.protocols().flat_map(|place| LoneRun::servers_of(scene, place, tick));
+            let sides = places.iter().flat_map(|place| LoneRun::servers_of(scene, *place, tick));
             for side in sides.filter(|side| seen.insert(side.clone())).collect::<Vec<_>>() {
                 servers.push((side, (tick..=tick.saturating_add(longest)).collect()));
             }
@@ -348,8 +350,10 @@ struct Trial<'a> {
     clocks: [Vec<u32>; 2],
     replies: FxHashMap<Command, Vec<u32>>,
     courses: Interner<Course>,
-    /// What was tried of each course: what the client has received, and a hash of all that it does from there.
-    tried: Vec<Vec<(Box<[u32]>, u64)>>,
+    /// All that a client does from somewhere on: what next, and then for each that it can receive.
+    outlooks: Interner<(Next, Box<[u32]>)>,
+    /// What was tried of each course: what the client has received, and its outlook.
+    tried: Vec<Vec<(Box<[u32]>, u32)>>,
     runs: usize,
     won: Vec<Hold>,
 }
@@ -371,6 +375,7 @@ impl<'a> Trial<'a> {
             clocks: [Vec::new(), Vec::new()],
             replies: FxHashMap::default(),
             courses: Interner::new(),
+            outlooks: Interner::new(),
             tried: Vec::new(),
             runs: 0,
             won: Vec::new(),
@@ -413,44 +418,43 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Tries everything that the client may receive from here on. A hash of what it does then.
-    fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u64, NotForgettable> {
+    /// Tries everything that the client may receive from here on, and returns its outlook.
+    fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u32, NotForgettable> {
         self.runs += 1;
         let (course, next) = course_of(self.client, actor).ok_or(NotForgettable)?;
         if self.runs > MOST_RUNS || received.len() > MOST_RECEIVED {
             return Err(NotForgettable);
         }
-        let mut outlook = FxHasher::default();
-        next.hash(&mut outlook);
-        let possible = match next {
+        let possible = match &next {
             Next::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
             Next::Send(command) => self.replies_to(command)?,
             Next::End { won, .. } => {
-                self.won.extend(won.filter(|hold| !self.won.contains(hold)));
+                self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
                 Vec::new()
             }
         };
+        let mut then = Vec::with_capacity(possible.len());
         for new in possible {
             let after = receive(self.client, actor, self.received.get(new)).ok_or(NotForgettable)?;
             received.push(new);
-            self.try_all(&after, received)?.hash(&mut outlook);
+            then.push(self.try_all(&after, received)?);
             received.pop();
         }
-        let outlook = outlook.finish();
+        let outlook = self.outlooks.id((next, then.into()));
         let course = self.courses.id(course) as usize;
         self.tried.resize_with(self.courses.len(), Vec::new);
         self.tried[course].push((received.as_slice().into(), outlook));
         Ok(outlook)
     }
 
-    fn replies_to(&mut self, command: Command) -> Result<Vec<u32>, NotForgettable> {
+    fn replies_to(&mut self, command: &Command) -> Result<Vec<u32>, NotForgettable> {
         if !PLAIN.iter().any(|name| command.is(name)) {
             return Err(NotForgettable);
         }
-        if let Some(known) = self.replies.get(&command) {
+        if let Some(known) = self.replies.get(command) {
             return Ok(known.clone());
         }
-        let mut replies = self.answers.to(self.place, &command);
+        let mut replies = self.answers.to(self.place, command);
         let stamp = replies.iter().find_map(|reply| match reply {
             Reply::Bulk(text) if self.has_moment(text) => Some(text.clone()),
             _ => None,
@@ -462,7 +466,7 @@ impl<'a> Trial<'a> {
                 .map(Reply::Bulk),
         );
         let replies: Vec<u32> = replies.into_iter().map(|reply| self.received.id(Received::Reply(reply))).collect();
-        self.replies.insert(command, replies.clone());
+        self.replies.insert(command.clone(), replies.clone());
         Ok(replies)
     }
 
@@ -545,13 +549,13 @@ struct Tried {
     /// Which of what it has received its outlook depends on.
     counts: Box<[bool]>,
     /// By what counts, the outlook. Without what is long ago.
-    outlooks: FxHashMap<Vec<u32>, u64>,
+    outlooks: FxHashMap<Vec<u32>, u32>,
     /// Something of no time of the scene that was tried as the rest with all that counts.
     rest: Option<Vec<u32>>,
 }
 
 impl Tried {
-    fn of(tried: &[(Box<[u32]>, u64)], times: &[When]) -> Self {
+    fn of(tried: &[(Box<[u32]>, u32)], times: &[When]) -> Self {
         let counts = what_counts(tried);
         let mut outlooks = FxHashMap::default();
         let (mut rests, mut tried_with) = (Vec::new(), FxHashMap::<Vec<u32>, FxHashSet<Vec<u32>>>::default());
@@ -585,7 +589,7 @@ impl Tried {
 }
 
 /// Which of what a client has received its outlook depends on: one after the other is left out while the rest decides.
-fn what_counts(tried: &[(Box<[u32]>, u64)]) -> Vec<bool> {
+fn what_counts(tried: &[(Box<[u32]>, u32)]) -> Vec<bool> {
     let mut counts = vec![true; tried.first().map_or(0, |(received, _)| received.len())];
     for place in 0..counts.len() {
         counts[place] = false;
