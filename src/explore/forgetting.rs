@@ -1,20 +1,19 @@
-//! What a client has received and no later step looks at, forgotten: states that differ in nothing else are one.
+//! Dead data, forgotten: states that differ only in what their clients no longer look at are one.
 //!
-//! A transcript keeps every clock reading and every reply, also those that have been judged and do not matter any more (dead
-//! variables; of clocks, the inactive ones: Daws and Yovine, 1996). Three clients of a lock with stamps keep a dozen such
-//! moments, and what makes most of their states is how far those lie apart.
+//! A transcript keeps every clock reading and every reply, also those that have been judged and do not matter any more. They are
+//! dead variables, and the moments in them inactive clocks (Daws and Yovine, 1996). Three clients of a lock with stamps keep a
+//! dozen such moments, and what makes most of their states is how far those lie apart.
 //!
-//! What still counts is found before the search, by running each client's operations alone: over clock readings at all ticks up
-//! to the horizon, and over all replies of servers on which a client of the scene has run at one of these ticks. Transcripts
-//! that differ are equal from there on if the client, whatever it receives next, asks the same and ends in the same way. A
-//! *course* is what an operation has gone through: its commands, and replies by their kind. What can be left out of all
-//! transcripts of a course, so that those with the same rest are equal from there on, is forgotten: it is replaced by something
-//! that was tried as well, and lies so long ago that it is no moment of the scene. Courses that are equal from there on are made
-//! one. And once a lease has ended, it does not matter since when it ran.
+//! What is still live is found before the search, by running each client's operations alone: over clock readings at all ticks up
+//! to the horizon, and over all replies of servers on which a client of the scene has run at one of these ticks. The *behaviour*
+//! after a transcript is what the client asks next, and its behaviour after each answer. A *path* is a transcript without its
+//! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. It
+//! is replaced by a value that was tried as well, of a moment so long ago that it is none of the scene's. Paths with the same
+//! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead.
 //!
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
-//! noticed. Nothing is forgotten of a client that sends anything but plain commands on strings, has too many courses, extends,
+//! noticed. Nothing is forgotten of a client that sends anything but plain commands on strings, has too many paths, extends,
 //! or writes to a guarded resource; and what a client holds is kept where properties ask the server about it.
 
 use std::cell::Cell;
@@ -42,33 +41,33 @@ use crate::wire::{Command, Entry, MonoTime, Pending, Reading, Reply, UnixTime};
 #[derive(Clone, Debug)]
 pub(super) struct Forgetting<'a> {
     scene: &'a Scene,
-    courses: Vec<Option<Courses>>,
+    representatives: Vec<Option<Representatives>>,
     /// Whether the scene's rules ask the server about what a client holds.
     holds_are_judged: bool,
 }
 
-/// By course, and whether its last reply is on its way, what stands for it.
-type Courses = Arc<FxHashMap<(Course, bool), StandIn>>;
+/// By path, and whether its last reply is on its way, what represents it.
+type Representatives = Arc<FxHashMap<(Path, bool), Representative>>;
 
-/// What stands for a course that has received something.
+/// The path that represents others with the same behaviour, as seen from one of them.
 #[derive(Clone, Debug)]
-struct StandIn {
-    /// Which of what it has received still counts.
-    counts: Box<[bool]>,
-    /// What the client receives in the course that stands for it; `None`: the next of what counts.
+struct Representative {
+    /// Which inputs are live on the path that is represented.
+    live: Box<[bool]>,
+    /// The inputs of the representative; `None`: the next live one of the path that is represented.
     received: Box<[Option<Received>]>,
 }
 
 /// How an operation has gone so far, without what it has received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Course {
-    steps: Vec<CourseStep>,
-    next: CourseNext,
+struct Path {
+    steps: Vec<PathStep>,
+    next: NextKind,
 }
 
 /// What a client has received, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum CourseStep {
+enum PathStep {
     Hold,
     Clock,
     Reply(Vec<u8>, Discriminant<Reply>),
@@ -76,7 +75,7 @@ enum CourseStep {
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum CourseNext {
+enum NextKind {
     Clock,
     Send(Vec<u8>),
     End(Outcome),
@@ -93,7 +92,7 @@ enum Received {
 
 /// What a client does next, in full.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Next {
+enum NextAction {
     Clock,
     Send(Command),
     End { outcome: Outcome, won: Option<Hold>, has_acted_before: bool },
@@ -109,9 +108,9 @@ const MOST_RECEIVED: usize = 16;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
 const LONG_AGO_NS: i64 = 300_000_000_000_000_000;
 
-/// When the moment was that it contains, if it contains one.
+/// Whether an input contains a moment, and of what time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum Era {
     Now,
     LongAgo,
     Never,
@@ -128,15 +127,16 @@ impl<'a> Forgetting<'a> {
             return None;
         }
         let answers = Answers::of(scene, ticks);
-        let mut courses: Vec<Option<Courses>> = Vec::new();
+        let mut representatives: Vec<Option<Representatives>> = Vec::new();
         for (place, client) in scene.clients.iter().enumerate() {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
-            courses.push(match like {
-                Some(earlier) => courses[earlier].clone(),
-                None => Trial::of(&answers, place, ticks).map(|trial| trial.courses().into()).ok(),
+            representatives.push(match like {
+                Some(earlier) => representatives[earlier].clone(),
+                None => Trial::of(&answers, place, ticks).map(|trial| trial.representatives().into()).ok(),
             });
         }
-        courses.iter().any(Option::is_some).then_some(Self { scene, courses, holds_are_judged: true })
+        let any = representatives.iter().any(Option::is_some);
+        any.then_some(Self { scene, representatives, holds_are_judged: true })
     }
 
     /// The same where these are asked.
@@ -146,16 +146,16 @@ impl<'a> Forgetting<'a> {
 
     /// The client at this place without what no later step looks at.
     pub(super) fn forget(&self, place: usize, actor: Actor) -> Actor {
-        let Some(courses) = &self.courses[place] else { return actor };
+        let Some(representatives) = &self.representatives[place] else { return actor };
         let client = self.scene.client_step(place);
         match &actor.doing {
             Doing::Acquiring(operation) => {
                 let received = received_in(operation);
-                self.with_stand_in(client, courses, &actor, received).unwrap_or(actor)
+                self.represented(client, representatives, &actor, received).unwrap_or(actor)
             }
             Doing::Releasing(hold, operation) if !self.holds_are_judged => {
                 let received = received_by(hold).into_iter().chain(received_in(operation)).collect();
-                self.with_stand_in(client, courses, &actor, received).unwrap_or(actor)
+                self.represented(client, representatives, &actor, received).unwrap_or(actor)
             }
             Doing::Holding(hold, work) => match self.held_anew(place, &actor, hold) {
                 Some(forgotten) => actor.now(Doing::Holding(Hold { since: hold.since, ..forgotten }, *work)),
@@ -181,32 +181,32 @@ impl<'a> Forgetting<'a> {
 
     /// What a client holds, without what its release does not look at.
     fn held_anew(&self, place: usize, actor: &Actor, hold: &Hold) -> Option<Hold> {
-        let courses = self.courses[place].as_ref().filter(|_| !self.holds_are_judged)?;
+        let representatives = self.representatives[place].as_ref().filter(|_| !self.holds_are_judged)?;
         let released = actor.now(Doing::Releasing(hold.clone(), Operation::default()));
         let released =
-            self.with_stand_in(self.scene.client_step(place), courses, &released, received_by(hold).into())?;
+            self.represented(self.scene.client_step(place), representatives, &released, received_by(hold).into())?;
         released.releasing().cloned()
     }
 
-    /// The client after it has received what counts and, of the rest, what stands for all that it may be. `None` if nothing does.
-    fn with_stand_in(
+    /// The client on the representative of its path, with its own live inputs. `None` if there is no representative.
+    fn represented(
         &self,
         client: ClientStep<'_>,
-        courses: &Courses,
+        representatives: &Representatives,
         actor: &Actor,
         received: Vec<Received>,
     ) -> Option<Actor> {
         let in_flight = actor.awaits_reply();
-        let (course, next) = course_of(client, actor)?;
-        let stand_in = courses.get(&(course, in_flight))?;
-        let mut counting =
-            received.iter().zip(&stand_in.counts).filter(|(_, counts)| **counts).map(|(received, _)| received);
+        let (path, next) = path_of(client, actor)?;
+        let representative = representatives.get(&(path, in_flight))?;
+        let mut live =
+            received.iter().zip(&representative.live).filter(|(_, live)| **live).map(|(received, _)| received);
         let mut forgotten = blank(actor);
-        for received in &stand_in.received {
-            forgotten = receive(client, &forgotten, received.as_ref().or_else(|| counting.next())?)?;
+        for received in &representative.received {
+            forgotten = receive(client, &forgotten, received.as_ref().or_else(|| live.next())?)?;
         }
         operation_mut(&mut forgotten)?.in_flight = in_flight;
-        (course_of(client, &forgotten)?.1 == next).then_some(forgotten)
+        (path_of(client, &forgotten)?.1 == next).then_some(forgotten)
     }
 }
 
@@ -214,15 +214,16 @@ impl<'a> Forgetting<'a> {
 impl Forgetting<'_> {
     /// A mistake, planted: a value that was just read, and has not been judged, is forgotten.
     pub(super) fn of_unjudged_replies(mut self) -> Self {
-        for courses in self.courses.iter_mut().flatten().map(Arc::make_mut) {
+        for representatives in self.representatives.iter_mut().flatten().map(Arc::make_mut) {
             let is_text = |received: &Received| matches!(received, Received::Reply(Reply::Bulk(_)));
-            let mut texts = courses.values().flat_map(|stand_in| stand_in.received.iter().flatten());
+            let mut texts =
+                representatives.values().flat_map(|representative| representative.received.iter().flatten());
             let text = texts.find(|received| is_text(received)).cloned();
-            let is_read = |(course, _): &(Course, bool)| {
-                course.next == CourseNext::Clock && course.steps.last().is_some_and(|step| step.is_text())
+            let is_read = |(path, _): &(Path, bool)| {
+                path.next == NextKind::Clock && path.steps.last().is_some_and(|step| step.is_text())
             };
-            for (_, stand_in) in courses.iter_mut().filter(|(course, _)| is_read(course)) {
-                *stand_in.received.last_mut().unwrap() = text.clone();
+            for (_, representative) in representatives.iter_mut().filter(|(path, _)| is_read(path)) {
+                *representative.received.last_mut().unwrap() = text.clone();
             }
         }
         self
@@ -272,29 +273,29 @@ fn receive(client: ClientStep<'_>, actor: &Actor, received: &Received) -> Option
     Some(actor)
 }
 
-/// The course of an operation, and in full what comes next. `None` of one that asks several servers at once.
-fn course_of(client: ClientStep<'_>, actor: &Actor) -> Option<(Course, Next)> {
+/// The path of an operation, and in full what comes next. `None` of one that asks several servers at once.
+fn path_of(client: ClientStep<'_>, actor: &Actor) -> Option<(Path, NextAction)> {
     let operation = actor.operation()?;
     let of_hold = if actor.releasing().is_some() { 2 } else { 0 };
-    let mut steps = vec![CourseStep::Hold; of_hold];
+    let mut steps = vec![PathStep::Hold; of_hold];
     for entry in operation.transcript.entries() {
         steps.push(match entry {
-            Entry::Clock(_) => CourseStep::Clock,
-            Entry::Exchange(command, reply) => CourseStep::Reply(command.name().to_vec(), discriminant(reply)),
+            Entry::Clock(_) => PathStep::Clock,
+            Entry::Exchange(command, reply) => PathStep::Reply(command.name().to_vec(), discriminant(reply)),
             Entry::Round(_) => return None,
         });
     }
     let (next, full) = match client.run(actor) {
-        Err(Pending::Clock) => (CourseNext::Clock, Next::Clock),
-        Err(Pending::Send(command)) => (CourseNext::Send(command.name().to_vec()), Next::Send(command)),
+        Err(Pending::Clock) => (NextKind::Clock, NextAction::Clock),
+        Err(Pending::Send(command)) => (NextKind::Send(command.name().to_vec()), NextAction::Send(command)),
         Err(Pending::Round(_) | Pending::Fault(_)) => return None,
         Ok(ended) => {
             let outcome = ended.outcome();
             let won = if let Ended::Acquired(Acquired::Won(hold)) = ended { Some(hold) } else { None };
-            (CourseNext::End(outcome), Next::End { outcome, won, has_acted_before: has_acted_before(actor) })
+            (NextKind::End(outcome), NextAction::End { outcome, won, has_acted_before: has_acted_before(actor) })
         }
     };
-    Some((Course { steps, next }, full))
+    Some((Path { steps, next }, full))
 }
 
 /// The replies that a client can be given.
@@ -344,15 +345,15 @@ struct Trial<'a> {
     answers: &'a Answers<'a>,
     stamps: Stamps,
     received: Interner<Received>,
-    /// Those that stand for what is forgotten.
+    /// Those that replace dead inputs.
     long_ago: FxHashSet<Received>,
     /// The clock readings that are tried first in an operation, and those that are tried later.
     clocks: [Vec<u32>; 2],
     replies: FxHashMap<Command, Vec<u32>>,
-    courses: Interner<Course>,
+    paths: Interner<Path>,
     /// All that a client does from somewhere on: what next, and then for each that it can receive.
-    outlooks: Interner<(Next, Box<[u32]>)>,
-    /// What was tried of each course: what the client has received, and its outlook.
+    behaviours: Interner<(NextAction, Box<[u32]>)>,
+    /// What was tried of each path: what the client has received, and its behaviour.
     tried: Vec<Vec<(Box<[u32]>, u32)>>,
     runs: usize,
     won: Vec<Hold>,
@@ -374,8 +375,8 @@ impl<'a> Trial<'a> {
             long_ago: FxHashSet::default(),
             clocks: [Vec::new(), Vec::new()],
             replies: FxHashMap::default(),
-            courses: Interner::new(),
-            outlooks: Interner::new(),
+            paths: Interner::new(),
+            behaviours: Interner::new(),
             tried: Vec::new(),
             runs: 0,
             won: Vec::new(),
@@ -418,17 +419,17 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Tries everything that the client may receive from here on, and returns its outlook.
+    /// Tries everything that the client may receive from here on, and returns its behaviour.
     fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u32, NotForgettable> {
         self.runs += 1;
-        let (course, next) = course_of(self.client, actor).ok_or(NotForgettable)?;
+        let (path, next) = path_of(self.client, actor).ok_or(NotForgettable)?;
         if self.runs > MOST_RUNS || received.len() > MOST_RECEIVED {
             return Err(NotForgettable);
         }
         let possible = match &next {
-            Next::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
-            Next::Send(command) => self.replies_to(command)?,
-            Next::End { won, .. } => {
+            NextAction::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
+            NextAction::Send(command) => self.replies_to(command)?,
+            NextAction::End { won, .. } => {
                 self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
                 Vec::new()
             }
@@ -440,11 +441,11 @@ impl<'a> Trial<'a> {
             then.push(self.try_all(&after, received)?);
             received.pop();
         }
-        let outlook = self.outlooks.id((next, then.into()));
-        let course = self.courses.id(course) as usize;
-        self.tried.resize_with(self.courses.len(), Vec::new);
-        self.tried[course].push((received.as_slice().into(), outlook));
-        Ok(outlook)
+        let behaviour = self.behaviours.id((next, then.into()));
+        let path = self.paths.id(path) as usize;
+        self.tried.resize_with(self.paths.len(), Vec::new);
+        self.tried[path].push((received.as_slice().into(), behaviour));
+        Ok(behaviour)
     }
 
     fn replies_to(&mut self, command: &Command) -> Result<Vec<u32>, NotForgettable> {
@@ -486,120 +487,122 @@ impl<'a> Trial<'a> {
         found.get()
     }
 
-    fn when(&self, received: &Received) -> When {
+    fn when(&self, received: &Received) -> Era {
         let is_now = match received {
             Received::Clock(reading) | Received::Since(reading) => self.stamps.has(reading.wall),
             Received::Value(text) | Received::Reply(Reply::Bulk(text)) => self.has_moment(text),
             Received::Reply(_) => false,
         };
         match (is_now, self.long_ago.contains(received)) {
-            (true, _) => When::Now,
-            (false, true) => When::LongAgo,
-            (false, false) => When::Never,
+            (true, _) => Era::Now,
+            (false, true) => Era::LongAgo,
+            (false, false) => Era::Never,
         }
     }
 
-    /// What stands for each course.
-    fn courses(self) -> FxHashMap<(Course, bool), StandIn> {
-        let times: Vec<When> = self.received.all().iter().map(|received| self.when(received)).collect();
-        let mut tried: Vec<(&Course, Tried)> = self
-            .courses
+    /// The representative of each path.
+    fn representatives(self) -> FxHashMap<(Path, bool), Representative> {
+        let times: Vec<Era> = self.received.all().iter().map(|received| self.when(received)).collect();
+        let mut tried: Vec<(&Path, TriedPath)> = self
+            .paths
             .all()
             .iter()
             .zip(&self.tried)
-            .map(|(course, tried)| (course, Tried::of(tried, &times)))
+            .map(|(path, tried)| (path, TriedPath::of(tried, &times)))
             .collect();
-        tried.sort_by_key(|(course, _)| course.steps.len());
-        let mut courses = FxHashMap::default();
-        for (place, (course, of_this)) in tried.iter().enumerate() {
-            for in_flight in [false, true].into_iter().filter(|in_flight| !in_flight || course.ends_with_reply()) {
-                let stands = |(other, of_that): &&(&Course, Tried)| {
-                    other.is_release() == course.is_release()
+        tried.sort_by_key(|(path, _)| path.steps.len());
+        let mut representatives = FxHashMap::default();
+        for (place, (path, of_this)) in tried.iter().enumerate() {
+            for in_flight in [false, true].into_iter().filter(|in_flight| !in_flight || path.ends_with_reply()) {
+                let stands = |(other, of_that): &&(&Path, TriedPath)| {
+                    other.is_release() == path.is_release()
                         && (!in_flight || other.ends_with_reply())
-                        && of_that.can_stand_for(of_this)
+                        && of_that.represents(of_this)
                 };
                 let Some((_, of_that)) = tried[..=place].iter().find(stands) else { continue };
-                let received = of_that.stand_in(|received| self.received.get(received).clone());
-                courses.insert(((*course).clone(), in_flight), StandIn { counts: of_this.counts.clone(), received });
+                let received = of_that.representative(|received| self.received.get(received).clone());
+                representatives
+                    .insert(((*path).clone(), in_flight), Representative { live: of_this.live.clone(), received });
             }
         }
-        courses
+        representatives
     }
 }
 
 #[cfg(test)]
-impl CourseStep {
+impl PathStep {
     fn is_text(&self) -> bool {
         matches!(self, Self::Reply(_, kind) if *kind == discriminant(&Reply::Bulk(Vec::new())))
     }
 }
 
-impl Course {
+impl Path {
     fn is_release(&self) -> bool {
-        self.steps.first() == Some(&CourseStep::Hold)
+        self.steps.first() == Some(&PathStep::Hold)
     }
 
     fn ends_with_reply(&self) -> bool {
-        matches!(self.steps.last(), Some(CourseStep::Reply(..)))
+        matches!(self.steps.last(), Some(PathStep::Reply(..)))
     }
 }
 
-/// What was tried of one course.
-struct Tried {
-    /// Which of what it has received its outlook depends on.
-    counts: Box<[bool]>,
-    /// By what counts, the outlook. Without what is long ago.
-    outlooks: FxHashMap<Vec<u32>, u32>,
-    /// Something of no time of the scene that was tried as the rest with all that counts.
-    rest: Option<Vec<u32>>,
+/// What was tried of one path.
+struct TriedPath {
+    /// Which of its inputs are live.
+    live: Box<[bool]>,
+    /// The behaviour by live inputs, those of long ago left aside.
+    behaviours: FxHashMap<Vec<u32>, u32>,
+    /// Dead inputs that have no moment of the scene, and were tried with all live ones.
+    dead: Option<Vec<u32>>,
 }
 
-impl Tried {
-    fn of(tried: &[(Box<[u32]>, u32)], times: &[When]) -> Self {
-        let counts = what_counts(tried);
-        let mut outlooks = FxHashMap::default();
-        let (mut rests, mut tried_with) = (Vec::new(), FxHashMap::<Vec<u32>, FxHashSet<Vec<u32>>>::default());
-        for (received, outlook) in tried {
-            let (counting, rest) = (of_these(received, &counts, true), of_these(received, &counts, false));
-            if counting.iter().any(|received| times[*received as usize] == When::LongAgo) {
+impl TriedPath {
+    fn of(tried: &[(Box<[u32]>, u32)], times: &[Era]) -> Self {
+        let live = live_inputs(tried);
+        let mut behaviours = FxHashMap::default();
+        let (mut tried_dead, mut tried_with) = (Vec::new(), FxHashMap::<Vec<u32>, FxHashSet<Vec<u32>>>::default());
+        for (received, behaviour) in tried {
+            let (those_live, dead) = (of_these(received, &live, true), of_these(received, &live, false));
+            if those_live.iter().any(|received| times[*received as usize] == Era::LongAgo) {
                 continue;
             }
-            if rest.iter().all(|received| times[*received as usize] != When::Now) {
-                rests.push(rest.clone());
-                tried_with.entry(rest).or_default().insert(counting.clone());
+            if dead.iter().all(|received| times[*received as usize] != Era::Now) {
+                tried_dead.push(dead.clone());
+                tried_with.entry(dead).or_default().insert(those_live.clone());
             }
-            outlooks.insert(counting, *outlook);
+            behaviours.insert(those_live, *behaviour);
         }
-        let rest = rests.into_iter().find(|rest| tried_with[rest].len() == outlooks.len());
-        Self { counts: counts.into(), outlooks, rest }
+        let dead = tried_dead.into_iter().find(|dead| tried_with[dead].len() == behaviours.len());
+        Self { live: live.into(), behaviours, dead }
     }
 
     /// Whether it does the same as the other, whatever that has received.
-    fn can_stand_for(&self, other: &Self) -> bool {
-        self.rest.is_some()
-            && other.outlooks.iter().all(|(received, outlook)| self.outlooks.get(received) == Some(outlook))
+    fn represents(&self, other: &Self) -> bool {
+        self.dead.is_some()
+            && other.behaviours.iter().all(|(received, behaviour)| self.behaviours.get(received) == Some(behaviour))
     }
 
-    /// What the client receives in it; `None`: the next of what counts.
-    fn stand_in(&self, received: impl Fn(u32) -> Received) -> Box<[Option<Received>]> {
-        let mut rest = self.rest.iter().flatten();
-        let next = |counts: &bool| if *counts { None } else { rest.next().map(|id| received(*id)) };
-        self.counts.iter().map(next).collect()
+    /// The inputs of this path as a representative; `None`: the next live one of the path that it represents.
+    fn representative(&self, received: impl Fn(u32) -> Received) -> Box<[Option<Received>]> {
+        let mut dead = self.dead.iter().flatten();
+        let next = |live: &bool| if *live { None } else { dead.next().map(|id| received(*id)) };
+        self.live.iter().map(next).collect()
     }
 }
 
-/// Which of what a client has received its outlook depends on: one after the other is left out while the rest decides.
-fn what_counts(tried: &[(Box<[u32]>, u32)]) -> Vec<bool> {
-    let mut counts = vec![true; tried.first().map_or(0, |(received, _)| received.len())];
-    for place in 0..counts.len() {
-        counts[place] = false;
-        let mut outlooks = FxHashMap::default();
-        let mut decided = tried.iter().map(|(received, outlook)| (of_these(received, &counts, true), *outlook));
-        counts[place] = !decided.all(|(received, outlook)| *outlooks.entry(received).or_insert(outlook) == outlook);
+/// Which inputs of a path are live: one after the other is left out, as long as the others decide the behaviour.
+fn live_inputs(tried: &[(Box<[u32]>, u32)]) -> Vec<bool> {
+    let mut live = vec![true; tried.first().map_or(0, |(received, _)| received.len())];
+    for place in 0..live.len() {
+        live[place] = false;
+        let mut behaviours = FxHashMap::default();
+        let mut decided = tried.iter().map(|(received, behaviour)| (of_these(received, &live, true), *behaviour));
+        live[place] =
+            !decided.all(|(received, behaviour)| *behaviours.entry(received).or_insert(behaviour) == behaviour);
     }
-    counts
+    live
 }
 
-fn of_these(received: &[u32], counts: &[bool], which: bool) -> Vec<u32> {
-    received.iter().zip(counts).filter(|(_, counts)| **counts == which).map(|(received, _)| *received).collect()
+fn of_these(received: &[u32], live: &[bool], which: bool) -> Vec<u32> {
+    received.iter().zip(live).filter(|(_, live)| **live == which).map(|(received, _)| *received).collect()
 }

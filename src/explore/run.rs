@@ -338,15 +338,19 @@ mod tests {
         assert_eq!(stand_for_some.len(), kept.visited.len());
     }
 
-    /// Clients that have forgotten something do the same as those that have not, in as many steps.
-    #[test]
-    fn what_no_step_looks_at_is_forgotten_without_a_difference() {
+    /// Two clients of this dialect, whose clock never ends.
+    fn two_for_all_time(dialect: &str) -> Scene {
         let lease = Lease::new(Duration::from_secs(1)).unwrap();
+        let found = crate::legacy::find(dialect).unwrap();
+        let client = Client::new(dialect, Arc::new(crate::legacy::Lock::new(found, Key::from("k"), lease)));
+        Scene::new(Bounds::ticks(0)).client(client.clone()).client(client).for_all_time().unwrap()
+    }
+
+    /// Clients that have forgotten dead data do the same as those that have not, in as many steps.
+    #[test]
+    fn dead_data_is_forgotten_without_a_difference() {
         for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del"] {
-            let dialect = crate::legacy::find(name).unwrap();
-            let client = Client::new(name, Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease)));
-            let scene = Scene::new(Bounds::ticks(0)).client(client.clone()).client(client);
-            let scene = scene.for_all_time().unwrap();
+            let scene = two_for_all_time(name);
             for rules in [&[Property::MutualExclusion][..], &JUDGED] {
                 let search = search(&scene).properties(rules).symmetry(true);
                 let (all, expected) = by_engine(Run::new(search));
@@ -358,11 +362,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_and_counts_is_noticed() {
-        let lease = Lease::new(Duration::from_secs(1)).unwrap();
-        let dialect = crate::legacy::find("php-getset").unwrap();
-        let client = Client::new("php-getset", Arc::new(crate::legacy::Lock::new(dialect, Key::from("k"), lease)));
-        let scene = Scene::new(Bounds::ticks(0)).client(client.clone()).client(client).for_all_time().unwrap();
+    fn live_data_that_is_forgotten_is_noticed() {
+        let scene = two_for_all_time("php-getset");
         let search = search(&scene).properties(&[Property::MutualExclusion]);
         let found = |forgetting| by_engine(Run::new(search).forgetting(forgetting)).1;
         assert_eq!(found(Forgetting::of(&scene)), BTreeMap::new());
