@@ -43,12 +43,13 @@ pub enum Part {
     OwnerId,
 }
 
-/// A value taken apart: the bytes before the stamp, the stamp's own and those behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A value taken apart: the bytes before the stamp, those behind it, and what it says.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Split<'a> {
     before: &'a [u8],
-    stamp: &'a [u8],
     behind: &'a [u8],
+    /// The number of the stamp; `None` in a form without one.
+    number: Option<Number>,
 }
 
 impl Form {
@@ -103,7 +104,7 @@ impl Form {
     /// This is strict: it recognises values that this dialect writes. How its clients judge any other value is a matter of
     /// their [`Reader`](crate::Reader).
     pub fn read(&self, value: &[u8]) -> Option<Number> {
-        self.stamp.digits.read(self.split(value)?.stamp)
+        self.split(value)?.number
     }
 
     /// `value` with another stamp and the same owner; `None` if it has not this form.
@@ -152,14 +153,14 @@ impl Form {
         }
         let before = &value[..value.len() - rest.len()];
         if !self.is_stamped() {
-            return rest.is_empty().then_some(Split { before, stamp: &[], behind: &[] });
+            return rest.is_empty().then_some(Split { before, behind: &[], number: None });
         }
         let mut stamp = rest;
         for part in self.parts[place + 1..].iter().rev() {
             stamp = &stamp[..stamp.len() - part.length_at_end(stamp)?];
         }
-        self.stamp.digits.read(stamp)?;
-        Some(Split { before, stamp, behind: &rest[stamp.len()..] })
+        let number = self.stamp.digits.read(stamp)?;
+        Some(Split { before, behind: &rest[stamp.len()..], number: Some(number) })
     }
 }
 
