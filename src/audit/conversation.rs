@@ -158,7 +158,7 @@ impl Conversation {
         self.has_claimed |= exchange.begins_attempt() || exchange.is(CommandName::Getset);
         self.previous = self.latest.replace(exchange.clone());
         if self.is_between() && !self.exchanges.is_empty() {
-            self.begin(grammar, Vec::new());
+            self.begin(grammar, self.exchanges.len());
         }
         let was_empty = self.exchanges.is_empty();
         self.exchanges.push(exchange);
@@ -186,29 +186,26 @@ impl Conversation {
 
     /// Begins anew with the fewest last exchanges that are an attempt in all protocols that it may speak.
     fn begin_at_latest_attempt(&mut self, grammar: &mut Grammar, key: &Key) {
-        let exchanges = std::mem::take(&mut self.exchanges);
-        for from in (1..exchanges.len()).rev() {
+        for from in (1..self.exchanges.len()).rev() {
             let mut position = grammar.start();
-            for until in from + 1..=exchanges.len() {
-                position = grammar.follow(&position, key, &exchanges[from..until]);
+            for until in from + 1..=self.exchanges.len() {
+                position = grammar.follow(&position, key, &self.exchanges[from..until]);
             }
             let candidates = position.candidates.among(self.variants);
             if candidates.all() == self.variants && candidates.anew.is_empty() {
-                self.begin(grammar, exchanges[from..].to_vec());
+                self.begin(grammar, from);
                 self.position = position;
                 return;
             }
         }
-        self.exchanges = exchanges;
     }
 
     /// Begins anew with the last exchange: in a protocol that it may speak, or else in any.
     fn begin_with_last(&mut self, grammar: &mut Grammar, key: &Key) -> Continuation {
-        let last = self.exchanges.pop().into_iter().collect();
-        self.begin(grammar, last);
+        self.begin(grammar, self.exchanges.len() - 1);
         let next = grammar.follow(&self.position, key, &self.exchanges);
         if next.candidates.is_empty() {
-            self.begin(grammar, Vec::new());
+            self.begin(grammar, self.exchanges.len());
             return Continuation::Unrecognised;
         }
         if !next.candidates.meet(&self.variants) {
@@ -219,13 +216,14 @@ impl Conversation {
         Continuation::Begins
     }
 
-    fn begin(&mut self, grammar: &Grammar, exchanges: Vec<LockExchange>) {
+    /// Begins anew with the exchanges from this index on.
+    fn begin(&mut self, grammar: &Grammar, from: usize) {
         if !self.is_whole {
             self.variants = grammar.start().candidates.all();
             self.is_whole = true;
         }
         self.position = grammar.start();
-        self.exchanges = exchanges;
+        self.exchanges.drain(..from);
         self.overwrote = None;
         self.holds = false;
         self.has_acquired = false;

@@ -29,6 +29,7 @@ pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
             // The SHA-1 of a script has the form of a token, and tells one script from another.
             0 if last.is_script() => word.hash(&mut hasher),
             2.. if place - 2 < keys => context.key(word, &mut hasher),
+            _ if word == key.as_bytes() => b'k'.hash(&mut hasher),
             _ => context.word(context.dated(word), &mut hasher),
         }
     }
