@@ -126,8 +126,8 @@ pub(super) struct Args {
     /// is left out; how many those are is estimated, and nothing is proved impossible
     #[arg(long, value_name = "SIZE", value_parser = table_size)]
     hashed: Option<usize>,
-    /// See fewer states, with the same verdict: receive a reply at once where nothing else depends on when it arrives; with
-    /// --ticks forever, forget of each client what no later step of it looks at. A rule that can be broken is searched for with
+    /// See fewer states, with the same verdict: receive a reply at once where nothing else depends on when it arrives;
+    /// forget of each client what no later step of it looks at. A rule that can be broken is searched for with
     /// replies at any time as well, for the shortest schedule
     #[arg(long)]
     reduce: bool,

@@ -4,8 +4,8 @@
 //! dead variables, and the moments in them inactive clocks (Daws and Yovine, 1996). Three clients of a lock with stamps keep a
 //! dozen such moments, and what makes most of their states is how far those lie apart.
 //!
-//! What is still live is found before the search, by running each client's operations alone: over clock readings at all ticks up
-//! to the horizon, and over all replies of servers on which a client of the scene has run at one of these ticks. The *behaviour*
+//! What is still live is found before the search, by running each client's operations alone: over clock readings at all ticks (up
+//! to the horizon, where the clock never ends), and over all replies of servers on which a client of the scene has run at one of these ticks. The *behaviour*
 //! after a transcript is what the client asks next, and its behaviour after each answer. A *path* is a transcript without its
 //! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. It
 //! is replaced by a value that was tried as well, of a moment so long ago that it is none of the scene's. Paths with the same
@@ -33,6 +33,7 @@ use super::property::{Properties, Property};
 use super::scene::Scene;
 use super::server_side::ServerSide;
 use super::stamps::Stamps;
+use super::timeline::Horizon;
 use super::unbounded::{LoneRun, PRESENT, Retiming};
 use crate::lock::{Acquired, Hold};
 use crate::wire::{Command, Entry, MonoTime, Pending, Reading, Reply, UnixTime};
@@ -102,7 +103,7 @@ enum NextAction {
 const PLAIN: [&str; 12] =
     ["GET", "SET", "SETNX", "GETSET", "SETEX", "PSETEX", "DEL", "EXISTS", "TTL", "PTTL", "EXPIRE", "PEXPIRE"];
 /// Where the horizon is wider, or a client can receive more than this, all is kept.
-const MOST_TICKS: u16 = 40;
+const MOST_TICKS: usize = 41;
 const MOST_RUNS: usize = 300_000;
 const MOST_RECEIVED: usize = 16;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
@@ -119,20 +120,40 @@ enum Era {
 /// Why nothing is forgotten of a client.
 struct NotForgettable;
 
+/// At which ticks the clients and the servers of a scene are tried.
+struct TriedTicks {
+    of_clients: Vec<u16>,
+    of_servers: Vec<u16>,
+}
+
+impl TriedTicks {
+    /// All of a clock that ends; up to the horizon, and for what was written before as far back, of one that does not.
+    fn of(scene: &Scene) -> Self {
+        if let Some(Horizon { ticks, .. }) = scene.horizon {
+            let of_servers = (PRESENT - ticks..=PRESENT + ticks).collect();
+            return Self { of_clients: (PRESENT..=PRESENT + ticks).collect(), of_servers };
+        }
+        let last = scene.bounds.ticks;
+        let leap = scene.bounds.afterwards.map(|ticks| last.saturating_add(ticks));
+        let all: Vec<u16> = (0..=last).chain(leap).collect();
+        Self { of_clients: all.clone(), of_servers: all }
+    }
+}
+
 impl<'a> Forgetting<'a> {
-    /// Finds out what can be forgotten in a scene whose clock never ends: `None` if nothing can be.
+    /// Finds out what can be forgotten: `None` if nothing can be.
     pub(super) fn of(scene: &'a Scene) -> Option<Self> {
-        let ticks = scene.horizon?.ticks;
-        if ticks > MOST_TICKS {
+        let tried = TriedTicks::of(scene);
+        if tried.of_clients.len() > MOST_TICKS {
             return None;
         }
-        let answers = Answers::of(scene, ticks);
+        let answers = Answers::of(scene, &tried.of_servers);
         let mut representatives: Vec<Option<Representatives>> = Vec::new();
         for (place, client) in scene.clients.iter().enumerate() {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
             representatives.push(match like {
                 Some(earlier) => representatives[earlier].clone(),
-                None => Trial::of(&answers, place, ticks).map(|trial| trial.representatives().into()).ok(),
+                None => Trial::of(&answers, place, &tried.of_clients).map(|trial| trial.representatives().into()).ok(),
             });
         }
         let any = representatives.iter().any(Option::is_some);
@@ -306,8 +327,8 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// By servers on which one client has run, at each tick of those that are tried.
-    fn of(scene: &'a Scene, ticks: u16) -> Self {
+    /// By servers on which one client has run, at each of these ticks.
+    fn of(scene: &'a Scene, ticks: &[u16]) -> Self {
         let mut seen = FxHashSet::default();
         let leases = scene.clients.iter().map(|client| scene.timeline().ticks_of(client.locker.lease().length()));
         let longest = leases.max().unwrap_or(0);
@@ -315,10 +336,11 @@ impl<'a> Answers<'a> {
         let clients = &scene.clients;
         let is_new = |place: &usize| !clients[..*place].iter().any(|earlier| earlier.is_like(&clients[*place]));
         let places: Vec<usize> = (0..clients.len()).filter(is_new).collect();
-        for tick in PRESENT - ticks..=PRESENT + ticks {
+        for &tick in ticks {
             let sides = places.iter().flat_map(|place| LoneRun::servers_of(scene, *place, tick));
+            let asked_at: Vec<u16> = (tick..=tick.saturating_add(longest)).chain(ticks.last().copied()).collect();
             for side in sides.filter(|side| seen.insert(side.clone())).collect::<Vec<_>>() {
-                servers.push((side, (tick..=tick.saturating_add(longest)).collect()));
+                servers.push((side, asked_at.clone()));
             }
         }
         Self { scene, servers }
@@ -360,7 +382,7 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn of(answers: &'a Answers<'a>, place: usize, ticks: u16) -> Result<Self, NotForgettable> {
+    fn of(answers: &'a Answers<'a>, place: usize, ticks: &[u16]) -> Result<Self, NotForgettable> {
         let scene = answers.scene;
         let client = &scene.clients[place];
         if client.renew_after.is_some() || client.writes {
@@ -385,11 +407,11 @@ impl<'a> Trial<'a> {
         let long_ago = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
         trial.long_ago.insert(Received::Clock(long_ago));
         let mut clocks = |ticks: &mut dyn Iterator<Item = u16>| {
-            let readings = ticks.map(|tick| scene.reading(place, PRESENT + tick)).chain([long_ago]);
+            let readings = ticks.map(|tick| scene.reading(place, tick)).chain([long_ago]);
             readings.map(|reading| trial.received.id(Received::Clock(reading))).collect()
         };
-        let clocks = [clocks(&mut [0, 1, ticks / 2].into_iter()), clocks(&mut (0..=ticks))];
-        trial.clocks = clocks;
+        let first = [0, 1, ticks.len() / 2].into_iter().filter_map(|at| ticks.get(at).copied());
+        trial.clocks = [clocks(&mut first.into_iter()), clocks(&mut ticks.iter().copied())];
         let fresh = Actor::fresh(client);
         trial.try_all(&fresh.now(Doing::Acquiring(Operation::default())), &mut Vec::new())?;
         trial.try_releases(&fresh)?;

@@ -338,36 +338,43 @@ mod tests {
         assert_eq!(stand_for_some.len(), kept.visited.len());
     }
 
-    /// Two clients of this dialect, whose clock never ends.
-    fn two_for_all_time(dialect: &str) -> Scene {
+    /// Two clients of this dialect.
+    fn two(dialect: &str, bounds: Bounds) -> Scene {
         let lease = Lease::new(Duration::from_secs(1)).unwrap();
         let found = crate::legacy::find(dialect).unwrap();
         let client = Client::new(dialect, Arc::new(crate::legacy::Lock::new(found, Key::from("k"), lease)));
-        Scene::new(Bounds::ticks(0)).client(client.clone()).client(client).for_all_time().unwrap()
+        Scene::new(bounds).client(client.clone()).client(client)
+    }
+
+    fn two_for_all_time(dialect: &str) -> Scene {
+        two(dialect, Bounds::ticks(0)).for_all_time().unwrap()
     }
 
     /// Clients that have forgotten dead data do the same as those that have not, in as many steps.
     #[test]
     fn dead_data_is_forgotten_without_a_difference() {
         for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del"] {
-            let scene = two_for_all_time(name);
-            for rules in [&[Property::MutualExclusion][..], &JUDGED] {
-                let search = search(&scene).properties(rules).symmetry(true);
-                let (all, expected) = by_engine(Run::new(search));
-                let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
-                assert_eq!(found, expected, "{name}");
-                assert!(fewer < all, "{name}: {fewer} of {all}");
+            let with_an_end = two(name, Bounds::ticks(4).crashes(1).afterwards(1_000));
+            for scene in [two_for_all_time(name), with_an_end] {
+                for rules in [&[Property::MutualExclusion][..], &JUDGED] {
+                    let search = search(&scene).properties(rules).symmetry(true);
+                    let (all, expected) = by_engine(Run::new(search));
+                    let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
+                    assert_eq!(found, expected, "{name}");
+                    assert!(fewer < all, "{name}: {fewer} of {all}");
+                }
             }
         }
     }
 
     #[test]
     fn live_data_that_is_forgotten_is_noticed() {
-        let scene = two_for_all_time("php-getset");
-        let search = search(&scene).properties(&[Property::MutualExclusion]);
-        let found = |forgetting| by_engine(Run::new(search).forgetting(forgetting)).1;
-        assert_eq!(found(Forgetting::of(&scene)), BTreeMap::new());
-        assert_ne!(found(Forgetting::of(&scene).map(Forgetting::of_unjudged_replies)), BTreeMap::new());
+        for scene in [two_for_all_time("php-getset"), two("php-getset", Bounds::ticks(4))] {
+            let search = search(&scene).properties(&[Property::MutualExclusion]);
+            let found = |forgetting| by_engine(Run::new(search).forgetting(forgetting)).1;
+            assert_eq!(found(Forgetting::of(&scene)), BTreeMap::new());
+            assert_ne!(found(Forgetting::of(&scene).map(Forgetting::of_unjudged_replies)), BTreeMap::new());
+        }
     }
 
     const JUDGED: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];

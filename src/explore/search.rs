@@ -245,9 +245,8 @@ impl<'a> Search<'a> {
     }
 
     /// Whether fewer worlds are seen, with the same verdict. Replies are received at once where nothing else depends on when they
-    /// are; what can be violated so is searched for with replies at any time as well, for the shortest schedule. With a clock
-    /// that never ends, what no later step of a client looks at is forgotten, as far as it is found by
-    /// running the clients of the scene alone; properties that ask the server about what a client holds then have a search of their
+    /// are; what can be violated so is searched for with replies at any time as well, for the shortest schedule. What no
+    /// later step of a client looks at is forgotten, as far as it is found by running the clients of the scene alone; properties that ask the server about what a client holds then have a search of their
     /// own. It makes no difference for round trips that are one step, for violations by cause, and for
     /// [`Property::EveryWaiterAcquires`].
     #[must_use]

@@ -39,7 +39,7 @@ use super::scene::Scene;
 use super::server_side::ServerSide;
 use super::stamps::Stamps;
 use super::timeline::Horizon;
-use super::world::Action;
+use super::world::{Action, World};
 use crate::wire::{MonoTime, Reading};
 
 /// The present of every world that is kept, but for where it lies in a period. Of each period that there is a multiple.
@@ -342,10 +342,12 @@ pub(super) struct LoneRun {
 }
 
 impl LoneRun {
-    /// The servers on which the client at this place has begun at a tick, after each of its steps.
+    /// The servers on which the client at this place has begun at a tick, after each of its steps. What they held at the start
+    /// lies as far back as at the start, if the clock never ends.
     pub(super) fn servers_of(scene: &Scene, place: usize, tick: u16) -> impl Iterator<Item = ServerSide> {
         let run = Self { scene: scene.clone(), place, phase: 0 };
-        run.play(tick).into_iter().map(|(_, node)| node)
+        let played = if scene.horizon.is_some() { run.play(tick) } else { run.play_on(scene.world(), tick) };
+        played.into_iter().map(|(_, node)| node)
     }
 
     /// At which tick of a second it begins.
@@ -402,6 +404,11 @@ impl LoneRun {
         let moves = moments.iter().map(|moment| (*moment, moment + shift)).collect();
         let mut world = self.scene.world();
         world.node = retiming.node(&world.node, &moves);
+        self.play_on(world, tick)
+    }
+
+    /// The same in this world.
+    fn play_on(&self, mut world: World, tick: u16) -> Vec<(Actor, ServerSide)> {
         world.clock.tick = tick;
         let mut played = Vec::new();
         let parts = Direct(&self.scene);
