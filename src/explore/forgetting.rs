@@ -9,7 +9,8 @@
 //! after a transcript is what the client asks next, and its behaviour after each answer. A *path* is a transcript without its
 //! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. It
 //! is replaced by a value that was tried as well, of a moment so long ago that it is none of the scene's. Paths with the same
-//! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead.
+//! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead. Only moments may
+//! differ from what was tried: where a client has received another text, such as the token of another round, all is kept.
 //!
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
@@ -42,13 +43,20 @@ use crate::wire::{Command, Entry, MonoTime, Pending, Reading, Reply, UnixTime};
 #[derive(Clone, Debug)]
 pub(super) struct Forgetting<'a> {
     scene: &'a Scene,
-    representatives: Vec<Option<Representatives>>,
+    representatives: Vec<Option<Arc<Representatives>>>,
+    stamps: Stamps,
     /// Whether the scene's rules ask the server about what a client holds.
     holds_are_judged: bool,
 }
 
-/// By path, and whether its last reply is on its way, what represents it.
-type Representatives = Arc<FxHashMap<(Path, bool), Representative>>;
+/// What represents each path of a client.
+#[derive(Clone, Debug)]
+struct Representatives {
+    /// By path, and whether its last reply is on its way.
+    by_path: FxHashMap<(Path, bool), Representative>,
+    /// What was tried, without its moments.
+    tried: FxHashSet<Received>,
+}
 
 /// The path that represents others with the same behaviour, as seen from one of them.
 #[derive(Clone, Debug)]
@@ -89,6 +97,19 @@ enum Received {
     Since(Reading),
     Clock(Reading),
     Reply(Reply),
+}
+
+impl Received {
+    /// A text without its moments, or another reply as it is. `None` of a moment.
+    fn without_moments(&self, stamps: &Stamps) -> Option<Self> {
+        let text = |text: &[u8]| stamps.moved(text, &|_| 0);
+        match self {
+            Self::Since(_) | Self::Clock(_) => None,
+            Self::Value(value) => Some(Self::Value(text(value))),
+            Self::Reply(Reply::Bulk(value)) => Some(Self::Reply(Reply::Bulk(text(value)))),
+            Self::Reply(reply) => Some(Self::Reply(reply.clone())),
+        }
+    }
 }
 
 /// What a client does next, in full.
@@ -148,16 +169,16 @@ impl<'a> Forgetting<'a> {
             return None;
         }
         let answers = Answers::of(scene, &tried.of_servers);
-        let mut representatives: Vec<Option<Representatives>> = Vec::new();
+        let mut representatives: Vec<Option<Arc<Representatives>>> = Vec::new();
         for (place, client) in scene.clients.iter().enumerate() {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
-            representatives.push(match like {
+            representatives.push(match like.filter(|_| !answers.name_clients) {
                 Some(earlier) => representatives[earlier].clone(),
                 None => Trial::of(&answers, place, &tried.of_clients).map(|trial| trial.representatives().into()).ok(),
             });
         }
         let any = representatives.iter().any(Option::is_some);
-        any.then_some(Self { scene, representatives, holds_are_judged: true })
+        any.then_some(Self { scene, representatives, stamps: Retiming::of(scene).stamps(), holds_are_judged: true })
     }
 
     /// The same where these are asked.
@@ -219,7 +240,11 @@ impl<'a> Forgetting<'a> {
     ) -> Option<Actor> {
         let in_flight = actor.awaits_reply();
         let (path, next) = path_of(client, actor)?;
-        let representative = representatives.get(&(path, in_flight))?;
+        let representative = representatives.by_path.get(&(path, in_flight))?;
+        let mut texts = received.iter().filter_map(|received| received.without_moments(&self.stamps));
+        if !texts.all(|text| representatives.tried.contains(&text)) {
+            return None;
+        }
         let mut live =
             received.iter().zip(&representative.live).filter(|(_, live)| **live).map(|(received, _)| received);
         let mut forgotten = blank(actor);
@@ -238,12 +263,12 @@ impl Forgetting<'_> {
         for representatives in self.representatives.iter_mut().flatten().map(Arc::make_mut) {
             let is_text = |received: &Received| matches!(received, Received::Reply(Reply::Bulk(_)));
             let mut texts =
-                representatives.values().flat_map(|representative| representative.received.iter().flatten());
+                representatives.by_path.values().flat_map(|representative| representative.received.iter().flatten());
             let text = texts.find(|received| is_text(received)).cloned();
             let is_read = |(path, _): &(Path, bool)| {
                 path.next == NextKind::Clock && path.steps.last().is_some_and(|step| step.is_text())
             };
-            for (_, representative) in representatives.iter_mut().filter(|(path, _)| is_read(path)) {
+            for (_, representative) in representatives.by_path.iter_mut().filter(|(path, _)| is_read(path)) {
                 *representative.received.last_mut().unwrap() = text.clone();
             }
         }
@@ -324,17 +349,24 @@ struct Answers<'a> {
     scene: &'a Scene,
     /// What a server can be, each with some ticks at which it may be asked.
     servers: Vec<(ServerSide, Vec<u16>)>,
+    /// Whether clients that are alike write what tells them apart.
+    name_clients: bool,
 }
 
 impl<'a> Answers<'a> {
-    /// By servers on which one client has run, at each of these ticks.
+    /// By servers on which one client has run, at each of these ticks; of clients that are alike and write the same, one.
     fn of(scene: &'a Scene, ticks: &[u16]) -> Self {
         let mut seen = FxHashSet::default();
         let leases = scene.clients.iter().map(|client| scene.timeline().ticks_of(client.locker.lease().length()));
         let longest = leases.max().unwrap_or(0);
         let mut servers = Vec::new();
         let clients = &scene.clients;
-        let is_new = |place: &usize| !clients[..*place].iter().any(|earlier| earlier.is_like(&clients[*place]));
+        let written =
+            |place: usize| ticks.iter().take(1).flat_map(move |tick| LoneRun::servers_of(scene, place, *tick));
+        let like = |place: usize| clients[..place].iter().position(|earlier| earlier.is_like(&clients[place]));
+        let name_clients =
+            (0..clients.len()).any(|place| like(place).is_some_and(|earlier| !written(earlier).eq(written(place))));
+        let is_new = |place: &usize| name_clients || like(*place).is_none();
         let places: Vec<usize> = (0..clients.len()).filter(is_new).collect();
         for &tick in ticks {
             let sides = places.iter().flat_map(|place| LoneRun::servers_of(scene, *place, tick));
@@ -343,7 +375,7 @@ impl<'a> Answers<'a> {
                 servers.push((side, asked_at.clone()));
             }
         }
-        Self { scene, servers }
+        Self { scene, servers, name_clients }
     }
 
     fn to(&self, place: usize, command: &Command) -> Vec<Reply> {
@@ -523,7 +555,9 @@ impl<'a> Trial<'a> {
     }
 
     /// The representative of each path.
-    fn representatives(self) -> FxHashMap<(Path, bool), Representative> {
+    fn representatives(self) -> Representatives {
+        let without_moments = |received: &Received| received.without_moments(&self.stamps);
+        let all_tried = self.received.all().iter().filter_map(without_moments).collect();
         let times: Vec<Era> = self.received.all().iter().map(|received| self.when(received)).collect();
         let mut tried: Vec<(&Path, TriedPath)> = self
             .paths
@@ -533,7 +567,7 @@ impl<'a> Trial<'a> {
             .map(|(path, tried)| (path, TriedPath::of(tried, &times)))
             .collect();
         tried.sort_by_key(|(path, _)| path.steps.len());
-        let mut representatives = FxHashMap::default();
+        let mut by_path = FxHashMap::default();
         for (place, (path, of_this)) in tried.iter().enumerate() {
             for in_flight in [false, true].into_iter().filter(|in_flight| !in_flight || path.ends_with_reply()) {
                 let stands = |(other, of_that): &&(&Path, TriedPath)| {
@@ -543,11 +577,10 @@ impl<'a> Trial<'a> {
                 };
                 let Some((_, of_that)) = tried[..=place].iter().find(stands) else { continue };
                 let received = of_that.representative(|received| self.received.get(received).clone());
-                representatives
-                    .insert(((*path).clone(), in_flight), Representative { live: of_this.live.clone(), received });
+                by_path.insert(((*path).clone(), in_flight), Representative { live: of_this.live.clone(), received });
             }
         }
-        representatives
+        Representatives { by_path, tried: all_tried }
     }
 }
 

@@ -271,6 +271,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use super::super::actor::{Actor, Doing, Operation};
     use super::super::client::{Client, Times};
     use super::super::faults::FaultBudget;
     use super::super::scene::{Bounds, Grain, Scene};
@@ -278,7 +279,7 @@ mod tests {
     use super::super::visited::unpack;
     use super::super::world::{Action, Clock, World};
     use super::*;
-    use crate::lock::{Lease, Locker};
+    use crate::lock::{Hold, Lease, Locker, Token};
     use crate::modern::{FairLock, TokenLock};
     use crate::wire::Key;
 
@@ -353,9 +354,11 @@ mod tests {
     /// Clients that have forgotten dead data do the same as those that have not, in as many steps.
     #[test]
     fn dead_data_is_forgotten_without_a_difference() {
-        for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del"] {
+        for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del", "naive-check-del"] {
             let with_an_end = two(name, Bounds::ticks(4).crashes(1).afterwards(1_000));
-            for scene in [two_for_all_time(name), with_an_end] {
+            let three = two(name, Bounds::ticks(2));
+            let third = three.clients[0].clone();
+            for scene in [two_for_all_time(name), with_an_end, three.client(third)] {
                 for rules in [&[Property::MutualExclusion][..], &JUDGED] {
                     let search = search(&scene).properties(rules).symmetry(true);
                     let (all, expected) = by_engine(Run::new(search));
@@ -365,6 +368,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The token of the second round is not that of the first, with which the client was tried.
+    #[test]
+    fn a_token_that_was_not_tried_is_not_forgotten() {
+        let scene = two("naive-check-del", Bounds::ticks(2));
+        let forgetting = Forgetting::of(&scene).unwrap().asked(Properties::of(&[Property::MutualExclusion]));
+        let token = |rounds_left| scene.clients[0].owner_at(0, Times::Of(rounds_left), 0).token;
+        let is_forgotten = |token: Token| {
+            let (value, since, lease) =
+                (token.uuid().into_bytes(), scene.reading(0, 1), scene.clients[0].locker.lease());
+            let hold = Hold { value, since, lease, fence: None };
+            let releasing = Actor::fresh(&scene.clients[0]).now(Doing::Releasing(hold, Operation::default()));
+            forgetting.forget(0, releasing.clone()) != releasing
+        };
+        assert!(is_forgotten(token(1)));
+        assert!(!is_forgotten(token(0)));
     }
 
     #[test]
