@@ -1,12 +1,13 @@
 //! What a plan finds, beside a search of every single step: each dialect that can be bridged alone, and the fleets of the guide.
 //!
 //! A plan explores round trips and clock readings, within seconds. Here the two phases that have old clients are explored again
-//! with every clock reading, command and reply as a step of its own, for a given time each. Every rule that only this finds is
-//! named, with the step that breaks it; so is every fleet whose states were not all seen.
+//! with every clock reading, command and reply as a step of its own, for a given time each: once for the rules that are broken,
+//! reduced, and once for the causes by which, a tenth of that time. Every rule and every cause that only this finds is named; so
+//! is whether all states were seen.
 //!
 //! ```text
-//! cargo bench --bench plans -- --for 60 --write                 # all, a minute for each phase: about three hours
-//! cargo bench --bench plans -- --for 20 php-getset jedis-lock   # these, 20 seconds for each phase
+//! cargo bench --bench plans -- --for 60 --write                 # all, a minute for each phase at most
+//! cargo bench --bench plans -- --for 20 php-getset jedis-lock   # these, 20 seconds for each phase at most
 //! ```
 //!
 //! `--write` puts the table into `docs/plans.md`. `tests/it/bridge/residual.rs` does the same for a few fleets in every run.
@@ -19,7 +20,7 @@ use std::time::Duration;
 use lockshift::driver::host;
 use lockshift::explore::{Cause, CauseKind, Grain, Property};
 use lockshift::legacy::{self, Dialect};
-use lockshift::plan::{Effort, Phase, Plan, Way, plan};
+use lockshift::plan::{Effort, Phase, PhaseResult, Plan, Way, plan};
 
 /// The fleets of the migration guide that have more than one dialect.
 const FLEETS: [&str; 1] = ["php-getset,java-getset"];
@@ -44,21 +45,24 @@ fn main() {
         names.extend(FLEETS.map(str::to_owned));
     }
     let begin = host::mono();
-    let mut table = "| fleet | plan | time explored | single steps: states | all seen | rules by single steps only | causes by single steps only |\n\
-                     |---|---|---|---|---|---|---|\n"
+    let mut table = "| fleet | plan | time explored | rules: states | all seen | rules by single steps only | causes: states | all seen \
+                     | causes by single steps only |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
-    let (mut fleets, mut missed, mut all_seen) = (0, 0, 0);
+    let (mut fleets, mut missed, mut all_seen) = (0, 0, [0; 2]);
     for row in names.iter().filter_map(|names| Row::of(names, Duration::from_secs(seconds))) {
         println!("{}", row.text);
         table += &format!("{}\n", row.text);
         (fleets, missed) = (fleets + 1, missed + usize::from(row.is_missed));
-        all_seen += usize::from(row.is_all_seen);
+        all_seen = [0, 1].map(|of| all_seen[of] + usize::from(row.is_all_seen[of]));
     }
     let minutes = host::mono().saturating_since(begin).as_secs().div_ceil(60);
+    let [of_rules, of_causes] = all_seen;
     let summary = format!(
-        "{missed} of {fleets} fleets break a rule that their plans do not name. Every single step was seen of \
-         {all_seen}; of each phase of the others, what {seconds} s allow ({minutes} minutes in all).\n"
+        "{missed} of {fleets} fleets break a rule that their plans do not name. Every single step was seen of {of_rules} for rules, \
+         and of {of_causes} for causes; of each phase of the others, what {seconds} s allow, and {} s for causes ({minutes} \
+         minutes in all).\n",
+        time_for_causes(Duration::from_secs(seconds)).as_secs_f64(),
     );
     print!("\n{summary}");
     if writes {
@@ -73,7 +77,8 @@ fn main() {
 struct Row {
     text: String,
     is_missed: bool,
-    is_all_seen: bool,
+    /// For rules, and for causes.
+    is_all_seen: [bool; 2],
 }
 
 impl Row {
@@ -81,21 +86,23 @@ impl Row {
     fn of(names: &str, time: Duration) -> Option<Self> {
         let known = |name| legacy::find(name).unwrap_or_else(|| panic!("there is no dialect `{name}`"));
         let fleet: Vec<&'static Dialect> = names.split(',').map(known).collect();
-        let planned = explored(&fleet, None, time)?;
-        let finely = explored(&fleet, Some(Grain::Fine), time)?;
+        let planned = explored(&fleet, Effort { grain: None, ..effort() }, time)?;
+        let rules = explored(&fleet, Effort { rules_only: true, ..effort() }, time)?;
+        let causes = explored(&fleet, effort(), time_for_causes(time))?;
         let named = harms(&planned);
         let names_rule = |(phase, property, _): &&Harm| named.iter().any(|it| (it.0, it.1) == (*phase, *property));
-        let found = harms(&finely);
-        let (other_causes, missed): (Vec<_>, Vec<_>) = found.difference(&named).partition(names_rule);
-        let with_legacy = || finely.phases.iter().filter(|result| result.phase.has_legacy());
-        let states: usize = with_legacy().map(|result| result.states).sum();
-        let is_all_seen = with_legacy().all(|result| result.exhausted);
-        let explored = planned.phases.iter().map(|result| result.bounds.time).max().unwrap_or_default();
+        let (of_rules, of_causes) = (harms(&rules), harms(&causes));
+        let (other_causes, mut missed): (Vec<_>, Vec<_>) = of_causes.difference(&named).partition(names_rule);
+        missed.extend(of_rules.iter().filter(|harm| !names_rule(harm)));
+        let longest = planned.phases.iter().map(|result| result.bounds.time).max().unwrap_or_default();
+        let is_all_seen = [&rules, &causes].map(|plan| with_legacy(plan).all(|result| result.exhausted));
+        let [states_for_rules, states_for_causes] =
+            [&rules, &causes].map(|plan| with_legacy(plan).map(|result| result.states).sum::<usize>());
+        let [all_for_rules, all_for_causes] = is_all_seen.map(|is_all| if is_all { "yes" } else { "no" });
         let text = format!(
-            "| `{names}` | {} | {} s | {states} | {} | {} | {} |",
+            "| `{names}` | {} | {} s | {states_for_rules} | {all_for_rules} | {} | {states_for_causes} | {all_for_causes} | {} |",
             if planned.is_safe() { "safe" } else { "not safe" },
-            explored.as_secs(),
-            if is_all_seen { "yes" } else { "no" },
+            longest.as_secs(),
             in_words(&missed),
             in_words(&other_causes),
         );
@@ -103,11 +110,21 @@ impl Row {
     }
 }
 
-/// What a plan finds: all, or in single steps what this time for each phase with old clients allows.
-fn explored(fleet: &[&'static Dialect], grain: Option<Grain>, time: Duration) -> Option<Plan> {
-    let time_is_up = AtomicBool::new(false);
+/// Far more states are not reduced for causes, so that more time shows little more of them.
+fn time_for_causes(time: Duration) -> Duration {
+    time / 10
+}
+
+/// Every single step, on all cores.
+fn effort() -> Effort<'static> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let effort = Effort { grain, interrupt: grain.map(|_| &time_is_up), ..Effort::new(threads) };
+    Effort { grain: Some(Grain::Fine), ..Effort::new(threads) }
+}
+
+/// What a plan finds: all, or in single steps what this time for each phase with old clients allows.
+fn explored(fleet: &[&'static Dialect], effort: Effort<'_>, time: Duration) -> Option<Plan> {
+    let time_is_up = AtomicBool::new(false);
+    let effort = Effort { interrupt: effort.grain.map(|_| &time_is_up), ..effort };
     let to = "token".parse().expect("token is a protocol");
     let (mut last, mut begin) = (None, host::mono());
     let planned = plan(fleet, &to, Way::Bridge, &effort, &mut |phase: Phase, _| {
@@ -135,10 +152,13 @@ fn in_words(harms: &[&Harm]) -> String {
     if harms.is_empty() { "-".to_owned() } else { harms.iter().map(words).collect::<Vec<_>>().join("; ") }
 }
 
+fn with_legacy(plan: &Plan) -> impl Iterator<Item = &PhaseResult> {
+    plan.phases.iter().filter(|result| result.phase.has_legacy())
+}
+
 /// The rules that are broken in each phase with old clients.
 fn harms(plan: &Plan) -> BTreeSet<Harm> {
-    let phases = plan.phases.iter().filter(|result| result.phase.has_legacy());
-    let harms = phases.flat_map(|result| {
+    let harms = with_legacy(plan).flat_map(|result| {
         result.residuals.iter().map(|residual| (result.phase, residual.property, residual.cause.clone()))
     });
     harms.collect()

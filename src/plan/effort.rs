@@ -15,6 +15,9 @@ pub struct Effort<'a> {
     pub clocks_within: Duration,
     /// How finely every scene is cut; `None`: three clients by round trips, two clients with their clock readings apart.
     pub grain: Option<Grain>,
+    /// Whether only the rules that are broken are asked for, and not the causes: single steps are then reduced, so that far more of
+    /// them are seen.
+    pub rules_only: bool,
     /// How many seconds pass in what is explored; `None`: as many as leases, margins and tolerances ask for, and then more
     /// until the last brings nothing new.
     pub seconds: Option<u16>,
@@ -25,7 +28,7 @@ pub struct Effort<'a> {
 impl Effort<'_> {
     /// All that a fleet asks for, on so many threads; its clocks agree.
     pub fn new(threads: NonZeroUsize) -> Self {
-        Self { threads, clocks_within: Duration::ZERO, grain: None, seconds: None, interrupt: None }
+        Self { threads, clocks_within: Duration::ZERO, grain: None, rules_only: false, seconds: None, interrupt: None }
     }
 
     /// Whether the time is up.

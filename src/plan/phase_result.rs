@@ -169,7 +169,8 @@ impl<'a> Look<'a> {
             let is_asked = |rule: &Property| rule.is_about_the_future() == scene.bounds.afterwards.is_some();
             let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
             let search = Search::new(&scene).properties(&rules).threads(self.effort.threads).symmetry(true);
-            let search = search.max_states(MAX_STATES).by_cause(true);
+            let rules_only = self.effort.rules_only;
+            let search = search.max_states(MAX_STATES).by_cause(!rules_only).reduced(rules_only);
             let search = self.effort.interrupt.map_or(search, |interrupt| search.interrupted_by(interrupt));
             let findings = search.run(watch);
             self.result.states += findings.states;

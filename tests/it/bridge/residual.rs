@@ -139,6 +139,12 @@ fn single_steps_break_no_rule_that_the_plan_does_not_name() {
         assert!(!found.is_empty() && finely.phases.iter().all(|result| result.exhausted), "{names}");
         let missed: Vec<_> = found.difference(&harms(&planned(names))).cloned().collect();
         assert_eq!(missed, [], "{names}");
+        let without_causes = planned_with(names, &Effort { grain: Some(Grain::Fine), rules_only: true, ..within });
+        let rules =
+            |plan: &Plan| -> BTreeSet<_> { harms(plan).into_iter().map(|(phase, rule, _)| (phase, rule)).collect() };
+        assert_eq!(rules(&without_causes), rules(&finely), "{names}");
+        let seen = |plan: &Plan| plan.phases.iter().map(|result| result.states).sum::<usize>();
+        assert!(seen(&without_causes) < seen(&finely), "{names}");
     }
 }
 
