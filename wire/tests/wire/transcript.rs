@@ -124,6 +124,20 @@ fn a_round_is_answered_in_any_order_and_silence_is_an_answer() {
 }
 
 #[test]
+fn a_protocol_goes_on_after_a_round() {
+    let votes_and_time =
+        |redis: &mut Transcript| -> Turn<(usize, Reading)> { Ok((in_how_many(redis)?, redis.clock()?)) };
+    let mut redis = Transcript::new();
+    assert!(matches!(votes_and_time(redis.rewind()), Err(Pending::Round(_))));
+    for node in [Node(0), Node(1), Node(2)] {
+        redis.record_node_reply(node, NodeReply::Reply(Reply::Int(1)));
+    }
+    assert_eq!(votes_and_time(redis.rewind()), Err(Pending::Clock));
+    redis.record_clock(reading(7));
+    assert_eq!(votes_and_time(redis.rewind()), Ok((3, reading(7))));
+}
+
+#[test]
 fn a_round_without_commands_has_ended() {
     let mut redis = Transcript::new();
     assert_eq!(redis.round(&[]), Ok(vec![]));
