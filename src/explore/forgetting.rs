@@ -14,8 +14,9 @@
 //!
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
-//! noticed. Nothing is forgotten of a client that sends anything but plain commands on strings, has too many paths, extends,
-//! or writes to a guarded resource; and what a client holds is kept where properties ask the server about it.
+//! noticed. Nothing is forgotten where clocks are set, because no reading is tried that such a clock shows; nor of a client that
+//! sends anything but plain commands on strings, has too many paths, extends, or writes to a guarded resource. What a client
+//! holds is kept where properties ask the server about it.
 
 use std::cell::Cell;
 use std::mem::{Discriminant, discriminant};
@@ -165,7 +166,7 @@ impl<'a> Forgetting<'a> {
     /// Finds out what can be forgotten: `None` if nothing can be.
     pub(super) fn of(scene: &'a Scene) -> Option<Self> {
         let tried = TriedTicks::of(scene);
-        if tried.of_clients.len() > MOST_TICKS {
+        if tried.of_clients.len() > MOST_TICKS || scene.bounds.faults.clock_steps > 0 {
             return None;
         }
         let answers = Answers::of(scene, &tried.of_servers);
