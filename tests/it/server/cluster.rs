@@ -1,5 +1,6 @@
 //! A Redis Cluster of three masters, perhaps with replicas. They take some seconds to agree on being one.
 
+use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
@@ -69,13 +70,15 @@ impl Cluster {
             let master = if std::ptr::eq(replica, pair.1) { pair.0 } else { pair.1 };
             // A handover that is asked for again begins anew; one that was refused, or has failed, has to be.
             let mut asked = None;
-            until("the replica has taken over", || {
+            let answers = RefCell::new(Vec::new());
+            until(format_args!("the replica has taken over: {answers:?}"), || {
                 if is_master(replica)? {
                     return Some(());
                 }
                 if asked.is_none_or(|asked: Instant| asked.elapsed() > HANDOVER_FAILS_AFTER) {
-                    let _ = cmd("CLUSTER").arg("FAILOVER").exec(&mut replica.client().get_connection().ok()?);
-                    asked = Some(now());
+                    let answer = cmd("CLUSTER").arg("FAILOVER").exec(&mut replica.client().get_connection().ok()?);
+                    asked = answer.is_ok().then(now);
+                    answers.borrow_mut().push(answer);
                 }
                 pause(Duration::from_millis(20));
                 None
