@@ -105,13 +105,19 @@ fn line_number(bytes: &[u8]) -> Result<Option<(i64, &[u8])>, Malformed> {
 
 /// The complete command of a frame.
 pub(super) fn command(frame: &[u8]) -> Option<Command> {
-    if frame.first() != Some(&b'*') {
-        let Ok(Head::Inline { words, .. }) = head(frame) else { return None };
-        return Command::from_words(words.into_iter().map(<[u8]>::to_vec).collect());
+    match head(frame) {
+        Ok(Head::Inline { words, .. }) => return from_words(&words),
+        // Its first words are all of it, as those of most commands of locks.
+        Ok(Head::Array { words, length: Some(_), .. }) => return from_words(&words),
+        Ok(Head::Array { .. } | Head::Incomplete) | Err(Malformed) => {}
     }
     let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
     let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
     Command::from_words(words.collect::<Option<_>>()?)
+}
+
+fn from_words(words: &[&[u8]]) -> Option<Command> {
+    Command::from_words(words.iter().map(|word| word.to_vec()).collect())
 }
 
 #[cfg(test)]
