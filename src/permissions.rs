@@ -20,7 +20,7 @@ use crate::lock::{Acquired, Lease, Locker, Owner, Token};
 use crate::protocols::Choice;
 use crate::rehearsal::Rehearsal;
 use crate::sim::Session;
-use crate::wire::{Command, Key, UnixTime};
+use crate::wire::{Command, CommandWord, Key, UnixTime};
 
 pub use observing::ObservingCommand;
 
@@ -113,14 +113,14 @@ impl Permissions {
     }
 
     /// What a script calls by name, or by a name in its arguments.
-    fn add_script(&mut self, args: &[Vec<u8>], keys: usize) {
+    fn add_script(&mut self, args: &[CommandWord], keys: usize) {
         let text = String::from_utf8_lossy(&args[0]);
         for call in text.split("call(").skip(1) {
             let Some(quote @ ('\'' | '"')) = call.chars().next() else { continue };
             self.commands.extend(call[1..].split(quote).next().map(str::to_lowercase));
         }
         let publishes =
-            |word: &&Vec<u8>| ["publish", "spublish"].iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
+            |word: &&CommandWord| ["publish", "spublish"].iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
         let named = args.iter().skip(2 + keys).filter(publishes);
         self.commands.extend(named.map(|word| String::from_utf8_lossy(word).to_lowercase()));
     }

@@ -155,5 +155,5 @@ pub fn scripts(locker: &dyn Locker) -> Vec<Vec<u8>> {
         rehearsal.sent.iter().any(|earlier| earlier.is("EVALSHA") && earlier.args()[1..] == text.args()[1..])
     };
     let texts = rehearsal.sent.iter().filter(|command| command.is("EVAL")).filter(by_name);
-    texts.map(|command| command.args()[0].clone()).collect()
+    texts.map(|command| command.args()[0].to_vec()).collect()
 }

@@ -29,7 +29,7 @@ use super::scripts::{Script, scripts, sha1};
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
 use crate::monitor::{Line, Source, Word};
-use crate::wire::{Command, Key, Printable, Reply, UnixTime};
+use crate::wire::{Command, CommandWord, Key, Printable, Reply, UnixTime};
 
 /// Reads a trace, line by line.
 #[derive(Debug)]
@@ -339,7 +339,7 @@ impl Auditor {
     /// MSETNX: perhaps an attempt of a protocol that uses several keys for one lock.
     fn several_keys(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let event = self.event(number, line.at, address, line.command());
-        let keys: Vec<Vec<u8>> = event.command.args().iter().step_by(2).cloned().collect();
+        let keys: Vec<CommandWord> = event.command.args().iter().step_by(2).cloned().collect();
         let Some((first, others)) = keys.split_first() else { return };
         let won = LockExchange::new(event.clone(), Reply::Int(1));
         if self.grammar.begins(&Key::new(first.as_slice()), &won) {
@@ -355,7 +355,13 @@ impl Auditor {
     }
 
     /// Joins keys to a lock: as parts of it, or as locks by themselves.
-    fn join<'a>(&mut self, name: &LockName, keys: impl IntoIterator<Item = &'a Vec<u8>>, is_part: bool, at: UnixTime) {
+    fn join<'a>(
+        &mut self,
+        name: &LockName,
+        keys: impl IntoIterator<Item = &'a CommandWord>,
+        is_part: bool,
+        at: UnixTime,
+    ) {
         self.follow(name.database, &name.key, at);
         for key in keys {
             let is_known = self.summaries.knows(name.database, key);
@@ -594,7 +600,7 @@ fn without_get(command: Command, reply: Option<Reply>) -> (Command, Option<Reply
         other => other,
     });
     let (head, options) = command.words().split_at(3);
-    let words = head.iter().chain(options.iter().filter(|word| !is(word, b"GET"))).cloned().collect();
+    let words = head.iter().chain(options.iter().filter(|word| !is(word, b"GET"))).cloned();
     (Command::from_words(words).expect("the command has a name"), reply)
 }
 

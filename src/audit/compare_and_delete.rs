@@ -31,7 +31,7 @@ pub(super) fn run(
         return None;
     }
     match server.see(&Key::new(key.as_slice()), at).map(|seen| seen.value) {
-        Some(Value::Text(stored)) if stored == value => Some(server.call(session, &Command::new("DEL").arg(key), at)),
+        Some(Value::Text(stored)) if value == stored => Some(server.call(session, &Command::new("DEL").arg(key), at)),
         Some(Value::Text(_)) | None => Some(refusal.clone()),
         Some(_) => None,
     }
@@ -57,7 +57,7 @@ mod tests {
     ];
 
     fn command(words: &[&str]) -> Command {
-        Command::from_words(words.iter().map(|word| word.as_bytes().to_vec()).collect()).unwrap()
+        Command::from_words(words.iter().copied()).unwrap()
     }
 
     /// Whether the script deletes in each situation what is `mine` and leaves everything else, as Lua has it.

@@ -9,7 +9,7 @@ use super::exchange::LockExchange;
 use super::variants::Variant;
 use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
-use crate::wire::{Command, Reply};
+use crate::wire::{Command, CommandWord, Reply};
 
 /// The owner as whom protocols are run: no client has its token.
 pub(super) const OWNER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7);
@@ -17,7 +17,7 @@ pub(super) const OWNER: Owner = Owner::new(Token::new([0xa5; 16]), 4_099_997, 7)
 /// Which words of a client correspond to which of a protocol: tokens, process ids, the last digits of stamps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Correspondence {
-    pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    pairs: Vec<(CommandWord, CommandWord)>,
     /// The client's name, as it is part of its values, and the protocol's.
     names: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -68,7 +68,7 @@ impl Correspondence {
     /// A value in the protocol's words: its own, or an earlier one of this client.
     fn value(&self, bytes: &[u8]) -> Vec<u8> {
         if let Some((_, protocols)) = self.pairs.iter().find(|(own, _)| own == bytes) {
-            return protocols.clone();
+            return protocols.to_vec();
         }
         let named = self.names.as_ref().and_then(|(own, protocols)| {
             let begin = find(bytes, own)?;
@@ -184,31 +184,31 @@ fn is_comparable(one: &Command, other: &Command) -> bool {
 }
 
 /// The words, with names in capitals, the options of SET in one order, and scripts by their hash.
-fn canonical(command: &Command) -> Vec<Vec<u8>> {
+fn canonical(command: &Command) -> Vec<CommandWord> {
     let mut words = command.words().to_vec();
     words[0].make_ascii_uppercase();
     match words[0].as_slice() {
         b"SET" if words.len() > 3 => {
             let mut options = words.split_off(3);
-            let is_word = |option: &&mut Vec<u8>| OPTIONS.iter().any(|word| option.eq_ignore_ascii_case(word));
+            let is_word = |option: &&mut CommandWord| OPTIONS.iter().any(|word| option.eq_ignore_ascii_case(word));
             options.iter_mut().filter(is_word).for_each(|option| option.make_ascii_uppercase());
             let condition = options.iter().position(|option| option == b"NX" || option == b"XX");
             words.extend(condition.map(|place| options.remove(place)));
             words.extend(options);
         }
         b"EVAL" if words.len() > 1 => {
-            words[0] = b"EVALSHA".to_vec();
-            words[1] = Sha1::from(&words[1]).digest().to_string().into_bytes();
+            words[0] = b"EVALSHA".into();
+            words[1] = Sha1::from(&words[1]).digest().to_string().as_bytes().into();
         }
         b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
         _ => {}
     }
     if words[0] == b"EVALSHA" && words.len() > 1 {
-        words[1] = current(&words[1]).to_vec();
+        words[1] = current(&words[1]).into();
     }
     // Clients release a token by one library's script or another's: all that only compare and delete are the same.
     if words[0] == b"EVALSHA" && words.len() == 5 && compare_and_delete::refusal(&words[1]).is_some() {
-        words[1] = b"compare and delete".to_vec();
+        words[1] = b"compare and delete".into();
     }
     words
 }

@@ -8,7 +8,7 @@ use super::command_name::{CommandName, NamedCommand};
 use super::event::LockEvent;
 use super::script_args::keys_of_script;
 use super::stamp::{self, DatedValue};
-use crate::wire::{Reply, UnixTime};
+use crate::wire::{CommandWord, Reply, UnixTime};
 
 /// An event with its reply. Cloning shares it, because a conversation is kept in several places.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl LockExchange {
 
     /// The value that it writes into the key, if it does.
     pub(super) fn writes(&self) -> Option<&[u8]> {
-        self.command.args().get(self.value_at?).map(Vec::as_slice)
+        self.command.args().get(self.value_at?).map(CommandWord::as_slice)
     }
 
     /// The value that it read, itself or by a script.
@@ -101,7 +101,7 @@ impl LockExchange {
     pub(super) fn owner(&self) -> &[u8] {
         let first = if self.is_script() { 2 + keys_of_script(self.command.args()).unwrap_or(0) } else { 1 };
         let words = self.command.args().get(first..).unwrap_or_default();
-        words.iter().map(Vec::as_slice).find(|word| stamp::is_token(word)).or(self.writes()).unwrap_or_default()
+        words.iter().map(CommandWord::as_slice).find(|word| stamp::is_token(word)).or(self.writes()).unwrap_or_default()
     }
 
     /// Whether this is the command of this name.

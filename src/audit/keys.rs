@@ -193,12 +193,12 @@ impl Keys {
         let key = self.all[index].key.clone();
         let earlier = self.server.clone();
         let read = match known {
-            Reply::Bulk(value) => Some(value.clone()),
+            Reply::Bulk(value) => Some(value.as_slice().into()),
             _ => None,
         };
         let named = event.command.args().iter().skip(1).filter(|word| super::stamp::is_token(word)).cloned();
         let contents = [None].into_iter().chain(read.into_iter().chain(named).map(Some));
-        let stranger = Some(UNKNOWN_OWNER.as_bytes().to_vec());
+        let stranger = Some(UNKNOWN_OWNER.as_bytes().into());
         for content in contents.chain([stranger]) {
             self.delete(&key, event.at);
             if let Some(value) = content {
@@ -277,8 +277,8 @@ impl Keys {
         let reply = self.server.call(SESSION, command, event.at);
         let Some(script) = event.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
         let mut words = command.words().to_vec();
-        words[0] = b"EVAL".to_vec();
-        words[1].clone_from(&script.text);
+        words[0] = b"EVAL".into();
+        words[1] = script.text.as_slice().into();
         let command = Command::from_words(words).expect("the words of a command");
         self.server.call(SESSION, &command, event.at)
     }

@@ -278,7 +278,7 @@ impl AuditedLock {
         let claims = !exchange.compares_and_deletes() && exchange.script.is_some_and(|script| script.claims);
         let compares =
             !claims && (exchange.is_script() || exchange.is_any(&[CommandName::Delifeq, CommandName::Delex]));
-        let is_named = |word: &Vec<u8>| word.len() >= 8 && exchange.command.args().contains(word);
+        let is_named = |word: &Vec<u8>| word.len() >= 8 && exchange.command.args().iter().any(|own| own == word);
         let has_token = |hold: &&Hold| hold.home == home && (is_named(&hold.value) || is_named(&hold.token));
         let by_token = self.holds.iter().filter(|_| compares).find(has_token).map(|hold| &hold.client);
         let client = by_token.unwrap_or(&exchange.client).clone();

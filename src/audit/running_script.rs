@@ -3,6 +3,7 @@
 use super::event::LockEvent;
 use super::scripts::Script;
 use crate::monitor::Line;
+use crate::wire::CommandWord;
 
 /// A script whose calls are being listed.
 #[derive(Debug)]
@@ -15,9 +16,9 @@ pub(super) struct RunningScript {
     /// Whether a call of it was listed.
     pub(super) has_called: bool,
     /// The keys that its listed calls wrote; `None` if one of them may have written the lock's key or not.
-    written: Option<Vec<Vec<u8>>>,
+    written: Option<Vec<CommandWord>>,
     /// The keys that its listed calls deleted.
-    pub(super) deleted: Vec<Vec<u8>>,
+    pub(super) deleted: Vec<CommandWord>,
 }
 
 impl RunningScript {
@@ -32,9 +33,9 @@ impl RunningScript {
         name.make_ascii_lowercase();
         match name.as_slice() {
             b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby" if !is_conditional(line) => {
-                self.written.iter_mut().for_each(|written| written.push(key.bytes().into_owned()));
+                self.written.iter_mut().for_each(|written| written.push(CommandWord::from(&*key.bytes())));
             }
-            b"del" | b"unlink" => self.deleted.push(key.bytes().into_owned()),
+            b"del" | b"unlink" => self.deleted.push(CommandWord::from(&*key.bytes())),
             b"get" | b"exists" | b"hexists" | b"hget" | b"ttl" | b"pttl" | b"type" | b"expire" | b"pexpire"
             | b"time" => {}
             _ if self.key.as_deref() == Some(&*key.bytes()) => self.written = None,
@@ -50,7 +51,7 @@ impl RunningScript {
     /// Whether it wrote the key of its lock, if it is a script that excludes other holders and its calls show that.
     pub(super) fn has_written(&self, script: &Script) -> Option<bool> {
         let written = self.written.as_ref().filter(|_| script.excludes && self.has_called)?;
-        Some(written.iter().any(|key| Some(key) == self.key.as_ref()))
+        Some(written.iter().any(|key| self.key.as_ref().is_some_and(|own| own == key)))
     }
 }
 

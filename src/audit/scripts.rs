@@ -12,7 +12,7 @@ use super::variants::Variant;
 use crate::lock::{Hold, Lease, Owner, Token};
 use crate::rehearsal::Rehearsal;
 use crate::sim::Session;
-use crate::wire::{Command, MonoTime, Reading, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, CommandWord, MonoTime, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// A script of a protocol.
 #[derive(Clone, Debug)]
@@ -33,13 +33,13 @@ pub(super) struct Script {
 
 impl Script {
     /// The script of an EVAL for the lock with this key, whose protocol uses these keys by themselves.
-    fn of(command: &Command, name: &str, alone: &[Vec<u8>], claims: bool) -> Option<Self> {
+    fn of(command: &Command, name: &str, alone: &[CommandWord], claims: bool) -> Option<Self> {
         let text = command.args().first().filter(|_| command.is("EVAL"))?;
         let keys = keys_of(command);
         let before = keys.iter().position(|key| key == name.as_bytes()).unwrap_or(0);
         let parts = (before + 1..keys.len()).filter(|place| alone.contains(&keys[*place])).collect();
         Some(Self {
-            text: text.clone(),
+            text: text.to_vec(),
             claims,
             excludes: claims,
             before,
@@ -50,7 +50,7 @@ impl Script {
 }
 
 /// The keys that a command names, as far as those of a lock matter.
-fn keys_of(command: &Command) -> &[Vec<u8>] {
+fn keys_of(command: &Command) -> &[CommandWord] {
     match command.is("EVAL") || command.is("EVALSHA") {
         true => script_keys(command),
         false => command.args().get(..1).unwrap_or_default(),
@@ -84,7 +84,7 @@ fn scripts_of(variants: &[Variant]) -> HashMap<Vec<u8>, Script> {
         .concat();
         let alone =
             claimed.iter().chain(&others).map(keys_of).filter(|keys| !keys.iter().any(|key| key == NAME.as_bytes()));
-        let alone: Vec<Vec<u8>> = alone.flatten().cloned().collect();
+        let alone: Vec<CommandWord> = alone.flatten().cloned().collect();
         for script in others.iter().filter_map(|command| Script::of(command, NAME, &alone, false)) {
             scripts.entry(sha1(&script.text)).or_insert(script);
         }

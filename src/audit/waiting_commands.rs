@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::script_args::script_keys;
 use crate::monitor::{Line, Source};
-use crate::wire::{Command, Reply, UnixTime};
+use crate::wire::{Command, CommandWord, Reply, UnixTime};
 
 /// A command without a reply may have run until so long after its request, or never.
 const UNANSWERED: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(super) struct WaitingCommand {
     /// Whether it may have run before or after another command, and the replies do not tell.
     pub(super) is_order_unknown: bool,
     pub(super) client: Vec<u8>,
-    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) keys: Vec<CommandWord>,
 }
 
 /// Commands that wait for those that may have run before them, by the time of their request.
@@ -84,8 +84,8 @@ impl WaitingCommand {
 
     /// The first key that it shares with another command, if both concern one.
     pub(super) fn shared_key(&self, other: &Self) -> Option<&[u8]> {
-        let is_shared = |key: &&Vec<u8>| self.database == other.database && other.keys.contains(key);
-        self.keys.iter().find(is_shared).map(Vec::as_slice)
+        let is_shared = |key: &&CommandWord| self.database == other.database && other.keys.contains(key);
+        self.keys.iter().find(is_shared).map(CommandWord::as_slice)
     }
 }
 
@@ -158,7 +158,7 @@ impl WaitingCommands {
 }
 
 /// The keys that a command may concern.
-fn keys_of(command: &Command) -> Vec<Vec<u8>> {
+fn keys_of(command: &Command) -> Vec<CommandWord> {
     let args = command.args();
     if command.is("EVAL") || command.is("EVALSHA") || command.is("FCALL") {
         return script_keys(command).to_vec();

@@ -75,7 +75,7 @@ impl Rewriting<'_> {
     }
 
     fn command(&self, command: &Command) -> Command {
-        let words = command.words().iter().map(|word| (self.text)(word)).collect();
+        let words = command.words().iter().map(|word| (self.text)(word));
         Command::from_words(words).map_or_else(|| command.clone(), |rewritten| rewritten.on(command.node()))
     }
 

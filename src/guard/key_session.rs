@@ -242,12 +242,11 @@ impl KeySession {
         let names = |grant: &Grant| command.args().iter().skip(3).any(|word| *word == grant.own);
         let Some(place) = self.holds.iter().position(names) else { return Ok((self, Answer::Pass, Vec::new())) };
         let grant = self.holds[place].clone();
-        let words = command
-            .words()
-            .iter()
-            .enumerate()
-            .map(|(at, word)| if at > 3 && *word == grant.own { grant.stamp.clone() } else { word.clone() });
-        let translated = Command::from_words(words.collect()).expect("a command has a name");
+        let words =
+            command.words().iter().enumerate().map(|(at, word)| {
+                if at > 3 && *word == grant.own { grant.stamp.as_slice().into() } else { word.clone() }
+            });
+        let translated = Command::from_words(words).expect("a command has a name");
         let reply = redis.send(translated)?;
         let mut notes = Vec::new();
         if reply == Reply::Int(1) {
@@ -341,7 +340,7 @@ impl GuardedKey<'_> {
     fn on_model(&self, command: &Command) -> Command {
         let mut words = command.words().to_vec();
         if let Some(word) = words.iter_mut().skip(1).find(|word| *word == self.key.as_bytes()) {
-            *word = Rule::MODEL.as_bytes().to_vec();
+            *word = Rule::MODEL.as_bytes().into();
         }
         Command::from_words(words).expect("a command has a name")
     }

@@ -2,7 +2,7 @@
 
 use crate::legacy::Lock;
 use crate::lock::{Acquired, Locker};
-use crate::wire::{Command, MonoTime, Pending, Reading, Reply, Script, Transcript, UnixTime};
+use crate::wire::{Command, CommandWord, MonoTime, Pending, Reading, Reply, Script, Transcript, UnixTime};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ pub(super) struct ProtocolRun {
     /// What the protocol was answered, in its own words.
     pub(super) transcript: Transcript,
     /// The client's words and the protocol's for the same value.
-    words: Vec<(Vec<u8>, Vec<u8>)>,
+    words: Vec<(CommandWord, CommandWord)>,
 }
 
 /// A protocol at the start of an attempt, with the command that it sends first.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     run: ProtocolRun,
-    expected: Vec<Vec<u8>>,
+    expected: Vec<CommandWord>,
 }
 
 impl Opening {
@@ -108,12 +108,12 @@ impl ProtocolRun {
     pub(super) fn in_its_words(&self, reply: &Reply) -> Reply {
         let Reply::Bulk(value) = reply else { return reply.clone() };
         let own = self.words.iter().find(|(clients, _)| clients == value);
-        Reply::Bulk(own.map_or_else(|| value.clone(), |(_, own)| own.clone()))
+        Reply::Bulk(own.map_or_else(|| value.clone(), |(_, own)| own.to_vec()))
     }
 }
 
 /// The client's word and the protocol's for each value in the protocol's command; `None` if the client's is another command.
-fn matched(lock: &Lock, expected: &[Vec<u8>], actual: &[Vec<u8>]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+fn matched(lock: &Lock, expected: &[CommandWord], actual: &[CommandWord]) -> Option<Vec<(CommandWord, CommandWord)>> {
     if expected.len() != actual.len() {
         return None;
     }
@@ -146,7 +146,7 @@ fn are_lengths(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The words, with names and options in capitals, the condition of SET first, and scripts by their hash.
-fn canonical(command: &Command) -> Cow<'_, [Vec<u8>]> {
+fn canonical(command: &Command) -> Cow<'_, [CommandWord]> {
     let name = command.name();
     let is_upper = !name.iter().any(u8::is_ascii_lowercase);
     if is_upper && ![&b"SET"[..], b"EVAL", b"EVALSHA"].contains(&name) {
@@ -163,8 +163,8 @@ fn canonical(command: &Command) -> Cow<'_, [Vec<u8>]> {
             words.extend(options);
         }
         b"EVAL" if words.len() > 1 => {
-            words[0] = b"EVALSHA".to_vec();
-            words[1] = Script::sha1_hex_of(&words[1]).to_vec();
+            words[0] = b"EVALSHA".into();
+            words[1] = Script::sha1_hex_of(&words[1]).as_slice().into();
         }
         b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
         _ => {}

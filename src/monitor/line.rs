@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::word::Word;
-use crate::wire::{Command, Printable, UnixTime};
+use crate::wire::{Command, CommandWord, Printable, UnixTime};
 
 /// Who sent a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ pub(super) enum LineWords<'a> {
     /// As they stand in a text.
     Listed { text: &'a [u8], spans: &'a [WordSpan] },
     /// As they were sent.
-    Sent(&'a [Vec<u8>]),
+    Sent(&'a [CommandWord]),
 }
 
 impl<'a> Line<'a> {
@@ -70,7 +70,7 @@ impl<'a> Line<'a> {
 
     /// The command.
     pub fn command(self) -> Command {
-        let words = self.words().map(|word| word.bytes().into_owned()).collect();
+        let words = self.words().map(|word| CommandWord::from(&*word.bytes()));
         Command::from_words(words).expect("a line without a word is ill-formed")
     }
 }

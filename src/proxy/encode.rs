@@ -1,16 +1,9 @@
-//! Commands and replies as bytes.
+//! Replies as bytes.
 
 use std::fmt::Display;
 use std::io::Write;
 
-use crate::wire::{Command, Reply};
-
-pub(super) fn encode_command(command: &Command, out: &mut Vec<u8>) {
-    encode_number(b'*', command.words().len(), out);
-    for word in command.words() {
-        encode_bulk(word, out);
-    }
-}
+use crate::wire::Reply;
 
 fn encode_bulk(bytes: &[u8], out: &mut Vec<u8>) {
     encode_number(b'$', bytes.len(), out);

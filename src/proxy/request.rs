@@ -113,11 +113,11 @@ pub(super) fn command(frame: &[u8]) -> Option<Command> {
     }
     let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
     let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
-    Command::from_words(words.collect::<Option<_>>()?)
+    Command::from_words(words.collect::<Option<Vec<_>>>()?)
 }
 
 fn from_words(words: &[&[u8]]) -> Option<Command> {
-    Command::from_words(words.iter().map(|word| word.to_vec()).collect())
+    Command::from_words(words.iter().copied())
 }
 
 #[cfg(test)]

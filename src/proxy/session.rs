@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::encode::encode_command;
 use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned};
 use super::leases::HeldLeases;
@@ -23,7 +22,7 @@ use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note};
 use crate::race_id::RaceId;
-use crate::wire::{Command, Fault, Key, Pending, Reply, Transcript};
+use crate::wire::{Command, CommandWord, Fault, Key, Pending, Reply, Transcript};
 
 /// A client is read no further while so many bytes of it were not looked at: more than the first words of a command, or a
 /// guarded command, can have.
@@ -292,11 +291,10 @@ impl ProxySession {
     async fn delete_all(&mut self, command: &Command) -> Result<(), SessionEnd> {
         let mut deleted = 0;
         for key in command.args() {
-            let one = Command::from_words(vec![command.name().to_vec(), key.clone()]).ok_or(Malformed)?;
+            let one = Command::from_words([command.name(), key]).ok_or(Malformed)?;
             let reply = if self.settings.keys.rule(key).is_some() {
                 let before = self.traffic.to_client.len();
-                let mut frame = Vec::new();
-                encode_command(&one, &mut frame);
+                let frame = one.packed();
                 self.serve_one(GuardedCommand { key: Key::new(key.clone()), command: one, frame }).await?;
                 let answered = self.traffic.to_client.split_off(before);
                 reply_of(redis::parse_redis_value(&answered)).map_err(|_| SessionEnd::Malformed)?
@@ -371,7 +369,7 @@ impl ProxySession {
                             self.traffic.owed += 1;
                         }
                         Answer::Send(command) => {
-                            encode_command(&command, &mut self.traffic.to_server);
+                            command.pack(&mut self.traffic.to_server);
                             self.traffic.owed += 1;
                         }
                         Answer::Reply(reply) => self.traffic.answer(&reply),
@@ -455,7 +453,7 @@ impl ProxySession {
             self.traffic.queued.push(Some(command));
         } else {
             let queued = std::mem::take(&mut self.traffic.queued);
-            self.traffic.note_state(command.name(), command.args().first().map_or(&[], Vec::as_slice));
+            self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
             if command.is("EXEC") {
                 let replies = match &reply {
                     Some(Reply::Array(replies)) => replies.clone(),
@@ -490,7 +488,7 @@ impl ProxySession {
             _ => None,
         };
         for key in keys.iter().filter(|key| self.settings.keys.treatment(key).is_some()) {
-            let one = Command::from_words(vec![command.name().to_vec(), key.clone()]).expect("it has a name");
+            let one = Command::from_words([command.name(), key]).expect("it has a name");
             self.report(Occurrence::Exchange(one, each.clone()));
         }
     }
@@ -503,7 +501,7 @@ impl ProxySession {
 
     /// Sends a command of the guard, and waits for its reply.
     async fn ask(&mut self, command: &Command) -> Result<Reply, SessionEnd> {
-        encode_command(command, &mut self.traffic.to_server);
+        command.pack(&mut self.traffic.to_server);
         self.reply(false).await?.ok_or(SessionEnd::Malformed)
     }
 

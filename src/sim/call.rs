@@ -9,7 +9,7 @@ use super::row;
 use super::session::{Connection, Session};
 use super::state::State;
 use super::value::{Shape, Value};
-use crate::wire::{Key, Reply, UnixTime};
+use crate::wire::{CommandWord, Key, Reply, UnixTime};
 
 /// What a command answers, or why it is refused.
 pub(super) type Answer = Result<Reply, Refusal>;
@@ -28,7 +28,7 @@ pub(super) struct Call<'a> {
     pub(super) session: Session,
     /// The name of the command, as error texts show it.
     pub(super) name: &'static str,
-    pub(super) words: &'a [Vec<u8>],
+    pub(super) words: &'a [CommandWord],
     pub(super) now: UnixTime,
     /// The selected database; SELECT changes it for the commands that follow.
     pub(super) db: usize,
@@ -36,7 +36,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Runs another command in its place: one that was queued, one that a script calls.
-    pub(super) fn run(&mut self, row: &'static Row, words: &[Vec<u8>]) -> Answer {
+    pub(super) fn run(&mut self, row: &'static Row, words: &[CommandWord]) -> Answer {
         self.state.purge(self.now.as_millis());
         let Self { state, table, session, now, db, .. } = self;
         let (table, session, now) = (*table, *session, *now);
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
     }
 
     /// The arguments, without the name.
-    pub(super) fn args(&self) -> &'a [Vec<u8>] {
+    pub(super) fn args(&self) -> &'a [CommandWord] {
         &self.words[1..]
     }
 

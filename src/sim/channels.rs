@@ -6,7 +6,7 @@ use super::call::{self, Answer, Call, Row, count};
 use super::glob;
 use super::refusal::Refusal;
 use super::session::{Connection, Message, Subscriptions, Via};
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 pub(super) const ROWS: &[Row] = &[
     Row::speaks("publish", 3, publish),
@@ -63,7 +63,7 @@ fn publish(call: &mut Call<'_>) -> Answer {
     let [channel, payload] = call.args() else { return Ok(Reply::Int(0)) };
     let receivers = call.state.connections.values_mut().map(|connection| {
         let before = connection.inbox.len();
-        if connection.subscriptions.channels.contains(channel) {
+        if connection.subscriptions.channels.contains(channel.as_slice()) {
             deliver(connection, Via::Channel, channel, payload);
         }
         for pattern in connection.subscriptions.patterns.clone() {
@@ -78,7 +78,8 @@ fn publish(call: &mut Call<'_>) -> Answer {
 
 fn spublish(call: &mut Call<'_>) -> Answer {
     let [channel, payload] = call.args() else { return Ok(Reply::Int(0)) };
-    let listening = call.state.connections.values_mut().filter(|it| it.subscriptions.shards.contains(channel));
+    let listening =
+        call.state.connections.values_mut().filter(|it| it.subscriptions.shards.contains(channel.as_slice()));
     Ok(count(listening.map(|connection| deliver(connection, Via::Shard, channel, payload)).count()))
 }
 
@@ -90,23 +91,26 @@ fn deliver(connection: &mut Connection, via: Via, channel: &[u8], payload: &[u8]
 fn subscribe(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let (name, channels) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
-    kind.of_mut(subscriptions).extend(channels.iter().cloned());
-    Ok(confirmation(name, channels.last(), kind.count_beside(subscriptions)))
+    kind.of_mut(subscriptions).extend(channels.iter().map(|channel| channel.to_vec()));
+    Ok(confirmation(name, channels.last().map(CommandWord::as_slice), kind.count_beside(subscriptions)))
 }
 
 /// Without arguments: from everything of this kind.
 fn unsubscribe(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
     let (name, named) = (call.name, call.args());
     let subscriptions = &mut call.connection().subscriptions;
-    let listed: Vec<_> =
-        if named.is_empty() { kind.of(subscriptions).iter().cloned().collect() } else { named.to_vec() };
+    let listed: Vec<_> = if named.is_empty() {
+        kind.of(subscriptions).iter().cloned().collect()
+    } else {
+        named.iter().map(|channel| channel.to_vec()).collect()
+    };
     for channel in &listed {
         kind.of_mut(subscriptions).remove(channel);
     }
-    Ok(confirmation(name, listed.last(), kind.count_beside(subscriptions)))
+    Ok(confirmation(name, listed.last().map(Vec::as_slice), kind.count_beside(subscriptions)))
 }
 
-fn confirmation(name: &str, channel: Option<&Vec<u8>>, subscribed: Reply) -> Reply {
+fn confirmation(name: &str, channel: Option<&[u8]>, subscribed: Reply) -> Reply {
     Reply::Array(vec![Reply::bulk(name), channel.map_or(Reply::Nil, Reply::bulk), subscribed])
 }
 
@@ -129,9 +133,9 @@ fn listened(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
 }
 
 fn listeners(call: &mut Call<'_>, kind: ChannelKind) -> Answer {
-    let subscribers = |channel| {
+    let subscribers = |channel: &CommandWord| {
         let connections = call.state.connections.values();
-        count(connections.filter(|connection| kind.of(&connection.subscriptions).contains(channel)).count())
+        count(connections.filter(|connection| kind.of(&connection.subscriptions).contains(channel.as_slice())).count())
     };
     let pairs = call.args()[1..].iter().flat_map(|channel| [Reply::bulk(channel), subscribers(channel)]);
     Ok(Reply::Array(pairs.collect()))

@@ -112,7 +112,7 @@ fn set_name(call: &mut Call<'_>, index: usize) -> Answer {
     if !name.iter().all(u8::is_ascii_graphic) {
         return Err(Refusal::err("Client names cannot contain spaces, newlines or special characters."));
     }
-    call.connection().name.clone_from(name);
+    call.connection().name = name.to_vec();
     Ok(Reply::ok())
 }
 

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, Row, flag};
 use super::refusal::Refusal;
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 pub(super) const ROWS: &[Row] = &[
     Row::writes("expire", -3, |call| expire(call, 1000, call.now.as_millis())),
@@ -52,7 +52,7 @@ impl Only {
     }
 }
 
-fn conditions(words: &[Vec<u8>]) -> Result<Only, Refusal> {
+fn conditions(words: &[CommandWord]) -> Result<Only, Refusal> {
     let mut only = Only::default();
     for word in words {
         match word.to_ascii_uppercase().as_slice() {

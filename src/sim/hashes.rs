@@ -16,7 +16,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::reads("hmget", -3, |call| {
         (1..call.args().len()).map(|index| field(call, index)).collect::<Result<_, _>>().map(Reply::Array)
     }),
-    Row::reads("hexists", 3, |call| Ok(flag(hash(call)?.is_some_and(|hash| hash.contains_key(&call.args()[1]))))),
+    Row::reads("hexists", 3, |call| {
+        Ok(flag(hash(call)?.is_some_and(|hash| hash.contains_key(call.args()[1].as_slice()))))
+    }),
     Row::reads("hlen", 2, |call| Ok(count(hash(call)?.map_or(0, Hash::len)))),
     Row::reads("hkeys", 2, |call| list(call, |field, _| vec![field])),
     Row::reads("hvals", 2, |call| list(call, |_, value| vec![value])),
@@ -28,7 +30,7 @@ fn hash<'c>(call: &'c Call<'_>) -> Result<Option<&'c Hash>, Refusal> {
 }
 
 fn field(call: &Call<'_>, index: usize) -> Answer {
-    Ok(bulk_or_nil(hash(call)?.and_then(|hash| hash.get(&call.args()[index]))))
+    Ok(bulk_or_nil(hash(call)?.and_then(|hash| hash.get(call.args()[index].as_slice()))))
 }
 
 fn list(call: &Call<'_>, show: impl Fn(Reply, Reply) -> Vec<Reply>) -> Answer {
@@ -41,14 +43,14 @@ fn hset(call: &mut Call<'_>) -> Result<usize, Refusal> {
     let (pairs, []) = call.args()[1..].as_chunks::<2>() else { return Err(Refusal::Arity(call.name)) };
     let key = call.key(0);
     let added = call.edit(&key, |hash: &mut Hash| {
-        pairs.iter().filter(|[field, value]| hash.insert(field.clone(), value.clone()).is_none()).count()
+        pairs.iter().filter(|[field, value]| hash.insert(field.to_vec(), value.to_vec()).is_none()).count()
     })?;
     call.touch(&key);
     Ok(added)
 }
 
 fn hsetnx(call: &mut Call<'_>) -> Answer {
-    let free = hash(call)?.is_none_or(|hash| !hash.contains_key(&call.args()[1]));
+    let free = hash(call)?.is_none_or(|hash| !hash.contains_key(call.args()[1].as_slice()));
     if free {
         hset(call)?;
     }
@@ -58,7 +60,7 @@ fn hsetnx(call: &mut Call<'_>) -> Answer {
 fn hincrby(call: &mut Call<'_>) -> Answer {
     let amount = call.integer(2)?;
     let field = &call.args()[1];
-    let old = match hash(call)?.and_then(|hash| hash.get(field)) {
+    let old = match hash(call)?.and_then(|hash| hash.get(field.as_slice())) {
         None => 0,
         Some(text) => number::integer(text).ok_or_else(|| Refusal::err("hash value is not an integer"))?,
     };
@@ -77,8 +79,8 @@ fn put(call: &mut Call<'_>, field: &[u8], value: Vec<u8>) -> Result<(), Refusal>
 fn hdel(call: &mut Call<'_>) -> Answer {
     let key = call.key(0);
     let fields = &call.args()[1..];
-    let removed =
-        call.edit(&key, |hash: &mut Hash| fields.iter().filter(|field| hash.remove(*field).is_some()).count())?;
+    let removed = call
+        .edit(&key, |hash: &mut Hash| fields.iter().filter(|field| hash.remove(field.as_slice()).is_some()).count())?;
     if removed > 0 {
         call.touch(&key);
     }

@@ -25,7 +25,7 @@ fn push(call: &mut Call<'_>, one: fn(&mut List, Vec<u8>)) -> Answer {
     let key = call.key(0);
     let items = &call.args()[1..];
     let length = call.edit(&key, |list: &mut List| {
-        items.iter().for_each(|item| one(list, item.clone()));
+        items.iter().for_each(|item| one(list, item.to_vec()));
         list.len()
     })?;
     call.touch(&key);

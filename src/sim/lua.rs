@@ -13,6 +13,7 @@ use machine::Machine;
 
 use super::call::{Answer, Call};
 use super::refusal::Refusal;
+use crate::wire::CommandWord;
 
 thread_local! {
     static MACHINE: Machine = Machine::new().expect("a Lua state needs nothing but a little memory");
@@ -24,7 +25,7 @@ pub(super) fn compile(sha1: &str, text: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Runs a script on the server, on behalf of the connection that called it.
-pub(super) fn run(call: &mut Call<'_>, sha1: &str, text: &[u8], keys: &[Vec<u8>], args: &[Vec<u8>]) -> Answer {
+pub(super) fn run(call: &mut Call<'_>, sha1: &str, text: &[u8], keys: &[CommandWord], args: &[CommandWord]) -> Answer {
     MACHINE.with(|machine| {
         let chunk = machine.chunk(sha1, text)?;
         machine.run(&chunk, sha1, keys, args, call)

@@ -5,7 +5,7 @@ use super::number;
 use super::ranking::Ranking;
 use super::rankings::{ranking, score_reply};
 use super::refusal::Refusal;
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 pub(super) const ROWS: &[Row] = &[
     Row::reads("zrange", -4, |call| zrange(call, Range::default(), true)),
@@ -37,7 +37,7 @@ fn zrange(call: &mut Call<'_>, defaults: Range, may_choose: bool) -> Answer {
     Ok(Reply::Array(found.into_iter().flat_map(show).collect()))
 }
 
-fn parse(defaults: Range, may_choose: bool, words: &[Vec<u8>]) -> Result<Range, Refusal> {
+fn parse(defaults: Range, may_choose: bool, words: &[CommandWord]) -> Result<Range, Refusal> {
     let mut asked = defaults;
     let mut words = words.iter();
     while let Some(word) = words.next() {

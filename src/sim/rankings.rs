@@ -4,7 +4,7 @@ use super::call::{Answer, Call, Row, count};
 use super::number;
 use super::ranking::Ranking;
 use super::refusal::Refusal;
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 pub(super) const ROWS: &[Row] = &[
     Row::writes("zadd", -4, |call| zadd(call, false)),
@@ -71,7 +71,7 @@ fn zadd(call: &mut Call<'_>, increment: bool) -> Answer {
     })
 }
 
-fn options(words: &[Vec<u8>], increment: bool) -> (RankingOptions, &[Vec<u8>]) {
+fn options(words: &[CommandWord], increment: bool) -> (RankingOptions, &[CommandWord]) {
     let mut options = RankingOptions { increment, ..RankingOptions::default() };
     let mut rest = words;
     while let [word, behind @ ..] = rest {
@@ -147,6 +147,6 @@ fn zscore(call: &mut Call<'_>) -> Answer {
 
 fn zrank(call: &mut Call<'_>) -> Answer {
     let Some(ranking) = ranking(call)? else { return Ok(Reply::Nil) };
-    let rank = ranking.by_rank().iter().position(|(member, _)| *member == call.args()[1]);
+    let rank = ranking.by_rank().iter().position(|(member, _)| **member == *call.args()[1]);
     Ok(rank.map_or(Reply::Nil, count))
 }

@@ -105,7 +105,8 @@ impl Rewrite<'_> {
     }
 
     fn transaction(&self, transaction: &Transaction) -> Transaction {
-        let queue = transaction.queue.iter().map(|words| self.texts(words)).collect();
+        let queue =
+            transaction.queue.iter().map(|words| words.iter().map(|word| self.text(word).into()).collect()).collect();
         Transaction { queue, spoilt: transaction.spoilt }
     }
 

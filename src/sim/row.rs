@@ -4,6 +4,7 @@
 
 use super::flavour::Flavour;
 use super::refusal::Refusal;
+use crate::wire::CommandWord;
 
 /// One command, run by an `R`.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +134,8 @@ impl<R> Table<R> {
     }
 
     /// The command that these words call.
-    pub(super) fn find(self, words: &[Vec<u8>], flavour: Flavour) -> Result<&'static Row<R>, Refusal> {
-        let name = words.first().map(Vec::as_slice).unwrap_or_default();
+    pub(super) fn find(self, words: &[CommandWord], flavour: Flavour) -> Result<&'static Row<R>, Refusal> {
+        let name = words.first().map(CommandWord::as_slice).unwrap_or_default();
         let row = self.named(name, flavour).filter(|row| !row.name.contains('|')).ok_or_else(|| unknown(words))?;
         match words.get(1) {
             Some(sub) if row.is_container => {
@@ -147,7 +148,7 @@ impl<R> Table<R> {
 }
 
 /// Redis shows at most 128 bytes of the name, and arguments until 128 bytes of them are shown.
-fn unknown(words: &[Vec<u8>]) -> Refusal {
+fn unknown(words: &[CommandWord]) -> Refusal {
     const SHOWN: usize = 128;
     let [name, args @ ..] = words else { return Refusal::err("unknown command") };
     let mut shown = Vec::new();

@@ -6,7 +6,7 @@ use super::call::{self, Answer, Call, Row, flag};
 use super::library::Library;
 use super::lua;
 use super::refusal::Refusal;
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 pub(super) const ROWS: &[Row] = &[
     Row::session("eval", -3, eval),
@@ -34,7 +34,7 @@ fn evalsha(call: &mut Call<'_>) -> Answer {
     lua::run(call, &sha1, &text, keys, args)
 }
 
-type Operands<'a> = (&'a [Vec<u8>], &'a [Vec<u8>]);
+type Operands<'a> = (&'a [CommandWord], &'a [CommandWord]);
 
 /// Keys and arguments, as many keys as the second argument says.
 fn operands<'a>(call: &Call<'a>) -> Result<Operands<'a>, Refusal> {
@@ -57,7 +57,7 @@ fn load(call: &mut Call<'_>) -> Answer {
 }
 
 fn exists(call: &mut Call<'_>) -> Answer {
-    let known = |sha1: &Vec<u8>| {
+    let known = |sha1: &CommandWord| {
         let sha1 = String::from_utf8_lossy(sha1).to_ascii_lowercase();
         flag(call.state.library.get(&sha1).is_some())
     };

@@ -13,7 +13,7 @@ use super::{
     channels, compare, connection, counters, expiry, hashes, introspection, keys, lists, ranges, rankings, set, sets,
     strings, transactions,
 };
-use crate::wire::{Command, Key, Reply, UnixTime};
+use crate::wire::{Command, CommandWord, Key, Reply, UnixTime};
 
 const TABLE: Table = Table::new(&[
     strings::ROWS,
@@ -156,7 +156,7 @@ impl Server {
         self.state.databases[0].entries.get(key).filter(|entry| !entry.has_expired(now.as_millis()))
     }
 
-    fn dispatch(&mut self, session: Session, words: &[Vec<u8>], now: UnixTime) -> Answer {
+    fn dispatch(&mut self, session: Session, words: &[CommandWord], now: UnixTime) -> Answer {
         let found = TABLE.find(words, self.state.flavour);
         let was_exec = found.as_ref().is_ok_and(|row| row.name == "exec");
         let row = found.and_then(|row| self.admit(session, row, words.len()));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::wire::Key;
+use crate::wire::{CommandWord, Key};
 
 /// One connection to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +52,7 @@ pub(super) struct Connection {
 /// Commands between MULTI and EXEC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Transaction {
-    pub(super) queue: Vec<Vec<Vec<u8>>>,
+    pub(super) queue: Vec<Vec<CommandWord>>,
     /// Whether a command was not accepted, so that EXEC will refuse them all.
     pub(super) spoilt: bool,
 }

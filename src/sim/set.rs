@@ -5,7 +5,7 @@ use super::flavour::Flavour;
 use super::number;
 use super::refusal::Refusal;
 use super::value::Value;
-use crate::wire::{Key, Reply};
+use crate::wire::{CommandWord, Key, Reply};
 
 pub(super) const ROWS: &[Row] =
     &[Row::writes("set", -3, set), Row::writes("setex", 4, setex), Row::writes("psetex", 4, psetex)];
@@ -97,7 +97,7 @@ fn set_for(call: &mut Call<'_>, clock: ExpiryClock) -> Answer {
 }
 
 /// Options may come in any order and be repeated, but not contradict each other.
-fn parse(words: &[Vec<u8>], flavour: Flavour) -> Result<SetOptions<'_>, Refusal> {
+fn parse(words: &[CommandWord], flavour: Flavour) -> Result<SetOptions<'_>, Refusal> {
     // Redis refuses IFEQ after NX, but not NX after IFEQ; Valkey refuses both.
     let joins = |compare: Option<_>| compare.is_none() || flavour == Flavour::Redis84;
     let alone = |options: &SetOptions<'_>| !options.if_missing && !options.if_existing && options.compare.is_none();

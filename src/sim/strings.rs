@@ -25,14 +25,14 @@ fn setnx(call: &mut Call<'_>) -> Answer {
     let key = call.key(0);
     let free = call.entry(&key).is_none();
     if free {
-        call.write(key, Value::Text(call.args()[1].clone()), None);
+        call.write(key, Value::Text(call.args()[1].to_vec()), None);
     }
     Ok(flag(free))
 }
 
 fn getset(call: &mut Call<'_>) -> Answer {
     let old = get(call)?;
-    call.write(call.key(0), Value::Text(call.args()[1].clone()), None);
+    call.write(call.key(0), Value::Text(call.args()[1].to_vec()), None);
     Ok(old)
 }
 
@@ -57,7 +57,7 @@ fn mset(call: &mut Call<'_>, only_if_all_missing: bool) -> Answer {
         return Ok(flag(false));
     }
     for [name, value] in pairs {
-        call.write(Key::new(name.as_slice()), Value::Text(value.clone()), None);
+        call.write(Key::new(name.as_slice()), Value::Text(value.to_vec()), None);
     }
     Ok(if only_if_all_missing { flag(true) } else { Reply::ok() })
 }

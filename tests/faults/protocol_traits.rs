@@ -435,7 +435,7 @@ impl SimulatedClient {
     fn sent_so_far(&mut self) -> impl Iterator<Item = Vec<u8>> {
         let named = |command: &Command| {
             let script = if command.is("EVAL") || command.is("EVALSHA") { command.args().first() } else { None };
-            script.map_or_else(|| command.name().to_vec(), Clone::clone)
+            script.map_or_else(|| command.name().to_vec(), |script| script.to_vec())
         };
         let commands = self.redis.rewind().entries().iter().flat_map(|entry| match entry {
             Entry::Exchange(command, _) => vec![command.clone()],

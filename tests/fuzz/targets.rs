@@ -195,8 +195,9 @@ pub(crate) fn commands(input: &[u8]) {
         for (number, line) in (0_u32..).zip(input.split(|byte| *byte == b'\n')).take(200) {
             // 0xff stands for a space inside a word.
             let words = line.split(|byte| *byte == b' ');
-            let words = words.map(|word| word.iter().map(|byte| if *byte == 0xff { b' ' } else { *byte }).collect());
-            let Some(command) = Command::from_words(words.collect()) else { continue };
+            let plain = |byte: &u8| if *byte == 0xff { b' ' } else { *byte };
+            let words = words.map(|word| word.iter().map(plain).collect::<Vec<u8>>());
+            let Some(command) = Command::from_words(words) else { continue };
             let now = NOW.saturating_add(Duration::from_millis(u64::from(number)));
             let session = Session(number % 3);
             let mut twin = server.clone();

@@ -17,7 +17,7 @@ use lockshift::legacy::{Clock, Dialect, KeyName, Keys, Lock, Moment, find};
 use lockshift::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use lockshift::monitor::{Parser, Source};
 use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
+use lockshift::wire::{Command, CommandWord, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// All programs were recorded with leases of five seconds.
 const LEASE: Duration = Duration::from_secs(5);
@@ -152,7 +152,7 @@ fn connections(row: Option<&Dialect>, key: &Key, text: &[u8]) -> BTreeMap<Vec<u8
 /// Whether the command is about the lock, or about a transaction that is.
 fn concerns(command: &Command, key: &Key, rule: KeyName, keys: Keys) -> bool {
     let name = key.as_bytes().strip_prefix(rule.before.as_bytes()).unwrap_or(key.as_bytes());
-    let names_lock = |word: &Vec<u8>| word == key.as_bytes() || keys != Keys::One && word.ends_with(name);
+    let names_lock = |word: &CommandWord| word == key.as_bytes() || keys != Keys::One && word.ends_with(name);
     ["MULTI", "EXEC", "UNWATCH"].iter().any(|word| command.is(word)) || command.args().iter().any(names_lock)
 }
 
@@ -207,12 +207,12 @@ fn compare(row: &Dialect, expected: &Command, exchange: &Exchange) -> Result<Opt
     for (place, (expected, actual)) in expected.words().iter().zip(actual.words()).enumerate() {
         if expected == actual || place != 1 && expected.eq_ignore_ascii_case(actual) {
             if value_place(actual_name) == Some(place) {
-                value = Some(actual.clone());
+                value = Some(actual.to_vec());
             }
             continue;
         }
         let is_script = place == 0 && actual.eq_ignore_ascii_case(b"EVAL") && expected == b"EVALSHA"
-            || place == 1 && SCRIPTS.iter().any(|script| script.as_bytes() == actual);
+            || place == 1 && SCRIPTS.iter().any(|script| actual == script);
         if is_script {
             continue;
         }
@@ -229,7 +229,7 @@ fn compare(row: &Dialect, expected: &Command, exchange: &Exchange) -> Result<Opt
             if due && !ahead.is_some_and(|ahead| ahead > exchange.at && ahead < late) {
                 return Err(format!("the stamp of `{}` does not lie a lease ahead", exchange.command));
             }
-            value = Some(actual.clone());
+            value = Some(actual.to_vec());
         }
     }
     Ok(value)

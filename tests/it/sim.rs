@@ -168,15 +168,7 @@ fn no_command_and_no_argument_is_too_much() {
         &long,
     ] {
         server.call(ALICE, &Command::new("RPUSH").arg("l").arg("x"), at(0));
-        server.call(
-            ALICE,
-            &Command::from_words(text.split(' ').map(Into::into).collect()).unwrap(),
-            at(i64::MAX / 1_000_000),
-        );
-        server.call(
-            ALICE,
-            &Command::from_words(text.split(' ').map(Into::into).collect()).unwrap(),
-            at(i64::MIN / 1_000_000),
-        );
+        server.call(ALICE, &Command::from_words(text.split(' ')).unwrap(), at(i64::MAX / 1_000_000));
+        server.call(ALICE, &Command::from_words(text.split(' ')).unwrap(), at(i64::MIN / 1_000_000));
     }
 }

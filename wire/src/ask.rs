@@ -4,10 +4,9 @@
 //! compared with the recorded one, word by word, and is built only if it is new.
 
 use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::slice;
 
-use crate::{Command, Node};
+use crate::{Command, CommandWord, Node};
 
 /// What can be sent as a command. Unless it is a [`Command`], it is for the first server.
 pub(crate) trait Ask {
@@ -77,7 +76,7 @@ impl WordSink for Command {
 
 /// Compares the words that it takes with those of a command.
 struct WordComparison<'a> {
-    expected: slice::Iter<'a, Vec<u8>>,
+    expected: slice::Iter<'a, CommandWord>,
     is_same: bool,
 }
 

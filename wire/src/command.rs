@@ -5,18 +5,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::Printable;
+use smallvec::SmallVec;
+
+use crate::{CommandWord, Printable};
 
 /// One Redis command, as it will be sent. A clone shares its words.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
-    words: Arc<Vec<Vec<u8>>>,
+    words: Arc<SmallVec<[CommandWord; IN_PLACE]>>,
     node: Node,
 }
 
 /// Which of several independent servers a command is for, by its place in the list that the client was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u8);
+
+/// So many words have most commands of locks: SET with a condition and a time to live.
+const IN_PLACE: usize = 6;
 
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
@@ -26,24 +31,25 @@ impl Command {
 
     /// Not a command yet: its name is still to be added.
     pub(crate) fn nameless() -> Self {
-        Self { words: Arc::new(Vec::with_capacity(6)), node: Node::default() }
+        Self { words: Arc::default(), node: Node::default() }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
-    pub fn from_words(words: Vec<Vec<u8>>) -> Option<Self> {
+    pub fn from_words<W: Into<CommandWord>>(words: impl IntoIterator<Item = W>) -> Option<Self> {
+        let words: SmallVec<_> = words.into_iter().map(Into::into).collect();
         if words.is_empty() { None } else { Some(Self { words: Arc::new(words), node: Node::default() }) }
     }
 
     /// This command with one more argument.
     #[must_use]
     pub fn arg(self, word: impl AsRef<[u8]>) -> Self {
-        self.with(word.as_ref().to_vec())
+        self.with(word.as_ref().into())
     }
 
     /// This command with one more argument, a number in decimal.
     #[must_use]
     pub fn arg_int(self, number: i64) -> Self {
-        self.with(number.to_string().into_bytes())
+        self.with(number.to_string().as_bytes().into())
     }
 
     /// This command for one of several servers. Without it, a command is for the first, and only.
@@ -57,14 +63,14 @@ impl Command {
         self.node
     }
 
-    fn with(mut self, word: Vec<u8>) -> Self {
+    fn with(mut self, word: CommandWord) -> Self {
         Arc::make_mut(&mut self.words).push(word);
         self
     }
 
     /// All words, the name first.
     #[inline]
-    pub fn words(&self) -> &[Vec<u8>] {
+    pub fn words(&self) -> &[CommandWord] {
         &self.words
     }
 
@@ -76,8 +82,26 @@ impl Command {
 
     /// The arguments, without the name.
     #[inline]
-    pub fn args(&self) -> &[Vec<u8>] {
+    pub fn args(&self) -> &[CommandWord] {
         &self.words[1..]
+    }
+
+    /// Appends it as it is sent: an array of bulk strings, in RESP.
+    pub fn pack(&self, out: &mut Vec<u8>) {
+        pack_length(b'*', self.words.len(), out);
+        for word in self.words.iter() {
+            pack_length(b'$', word.len(), out);
+            out.extend_from_slice(word);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// The same by itself.
+    pub fn packed(&self) -> Vec<u8> {
+        let lengths = self.words.iter().map(|word| word.len() + LONGEST_LENGTH);
+        let mut out = Vec::with_capacity(LONGEST_LENGTH + lengths.sum::<usize>());
+        self.pack(&mut out);
+        out
     }
 
     /// Whether this is the command `name`, in whatever case it was written.
@@ -85,6 +109,26 @@ impl Command {
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
+}
+
+/// What stands around a word that is shorter than ten thousand bytes.
+const LONGEST_LENGTH: usize = "$9999\r\n\r\n".len();
+
+/// Appends a line of this kind with this length.
+fn pack_length(kind: u8, length: usize, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let (mut first, mut rest) = (digits.len(), length);
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.push(kind);
+    out.extend_from_slice(&digits[first..]);
+    out.extend_from_slice(b"\r\n");
 }
 
 impl fmt::Display for Command {

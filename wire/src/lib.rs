@@ -31,7 +31,7 @@
 //! - [`Transcript`], [`Turn`], [`Pending`]: a protocol's questions, their answers, and what it waits for. The typed
 //!   commands (`get`, `set`, `transaction`, ...) are methods of the transcript.
 //! - [`Procedure`]: any such function, and [`run_at`](Procedure::run_at) to run it against an answering closure.
-//! - [`Command`], [`Key`], [`Reply`], [`Fault`]: bytes on the wire, and the replies that no protocol can go on from.
+//! - [`Command`], [`CommandWord`], [`Key`], [`Reply`], [`Fault`]: bytes on the wire, and the replies that no protocol can go on from.
 //! - [`Script`], [`script_file!`]: Lua as a typed command, EVALSHA first and EVAL where the server does not know the
 //!   script.
 //! - [`UnixTime`], [`MonoTime`], [`Reading`]: wall clock and monotonic clock as different types, passed in and never read.
@@ -58,6 +58,7 @@ mod script;
 mod slot;
 mod time;
 mod transcript;
+mod word;
 
 pub use command::{Command, Node};
 pub use commands::{Expiry, Only, Set, Ttl};
@@ -73,3 +74,4 @@ pub use script::Script;
 pub use script::{lua_code, lua_code_length};
 pub use time::{MonoTime, Reading, UnixTime};
 pub use transcript::{Entry, Transcript};
+pub use word::CommandWord;

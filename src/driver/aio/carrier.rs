@@ -102,7 +102,7 @@ impl<C: Carrier, B: DerefMut<Target = C>> Link for InTask<B> {
 
 /// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
 pub(super) fn cmd(command: &Command) -> Cmd {
-    let bytes = command.words().iter().map(Vec::len).sum();
+    let bytes = command.words().iter().map(|word| word.len()).sum();
     let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
     for word in command.words() {
         cmd.arg(word.as_slice());

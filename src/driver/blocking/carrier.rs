@@ -51,7 +51,7 @@ impl<C: ConnectionLike> Carrier for C {
 
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
         // Packed at once: a third of what a `Cmd` costs. A cluster's connection reads the key to route by from these bytes.
-        let packed = redis::pack_command(command.words());
+        let packed = command.packed();
         reply(self.req_packed_command(&packed)).map_err(|source| {
             // A broken pipe is what writing to a closed socket ends with, so nothing was sent. But a connection that
             // sends again by itself, as a `redis::cluster::ClusterConnection` does, tells only of its last attempt.

@@ -145,7 +145,7 @@ impl Master {
     /// Sends a command, if there is a connection; one that breaks is closed.
     fn send(&mut self, command: &Command) {
         let Some(open) = &mut self.open else { return };
-        if let Err(error) = open.connection.send_packed_command(&redis::pack_command(command.words())) {
+        if let Err(error) = open.connection.send_packed_command(&command.packed()) {
             log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
             self.open = None;
         }

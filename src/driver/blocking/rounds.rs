@@ -24,7 +24,7 @@ pub fn run_together<C: ConnectionLike, P: Procedure>(
             match run.next()? {
                 NextStep::Ended(ended) => *outcome = Some(ended),
                 NextStep::Send(command) => {
-                    packed.extend_from_slice(&redis::pack_command(command.words()));
+                    command.pack(&mut packed);
                     asked.push((place, command));
                 }
                 NextStep::Round(mut commands) => return Err(run.elsewhere(commands.swap_remove(0))),

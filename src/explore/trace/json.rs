@@ -61,7 +61,7 @@ pub(crate) mod command {
     }
 
     pub(crate) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
-        let words = command.words().iter().map(|word| Text(word.clone())).collect();
+        let words = command.words().iter().map(|word| Text(word.to_vec())).collect();
         let spoken = match command.node() {
             Node(0) => Spoken::First(words),
             Node(server) => Spoken::Further { server, words },
@@ -74,7 +74,7 @@ pub(crate) mod command {
             Spoken::First(words) => (0, words),
             Spoken::Further { server, words } => (server, words),
         };
-        let command = Command::from_words(words.into_iter().map(|word| word.0).collect());
+        let command = Command::from_words(words.into_iter().map(|word| word.0));
         Ok(command.ok_or_else(|| D::Error::custom("a command has a name"))?.on(Node(server)))
     }
 }

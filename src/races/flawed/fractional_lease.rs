@@ -20,7 +20,7 @@ impl FractionalLease {
     fn careless(&self, command: &Command) -> Command {
         let mut words = command.words().to_vec();
         if let Some(lease) = words.last_mut().filter(|word| **word == self.lease_secs()) {
-            lease.extend_from_slice(b".5");
+            *lease = [lease, &b".5"[..]].concat().into();
         }
         Command::from_words(words).expect("a command has a name")
     }

@@ -7,11 +7,12 @@ use super::super::call::Call;
 use super::super::flavour::Flavour;
 use super::super::number;
 use super::raised::{Raised, error_table};
-use crate::wire::Reply;
+use crate::wire::{CommandWord, Reply};
 
 /// Runs a command for a script: the reply, or the text of the error.
 pub(super) fn send(call: &mut Call<'_>, words: &[Value]) -> Result<Reply, String> {
-    let words = words.iter().map(|value| word(value, call.state.flavour)).collect::<Option<Vec<_>>>();
+    let words =
+        words.iter().map(|value| word(value, call.state.flavour).map(CommandWord::from)).collect::<Option<Vec<_>>>();
     let words = words.ok_or("ERR Lua redis lib command arguments must be strings or integers")?;
     if words.is_empty() {
         return Err("ERR Please specify at least one argument for this redis lib call".to_owned());

@@ -12,6 +12,7 @@ use super::super::refusal::Refusal;
 use super::api;
 use super::convert;
 use super::raised::{self, Raised, SCRIPT};
+use crate::wire::CommandWord;
 
 /// After so many instructions a script is stopped.
 const MOST_INSTRUCTIONS: u32 = 100_000_000;
@@ -85,8 +86,8 @@ impl Machine {
         &self,
         chunk: &Function,
         sha1: &str,
-        keys: &[Vec<u8>],
-        args: &[Vec<u8>],
+        keys: &[CommandWord],
+        args: &[CommandWord],
         call: &mut Call<'_>,
     ) -> Answer {
         self.instructions_left.set(MOST_INSTRUCTIONS);
@@ -103,8 +104,8 @@ impl Machine {
     fn call(
         &self,
         chunk: &Function,
-        keys: &[Vec<u8>],
-        args: &[Vec<u8>],
+        keys: &[CommandWord],
+        args: &[CommandWord],
         call: &mut Call<'_>,
     ) -> mlua::Result<Result<Value, Table>> {
         self.globals.raw_set("KEYS", self.array(keys)?)?;
@@ -135,7 +136,7 @@ impl Machine {
         ended
     }
 
-    fn array(&self, words: &[Vec<u8>]) -> mlua::Result<Table> {
+    fn array(&self, words: &[CommandWord]) -> mlua::Result<Table> {
         let strings = words.iter().map(|word| self.lua.create_string(word)).collect::<mlua::Result<Vec<_>>>()?;
         self.lua.create_sequence_from(strings)
     }

@@ -8,7 +8,7 @@ use lockshift::lock::{Acquired, Locker, Mode, Owner, Token};
 use lockshift::protocols::{Choice, catalogue};
 use lockshift::rehearsal::Rehearsal;
 use lockshift::sim::{Flavour, Server, Session};
-use lockshift::wire::{Command, Key, Reply};
+use lockshift::wire::{Command, CommandWord, Key, Reply};
 
 use super::{NOW, lease};
 
@@ -76,11 +76,11 @@ fn wins_without_writing(name: &str, is_text: bool) -> bool {
 fn keys(locker: &dyn Locker) -> Vec<Key> {
     let commands = lockshift::rehearsal::commands_of_an_attempt(locker, NOW);
     let own = locker.key().as_bytes();
-    let is_key = |word: &&Vec<u8>| word.len() < 40 && word.windows(own.len()).any(|part| part == own);
+    let is_key = |word: &&CommandWord| word.len() < 40 && word.windows(own.len()).any(|part| part == own);
     let mut keys: Vec<Key> = commands
         .iter()
         .flat_map(|command| command.args().iter().filter(is_key))
-        .map(|word| Key::new(word.clone()))
+        .map(|word| Key::new(word.as_slice()))
         .collect();
     keys.sort();
     keys.dedup();

@@ -57,7 +57,7 @@ fn trace(sent: &[(i64, &str, Command)]) -> String {
 }
 
 fn command(words: &[&str]) -> Command {
-    Command::from_words(words.iter().map(|word| word.as_bytes().to_vec()).collect()).unwrap()
+    Command::from_words(words.iter().copied()).unwrap()
 }
 
 /// A bridge's bid for half a minute, with this stamp.

@@ -12,7 +12,7 @@ fn audited(commands: &[Sent<'_>]) -> Audit {
     let mut auditor = Auditor::new();
     let moment = |ms: u64| UnixTime::from_nanos((1_700_000_000_000 + ms as i64) * 1_000_000);
     for (number, (at, answered_at, client, words, reply)) in (1..).zip(commands) {
-        let command = Command::from_words(words.iter().map(|word| word.as_bytes().to_vec()).collect()).unwrap();
+        let command = Command::from_words(words.iter().copied()).unwrap();
         let source = Source::Client(client.as_bytes());
         let line = Line::new(moment(*at), 0, source, &command);
         auditor.read_answered(number, &line, answered_at.map(|at| (reply.clone(), moment(at))));

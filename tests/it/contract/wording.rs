@@ -56,7 +56,7 @@ fn by_its_own_clock(line: &Line) -> Command {
             word.clone()
         }
     };
-    Command::from_words(line.words.iter().map(word).collect()).expect("a line has a command")
+    Command::from_words(line.words.iter().map(word)).expect("a line has a command")
 }
 
 /// How an attempt ended; what it won goes to `won`.

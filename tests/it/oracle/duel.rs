@@ -56,8 +56,7 @@ impl Duel {
             pause(Duration::from_millis(1));
         }
         for forget in ["FLUSHALL", "SCRIPT FLUSH"] {
-            let words = forget.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-            clock.ask(&Command::from_words(words).expect("there are words"));
+            clock.ask(&Command::from_words(forget.split(' ')).expect("there are words"));
         }
         Self {
             terms,

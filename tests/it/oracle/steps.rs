@@ -50,7 +50,7 @@ impl Word {
 impl Phrase {
     /// The command, sent at this time.
     pub(super) fn command(&self, now_ms: i64) -> Command {
-        Command::from_words(self.0.iter().map(|word| word.at(now_ms)).collect()).expect("a phrase has words")
+        Command::from_words(self.0.iter().map(|word| word.at(now_ms))).expect("a phrase has words")
     }
 }
 

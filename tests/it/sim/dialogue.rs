@@ -44,5 +44,5 @@ pub(super) fn command(text: &str) -> Command {
         0 => piece.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
         _ => vec![piece.to_owned()],
     });
-    Command::from_words(pieces.map(String::into_bytes).collect()).expect("there are words")
+    Command::from_words(pieces.map(String::into_bytes)).expect("there are words")
 }

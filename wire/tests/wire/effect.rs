@@ -28,8 +28,7 @@ fn a_reply_tells_whether_anything_was_changed() {
         ("EXEC", Reply::Array(vec![]), perhaps),
     ];
     for (typed, reply, expected) in table {
-        let words = typed.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        let command = Command::from_words(words).unwrap();
+        let command = Command::from_words(typed.split(' ')).unwrap();
         assert_eq!(command.changed_nothing(&reply), expected, "{command} -> {reply}");
         let of_one = NodeReply::Reply(reply);
         assert_eq!(of_one.changed_nothing(&command), expected, "{command} -> {of_one}");

@@ -39,11 +39,11 @@ fn a_command_is_shown_as_one_would_type_it() {
 
 #[test]
 fn a_command_knows_its_parts() {
-    let command = Command::from_words(vec![b"set".to_vec(), b"k".to_vec(), b"v".to_vec()]).unwrap();
+    let command = Command::from_words(["set", "k", "v"]).unwrap();
     assert_eq!(command.name(), b"set");
     assert_eq!(command.args(), [b"k", b"v"]);
     assert!(command.is("SET") && !command.is("SETNX"));
-    assert_eq!(Command::from_words(vec![]), None);
+    assert_eq!(Command::from_words([""; 0]), None);
 }
 
 #[test]
@@ -126,5 +126,16 @@ fn unescaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
             u8::from_str_radix(str::from_utf8(&digits).unwrap(), 16).expect("two hex digits")
         }
         itself => itself,
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_command_is_packed_as_it_is_sent(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 1..12)) {
+        let command = Command::from_words(words.clone()).unwrap();
+        let bulk = |word: &Vec<u8>| [format!("${}\r\n", word.len()).as_bytes(), word, b"\r\n"].concat();
+        let expected = [format!("*{}\r\n", words.len()).into_bytes(), words.iter().flat_map(bulk).collect()].concat();
+        prop_assert_eq!(command.packed(), expected);
+        prop_assert!(command.words().iter().eq(words.iter()));
     }
 }

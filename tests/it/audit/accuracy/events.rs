@@ -43,7 +43,7 @@ fn reply(shown: &Value) -> Reply {
 /// The bytes that are shown so.
 fn bytes(shown: &Value) -> Vec<u8> {
     let alone = format!("0.000000 [0 lua] \"{}\"", text(shown));
-    Parser::new().parse(alone.as_bytes()).expect("it is one word").command().words()[0].clone()
+    Parser::new().parse(alone.as_bytes()).expect("it is one word").command().words()[0].to_vec()
 }
 
 fn text(shown: &Value) -> &str {
