@@ -47,9 +47,11 @@ pub(super) fn foreign_token(sight: &Sight) -> Option<&'static TokenForm> {
     sight.value.as_deref().and_then(TokenForm::of).filter(|_| sight.ttl != Ttl::NO_EXPIRY)
 }
 
-/// The end of the lease, if a bridge has written this stamp: it knows its own by a mark that no old client writes.
-fn bridge_stamp(value: &[u8]) -> Option<UnixTime> {
-    bridge_stamp_forms().find_map(|form| Some(form.stamp.moment_of(form.read(value)?)))
+/// The end of the lease, if a bridge has written this stamp: it knows its own by a mark that no old client writes. The same
+/// digits are a moment in each unit, and one of these is believable.
+fn bridge_stamp(value: &[u8], now: UnixTime) -> Option<UnixTime> {
+    let mut moments = bridge_stamp_forms().filter_map(|form| Some(form.stamp.moment_of(form.read(value)?)));
+    moments.find(|moment| is_believable(*moment, now))
 }
 
 /// Whether a lock can end then: not before Redis was published, and not after the longest lease, and a day for a clock
@@ -72,7 +74,7 @@ impl Writer {
             return Self::of_two_keys(protocol, dialect, key, value);
         }
         if protocol.generation() == Generation::Bridge
-            && let Some(ends_at) = bridge_stamp(value).filter(|moment| is_believable(*moment, now))
+            && let Some(ends_at) = bridge_stamp(value, now)
         {
             return Some(Self { protocol, ends_at: Some(ends_at) });
         }

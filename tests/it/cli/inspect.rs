@@ -210,10 +210,12 @@ fn the_owner_of_mlanett_redis_lock_is_a_lock_in_a_key_of_its_name() {
 #[test]
 fn the_stamp_of_a_bridge_is_known_by_its_mark() {
     let server = Server::start();
-    set(&server, format!("0{}", now() + 60));
-    let json = inspect(&server).json();
-    assert_eq!((dialects(&json), &json["expired"]), (vec!["bridge:php-getset"], &false.into()), "{json}");
-    assert!(json["expires_at"].is_string(), "{json}");
+    for stamp in [format!("0{}", now() + 60), format!("0{}001", now() + 60), format!("0{}:4711", now() + 60)] {
+        set(&server, stamp);
+        let json = inspect(&server).json();
+        assert_eq!((dialects(&json), &json["expired"]), (vec!["bridge:php-getset"], &false.into()), "{json}");
+        assert!(json["expires_at"].is_string(), "{json}");
+    }
 }
 
 #[test]
