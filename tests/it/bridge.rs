@@ -1,10 +1,10 @@
 //! The bridge lock: which fleets it can keep out and with which stamp, what it does on a real server beside old clients,
 //! and what remains possible beside them.
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "cli")]
 mod blame;
 mod fleets;
-#[cfg(feature = "sim")]
+#[cfg(feature = "cli")]
 mod residual;
 #[cfg(feature = "sim")]
 mod skew;
