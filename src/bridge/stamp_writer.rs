@@ -86,15 +86,16 @@ impl StampWriter {
     }
 
     /// The value that `owner` writes and that no dialect of the fleet considers expired for this long from now: the
-    /// earliest such stamp. `None` if no such stamp lies within a few units of that end.
+    /// earliest such stamp. `None` if no such stamp lies within a few units of that end. No skew is added: the guard, which
+    /// writes these, leads its clients to a decision at any clock.
     pub(crate) fn write_for(&self, owner: &Owner, length: Duration, fleet: &Fleet, clocks: &Clocks) -> Option<Vec<u8>> {
         const TRIED: u32 = 6;
         let Stamp { unit, margin, .. } = self.form.stamp;
-        let last = clocks.after(length.saturating_sub(Duration::from_nanos(1)) + self.skew);
+        let last = clocks.after(length.saturating_sub(Duration::from_nanos(1)));
         let first = length.saturating_sub(margin).saturating_sub(unit.length() * 2);
         let now = clocks.of(self.of).wall;
         let at = |units: u32| {
-            let later = first + unit.length() * units + self.ahead + self.skew;
+            let later = first + unit.length() * units + self.ahead;
             self.form.write(self.form.stamp.at(now.saturating_add(later), Duration::ZERO), owner)
         };
         (0..TRIED).map(at).find(|value| fleet.keeps_out(value, &last))
@@ -116,5 +117,73 @@ impl StampWriter {
             write(stamp.at(now, lease.length()))
         };
         (0..=LATER_AT_MOST).map(at).find(|value| fleet.keeps_out(value, &ends)).unwrap_or_else(|| at(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lock::stamp_writer;
+    use super::*;
+    use crate::legacy;
+    use crate::lock::Token;
+    use crate::wire::{Key, UnixTime};
+
+    const NOW: UnixTime = match UnixTime::from_millis(1_800_000_000_250) {
+        Some(now) => now,
+        None => panic!("2027 is before 2262"),
+    };
+
+    fn owner() -> Owner {
+        Owner::new(Token::new([0xd7; 16]), 77, 1)
+    }
+
+    /// A fleet of one dialect, and what keeps it out.
+    fn writer(name: &str) -> (Fleet, StampWriter) {
+        let lease = Lease::new(Duration::from_secs(60)).unwrap();
+        let fleet = Fleet::new(&[legacy::find(name).unwrap()], &Key::from("k"), lease);
+        let writer = stamp_writer(&fleet, lease).unwrap();
+        (fleet, writer)
+    }
+
+    #[test]
+    fn only_stamps_that_never_expire_by_themselves_outlast_leases() {
+        for (name, outlasts) in [("php-getset", false), ("java-getset", true), ("java-setnx-expire", true)] {
+            assert_eq!(writer(name).1.outlasts_leases(), outlasts, "{name}");
+        }
+    }
+
+    /// Ten seconds after `NOW` it is ten and a quarter. PHP compares whole seconds, and the eight bytes are so far in the
+    /// future that any will do.
+    #[test]
+    fn the_stamp_for_a_length_is_the_earliest_that_keeps_the_fleet_out_for_it() {
+        for (name, stamp) in [
+            ("php-getset", &b"01800000010"[..]),
+            ("setnx-page", b"01800000010"),
+            ("thinkphp-lockup", b"01800000011"),
+            ("jedis-lock", b"01800000010249"),
+            ("redis-py-2.8", b"01800000010.25"),
+            ("stackexchange-ticks", b"0639355968102500000"),
+            ("gorlock", b"01800000010249999999"),
+            ("java-getset", b"\0\0\x07\x5f\x9a\xc6\xd8\x08"),
+        ] {
+            let (fleet, writer) = writer(name);
+            let value = writer.write_for(&owner(), Duration::from_secs(10), &fleet, &Clocks::at(NOW));
+            assert_eq!(value.as_deref(), Some(stamp), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_stamp_for_a_length_keeps_every_dialect_out_until_its_last_nanosecond() {
+        for dialect in legacy::catalogue() {
+            let lease = Lease::new(Duration::from_secs(60)).unwrap();
+            let fleet = Fleet::new(&[dialect], &Key::from("k"), lease);
+            let Ok(writer) = stamp_writer(&fleet, lease) else { continue };
+            for length in [1, 999, 1_000, 59_750].map(Duration::from_millis) {
+                let begins = Clocks::at(NOW);
+                let value = writer.write_for(&owner(), length, &fleet, &begins).expect("there is such a stamp");
+                let last = begins.after(length.saturating_sub(Duration::from_nanos(1)));
+                assert!(fleet.keeps_out(&value, &last), "{} {length:?}", dialect.name);
+            }
+        }
     }
 }

@@ -174,3 +174,26 @@ impl Shape {
 fn nanos(length: Duration) -> i128 {
     i128::try_from(length.as_nanos()).expect("a Duration has fewer than 2^94 nanoseconds")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packages write the same: a unit after the end of the lease, and a stamp beyond every lease 200 years of 366 days later.
+    #[test]
+    fn the_values_that_are_tried_are_those_of_the_packages() {
+        let lease = Lease::new(TRIED_FOR).unwrap();
+        let far = (1_800_000_060_001_i64 + 200 * 366 * 86_400_000).to_be_bytes();
+        for (name, is_far, value) in [
+            ("php-getset", false, &b"1800000061"[..]),
+            ("redis-py-2.8", false, b"1800000061.0"),
+            ("jedis-lock", false, b"1800000060001"),
+            ("stackexchange-ticks", false, b"639355968600000001"),
+            ("java-getset", true, &far),
+        ] {
+            let form = legacy::find(name).unwrap().form;
+            let shape = Shape { form, is_far, id: name.to_owned() };
+            assert_eq!(shape.write(TRIED_AT, lease, 0), value, "{name}");
+        }
+    }
+}

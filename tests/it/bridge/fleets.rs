@@ -64,6 +64,14 @@ fn a_fleet_that_nothing_keeps_out_is_refused_with_the_values_that_show_it() {
     assert_eq!(Bridge::new(&[], Key::from("k"), seconds(10)).unwrap_err(), Unbridgeable::EmptyFleet);
 }
 
+/// Of a millisecond's lease its holder relies on too little for l2met to take it over in a trial.
+#[test]
+fn a_fleet_that_nothing_keeps_out_is_refused_for_the_shortest_lease_too() {
+    let shortest = Lease::new(Lease::MIN).expect("it is a lease");
+    let refused = Bridge::new(&fleet("l2met"), Key::from("k"), shortest).map(drop);
+    assert!(matches!(refused, Err(Unbridgeable::NoStamp(_))), "{refused:?}");
+}
+
 /// PHP reads Java's eight bytes as an expired stamp, so both can hold at once; a release by one then deletes a bridge's
 /// stamp.
 #[test]

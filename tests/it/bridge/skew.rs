@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockshift::bridge::Unbridgeable;
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
 use lockshift::legacy;
 use lockshift::lock::Locker;
@@ -60,4 +61,15 @@ fn every_dialect_that_can_be_bridged_tolerates_an_hour() {
     };
     let refused: Vec<_> = legacy::catalogue().map(|it| it.name).filter(|name| !tolerates(name)).collect();
     assert_eq!(refused, [""; 0]);
+}
+
+/// PHP 8 compares a date with its seconds as text. The bridge writes a date 200 years ahead, and that of 2240 is text before the
+/// 2242713600 of a clock that is 14 years ahead.
+#[test]
+fn clocks_ahead_are_refused_where_an_old_client_would_take_the_stamp_over() {
+    let fleet = bridge("newlife-2021+php-del-takeover", 30).expect("it can be bridged");
+    let tolerating = |years: u64| fleet.clone().tolerating_skew(Duration::from_secs(years * 366 * 86_400)).map(drop);
+    assert_eq!(tolerating(13), Ok(()));
+    let Err(Unbridgeable::NoStamp(stolen)) = tolerating(14) else { panic!("14 years are tolerated") };
+    assert_eq!((stolen[0].form_of, stolen[0].by), ("newlife-2021", "php-del-takeover"));
 }
