@@ -2,11 +2,18 @@
 //!
 //! Listening begins before the first command is sent, so that no signal ends the process between acquiring and
 //! releasing.
+//!
+//! A thread of their own receives them, and the other threads block them: a signal that a thread handles while it waits for
+//! a reply ends that wait (a socket with a time limit is not read again, see signal(7)), and the reply is lost.
 
 use std::fs;
+use std::io;
+use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::thread::Builder;
 
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
@@ -39,22 +46,45 @@ impl StopRequest {
     }
 }
 
-/// Tells of each signal, from a thread of its own, as long as the process lives.
+/// The signals that were blocked when this process began.
+static BLOCKED_BEFORE: OnceLock<SigSet> = OnceLock::new();
+
+/// Tells of each signal, from a thread of its own, as long as the process lives. This thread, and those that it starts from
+/// now on, are no longer interrupted by one.
 pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<(), Failure> {
-    let ignored = ignored();
-    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let failed =
         |error| Failure::new(Exit::Unusable, format_args!("cannot listen for signals: {}", os_error::sentence(&error)));
-    let mut signals = SignalsInfo::<WithOrigin>::new(watched.chain([SIGCHLD])).map_err(failed)?;
-    let thread = Builder::new().name("lockshift-signals".into()).spawn(move || {
+    let blocked = SigSet::thread_get_mask().map_err(|error| failed(error.into()))?;
+    let ignored = ignored();
+    let is_watched = |signal: &Signal| {
+        // A child's end is ignored by default.
+        *signal == Signal::SIGCHLD || (ignored & (1 << (*signal as i32 - 1)) == 0 && !blocked.contains(*signal))
+    };
+    let requests = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+    let watched: Vec<_> = requests.into_iter().chain([Signal::SIGCHLD]).filter(is_watched).collect();
+    let mut signals = SignalsInfo::<WithOrigin>::new(watched.iter().map(|signal| *signal as i32)).map_err(failed)?;
+    let watched: SigSet = watched.into_iter().collect();
+    watched.thread_block().map_err(|error| failed(error.into()))?;
+    let _ = BLOCKED_BEFORE.set(blocked);
+    let receive = move || {
+        watched.thread_unblock().expect("a set of signals that exist");
         for origin in &mut signals {
             tell(match origin.signal {
                 SIGCHLD => Caught::ChildChanged,
                 signal => Caught::Stop(StopRequest { signal, from_terminal: origin.cause == Cause::Kernel }),
             });
         }
-    });
-    thread.map(drop).map_err(failed)
+    };
+    Builder::new().name("lockshift-signals".into()).spawn(receive).map(drop).map_err(failed)
+}
+
+/// Starts a process, which receives the signals that this one did when it began.
+pub(super) fn spawn(command: &mut Command) -> io::Result<Child> {
+    let Some(before) = BLOCKED_BEFORE.get() else { return command.spawn() };
+    let now = before.thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let child = command.spawn();
+    now.thread_set_mask()?;
+    child
 }
 
 /// The signals that are ignored since the process began, as a bit mask: `nohup` does that, and a shell for its background

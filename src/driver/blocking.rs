@@ -2,6 +2,10 @@
 //!
 //! [`Lock`] tries and waits, [`ReleaseListener`] subscribes to the releases that it waits for, [`Guard`] holds, renews and
 //! releases, [`LossWatch`] tells when a lock is lost or about to be, and [`run`] is the loop below them all. There is no async runtime underneath.
+//!
+//! A signal handler that runs on a thread while it waits for a reply ends that wait (EINTR, see signal(7)): the outcome is
+//! [`Unknown`](crate::driver::Unknown). A program that handles signals blocks them on the threads that lock, as
+//! `lockshift run` does.
 
 mod acquisition;
 mod carrier;

@@ -16,7 +16,7 @@ use super::events::{RunEvent, RunEvents};
 use crate::cli::exit::Voice;
 use crate::cli::program::this_program;
 use crate::cli::run_carrier::RunCarrier;
-use crate::cli::signals::{Caught, StopRequest};
+use crate::cli::signals::{self, Caught, StopRequest};
 use crate::cli::supervise::channel::{Grace, Start, SupervisorChannel, SupervisorNote, SupervisorOrder};
 use crate::cli::supervise::{become_subreaper, children, kill_descendants};
 use crate::driver::blocking::Guard;
@@ -113,7 +113,7 @@ impl<'a> Running<'a> {
             None => supervisor.env_remove("LOCKSHIFT_FENCE"),
         };
         // What kills our group, such as a shell's `kill -9 %1`, must leave a process that kills the command.
-        let supervisor = supervisor.stdin(Stdio::from(socket)).process_group(0).spawn()?;
+        let supervisor = signals::spawn(supervisor.stdin(Stdio::from(socket)).process_group(0))?;
         events.read_from(reader)?;
         // On a terminal the command stays in our group. Ctrl-C, Ctrl-Z and `fg` then reach it, us and the rest of a
         // pipeline or script as they would without us.

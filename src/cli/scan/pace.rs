@@ -44,13 +44,6 @@ impl ScanPace {
         self.asked.get().copied()
     }
 
-    /// The request to stop, after a reply did not arrive: the signal may have interrupted that wait before this program
-    /// received it.
-    pub(super) fn stopped_after_all(&self) -> Option<StopRequest> {
-        host::sleep(SLICE);
-        self.stopped()
-    }
-
     /// Pauses until so many keys, that were begun then, may have been seen.
     pub(super) fn hold_back(&self, visited: u64, began: MonoTime) {
         let Some(rate) = self.rate else { return };

@@ -53,7 +53,7 @@ impl<'a> RunningScan<'a> {
             match self.server(master) {
                 Ok(ScanEnd::Whole) => {}
                 Ok(ended) => return ended,
-                Err(failure) => return self.pace.stopped_after_all().map_or(ScanEnd::Lost(failure), ScanEnd::Stopped),
+                Err(failure) => return self.pace.stopped().map_or(ScanEnd::Lost(failure), ScanEnd::Stopped),
             }
         }
         ScanEnd::Whole

@@ -13,6 +13,7 @@ use rustix::process::Pid;
 
 use super::channel::{pass, passed};
 use crate::cli::program::this_program;
+use crate::cli::signals;
 
 /// Starts a command that dies with this process, in that process group or, if it is 0, in one of its own.
 ///
@@ -23,7 +24,7 @@ pub(super) fn start(words: &[OsString], stdin: &OwnedFd, group: i32) -> io::Resu
     pass(&ours, stdin)?;
     let mut entry = this_program()?;
     entry.args(["supervise", "--enter", &std::process::id().to_string(), "--"]).args(words);
-    let child = entry.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(group).spawn()?;
+    let child = signals::spawn(entry.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(group))?;
     // The other end was `entry`'s alone: it closes when the command starts, and carries an error number if it cannot.
     drop(entry);
     let mut number = Vec::new();

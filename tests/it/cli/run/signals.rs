@@ -1,13 +1,14 @@
 //! Signals: passed on to the command, heeded while waiting, ignored where they are to be.
 
 use std::process::Command;
+use std::time::Duration;
 
-use redis::cmd;
+use redis::{Connection, cmd};
 use rustix::process::Signal;
 
 use super::{Scene, UNTIL_GO, value};
 use crate::cli::command::{Running, appears};
-use crate::patience::until;
+use crate::patience::{pause, until};
 
 #[test]
 fn signals_are_passed_on() {
@@ -42,6 +43,40 @@ fn an_interrupted_waiter_leaves_nothing_behind() {
     scene.leave("go");
     assert_eq!(first.done().code, Some(0));
     assert!(!scene.note("never").exists());
+}
+
+#[test]
+fn a_signal_takes_no_reply_away() {
+    let scene = Scene::new();
+    let mut connection = scene.connect();
+    let first = scene.hold(&[], UNTIL_GO);
+    let held = value(&mut connection);
+    let second = while_a_reply_is_due(&mut connection, || scene.start(&[], "touch never"));
+    assert_eq!(second.done().code, Some(128 + 2), "the reply to an attempt");
+    assert_eq!(value(&mut connection), held);
+    let first = while_a_reply_is_due(&mut connection, || {
+        scene.leave("go");
+        first
+    });
+    assert_eq!(first.done().code, Some(0), "the reply to a release");
+    assert_eq!(value(&mut connection), None);
+    assert!(!scene.note("never").exists());
+}
+
+/// Interrupts what this starts while the server keeps it waiting for the reply to a command that writes.
+fn while_a_reply_is_due(connection: &mut Connection, start: impl FnOnce() -> Running) -> Running {
+    let client = |words: &[&str]| cmd("CLIENT").arg(words).to_owned();
+    client(&["PAUSE", "20000", "WRITE"]).exec(connection).unwrap();
+    let running = start();
+    until("a command waits", || {
+        let clients: String = client(&["LIST"]).query(connection).unwrap();
+        clients.contains(" flags=b ").then_some(())
+    });
+    running.signal(Signal::INT);
+    // Whatever the signal interrupts has then ended.
+    pause(Duration::from_millis(50));
+    client(&["UNPAUSE"]).exec(connection).unwrap();
+    running
 }
 
 /// How often a SET has been sent to the server.
