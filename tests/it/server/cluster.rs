@@ -1,6 +1,7 @@
 //! A Redis Cluster of three masters, perhaps with replicas. They take some seconds to agree on being one.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,7 @@ impl Cluster {
             cmd("CLUSTER").arg("REPLICATE").arg(name).exec(&mut replica.connect()).expect("it is empty");
             until_follows(replica);
         }
+        cluster.until_epochs_agree();
         cluster
     }
 
@@ -84,7 +86,18 @@ impl Cluster {
                 None
             });
             until_follows(master);
+            self.until_epochs_agree();
         }
+    }
+
+    /// Waits until all nodes have heard of the last election. A replica that has not would ask for votes in that election's
+    /// epoch, in which the masters have voted; with the default time limits it asks again after a minute only.
+    fn until_epochs_agree(&self) {
+        until("all nodes are in one epoch", || {
+            let nodes = self.masters.iter().chain(&self.replicas);
+            let epochs: Option<HashSet<String>> = nodes.map(epoch).collect();
+            (epochs?.len() == 1).then_some(())
+        });
     }
 
     /// Stops the master of the first slots until the others have replaced it by its replica, and lets it run again.
@@ -103,6 +116,7 @@ impl Cluster {
         until("the others have replaced the master", || is_master(replica)?.then_some(()));
         master.resume();
         until_follows(master);
+        self.until_epochs_agree();
         // As it is by default: a busy machine is not a dead master.
         time_out_after(15_000);
     }
@@ -143,6 +157,12 @@ fn agrees(node: &Server, nodes: usize) -> Option<()> {
     let says = |line: &str| info.lines().any(|sent| sent == line);
     let knows = format!("cluster_known_nodes:{nodes}");
     (says("cluster_state:ok") && says(&knows) && says("cluster_slots_ok:16384")).then_some(())
+}
+
+/// The highest epoch that it has heard of.
+fn epoch(node: &Server) -> Option<String> {
+    let info: String = cmd("CLUSTER").arg("INFO").query(&mut node.connect()).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")).map(str::to_owned)
 }
 
 fn is_master(node: &Server) -> Option<bool> {
