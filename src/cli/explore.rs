@@ -46,10 +46,13 @@ use rule::RuleName;
 ///
 /// What may go wrong, each as often as is allowed: clients crash and start anew; a request is lost, runs after its sender
 /// gave up (as a command of its own: a late EXEC fails), or its reply is lost; a client's wall clock or a server's is set, a
-/// tick at a time, of which a drift is made too; a server restarts with its data or without, or evicts a key; the server, of
-/// several the first, is replaced by a replica that lacks the last write. Clocks may differ from the start (skew). A server that
-/// a client cannot reach for a while loses its requests, and each counts. Of several servers, each has faults and a clock of its
-/// own. Not explored: failovers of any server but the first.
+/// tick at a time, of which a drift is made too; a server restarts with its data or without, or evicts a key, or is replaced by
+/// its replica, which lacks the last write. Clocks may differ from the start (skew). A server that a client cannot reach for a
+/// while loses its requests, and each counts. Of several servers, each has faults, a replica and a clock of its own.
+///
+/// Not explored: a master that goes on answering after its replica has taken its place; a replica that lacks more than the last
+/// write, or that clients read from; slots of a cluster that move; a server that refuses commands because it is full, loading or
+/// read-only; a clock that is set by less than a tick.
 ///
 /// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
 /// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So
@@ -80,7 +83,7 @@ pub(super) struct Args {
     /// How many requests may be lost before their command runs
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     lost_requests: u8,
-    /// How often the server may be replaced by its replica, which may lack the last write; not with --ticks forever
+    /// How often a server, any of them, may be replaced by its replica, which lacks the last write; not with --ticks forever
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     failovers: u8,
     /// How many requests may run after their sender gave up

@@ -66,7 +66,9 @@ impl Parts for Direct<'_> {
                 }
             }
             Request::Elapse(tick) => node.elapse(&scene.walls_of(&node, tick)),
-            Request::FailOver { writes_lost, is_last } => node.fail_over(writes_lost, is_last, scene.clients.len()),
+            Request::FailOver { server, writes_lost, is_last } => {
+                node.fail_over(server, writes_lost, is_last, scene.clients.len());
+            }
         }
         Ok((node, reply))
     }
@@ -106,14 +108,16 @@ impl Parts for Direct<'_> {
         Ok(!matches!(acquired, Some(Acquired::Won(_))))
     }
 
+    fn lag_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
+        Ok(node.lag_of(server))
+    }
+
     fn keys_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
         Ok(node.keys_of(server))
     }
 
     fn server_view(&self, node: &ServerSide) -> Result<ServerView, Infallible> {
-        let lagging = u8::try_from(node.lagging.len()).unwrap_or(u8::MAX);
         Ok(ServerView {
-            lagging,
             delayed: node.delayed.iter().fold(0, |senders, (who, _)| senders | 1 << (who % 32)),
             accepted_stale: node.guard.as_ref().is_some_and(|guard| guard.accepted_stale),
         })

@@ -85,7 +85,7 @@ impl Scene {
                     | Action::RunLate(_)
                     | Action::RestartClient(_)
                     | Action::SetClock(..)
-                    | Action::FailOver(_)
+                    | Action::FailOver(..)
                     | Action::Restart(_)
                     | Action::LoseData(_)
                     | Action::Evict(..)

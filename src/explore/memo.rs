@@ -356,6 +356,10 @@ impl Parts for Memo<'_> {
         known.ok_or(Question::RefusesNewcomer { like, node: *node, tick })
     }
 
+    fn lag_of(&self, node: &u32, server: u8) -> Result<u8, Question> {
+        Ok(self.nodes.get(*node).lag_of(server))
+    }
+
     fn keys_of(&self, node: &u32, server: u8) -> Result<u8, Question> {
         Ok(self.nodes.get(*node).keys_of(server))
     }

@@ -87,7 +87,7 @@ impl Scene {
             Action::Tick => return Event::TimePassed,
             Action::Leap => return Event::AllLeasesExpired,
             Action::Crash(_) => return Event::Crashed,
-            Action::FailOver(writes_lost) => return Event::FailedOver { writes_lost },
+            Action::FailOver(_, writes_lost) => return Event::FailedOver { writes_lost },
             Action::LoseRequest(_) | Action::LoseRequestOn(..) => return Event::RequestLost,
             Action::DelayRequest(_) | Action::DelayRequestOn(..) => return Event::RequestDelayed,
             Action::RunLate(_) => return Event::RanLate,

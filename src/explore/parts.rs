@@ -35,6 +35,8 @@ pub(super) trait Parts {
     fn touches(&self, who: usize, before: &Self::Node, after: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
     /// Whether a newcomer that speaks as this client does would be refused if it tried now.
     fn refuses_newcomer(&self, like: usize, node: &Self::Node, tick: u16) -> Result<bool, Self::Miss>;
+    /// How many writes the replica of a server may lack.
+    fn lag_of(&self, node: &Self::Node, server: u8) -> Result<u8, Self::Miss>;
     /// How many keys a server has.
     fn keys_of(&self, node: &Self::Node, server: u8) -> Result<u8, Self::Miss>;
     /// What follows from a server's side alone.
@@ -89,8 +91,10 @@ pub(crate) enum Request<C> {
     SetClock(u8, i8, u16),
     /// To let time pass until this tick.
     Elapse(u16),
-    /// To be replaced by a replica.
+    /// To replace a server by its replica.
     FailOver {
+        /// Which server.
+        server: u8,
         /// How many writes it lacks.
         writes_lost: u8,
         /// Whether this happens for the last time.
@@ -191,8 +195,6 @@ pub(crate) enum Claim {
 /// What follows from a server's side alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ServerView {
-    /// How many writes a replica may lack.
-    pub(super) lagging: u8,
     /// The clients of which a command was kept that may still arrive: a bit for each place below 32.
     pub(super) delayed: u32,
     /// Whether the guarded resource accepted a stale write.
@@ -231,7 +233,7 @@ impl<C> Request<C> {
             Self::Evict(server, place, tick) => Request::Evict(server, place, tick),
             Self::SetClock(server, ticks, tick) => Request::SetClock(server, ticks, tick),
             Self::Elapse(tick) => Request::Elapse(tick),
-            Self::FailOver { writes_lost, is_last } => Request::FailOver { writes_lost, is_last },
+            Self::FailOver { server, writes_lost, is_last } => Request::FailOver { server, writes_lost, is_last },
         }
     }
 }

@@ -86,6 +86,10 @@ impl Parts for Recorder<'_> {
         self.direct.refuses_newcomer(like, node, tick)
     }
 
+    fn lag_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
+        self.direct.lag_of(node, server)
+    }
+
     fn keys_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
         self.direct.keys_of(node, server)
     }

@@ -3,7 +3,7 @@
 use super::actor::{Actor, Doing, Operation, Work};
 use super::server_side::{GuardedResource, ServerSide};
 use crate::lock::Hold;
-use crate::sim::{Rewrite, Session};
+use crate::sim::{Rewrite, Server, Session};
 use crate::wire::{Command, Entry, NodeReply, Reading, Reply};
 
 /// What is written anew, and how.
@@ -113,10 +113,12 @@ impl Rewriting<'_> {
         let mut delayed: Vec<_> =
             node.delayed.iter().map(|(who, command)| (place(*who), self.command(command))).collect();
         delayed.sort_by_key(|(who, _)| *who);
+        let rewritten_all =
+            |servers: &Vec<Server>| servers.iter().map(|server| server.rewritten(rewrite)).collect::<Vec<_>>();
         ServerSide {
             server: node.server.rewritten(rewrite),
-            others: node.others.iter().map(|server| server.rewritten(rewrite)).collect(),
-            lagging: node.lagging.iter().map(|server| server.rewritten(rewrite)).collect(),
+            others: rewritten_all(&node.others),
+            lagging: node.lagging.iter().map(rewritten_all).collect(),
             lag: node.lag,
             guard,
             delayed,

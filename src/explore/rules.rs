@@ -40,10 +40,11 @@ pub(super) fn actions<P: Parts>(
     let server = parts.server_view(&world.node)?;
     let clients = 0..u8::try_from(world.actors.len()).unwrap_or(u8::MAX);
     actions.extend(clients.filter(|who| server.delayed >> (who % 32) & 1 == 1).map(Action::RunLate));
-    if faults.failovers > 0 {
-        actions.extend((1..=server.lagging).map(Action::FailOver));
-    }
     for server in 0..scene.server_count() {
+        if faults.failovers > 0 {
+            let lag = parts.lag_of(&world.node, server)?;
+            actions.extend((1..=lag).map(|writes_lost| Action::FailOver(server, writes_lost)));
+        }
         actions.extend(Some(Action::Restart(server)).filter(|_| faults.restarts > 0));
         actions.extend(Some(Action::LoseData(server)).filter(|_| faults.data_losses > 0));
         if faults.evictions > 0 {
@@ -163,10 +164,10 @@ pub(super) fn apply<P: Parts>(
             world.node = parts.ask(&world.node, Request::Disconnect(who))?.0;
             world.faults.crashes -= 1;
         }
-        Action::FailOver(writes_lost) => {
+        Action::FailOver(server, writes_lost) => {
             world.faults.failovers -= 1;
             let is_last = world.faults.failovers == 0;
-            world.node = parts.ask(&world.node, Request::FailOver { writes_lost, is_last })?.0;
+            world.node = parts.ask(&world.node, Request::FailOver { server, writes_lost, is_last })?.0;
         }
         Action::Tick => pass_time(parts, world, 1)?,
         Action::Leap => pass_time(parts, world, scene.bounds.afterwards.unwrap_or(0))?,

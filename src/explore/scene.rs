@@ -38,7 +38,7 @@ pub struct Bounds {
     /// What may go wrong.
     #[cfg_attr(feature = "cli", serde(flatten))]
     pub faults: FaultBudget,
-    /// How many of the last writes a replica may lack.
+    /// How many of the last writes the replica of a server may lack.
     pub writes_lost: u8,
 }
 
@@ -153,6 +153,7 @@ impl Scene {
     pub fn servers(mut self, servers: u8) -> Self {
         self.start.others = vec![Server::new(Flavour::Redis70); usize::from(servers.saturating_sub(1))];
         self.start.clocks_ahead = vec![0; self.start.others.len() + 1];
+        self.start.lagging = vec![Vec::new(); self.start.others.len() + 1];
         self
     }
 

@@ -9,11 +9,11 @@ use crate::wire::{Command, Key, Reply, UnixTime};
 pub struct ServerSide {
     /// The server that every client speaks to.
     pub server: Server,
-    /// Further ones, independent of it and of each other. Only the first is ever replaced by its replica.
+    /// Further ones, independent of it and of each other.
     pub others: Vec<Server>,
-    /// What it was before its last writes, latest first.
-    pub lagging: Vec<Server>,
-    /// How many such states are kept: none where no failover is to come.
+    /// What each server was before its last writes, by place; latest first.
+    pub lagging: Vec<Vec<Server>>,
+    /// How many such states are kept of each: none where no failover is to come.
     pub lag: u8,
     /// The resource that the lock is there for, if the scene has one.
     pub guard: Option<GuardedResource>,
@@ -46,8 +46,8 @@ const LATE: Session = Session(u32::MAX - 2);
 impl ServerSide {
     /// A server alone.
     pub(super) fn new(server: Server) -> Self {
-        let (others, lagging, delayed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { server, others, lagging, lag: 0, guard: None, delayed, clocks_ahead: vec![0] }
+        let (others, delayed) = (Vec::new(), Vec::new());
+        Self { server, others, lagging: vec![Vec::new()], lag: 0, guard: None, delayed, clocks_ahead: vec![0] }
     }
 
     /// All servers, the first one first.
@@ -77,21 +77,26 @@ impl ServerSide {
         server.map_or(0, |server| u8::try_from(server.keys().count()).unwrap_or(u8::MAX))
     }
 
-    /// Runs a command on the server that it is for, where the servers' clocks read this; if it writes to the first, a replica
-    /// may still be in the state before.
+    /// How many writes the replica of the server at this place may lack.
+    pub(super) fn lag_of(&self, place: u8) -> u8 {
+        self.lagging.get(usize::from(place)).map_or(0, |lagging| u8::try_from(lagging.len()).unwrap_or(u8::MAX))
+    }
+
+    /// Runs a command on the server that it is for, where the servers' clocks read this; if it writes, a replica of that server may
+    /// still be in the state before.
     pub(super) fn call(&mut self, session: Session, command: &Command, walls: &[UnixTime]) -> Reply {
         let place = command.node().0;
         let Some(&now) = walls.get(usize::from(place)) else {
             return Reply::Error("ERR there is no such server".to_owned());
         };
-        if let Some(other) = self.at(place).filter(|_| place > 0) {
-            return other.call(session, command, now);
-        }
-        let before = (self.lag > 0 && !command.only_reads()).then(|| self.server.clone());
-        let reply = self.server.call(session, command, now);
-        if let Some(before) = before.filter(|before| *before != self.server) {
-            self.lagging.insert(0, before);
-            self.lagging.truncate(usize::from(self.lag));
+        let lag = usize::from(self.lag);
+        let Some(server) = self.at(place) else { return Reply::Error("ERR there is no such server".to_owned()) };
+        let before = (lag > 0 && !command.only_reads()).then(|| server.clone());
+        let reply = server.call(session, command, now);
+        let before = before.filter(|before| before != server);
+        if let (Some(before), Some(lagging)) = (before, self.lagging.get_mut(usize::from(place))) {
+            lagging.insert(0, before);
+            lagging.truncate(lag);
         }
         reply
     }
@@ -117,12 +122,10 @@ impl ServerSide {
         reply
     }
 
-    /// The server at this place restarts. The replica of the first starts again from what that one has then.
+    /// The server at this place restarts. Its replica starts again from what it has then.
     pub(super) fn restart(&mut self, place: u8, keeps_data: bool) {
         self.at(place).into_iter().for_each(|server| server.restart(keeps_data));
-        if place == 0 {
-            self.lagging.clear();
-        }
+        self.lagging.get_mut(usize::from(place)).into_iter().for_each(Vec::clear);
     }
 
     /// The server at this place evicts one of its keys.
@@ -148,19 +151,19 @@ impl ServerSide {
         }
     }
 
-    /// The replica that lacks the last `writes_lost` writes takes over; every connection is broken.
-    pub(super) fn fail_over(&mut self, writes_lost: u8, is_last: bool, clients: usize) {
-        let mut older = std::mem::take(&mut self.lagging).into_iter().skip(usize::from(writes_lost).saturating_sub(1));
-        if let Some(server) = older.next() {
-            self.server = server;
-            self.lagging = older.collect();
+    /// The replica of the server at this place, which lacks the last `writes_lost` writes, takes over; every connection to
+    /// that server is broken.
+    pub(super) fn fail_over(&mut self, place: u8, writes_lost: u8, is_last: bool, clients: usize) {
+        let lagging = self.lagging.get_mut(usize::from(place)).map(std::mem::take).unwrap_or_default();
+        let mut older = lagging.into_iter().skip(usize::from(writes_lost).saturating_sub(1));
+        if let (Some(replica), Some(server)) = (older.next(), self.at(place)) {
+            *server = replica;
+            (0..clients).for_each(|client| server.disconnect(session(client)));
+            self.lagging[usize::from(place)] = older.collect();
         }
         if is_last {
-            self.lagging.clear();
+            self.lagging.iter_mut().for_each(Vec::clear);
             self.lag = 0;
-        }
-        for place in 0..clients {
-            self.server.disconnect(session(place));
         }
     }
 }

@@ -46,8 +46,9 @@ pub enum Action {
     DelayRequestOn(u8, u8),
     /// This client crashes.
     Crash(u8),
-    /// The server is replaced by a replica that lacks so many writes.
-    FailOver(u8),
+    /// This server is replaced by its replica, which lacks so many writes.
+    #[cfg_attr(feature = "cli", serde(deserialize_with = "failover"))]
+    FailOver(u8, u8),
     /// This client gives its command up, which is still on its way.
     DelayRequest(u8),
     /// The oldest command that this client has given up arrives and runs.
@@ -70,6 +71,22 @@ pub enum Action {
     Leap,
 }
 
+/// A failover as traces have it: which server, and how many writes its replica lacks. Earlier traces have only the latter; there
+/// the first server is replaced.
+#[cfg(feature = "cli")]
+fn failover<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(u8, u8), D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        OfFirst(u8),
+        Of(u8, u8),
+    }
+    Ok(match <Written as serde::Deserialize>::deserialize(deserializer)? {
+        Written::OfFirst(writes_lost) => (0, writes_lost),
+        Written::Of(server, writes_lost) => (server, writes_lost),
+    })
+}
+
 impl Action {
     /// The client that acts.
     pub fn client(self) -> Option<usize> {
@@ -86,7 +103,7 @@ impl Action {
             | Self::RestartClient(who)
             | Self::SetClock(who, _)
             | Self::Crash(who) => Some(usize::from(who)),
-            Self::FailOver(_)
+            Self::FailOver(..)
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)
@@ -102,8 +119,8 @@ impl Action {
             Self::Restart(server)
             | Self::LoseData(server)
             | Self::Evict(server, _)
-            | Self::SetServerClock(server, _) => Some(server),
-            Self::FailOver(_) => Some(0),
+            | Self::SetServerClock(server, _)
+            | Self::FailOver(server, _) => Some(server),
             Self::Step(_)
             | Self::StepOn(..)
             | Self::LoseRequest(_)
@@ -133,7 +150,7 @@ impl Action {
             | Self::RestartClient(_)
             | Self::SetClock(..)
             | Self::Crash(_)
-            | Self::FailOver(_)
+            | Self::FailOver(..)
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)
@@ -168,7 +185,7 @@ impl Action {
             Self::RestartClient(who) => Self::RestartClient(client(who)),
             Self::SetClock(who, ticks) => Self::SetClock(client(who), ticks),
             Self::Crash(who) => Self::Crash(client(who)),
-            Self::FailOver(_)
+            Self::FailOver(..)
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)

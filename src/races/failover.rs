@@ -33,8 +33,8 @@ pub(super) const RACES: &[Race] = &[
             scenario: Scenario { participants: &[A_MAJORITY; 3], bounds: A_FAILOVER, ..Scenario::EMPTY },
             violates: Property::MutualExclusion,
             sketch: Sketch {
-                marks: &[Mark::Runs("A", "SET"), Mark::FailsOver, Mark::Runs("B", "SET"), Mark::Runs("A", "SET")],
-                blame: 3,
+                marks: &[Mark::Runs("A", "SET"), Mark::Runs("B", "SET"), Mark::FailsOver, Mark::Runs("A", "SET")],
+                blame: 2,
             },
         }],
         remark: Some(

@@ -206,8 +206,10 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
             format!("{} pass{}", seconds(trace.tick_ms * ticks), if trace.tick_ms * ticks <= 1000 { "es" } else { "" })
         }
         Action::Leap => "time passes until every lease has expired".to_owned(),
-        Action::FailOver(1) => "the server is replaced by a replica that lacks the last write".to_owned(),
-        Action::FailOver(lost) => format!("the server is replaced by a replica that lacks the last {lost} writes"),
+        Action::FailOver(place, 1) => format!("{} is replaced by a replica that lacks the last write", server(place)),
+        Action::FailOver(place, lost) => {
+            format!("{} is replaced by a replica that lacks the last {lost} writes", server(place))
+        }
         Action::Restart(place) => {
             format!("{} restarts with its data; scripts and connections are gone", server(place))
         }

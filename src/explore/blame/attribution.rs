@@ -41,7 +41,7 @@ impl<A> Attribution<A> {
             (Action::RunLate(_), Some(who)) => Self::LateRequest(who),
             (Action::SetClock(..), Some(who)) => Self::ClockSet(who),
             (_, Some(who)) => exchanged.map_or(Self::Unseen(who), |actor| Self::Exchange(who, actor, tick)),
-            (Action::FailOver(_), None) => Self::Alone(Alone::Failover),
+            (Action::FailOver(..), None) => Self::Alone(Alone::Failover),
             (Action::Restart(_) | Action::LoseData(_), None) => Self::Alone(Alone::Restart),
             (Action::Evict(..), None) => Self::Alone(Alone::Eviction),
             (Action::SetServerClock(..), None) => Self::Alone(Alone::ClockSet),

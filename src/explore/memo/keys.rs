@@ -32,7 +32,7 @@ pub(super) fn ask_key(node: u32, request: Request<u32>) -> (u64, u32) {
         Request::Restart { server, keeps_data } => (7, server.into(), 0, keeps_data.into()),
         Request::Evict(server, place, tick) => (8, server.into(), tick, place.into()),
         Request::SetClock(server, ticks, tick) => (9, server.into(), tick, u32::from(ticks.cast_unsigned())),
-        Request::FailOver { writes_lost, is_last } => (4, 0, writes_lost.into(), is_last.into()),
+        Request::FailOver { server, writes_lost, is_last } => (4, server.into(), writes_lost.into(), is_last.into()),
     };
     (pair(node, what), at(tick, who) << 4 | tag)
 }

@@ -50,7 +50,7 @@ fn event_of(action: Action, note: &str) -> Option<Event> {
         (Action::Tick, _) => return Some(Event::TimePassed),
         (Action::Leap, _) => return Some(Event::AllLeasesExpired),
         (Action::Crash(_), _) => return Some(Event::Crashed),
-        (Action::FailOver(writes_lost), _) => return Some(Event::FailedOver { writes_lost }),
+        (Action::FailOver(_, writes_lost), _) => return Some(Event::FailedOver { writes_lost }),
         (Action::LoseRequest(_), _) => return Some(Event::RequestLost),
         (Action::LoseReply(_) | Action::LoseReplyOn(..), _) => return Some(Event::ReplyLost),
         (Action::Step(_) | Action::StepOn(..), "") => return Some(Event::Sent),

@@ -1,9 +1,12 @@
 //! Redlock on three servers: every order in which the commands of everybody's rounds may arrive.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
-use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene, Times};
+use lockshift::explore::{
+    Action, Bounds, Client, End, Event, FaultBudget, Grain, Properties, Property, Scene, Times, Trace, World,
+};
 use lockshift::lock::Locker;
 use lockshift::modern::Redlock;
 use lockshift::wire::Key;
@@ -82,11 +85,98 @@ fn restoring_a_vote_breaks_nothing() {
     }
 }
 
+/// Which servers fail over in this schedule.
+fn failed_over(actions: &[Action]) -> Vec<u8> {
+    let server = |action: &Action| match action {
+        Action::FailOver(server, _) => Some(*server),
+        _ => None,
+    };
+    actions.iter().filter_map(server).collect()
+}
+
+/// The same schedule on servers that have changed places.
+fn on_other_servers(actions: &[Action], place: impl Fn(u8) -> u8) -> Vec<Action> {
+    let moved = |action: &Action| match *action {
+        Action::StepOn(who, server) => Action::StepOn(who, place(server)),
+        Action::FailOver(server, writes_lost) => Action::FailOver(place(server), writes_lost),
+        other => other,
+    };
+    actions.iter().map(moved).collect()
+}
+
 /// One of three forgets, and another majority is there.
 #[test]
 fn a_failover_of_one_server_breaks_it() {
     let findings = search(&scene(2, Bounds::ticks(0).failovers(1)), &[Property::MutualExclusion]);
     assert!(matches!(violated(&findings)[..], [(Property::MutualExclusion, _)]), "{findings:?}");
+    assert_eq!(failed_over(&findings.violations[0].actions).len(), 1, "{findings:?}");
+}
+
+#[test]
+fn every_server_that_was_written_to_can_fail_over() {
+    let scene = scene(1, Bounds::ticks(0).failovers(2));
+    let failovers = |world: &World| failed_over(&scene.actions(world));
+    let begun = scene.apply(&scene.world(), Action::Step(0));
+    assert_eq!(failovers(&begun), Vec::<u8>::new());
+    let written = [1, 2].iter().fold(begun, |world, server| scene.apply(&world, Action::StepOn(0, *server)));
+    assert_eq!(failovers(&written), [1, 2]);
+    let failed = scene.apply(&written, Action::FailOver(2, 1));
+    assert_eq!(failovers(&failed), [1], "its replica has lost the only write");
+    let key = Key::from("k");
+    let held = |server: &lockshift::sim::Server| server.peek(&key, scene.begin).is_some();
+    assert_eq!(failed.node.others.iter().map(held).collect::<Vec<_>>(), [true, false]);
+    let last = scene.apply(&failed, Action::FailOver(1, 1));
+    assert_eq!(last.node.lagging, [vec![], vec![], vec![]], "no failover is to come");
+}
+
+/// The servers are alike: a schedule breaks the same rule, whichever of them fails over.
+#[test]
+fn a_schedule_breaks_the_same_rule_on_servers_that_have_changed_places() {
+    let scene = scene(2, Bounds::ticks(0).failovers(1));
+    let found = search(&scene, &[Property::MutualExclusion]).violations.remove(0);
+    let rule = Properties::of(&[found.property]);
+    let failed: Vec<u8> = (0..3)
+        .flat_map(|by| {
+            let actions = on_other_servers(&found.actions, |server| (server + by) % 3);
+            let (last, before) = actions.split_last().unwrap();
+            let world = before.iter().fold(scene.world(), |world, action| scene.apply(&world, *action));
+            assert!(scene.apply_judged(&world, *last, rule).1.has(found.property), "{actions:?}");
+            failed_over(&actions)
+        })
+        .collect();
+    assert_eq!(failed.iter().collect::<BTreeSet<_>>().len(), 3, "{failed:?}");
+}
+
+#[test]
+fn a_trace_names_the_server_that_fails_over() {
+    let scene = scene(1, Bounds::ticks(0).failovers(1));
+    let actions = [Action::Step(0), Action::StepOn(0, 2), Action::FailOver(2, 1)];
+    let trace = scene.narrate(Property::MutualExclusion, &actions);
+    let step = trace.steps.last().unwrap();
+    assert_eq!((&*trace.name_of(step), &step.event), ("server @2", &Event::FailedOver { writes_lost: 1 }));
+    let json = serde_json::to_string(&trace).unwrap();
+    assert!(json.contains(r#""fail-over":[2,1]"#), "{json}");
+    assert_eq!(serde_json::from_str::<Trace>(&json).unwrap(), trace);
+}
+
+/// A second client needs a majority of servers that have forgotten the first one's token.
+#[test]
+fn of_five_servers_three_must_fail_over_once_a_client_has_all_votes() {
+    let broken = |failovers: u8| {
+        let five = NonZeroU8::new(5).unwrap();
+        let locker: Arc<dyn Locker> = Arc::new(Redlock::new(Key::from("k"), lease(1), five));
+        let client = Client { tries: Times::Of(1), ..Client::new("redlock", locker) };
+        let bounds = Bounds::ticks(0).failovers(failovers);
+        let scene = Scene::new(bounds).grain(Grain::Coarse).servers(five.get()).client(client.clone()).client(client);
+        let world = scene.world();
+        let votes = std::iter::once(Action::Step(0)).chain((0..5).map(|server| Action::StepOn(0, server)));
+        let held = votes.fold(world, |world, action| scene.apply(&world, action));
+        let then = (0..failovers).map(|server| Action::FailOver(4 - server, 1)).chain([Action::Step(1)]);
+        let then = then.chain((0..5).map(|server| Action::StepOn(1, server)));
+        let end = then.fold(held, |world, action| scene.apply(&world, action));
+        scene.violated(&end, Properties::of(&[Property::MutualExclusion])).has(Property::MutualExclusion)
+    };
+    assert_eq!([1, 2, 3].map(broken), [false, false, true]);
 }
 
 /// A vote that ends early lets a second client in; and a client that has it counts it when its last vote arrives.
@@ -121,6 +211,12 @@ fn one_servers_clock_lets_a_second_client_in() {
 fn requests_to_one_server_that_are_lost_or_late_break_nothing() {
     assert_eq!(broken_by(FaultBudget { lost_requests: 1, ..NONE }), []);
     assert_eq!(broken_by(FaultBudget { late_requests: 1, ..NONE }), []);
+}
+
+/// A server that has forgotten a vote gives it again, whichever server it is.
+#[test]
+fn one_server_of_three_that_fails_over_lets_a_second_client_in() {
+    assert_eq!(broken_by(FaultBudget { failovers: 1, ..NONE }), LOST_A_VOTE);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn wishes(scene: &Scene, most: usize) -> impl Strategy<Value = Wishes
         wish.extend((0..clients).map(|who| (1, Action::LoseReply(who))));
     }
     if faults.failovers > 0 {
-        wish.push((1, Action::FailOver(1)));
+        wish.push((1, Action::FailOver(0, 1)));
     }
     let wish = Union::new_weighted(wish.into_iter().map(|(weight, wish)| (weight, Just(wish))).collect());
     let burst = (wish, 1..=4_usize).prop_map(|(wish, times)| vec![wish; times]);
