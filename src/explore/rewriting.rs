@@ -21,6 +21,8 @@ pub(super) struct Rewriting<'a> {
     pub(super) deadline_ms: &'a dyn Fn(i64) -> i64,
     /// The scores of every sorted set on the server, the lowest first.
     pub(super) scores: &'a dyn Fn(&mut [f64]),
+    /// Every whole number that a server replies, and every fence.
+    pub(super) number: &'a dyn Fn(i64) -> i64,
 }
 
 impl Rewriting<'_> {
@@ -32,6 +34,7 @@ impl Rewriting<'_> {
         until: &|until| until,
         deadline_ms: &|deadline_ms| deadline_ms,
         scores: &|_| (),
+        number: &|number| number,
     };
 
     /// A client.
@@ -52,7 +55,12 @@ impl Rewriting<'_> {
     }
 
     fn hold(&self, hold: &Hold) -> Hold {
-        Hold { value: (self.text)(&hold.value), since: (self.reading)(hold.since), ..*hold }
+        let fence = hold.fence.map(|fence| self.fence(fence));
+        Hold { value: (self.text)(&hold.value), since: (self.reading)(hold.since), fence, ..*hold }
+    }
+
+    fn fence(&self, fence: u64) -> u64 {
+        i64::try_from(fence).map_or(fence, |fence| (self.number)(fence).unsigned_abs())
     }
 
     fn work(&self, work: Work) -> Work {
@@ -90,7 +98,8 @@ impl Rewriting<'_> {
         match reply {
             Reply::Bulk(text) => Reply::Bulk((self.text)(text)),
             Reply::Array(items) => Reply::Array(items.iter().map(|item| self.reply(item)).collect()),
-            Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => reply.clone(),
+            Reply::Int(number) => Reply::Int((self.number)(*number)),
+            Reply::Nil | Reply::Status(_) | Reply::Error(_) => reply.clone(),
         }
     }
 
@@ -105,6 +114,7 @@ impl Rewriting<'_> {
             let mut outdated: Vec<usize> = guard.outdated.iter().map(|who| place(*who)).collect();
             outdated.sort_unstable();
             GuardedResource {
+                highest: guard.highest.map(|fence| self.fence(fence)),
                 winners: guard.winners.iter().map(|who| place(*who)).collect(),
                 outdated,
                 ..guard.clone()

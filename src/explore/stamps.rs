@@ -52,6 +52,13 @@ impl Stamps {
         moved
     }
 
+    /// The number, moved if it is a moment.
+    pub(super) fn moved_number(&self, number: i64, to: &dyn Fn(i64) -> i64) -> i64 {
+        let moment = |scale: &Scale| Some((scale.unit_ns, self.moment(*scale, number.into())?));
+        let Some((unit_ns, moment)) = SCALES.iter().find_map(moment) else { return number };
+        number + (to(moment) - moment) / unit_ns
+    }
+
     fn moved_digits(&self, run: &[u8], behind: &[u8], to: &dyn Fn(i64) -> i64) -> Option<String> {
         let number: i128 = std::str::from_utf8(run).ok()?.parse().ok()?;
         let (scale, mut moment) = SCALES.iter().find_map(|scale| Some((scale, self.moment(*scale, number)?)))?;
@@ -120,6 +127,10 @@ mod tests {
             (b"", b""),
         ] {
             assert_eq!(later(before), after, "{}", String::from_utf8_lossy(before));
+        }
+        for (before, after) in [(1_700_000_002, 1_700_000_005), (1_700_000_002_000_001, 1_700_000_005_000_001), (7, 7)]
+        {
+            assert_eq!(stamps.moved_number(before, &|moment| moment + 3_000_000_000), after);
         }
     }
 }

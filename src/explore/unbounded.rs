@@ -150,6 +150,7 @@ impl Retiming {
         };
         write(&Rewriting {
             text: &|text| self.stamps.moved(text, to),
+            number: &|number| self.stamps.moved_number(number, to),
             // What is forgotten lies in no time of the scene.
             reading: &|reading| if self.stamps.has(reading.wall) { moved_reading(reading, to) } else { reading },
             until: &until,
