@@ -32,6 +32,7 @@ mod tls;
 mod traffic;
 mod turns;
 mod unanswered;
+mod workers;
 
 pub use address::{ProxyAddress, Upstream};
 pub use counters::{ProxyCounters, ProxyCounts};

@@ -1,6 +1,9 @@
 //! Accepts clients, and ends in order.
 
 use std::io;
+use std::net;
+use std::num::NonZero;
+use std::os::unix;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +22,7 @@ use super::settings::{ProxySettings, SettingsHandle};
 use super::shared::ProxyShared;
 use super::stream::Stream;
 use super::tls::ListenTls;
+use super::workers::{Workers, Workplace};
 
 enum Listener {
     Tcp(TcpListener),
@@ -32,6 +36,7 @@ pub struct GuardProxy {
     server: Upstream,
     shared: ProxyShared,
     admin: Option<TcpListener>,
+    workers: Option<Workers>,
 }
 
 /// How long the server may take to accept a connection, and a client to agree on encryption.
@@ -68,7 +73,7 @@ pub async fn bind(listen: &ProxyAddress, server: Upstream, settings: ProxySettin
         }
     };
     let shared = ProxyShared::new(settings);
-    Ok(GuardProxy { listener, at, server, shared, admin: None })
+    Ok(GuardProxy { listener, at, server, shared, admin: None, workers: None })
 }
 
 impl GuardProxy {
@@ -96,6 +101,16 @@ impl GuardProxy {
         Ok(self)
     }
 
+    /// The same, serving its clients on so many threads of its own: the fastest way where the proxy is all that a process
+    /// does. Otherwise the runtime that runs it serves them.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn on_threads(mut self, threads: NonZero<usize>) -> io::Result<Self> {
+        self.workers = Some(Workers::start(threads)?);
+        Ok(self)
+    }
+
     /// The same, reporting every event to this sink.
     #[must_use]
     pub fn reporting_to(mut self, sink: EventSink) -> Self {
@@ -106,7 +121,7 @@ impl GuardProxy {
     /// Serves clients until `end` is ready. Then no client is accepted any more, and each connection is closed as soon as
     /// no command of it is under way. Returns what was counted.
     pub async fn run(self, end: impl Future<Output = ()>) -> ProxyCounts {
-        let Self { listener, at, server, shared, admin } = self;
+        let Self { listener, at, server, shared, admin, workers } = self;
         let shared = Arc::new(shared);
         let mut readers = JoinSet::new();
         if let Some(admin) = admin {
@@ -124,8 +139,10 @@ impl GuardProxy {
                     Ok((client, name)) => {
                         number += 1;
                         let name = name.unwrap_or_else(|| format!("unix:{number}")).into();
-                        let session = serve(Arc::clone(&shared), name, client, server.clone(), draining.clone());
-                        sessions.spawn(session);
+                        let place = workers.as_ref().map_or_else(Workplace::here, Workers::least_busy);
+                        let runtime = place.runtime.clone();
+                        let session = serve(Arc::clone(&shared), name, client, server.clone(), draining.clone(), place);
+                        sessions.spawn_on(session, &runtime);
                     }
                     Err(error) => {
                         // At a limit every attempt fails, ten times a second.
@@ -160,10 +177,10 @@ fn limited(error: &io::Error) -> String {
     error.to_string()
 }
 
-/// A client that has connected.
+/// A client that has connected, on no runtime yet.
 enum Accepted {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    Tcp(net::TcpStream),
+    Unix(unix::net::UnixStream),
 }
 
 /// Serves one client on this stream, with a connection to its server, until either ends: over another transport than a
@@ -186,20 +203,20 @@ async fn accept(listener: &Listener) -> io::Result<(Accepted, Option<String>)> {
         Listener::Tcp(listener) => {
             let (client, address) = listener.accept().await?;
             client.set_nodelay(true)?;
-            (Accepted::Tcp(client), Some(address.to_string()))
+            (Accepted::Tcp(client.into_std()?), Some(address.to_string()))
         }
-        Listener::Unix(listener) => (Accepted::Unix(listener.accept().await?.0), None),
+        Listener::Unix(listener) => (Accepted::Unix(listener.accept().await?.0.into_std()?), None),
     })
 }
 
 impl Accepted {
-    /// Its stream, encrypted if clients' connections are.
+    /// Its stream on the runtime of the caller, encrypted if clients' connections are.
     async fn stream(self, tls: Option<&ListenTls>) -> io::Result<Stream> {
         match (self, tls) {
-            (Self::Tcp(client), None) => Ok(Stream::new(client)),
-            (Self::Unix(client), None) => Ok(Stream::new(client)),
-            (Self::Tcp(client), Some(tls)) => tls.accept(client).await,
-            (Self::Unix(client), Some(tls)) => tls.accept(client).await,
+            (Self::Tcp(client), None) => Ok(Stream::new(TcpStream::from_std(client)?)),
+            (Self::Unix(client), None) => Ok(Stream::new(UnixStream::from_std(client)?)),
+            (Self::Tcp(client), Some(tls)) => tls.accept(TcpStream::from_std(client)?).await,
+            (Self::Unix(client), Some(tls)) => tls.accept(UnixStream::from_std(client)?).await,
         }
     }
 }
@@ -210,6 +227,7 @@ async fn serve(
     client: Accepted,
     server: Upstream,
     drain: watch::Receiver<bool>,
+    _place: Workplace,
 ) {
     let tls = shared.settings.borrow().tls.clone();
     let mut client = match timeout(PATIENCE, client.stream(tls.as_ref())).await {
