@@ -10,7 +10,9 @@ mod mode;
 mod options;
 
 use std::io::Write;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -38,7 +40,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let log = options.events.as_deref().map(EventLog::append_to).transpose()?.map(Arc::new);
     let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Unusable, error);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(&error))?;
+    // It accepts clients; each core has a thread that serves them.
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build().map_err(|error| failed(&error))?;
     let counts = runtime.block_on(serve(args, options, settings, log.clone()))?;
     output::print(&GuardStatistics(counts), global)?;
     match log.and_then(|log| log.failure()) {
@@ -57,6 +61,10 @@ async fn serve(
         Failure::new(Exit::Unusable, format_args!("cannot listen on {}: {error}", options.listen))
     };
     let mut guard = bind(&options.listen, options.upstream()?, settings).await.map_err(unusable)?;
+    let cores = thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    guard = guard.on_threads(cores).map_err(|error| {
+        Failure::new(Exit::Unusable, format_args!("cannot start the threads that serve clients: {error}"))
+    })?;
     if let Some(address) = &options.admin {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("cannot listen on {address}: {error}"));
         guard = guard.administered_at(address).await.map_err(unusable)?;
