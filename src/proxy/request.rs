@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use super::decode;
 use super::frame::Malformed;
 use crate::wire::Command;
 
@@ -111,7 +112,7 @@ pub(super) fn command(frame: &[u8]) -> Option<Command> {
         Ok(Head::Array { words, length: Some(_), .. }) => return from_words(&words),
         Ok(Head::Array { .. } | Head::Incomplete) | Err(Malformed) => {}
     }
-    let Ok(redis::Value::Array(items)) = redis::parse_redis_value(frame) else { return None };
+    let Ok(redis::Value::Array(items)) = decode::value(frame) else { return None };
     let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });
     Command::from_words(words.collect::<Option<Vec<_>>>()?)
 }

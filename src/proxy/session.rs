@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::decode;
 use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned};
 use super::leases::HeldLeases;
@@ -297,7 +298,7 @@ impl ProxySession {
                 let frame = one.packed();
                 self.serve_one(GuardedCommand { key: Key::new(key.clone()), command: one, frame }).await?;
                 let answered = self.traffic.to_client.split_off(before);
-                reply_of(redis::parse_redis_value(&answered)).map_err(|_| SessionEnd::Malformed)?
+                reply_of(decode::value(&answered)).map_err(|_| SessionEnd::Malformed)?
             } else {
                 self.ask(&one).await?
             };
@@ -533,7 +534,7 @@ impl ProxySession {
                     self.traffic.to_client.extend_from_slice(rest);
                     self.traffic.count_replies(before)?;
                     let is_short = frame.len() <= LONGEST;
-                    return Ok(is_short.then(|| reply_of(redis::parse_redis_value(&frame)).ok()).flatten());
+                    return Ok(is_short.then(|| reply_of(decode::value(&frame)).ok()).flatten());
                 }
             }
             if self.traffic.to_client.len() >= MOST_WAITING {
