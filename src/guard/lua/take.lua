@@ -7,8 +7,20 @@ if redis.replicate_commands then
 end
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
+local is_time = now >= tonumber(ARGV[3]) and now <= tonumber(ARGV[4])
+if is_time and not ARGV[5] then
+  local written
+  if ARGV[2] == '' then
+    written = redis.call('set', KEYS[1], ARGV[1], 'nx')
+  else
+    written = redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', ARGV[2])
+  end
+  if written then
+    return {1}
+  end
+end
 local found = redis.pcall('get', KEYS[1])
-if now < tonumber(ARGV[3]) or now > tonumber(ARGV[4]) or found and found ~= ARGV[5] then
+if not is_time or found and found ~= ARGV[5] then
   if type(found) == 'table' then
     found = 1
   end
