@@ -36,6 +36,7 @@
 
 mod answer;
 mod conclusions;
+mod connection_part;
 mod decision;
 mod guarded;
 mod guarded_connection;
@@ -50,6 +51,7 @@ mod unguardable;
 mod tests;
 
 pub use answer::{Answer, Note, RefusedBecause};
+pub use connection_part::ConnectionPart;
 pub use decision::Decision;
 pub use guarded::Guarded;
 pub use guarded_connection::GuardedConnection;

@@ -15,6 +15,7 @@
 mod address;
 mod admin;
 mod counters;
+mod decode;
 mod encode;
 mod event;
 mod frame;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer::{Answer, Note};
-use super::guarded_connection::GuardedConnection;
+use super::connection_part::ConnectionPart;
 use super::key_session::Grant;
 use super::rule::Rule;
 use crate::legacy::Lock;
@@ -34,11 +34,11 @@ impl Guarded {
     /// Runs an operation of the client over the guard, which sends to `redis`. Returns its outcome and the guard's state.
     fn through<T>(
         &self,
-        mut connection: GuardedConnection,
+        mut connection: ConnectionPart,
         owner: &Owner,
         redis: &mut Transcript,
         operation: impl Fn(&mut Transcript) -> Turn<T>,
-    ) -> Turn<(T, GuardedConnection)> {
+    ) -> Turn<(T, ConnectionPart)> {
         let mut client = Transcript::new();
         loop {
             match operation(client.rewind()) {
@@ -56,11 +56,11 @@ impl Guarded {
 
     fn answer(
         &self,
-        connection: &GuardedConnection,
+        connection: &ConnectionPart,
         command: &Command,
         owner: &Owner,
         redis: &mut Transcript,
-    ) -> Turn<(GuardedConnection, Reply)> {
+    ) -> Turn<(ConnectionPart, Reply)> {
         let key = self.client.key();
         let is_on_key = command.args().iter().take(3).any(|word| word == key.as_bytes());
         if !is_on_key {
@@ -91,10 +91,10 @@ impl Locker for Guarded {
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let acquire = |redis: &mut Transcript| self.client.acquire(owner, redis);
-        let (acquired, connection) = self.through(GuardedConnection::default(), owner, redis, acquire)?;
+        let (acquired, connection) = self.through(ConnectionPart::default(), owner, redis, acquire)?;
         Ok(match acquired {
             Acquired::Won(hold) => {
-                let written = connection.grant(self.key()).map_or_else(Vec::new, written);
+                let written = connection.grant().map_or_else(Vec::new, written);
                 Acquired::Won(Hold { value: joined(&hold.value, &written), ..hold })
             }
             held @ Acquired::Held(_) => held,
@@ -104,7 +104,7 @@ impl Locker for Guarded {
     fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
         let grant = granted(&hold.value);
         let hold = Hold { value: grant.own.clone(), ..hold.clone() };
-        let connection = GuardedConnection::holding(self.key().clone(), grant);
+        let connection = ConnectionPart::holding(grant);
         let release = |redis: &mut Transcript| self.client.release(&hold, redis);
         let owner = Owner::new(crate::lock::Token::new([0; 16]), 0, 0);
         Ok(self.through(connection, &owner, redis, release)?.0)
@@ -123,11 +123,11 @@ impl Locker for Guarded {
         let since = redis.clock()?;
         let grant = granted(&hold.value);
         let own = grant.own.clone();
-        let connection = GuardedConnection::holding(self.key().clone(), grant);
+        let connection = ConnectionPart::holding(grant);
         let owner = Owner::new(crate::lock::Token::new([0; 16]), 0, 0);
         let length = self.lease().length();
         let (after, note) = connection.renew(&self.rule, self.key(), length, &owner, redis)?;
-        Ok(match (note, after.grant(self.key())) {
+        Ok(match (note, after.grant()) {
             (Some(Note::Renewed), Some(grant)) => {
                 let value = joined(&own, &written(grant));
                 Extended::Until(Hold { value, since, lease: self.lease(), fence: None })

@@ -1,0 +1,139 @@
+//! What the guard knows of one client connection that a command on one key needs.
+
+use std::time::Duration;
+
+use super::answer::{Answer, Note};
+use super::key_session::{Grant, GuardedKey, KeySession};
+use super::rule::Rule;
+use crate::lock::Owner;
+use crate::wire::{Command, Key, Transcript, Turn};
+
+/// What the guard knows of one client connection that a command on one key needs: where its client is in its protocol on that
+/// key, and whether it is inside MULTI.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ConnectionPart {
+    session: KeySession,
+    transaction: Transaction,
+}
+
+/// The transaction of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Transaction {
+    pub(super) in_multi: bool,
+    /// Whether it watches a guarded key: whatever changes that ends the transaction.
+    is_watching: bool,
+}
+
+impl Transaction {
+    /// The client sends a command that names no key.
+    pub(super) fn observe(&mut self, command: &Command) {
+        if command.is("MULTI") {
+            self.in_multi = true;
+        } else if ["EXEC", "DISCARD", "RESET"].iter().any(|name| command.is(name)) {
+            *self = Self::default();
+        } else if command.is("UNWATCH") {
+            self.is_watching = false;
+        }
+    }
+}
+
+impl ConnectionPart {
+    pub(super) fn new(session: KeySession, transaction: Transaction) -> Self {
+        Self { session, transaction }
+    }
+
+    pub(super) fn into_parts(self) -> (KeySession, Transaction) {
+        (self.session, self.transaction)
+    }
+
+    /// A connection whose client holds the lock.
+    pub(super) fn holding(grant: Grant) -> Self {
+        Self { session: KeySession::holding(grant), ..Self::default() }
+    }
+
+    /// What the client was granted by its latest acquisition.
+    pub(super) fn grant(&self) -> Option<&Grant> {
+        self.session.grant()
+    }
+
+    /// The client sends a command that names no key: what it does to the connection.
+    pub(super) fn observe(&mut self, command: &Command) {
+        self.transaction.observe(command);
+    }
+
+    /// The client sends a command on the key. `redis` takes what the guard sends and reads; `owner` is fresh.
+    /// Returns the connection after it, what becomes of the command, and what there is to report.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::wire::Pending): a reply or the host's clock is still to come, or the server refused.
+    pub fn serve(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        command: &Command,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: true }, command, redis)
+    }
+
+    /// The same for a client that has ended its side of the connection: it does not acquire, as it could not release.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn refuse(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        command: &Command,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false }, command, redis)
+    }
+
+    fn serve_on(
+        &self,
+        guard: &GuardedKey<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Answer, Vec<Note>)> {
+        let mut session = self.session.clone();
+        let (session, answer, notes) = if self.transaction.in_multi {
+            let answer = session.in_multi(guard, command);
+            (session, answer, Vec::new())
+        } else {
+            session.serve(guard, command, redis)?
+        };
+        let is_watching = self.transaction.is_watching || command.is("WATCH");
+        Ok((Self { session, transaction: Transaction { is_watching, ..self.transaction } }, answer, notes))
+    }
+
+    /// Extends the client's lock by this length from now; `owner` is fresh. Returns the connection after it, and what there
+    /// is to report.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn renew(
+        &self,
+        rule: &Rule,
+        key: &Key,
+        length: Duration,
+        owner: &Owner,
+        redis: &mut Transcript,
+    ) -> Turn<(Self, Option<Note>)> {
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
+        let (session, note) = self.session.clone().renew(&guard, length, redis)?;
+        Ok((Self { session, ..*self }, note))
+    }
+
+    /// Deletes what the guard wrote with the client's latest acquisition, if it is still there: the client has left before it
+    /// was answered. Returns the connection after it.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve).
+    pub fn withdraw(&self, rule: &Rule, key: &Key, owner: &Owner, redis: &mut Transcript) -> Turn<Self> {
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
+        Ok(Self { session: self.session.clone().withdraw(&guard, redis)?, ..*self })
+    }
+}
