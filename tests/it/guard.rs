@@ -11,4 +11,5 @@ mod leaving;
 mod observing;
 mod proxy;
 mod renewing;
+mod server_faults;
 mod transparent;
