@@ -98,7 +98,6 @@ pub const NPM_REDIS_LOCK_0_1_0: Dialect = Dialect {
     claim: Claim::SetNxPx(Words::ExpiryFirst),
     look: None,
     takeover: Takeover::Never,
-    candidate: Candidate::Same,
     ..NPM_REDIS_LOCK
 };
 

@@ -119,9 +119,14 @@ impl fmt::Display for Verdict {
         match self.rule {
             Rule::StillExpired => f.write_str("wins if the old is still expired")?,
             Rule::SameBytes => f.write_str("wins if the old is what was read")?,
-            Rule::SameNumber { .. } => f.write_str("wins if the old is the number that was read")?,
+            Rule::SameNumber { first, old } if first == old => {
+                write!(f, "wins if the old is the number that was read, both by {old}")?;
+            }
+            Rule::SameNumber { first, old } => {
+                write!(f, "wins if the old by {old} is the number that was read by {first}")?;
+            }
             Rule::NotAboveRead => f.write_str("wins if the old is not above what was read")?,
-            Rule::BelowOwn(_) => f.write_str("wins if the old is below the new")?,
+            Rule::BelowOwn(reader) => write!(f, "wins if the old by {reader} is below the new")?,
         }
         f.write_str(match self.old_nil {
             OldNil::Wins => ", nil wins",
