@@ -54,8 +54,11 @@ impl Token {
 /// Two lower-case hex digits a byte. Protocols ask for this on every rerun, and `format!` takes several times as long.
 fn hex(bytes: [u8; 16]) -> String {
     let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    String::from_utf8(digits).expect("hex digits are ASCII")
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    str::from_utf8(&digits).expect("hex digits are ASCII").into()
 }
 
 impl fmt::Debug for Token {

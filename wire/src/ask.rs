@@ -3,9 +3,10 @@
 //! A protocol that is run again repeats all its commands, and most of them are recorded already. So a command is first
 //! compared with the recorded one, word by word, and is built only if it is new.
 
-use alloc::string::ToString;
 use core::slice;
 
+use crate::command::Words;
+use crate::decimal::Decimal;
 use crate::{Command, CommandWord, Node};
 
 /// What can be sent as a command. Unless it is a [`Command`], it is for the first server.
@@ -15,7 +16,7 @@ pub(crate) trait Ask {
 
     /// The command that it is.
     fn command(&self) -> Command {
-        self.write_words(Command::nameless())
+        Command::of(self.write_words(Words::new()))
     }
 
     /// Whether `command` is the same, word for word, and for the same server.
@@ -32,7 +33,7 @@ pub(crate) trait WordSink: Sized {
 
     /// Takes a number, in decimal.
     fn arg_int(self, number: i64) -> Self {
-        self.arg(number.to_string())
+        self.arg(Decimal::of(number))
     }
 }
 
@@ -61,6 +62,13 @@ impl Ask for Command {
 
     fn matches(&self, command: &Command) -> bool {
         self == command
+    }
+}
+
+impl WordSink for Words {
+    fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
+        self.push(word.as_ref().into());
+        self
     }
 }
 

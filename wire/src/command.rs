@@ -1,20 +1,23 @@
 //! One Redis command: its name and its arguments, as bytes.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use smallvec::SmallVec;
 
+use crate::decimal::Decimal;
 use crate::{CommandWord, Printable};
 
 /// One Redis command, as it will be sent. A clone shares its words.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Command {
-    words: Arc<SmallVec<[CommandWord; IN_PLACE]>>,
+    words: Arc<Words>,
     node: Node,
 }
+
+/// The words of a command.
+pub(crate) type Words = SmallVec<[CommandWord; IN_PLACE]>;
 
 /// Which of several independent servers a command is for, by its place in the list that the client was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,18 +29,20 @@ const IN_PLACE: usize = 6;
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        Self::nameless().arg(name)
+        let mut words = Words::new();
+        words.push(name.as_bytes().into());
+        Self::of(words)
     }
 
-    /// Not a command yet: its name is still to be added.
-    pub(crate) fn nameless() -> Self {
-        Self { words: Arc::default(), node: Node::default() }
+    /// The command of these words, name first.
+    pub(crate) fn of(words: Words) -> Self {
+        Self { words: Arc::new(words), node: Node::default() }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
     pub fn from_words<W: Into<CommandWord>>(words: impl IntoIterator<Item = W>) -> Option<Self> {
-        let words: SmallVec<_> = words.into_iter().map(Into::into).collect();
-        if words.is_empty() { None } else { Some(Self { words: Arc::new(words), node: Node::default() }) }
+        let words: Words = words.into_iter().map(Into::into).collect();
+        if words.is_empty() { None } else { Some(Self::of(words)) }
     }
 
     /// This command with one more argument.
@@ -49,7 +54,7 @@ impl Command {
     /// This command with one more argument, a number in decimal.
     #[must_use]
     pub fn arg_int(self, number: i64) -> Self {
-        self.with(number.to_string().as_bytes().into())
+        self.arg(Decimal::of(number))
     }
 
     /// This command for one of several servers. Without it, a command is for the first, and only.
@@ -116,18 +121,8 @@ const LONGEST_LENGTH: usize = "$9999\r\n\r\n".len();
 
 /// Appends a line of this kind with this length.
 fn pack_length(kind: u8, length: usize, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let (mut first, mut rest) = (digits.len(), length);
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
     out.push(kind);
-    out.extend_from_slice(&digits[first..]);
+    out.extend_from_slice(Decimal::of_length(length as u64).as_ref());
     out.extend_from_slice(b"\r\n");
 }
 

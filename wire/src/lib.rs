@@ -45,6 +45,7 @@ extern crate alloc;
 mod ask;
 mod command;
 mod commands;
+mod decimal;
 mod effect;
 mod fault;
 mod key;

@@ -1,9 +1,9 @@
 //! Lua scripts as typed commands: EVALSHA, and EVAL once where the server does not know the script yet.
 
-use alloc::string::ToString;
 use core::str;
 
 use crate::ask::{Ask, WordSink};
+use crate::decimal::Decimal;
 use crate::{Command, Key, Reply, Transcript, Turn};
 
 /// The text of a Lua script, with its SHA-1 known at compile time.
@@ -189,7 +189,7 @@ struct Run<'a> {
 
 impl Ask for Run<'_> {
     fn write_words<L: WordSink>(&self, sink: L) -> L {
-        let sink = sink.arg(self.name).arg(self.script).arg(self.keys.len().to_string());
+        let sink = sink.arg(self.name).arg(self.script).arg(Decimal::of_length(self.keys.len() as u64));
         let sink = self.keys.iter().fold(sink, |sink, key| sink.arg(key));
         self.args.iter().fold(sink, |sink, arg| sink.arg(arg))
     }
