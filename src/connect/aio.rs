@@ -48,37 +48,51 @@ struct Slot {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// An open connection to one server.
+/// An open connection to one server. Clones are the same.
 #[derive(Clone)]
 struct Open {
-    node: Node,
     connection: MultiplexedConnection,
+    peer: Arc<Peer>,
+}
+
+/// The server at the other end of an open connection.
+struct Peer {
+    node: Node,
     /// When it last answered; `None` if it owes a reply.
-    answered: Arc<Mutex<Option<MonoTime>>>,
+    answered: Mutex<Option<MonoTime>>,
 }
 
 impl Open {
     fn to(node: &Node, connection: MultiplexedConnection) -> Self {
-        Self { node: node.clone(), connection, answered: Arc::new(Mutex::new(Some(host::mono()))) }
+        let peer = Peer { node: node.clone(), answered: Mutex::new(Some(host::mono())) };
+        Self { connection, peer: Arc::new(peer) }
+    }
+
+    fn node(&self) -> &Node {
+        &self.peer.node
     }
 
     /// Whether it was in use just now, so that it is open on both sides as far as a client can find out without asking.
     fn is_fresh(&self) -> bool {
-        !is_to_be_asked(*lock(&self.answered), host::mono())
+        !is_to_be_asked(*lock(&self.peer.answered), host::mono())
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
     async fn answers(&mut self) -> bool {
-        let answer = self.connection.req_packed_command(&cmd("PING")).await;
-        self.note(&answer);
+        let answer = self.connection.send_packed_command(&cmd("PING")).await;
+        self.note(&answer, host::mono());
         answer.is_ok()
     }
 
-    fn note<T>(&self, answer: &RedisResult<T>) {
-        *lock(&self.answered) = match answer {
+    fn note<T>(&self, answer: &RedisResult<T>, now: MonoTime) {
+        *lock(&self.peer.answered) = match answer {
             Err(error) if error.is_io_error() => None,
-            _ => Some(host::mono()),
+            _ => Some(now),
         };
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.peer, &other.peer)
     }
 }
 
@@ -124,13 +138,20 @@ impl SharedParts {
         lock(&self.state)
     }
 
+    /// The connection for this slot, if it is known and open. Otherwise [`reached`](Self::reached) finds and opens it.
+    fn at_hand(&self, slot: Option<u16>) -> Option<Open> {
+        let state = self.state();
+        let node = state.topology.as_ref()?.target(slot);
+        usable(state.nodes.get(node.name())?, state.transaction)
+    }
+
     /// Where a command for this slot goes.
     async fn target(self: &Arc<Self>, slot: Option<u16>) -> RedisResult<Node> {
         if let Some(topology) = &self.state().topology {
-            return Ok(topology.target(slot));
+            return Ok(topology.target(slot).clone());
         }
         let topology = self.discover().await?;
-        Ok(self.state().topology.insert(topology).target(slot))
+        Ok(self.state().topology.insert(topology).target(slot).clone())
     }
 
     async fn discover(self: &Arc<Self>) -> RedisResult<Topology> {
@@ -169,23 +190,18 @@ impl SharedParts {
 
     /// The nodes to which a connection is open.
     fn open_nodes(&self) -> Vec<Node> {
-        let open = |slot: &Arc<Slot>| lock(&slot.open).as_ref().map(|open| open.node.clone());
+        let open = |slot: &Arc<Slot>| lock(&slot.open).as_ref().map(|open| open.node().clone());
         self.state().nodes.values().filter_map(open).collect()
     }
 
     /// The connection to this node, which is open.
     async fn opened(self: &Arc<Self>, node: &Node) -> RedisResult<Open> {
-        let (slot, is_in_transaction) = {
+        let (slot, transaction) = {
             let mut state = self.state();
-            let slot = match state.nodes.get(node.name()) {
-                Some(slot) => Arc::clone(slot),
-                None => Arc::clone(state.nodes.entry(Arc::clone(node.name())).or_default()),
-            };
-            (slot, state.transaction.is_open())
+            (Arc::clone(state.nodes.entry(Arc::clone(node.name())).or_default()), state.transaction)
         };
-        // Another connection would not know what this one watches.
-        if let Some(open) = lock(&slot.open).as_ref().filter(|open| is_in_transaction || open.is_fresh()) {
-            return Ok(open.clone());
+        if let Some(open) = usable(&slot, transaction) {
+            return Ok(open);
         }
         let (shared, node) = (Arc::clone(self), node.clone());
         match tokio::spawn(async move { shared.reopened(&slot, &node).await }).await {
@@ -235,8 +251,8 @@ impl SharedParts {
     }
 
     /// Notes what became of a command.
-    fn note<T>(&self, open: &Open, answer: &RedisResult<T>) {
-        open.note(answer);
+    fn note<T>(&self, open: &Open, answer: &RedisResult<T>, now: MonoTime) {
+        open.note(answer, now);
         if let Err(error) = answer
             && (error.is_io_error() || error.is_unrecoverable_error())
         {
@@ -244,7 +260,7 @@ impl SharedParts {
             // One that only was too slow is kept: what is sent on it next runs after what is under way. If it stays
             // silent, the PING before the next command shows that.
             if !error.is_timeout() {
-                log::debug!(target: "lockshift::connect", "{}: connection closed: {error}", open.node);
+                log::debug!(target: "lockshift::connect", "{}: connection closed: {error}", open.node());
                 self.close(open);
             }
         }
@@ -252,10 +268,10 @@ impl SharedParts {
 
     /// Closes this connection, if no newer one has taken its place.
     fn close(&self, open: &Open) {
-        let slot = self.state().nodes.get(open.node.name()).cloned();
+        let slot = self.state().nodes.get(open.node().name()).cloned();
         if let Some(slot) = slot {
             let mut slot = lock(&slot.open);
-            if slot.as_ref().is_some_and(|present| Arc::ptr_eq(&present.answered, &open.answered)) {
+            if slot.as_ref().is_some_and(|present| present.is(open)) {
                 *slot = None;
             }
         }
@@ -267,15 +283,15 @@ impl SharedParts {
         let slot = self.state().nodes.get(node.name()).cloned();
         let open = slot.and_then(|slot| lock(&slot.open).clone());
         let mut open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
-        let answer = open.connection.req_packed_command(command).await;
-        self.note(&open, &answer);
+        let answer = open.connection.send_packed_command(command).await;
+        self.note(&open, &answer, host::mono());
         answer
     }
 
     async fn request(self: &Arc<Self>, command: &Cmd) -> RedisResult<Value> {
         let name = name_of(command);
         if routing::is_named_about_its_connection(name) && !self.server.is_cluster() {
-            return self.request_here(command).await;
+            return Box::pin(self.request_here(command)).await;
         }
         let slot = if self.server.is_cluster() { routing::slot(&command.get_packed_command()) } else { None };
         let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
@@ -284,11 +300,15 @@ impl SharedParts {
             let (mut open, answer);
             match asked.take() {
                 None => {
-                    open = self.reached(slot, &mut delivery).await?;
-                    answer = open.connection.req_packed_command(command).await;
+                    open = match self.at_hand(slot) {
+                        Some(open) => open,
+                        // In a box: every command would have room for it otherwise.
+                        None => Box::pin(self.reached(slot, &mut delivery)).await?,
+                    };
+                    answer = open.connection.send_packed_command(command).await;
                 }
                 Some(node) => {
-                    open = self.opened(&node).await.map_err(unsent)?;
+                    open = Box::pin(self.opened(&node)).await.map_err(unsent)?;
                     // In one piece: nothing that another task sends may come between the two.
                     let mut both = Pipeline::new();
                     both.cmd("ASKING").add_command(command.clone());
@@ -296,8 +316,9 @@ impl SharedParts {
                     answer = answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
                 }
             }
-            self.note(&open, &answer);
-            match delivery.after(&answer, host::mono()) {
+            let now = host::mono();
+            self.note(&open, &answer, now);
+            match delivery.after(&answer, now) {
                 Next::Answer => {
                     self.state().transaction.note(name, answer.is_ok());
                     return answer;
@@ -311,15 +332,21 @@ impl SharedParts {
                 }
                 Next::Moved { .. } | Next::Ask { .. } if !self.server.is_cluster() => return answer,
                 Next::Moved { slot, host, port } => {
-                    let owner = open.node.moved_to(&host, port);
+                    let owner = open.node().moved_to(&host, port);
                     log::debug!(target: "lockshift::connect", "slot {slot} has moved to {owner}");
                     self.state().topology.iter_mut().for_each(|topology| topology.learn(slot, owner.clone()));
                 }
-                Next::Ask { host, port } => asked = Some(open.node.moved_to(&host, port)),
+                Next::Ask { host, port } => asked = Some(open.node().moved_to(&host, port)),
                 Next::Pause(pause) => host::sleep_async(pause).await,
             }
         }
     }
+}
+
+/// The connection in this place, if it is in use just now, or in a transaction: another connection would not know what this
+/// one watches.
+fn usable(slot: &Slot, transaction: Transaction) -> Option<Open> {
+    lock(&slot.open).as_ref().filter(|open| transaction.is_open() || open.is_fresh()).cloned()
 }
 
 /// The name of a command, without packing the command.
@@ -357,7 +384,7 @@ impl ConnectionLike for Connection {
             let mut delivery = Delivery::begin(host::mono(), self.0.server.timeouts.response);
             let mut open = self.0.reached(slot, &mut delivery).await?;
             let answers = open.connection.req_packed_commands(commands, offset, count).await;
-            self.0.note(&open, &answers);
+            self.0.note(&open, &answers, host::mono());
             answers
         })
     }

@@ -130,7 +130,7 @@ impl Connection {
             Some(topology) => topology,
             None => self.discover()?,
         };
-        Ok(self.topology.insert(topology).target(slot))
+        Ok(self.topology.insert(topology).target(slot).clone())
     }
 
     fn discover(&mut self) -> RedisResult<Topology> {

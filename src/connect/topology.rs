@@ -16,10 +16,10 @@ pub(super) enum Topology {
 
 impl Topology {
     /// Where a command for this slot goes.
-    pub(super) fn target(&self, slot: Option<u16>) -> Node {
+    pub(super) fn target(&self, slot: Option<u16>) -> &Node {
         match self {
-            Self::One(node) => node.clone(),
-            Self::Slots(table) => table.owner(slot).clone(),
+            Self::One(node) => node,
+            Self::Slots(table) => table.owner(slot),
         }
     }
 
