@@ -19,6 +19,7 @@ mod renewing;
 mod shadow;
 mod shadow_hold;
 mod shared_connection;
+mod timetable;
 mod unattended;
 
 pub use carrier::{Carrier, run};

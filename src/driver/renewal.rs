@@ -86,14 +86,21 @@ impl Renewal {
     }
 
     /// The course of a renewal that begins now.
-    pub(super) fn begin(&self, now: MonoTime) -> Course<'_> {
-        Course { renewal: self, began: now, confirmed: 0, last_failed: false, has_begun: false, has_ended: false }
+    pub(super) fn begin(&self, now: MonoTime) -> Course {
+        Course {
+            renewal: self.clone(),
+            began: now,
+            confirmed: 0,
+            last_failed: false,
+            has_begun: false,
+            has_ended: false,
+        }
     }
 }
 
 /// The course that a renewal takes.
-pub(super) struct Course<'a> {
-    renewal: &'a Renewal,
+pub(super) struct Course {
+    renewal: Renewal,
     began: MonoTime,
     confirmed: u32,
     last_failed: bool,
@@ -102,11 +109,11 @@ pub(super) struct Course<'a> {
     has_ended: bool,
 }
 
-impl Course<'_> {
+impl Course {
     /// How long to pause before the next extension is sent, if the holder may still work for `term_left`; `None` if
     /// there is to be none.
     pub(super) fn pause(&self, term_left: Duration, now: MonoTime) -> Option<Duration> {
-        let Renewal { pace, at_most, times } = *self.renewal;
+        let Renewal { pace, at_most, times } = self.renewal;
         if self.has_ended || term_left.is_zero() || times.is_some_and(|times| self.confirmed >= times) {
             return None;
         }

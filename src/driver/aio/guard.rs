@@ -7,6 +7,7 @@ use std::time::Duration;
 use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::carrier::Carrier;
 use super::loss_watch::LossWatch;
@@ -80,17 +81,13 @@ impl<C: Carrier + 'static> Guard<C> {
         self.beside_renewal(async move { held.extend().await }).await
     }
 
-    /// Renews the lock in the background, from a task of its own, until it is released or lost or `renewal` is at its
-    /// end; in place of any renewal before. Returns when no extension of the one before is under way any more; once this
-    /// future was polled, dropping it changes nothing.
+    /// Renews the lock in the background, until it is released or lost or `renewal` is at its end; in place of any renewal
+    /// before. Each extension is a task of its own. Returns when no extension of the renewal before is under way any more;
+    /// once this future was polled, dropping it changes nothing.
     pub async fn renew(&mut self, renewal: Renewal) {
-        let held = Arc::clone(&self.held);
-        let (renewing, begins) = Renewing::start(&self.runtime, held, renewal, self.renewing.take());
-        self.renewing = Some(renewing);
-        if let Some(begins) = begins {
-            // It fails if the runtime is shut down.
-            let _ = begins.await;
-        }
+        let before = self.stop_renewing();
+        self.renewing = Some(Renewing::start(&self.runtime, Arc::clone(&self.held), renewal));
+        ended(before).await;
     }
 
     /// Releases the lock: stops renewing, waits for an extension under way, then releases. Dropping this future does
@@ -109,10 +106,13 @@ impl<C: Carrier + 'static> Guard<C> {
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
     pub async fn abandon(mut self) {
         self.is_released = true;
-        if let Some(renewing) = self.renewing.take() {
-            renewing.stop().await;
-        }
+        ended(self.stop_renewing()).await;
         self.held.abandon();
+    }
+
+    /// Stops renewing; what is returned ends with the extension under way, if there is one.
+    fn stop_renewing(&mut self) -> Option<oneshot::Receiver<()>> {
+        self.renewing.take().and_then(Renewing::stop)
     }
 
     /// Does `work` in a task of its own: a caller that does not poll must not keep the renewal from the connection.
@@ -125,13 +125,19 @@ impl<C: Carrier + 'static> Guard<C> {
 
     fn release_held(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {
         self.is_released = true;
-        let (held, renewing) = (Arc::clone(&self.held), self.renewing.take());
+        let (held, extension) = (Arc::clone(&self.held), self.stop_renewing());
         async move {
-            if let Some(renewing) = renewing {
-                renewing.stop().await;
-            }
+            ended(extension).await;
             held.release().await
         }
+    }
+}
+
+/// Returns when this extension has ended.
+async fn ended(extension: Option<oneshot::Receiver<()>>) {
+    if let Some(extension) = extension {
+        // Nothing is ever sent.
+        let _ = extension.await;
     }
 }
 

@@ -1,73 +1,103 @@
-//! A task that renews one lock.
+//! The renewal of one lock. Between two extensions it costs an entry in a timetable, and each extension is a task.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
-use tokio::select;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use super::carrier::Carrier;
 use super::shadow_hold::Held;
+use super::timetable::{Entered, Timetable};
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
-use crate::driver::renewal::Renewal;
+use crate::driver::renewal::{Course, Renewal};
 
-/// A task that renews one lock. It sleeps between two extensions and wakes when it is stopped.
-pub(super) struct Renewing {
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
+/// The renewal of one lock.
+pub(super) struct Renewing(Arc<Mutex<Progress>>);
+
+/// How far a renewal is.
+enum Progress {
+    /// The next extension is entered.
+    Entered(Entered),
+    /// An extension is under way. The sender is dropped when it has ended.
+    UnderWay(oneshot::Receiver<()>),
+    /// No further extension is begun.
+    Ended,
+}
+
+/// The next extension of a renewal.
+struct Extension<C: Carrier + 'static> {
+    held: Arc<Held<C>>,
+    course: Course,
+    timetable: Arc<Timetable>,
+    progress: Arc<Mutex<Progress>>,
 }
 
 impl Renewing {
-    /// Starts to renew, in place of `predecessor`: at once, whether the caller waits for the second value or not, which is
-    /// ready when no extension of the predecessor is under way any more. Without a predecessor there is nothing to wait for.
-    pub(super) fn start<C>(
-        runtime: &Handle,
-        held: Arc<Held<C>>,
-        renewal: Renewal,
-        predecessor: Option<Self>,
-    ) -> (Self, Option<oneshot::Receiver<()>>)
-    where
-        C: Carrier + 'static,
-    {
-        let (stop, stopped) = oneshot::channel();
-        let (predecessor, begins) = match predecessor {
-            Some(predecessor) => {
-                let (begun, begins) = oneshot::channel();
-                (Some((predecessor, begun)), Some(begins))
-            }
-            None => (None, None),
-        };
-        let task = async move {
-            if let Some((predecessor, begun)) = predecessor {
-                predecessor.stop().await;
-                // The caller may have gone.
-                let _ = begun.send(());
-            }
-            renew(held, renewal, stopped).await;
-        };
-        (Self { stop, task: runtime.spawn(task) }, begins)
+    /// Begins to renew.
+    pub(super) fn start<C: Carrier + 'static>(runtime: &Handle, held: Arc<Held<C>>, renewal: Renewal) -> Self {
+        let progress = Arc::new(Mutex::new(Progress::Ended));
+        let course = renewal.begin(host::mono());
+        let timetable = Timetable::of(runtime);
+        Extension { held, course, timetable, progress: Arc::clone(&progress) }.enter(&mut lock(&progress));
+        Self(progress)
     }
 
-    /// Stops, and waits for an extension under way: when this returns no further one is sent.
-    pub(super) async fn stop(self) {
-        drop(self.stop);
-        // It can only have panicked, over a protocol that breaks its contract; the panic has been printed.
-        let _ = self.task.await;
+    /// Stops: no further extension is begun. What is returned waits for the one under way, if there is one; it ends with an
+    /// error, which means nothing.
+    pub(super) fn stop(self) -> Option<oneshot::Receiver<()>> {
+        let progress = std::mem::replace(&mut *lock(&self.0), Progress::Ended);
+        match progress {
+            Progress::Entered(entered) => {
+                entered.cancel();
+                None
+            }
+            Progress::UnderWay(ended) => Some(ended),
+            Progress::Ended => None,
+        }
     }
 }
 
-async fn renew<C>(held: Arc<Held<C>>, renewal: Renewal, mut stopped: oneshot::Receiver<()>)
-where
-    C: Carrier + 'static,
-{
-    let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(held.lease.read(LeaseState::remaining), host::mono()) {
-        select! {
-            _ = &mut stopped => return,
-            () = host::sleep_async(pause) => {}
-        }
-        course.note(held.key(), &held.extend().await);
+impl<C: Carrier + 'static> Extension<C> {
+    /// Enters it, if there is to be one.
+    fn enter(self, progress: &mut Progress) {
+        let now = host::mono();
+        *progress = match self.course.pause(self.held.lease.read(LeaseState::remaining), now) {
+            Some(pause) => {
+                let timetable = Arc::clone(&self.timetable);
+                Progress::Entered(timetable.enter(now.saturating_add(pause), Box::new(|| self.begin())))
+            }
+            None => Progress::Ended,
+        };
     }
+
+    /// Begins it, unless the renewal was stopped just now.
+    fn begin(self) {
+        let ended = {
+            let mut progress = lock(&self.progress);
+            if matches!(*progress, Progress::Ended) {
+                return;
+            }
+            let (ended, ends) = oneshot::channel();
+            *progress = Progress::UnderWay(ends);
+            ended
+        };
+        tokio::spawn(self.carry_out(ended));
+    }
+
+    /// Sends it and enters the next one.
+    async fn carry_out(mut self, ended: oneshot::Sender<()>) {
+        self.course.note(self.held.key(), &self.held.extend().await);
+        let progress = Arc::clone(&self.progress);
+        let mut progress = lock(&progress);
+        if !matches!(*progress, Progress::Ended) {
+            self.enter(&mut progress);
+        }
+        drop(ended);
+    }
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    // Each change is one step.
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
