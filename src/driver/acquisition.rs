@@ -39,6 +39,11 @@ impl Acquisition {
         self.owner
     }
 
+    /// When it began.
+    pub(super) fn began(&self) -> MonoTime {
+        self.began
+    }
+
     /// Where a release would be announced.
     pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
         self.locker.release_channel(&self.owner)
@@ -49,10 +54,10 @@ impl Acquisition {
         self.locker.longest_pause()
     }
 
-    /// The attempt has won, and its lease still runs.
-    pub(super) fn won<G>(&mut self, guard: G) -> Attempt<G> {
+    /// The attempt has won just now, and its lease still runs.
+    pub(super) fn won<G>(&mut self, guard: G, now: MonoTime) -> Attempt<G> {
         self.is_refused = false;
-        self.counters.note_acquired(host::mono().saturating_since(self.began));
+        self.counters.note_acquired(now.saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", self.locker.key());
         Attempt::Won(guard)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lockshift_lock::{Extended, Hold, Ownership, Released};
-use lockshift_wire::Key;
+use lockshift_wire::{Key, MonoTime};
 
 use super::entries::ReentrantEntry;
 use super::error::Error;
@@ -34,10 +34,16 @@ pub(super) trait HeldBeside {
 }
 
 impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
-    /// What was won just now.
-    pub(super) fn new(session: LockSession<S>, hold: Hold, beside: Option<B>, entry: Option<ReentrantEntry>) -> Self {
+    /// What was won now.
+    pub(super) fn new(
+        session: LockSession<S>,
+        hold: Hold,
+        beside: Option<B>,
+        entry: Option<ReentrantEntry>,
+        now: MonoTime,
+    ) -> Self {
         let counters = Arc::clone(&session.counters);
-        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, host::mono()));
+        let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, now));
         Self { session, lease, beside, entry }
     }
 
@@ -73,8 +79,8 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
         let mut connection = self.session.connection.for_holder().await;
         let ended = self.lease.change(LeaseState::end);
         let released =
-            self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono())).await;
-        released.iter().for_each(|released| self.lease.change(|state, _| state.note_released(*released)));
+            self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono)).await;
+        released.iter().for_each(|released| self.lease.note_released(*released));
         Answer::of(self.key(), released)
     }
 

@@ -122,9 +122,34 @@ pub fn thread_number() -> u64 {
 #[cfg(feature = "tokio")]
 pub fn task_number() -> u64 {
     const FIRST: u64 = 1 << 62;
-    // A task's id is opaque, but it is shown as a number.
-    let id = tokio::task::try_id().and_then(|id| id.to_string().parse::<u64>().ok());
-    id.map_or_else(thread_number, |id| FIRST | id)
+    match tokio::task::try_id() {
+        Some(id) => FIRST | shown::number(&id),
+        None => thread_number(),
+    }
+}
+
+/// What is opaque but shown as a number, as the id of a task.
+#[cfg(feature = "tokio")]
+mod shown {
+    use std::fmt::{Display, Result, Write};
+
+    /// The number that is shown, read without an allocation.
+    pub(super) fn number(shown: &impl Display) -> u64 {
+        let mut digits = Digits(0);
+        // Reading never fails.
+        let _ = write!(digits, "{shown}");
+        digits.0
+    }
+
+    struct Digits(u64);
+
+    impl Write for Digits {
+        fn write_str(&mut self, text: &str) -> Result {
+            let digits = text.bytes().filter(u8::is_ascii_digit);
+            self.0 = digits.fold(self.0, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
+            Ok(())
+        }
+    }
 }
 
 /// A random duration, from zero to `most`.
@@ -326,6 +351,14 @@ mod tests {
         let mut child = Supply { bits: parent.bits, ..parent };
         let of_child: BTreeSet<_> = (0..32).map(|_| child.token(2).unwrap()).collect();
         assert!((0..32).all(|_| !of_child.contains(&parent.token(1).unwrap())));
+    }
+
+    #[cfg(feature = "tokio")]
+    #[test]
+    fn a_number_that_is_shown_is_read() {
+        for number in [0, 7, 1 << 40, u64::MAX] {
+            assert_eq!(shown::number(&number), number);
+        }
     }
 
     #[test]

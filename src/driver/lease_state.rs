@@ -191,14 +191,19 @@ impl EndedLease {
     /// which would stay on the connection.
     ///
     /// What remains is the race of those protocols themselves: a command that was sent in time may arrive late.
-    pub(super) fn release(&self, locker: &dyn Locker, redis: &mut Transcript, now: MonoTime) -> Turn<Released> {
+    pub(super) fn release(
+        &self,
+        locker: &dyn Locker,
+        redis: &mut Transcript,
+        now: impl Fn() -> MonoTime,
+    ) -> Turn<Released> {
         let turn = locker.release(&self.hold, redis);
         let sends = matches!(turn, Err(Pending::Send(_) | Pending::Round(_)));
-        let is_lost = self.loss.is_some() || now >= self.hold.valid_until();
-        let has_begun = redis.entries().iter().any(|entry| !matches!(entry, Entry::Clock(_)));
-        let can_stop = if locker.needs_own_connection() { !has_begun } else { !has_acted(redis) };
+        let is_lost = || self.loss.is_some() || now() >= self.hold.valid_until();
+        let has_begun = || redis.entries().iter().any(|entry| !matches!(entry, Entry::Clock(_)));
+        let can_stop = || if locker.needs_own_connection() { !has_begun() } else { !has_acted(redis) };
         match locker.late_release() {
-            LateRelease::MayFreeAnother if sends && is_lost && can_stop => Ok(Released::Lost),
+            LateRelease::MayFreeAnother if sends && is_lost() && can_stop() => Ok(Released::Lost),
             LateRelease::MayFreeAnother | LateRelease::Harmless => turn,
         }
     }

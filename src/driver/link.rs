@@ -16,9 +16,6 @@ pub(super) trait Link {
     /// How many servers there are. Procedures that ask for another are refused.
     fn servers(&self) -> usize;
 
-    /// Whether it sends a command again by itself when no reply came: then no lock uses it.
-    fn resends(&self) -> bool;
-
     /// Whether all commands go over one connection to one server that no other procedure uses meanwhile, as WATCH, MULTI
     /// and WAIT need it.
     fn is_own(&self) -> bool;

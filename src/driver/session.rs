@@ -20,6 +20,8 @@ pub(super) struct LockSession<S> {
     pub(super) counters: Arc<Counters>,
     pub(super) replication: Option<Replication>,
     pub(super) undisclaimed: Undisclaimed,
+    /// Whether the connection sends a command again by itself when no reply came: then no lock uses it.
+    pub(super) resends: bool,
 }
 
 /// What one attempt has come to.
@@ -39,9 +41,9 @@ pub(super) enum Tried {
 }
 
 impl<S> LockSession<S> {
-    pub(super) fn new(connection: Arc<S>, locker: Arc<dyn Locker>) -> Self {
+    pub(super) fn new(connection: Arc<S>, locker: Arc<dyn Locker>, resends: bool) -> Self {
         let (counters, undisclaimed) = (Arc::default(), Undisclaimed::default());
-        Self { connection, locker, counters, replication: None, undisclaimed }
+        Self { connection, locker, counters, replication: None, undisclaimed, resends }
     }
 }
 
@@ -53,6 +55,7 @@ impl<S> Clone for LockSession<S> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            resends: self.resends,
         }
     }
 }
@@ -115,7 +118,7 @@ impl<S: SharedLink> LockSession<S> {
 
     /// Accepts a connection that can carry this protocol.
     fn check(&self, connection: &S::Borrowed<'_>) -> Result<(), Error> {
-        if connection.resends() {
+        if self.resends {
             return Err(Error::resending_connection(self.locker.key()));
         }
         let needs_own = self.locker.needs_own_connection() || self.replication.is_some();

@@ -109,7 +109,7 @@ pub(super) struct Waiting<'a, L: Listener> {
 impl<'a, L: Listener> Waiting<'a, L> {
     pub(super) fn begin(wait: &'a Wait, listener: Option<&'a L>, acquisition: &Acquisition) -> Self {
         let listener = if wait.listens() { listener.zip(acquisition.release_channel()) } else { None };
-        Self { patience: wait.begin(host::mono()), listener, waiter: None }
+        Self { patience: wait.begin(acquisition.began()), listener, waiter: None }
     }
 
     /// An attempt begins: it uses every wake-up until now.
@@ -133,6 +133,10 @@ impl<'a, L: Listener> Waiting<'a, L> {
         attempt: &Result<Attempt<G>, Error>,
         acquisition: &Acquisition,
     ) -> Option<Duration> {
+        if matches!(attempt, Ok(Attempt::Won(_))) {
+            self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = false);
+            return None;
+        }
         // If it has not used its wake-up, that is passed on when this waiter leaves.
         let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
         self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lockshift_lock::Released;
 use lockshift_wire::MonoTime;
 
 use super::host;
@@ -24,6 +25,11 @@ impl WatchedLease {
         Self(Arc::new(Mutex::new(SharedLease { state, watchers: Vec::new() })))
     }
 
+    /// Whether it has ended by then.
+    pub(super) fn has_ended(&self, now: MonoTime) -> bool {
+        self.inner().state.ending(now).is_some()
+    }
+
     /// What is asked of it, now.
     pub(super) fn read<T>(&self, read: impl FnOnce(&LeaseState, MonoTime) -> T) -> T {
         read(&self.inner().state, host::mono())
@@ -37,6 +43,11 @@ impl WatchedLease {
         drop(inner);
         watchers.iter().for_each(WakeUp::wake);
         outcome
+    }
+
+    /// Takes note of how the release ended, which no watcher waits for.
+    pub(super) fn note_released(&self, released: Released) {
+        self.inner().state.note_released(released);
     }
 
     /// What a watcher does next. If it is to look again, it is woken by the next change.

@@ -40,22 +40,24 @@ impl<C: Carrier + 'static> Acquiring<C> {
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
     pub(super) async fn attempt(mut self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
-        let (runtime, locker) = (self.runtime.clone(), Arc::clone(&self.session.locker));
-        let workplace = self.session.connection.workplace;
+        let place = self.session.connection.workplace.now(&self.runtime);
+        let locker = Arc::clone(&self.session.locker);
         let attempt = async {
             let attempt = self.carry_out().await;
             Ok((self, attempt))
         };
-        to_the_end(workplace, &runtime, locker.key(), attempt).await
+        to_the_end(place, locker.key(), attempt).await
     }
 
     async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
         match self.session.attempt(&self.acquisition.owner()).await? {
             Tried::Won { hold, entry, replicated } => {
+                let now = host::mono();
                 let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-                let guard = Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry), self.runtime.clone());
-                if replicated.is_ok() && guard.lost().is_none() {
-                    return Ok(self.acquisition.won(guard));
+                let guard =
+                    Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now), self.runtime.clone());
+                if replicated.is_ok() && !guard.has_ended(now) {
+                    return Ok(self.acquisition.won(guard, now));
                 }
                 let key = guard.key().clone();
                 log_unasked(&key, &guard.release().await);
@@ -77,8 +79,8 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 session.withdraw(&owner).await;
                 Ok(())
             };
-            let (workplace, key) = (self.session.connection.workplace, self.session.locker.key());
-            let withdrawn = to_the_end(workplace, &self.runtime, key, withdrawing).await;
+            let place = self.session.connection.workplace.now(&self.runtime);
+            let withdrawn = to_the_end(place, self.session.locker.key(), withdrawing).await;
             withdrawn.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));
         }
     }

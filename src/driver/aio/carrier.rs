@@ -83,10 +83,6 @@ impl<C: Carrier, B: DerefMut<Target = C>> Link for InTask<B> {
         self.connection.servers()
     }
 
-    fn resends(&self) -> bool {
-        C::resends()
-    }
-
     fn is_own(&self) -> bool {
         self.is_own
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Ownership, Released};
-use lockshift_wire::Key;
+use lockshift_wire::{Key, MonoTime};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -58,6 +58,11 @@ impl<C: Carrier + 'static> Guard<C> {
         self.held.lease.read(LeaseState::lost)
     }
 
+    /// Whether the lease has ended by then.
+    pub(super) fn has_ended(&self, now: MonoTime) -> bool {
+        self.held.lease.has_ended(now)
+    }
+
     /// The means to learn elsewhere that the lock is lost: for another task, or to wait for it.
     pub fn watch(&self) -> LossWatch {
         LossWatch(self.held.lease.clone())
@@ -100,7 +105,8 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used; the lease will end the lock.
     pub async fn release(mut self) -> Result<Answer<Released>, Error> {
         let release = self.release_held();
-        to_the_end(self.held.session.connection.workplace, &self.runtime, self.key(), release).await
+        let place = self.held.session.connection.workplace.now(&self.runtime);
+        to_the_end(place, self.key(), release).await
     }
 
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
@@ -120,7 +126,7 @@ impl<C: Carrier + 'static> Guard<C> {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        to_the_end(Workplace::OwnTask, &self.runtime, self.key(), work).await
+        to_the_end(Workplace::OwnTask.now(&self.runtime), self.key(), work).await
     }
 
     fn release_held(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {

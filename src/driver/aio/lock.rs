@@ -32,6 +32,7 @@ pub struct Lock<C> {
     shadow: Option<Shadow>,
     replication: Option<Replication>,
     undisclaimed: Undisclaimed,
+    resends: bool,
 }
 
 /// How tries and guards come by their connection.
@@ -155,6 +156,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             shadow: None,
             replication: None,
             undisclaimed: Undisclaimed::default(),
+            resends: C::resends(),
         }
     }
 
@@ -169,6 +171,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            resends: self.resends,
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::driver::link::SharedLink;
 /// A connection that one procedure at a time may use.
 #[derive(Debug)]
 pub(super) struct SharedConnection<C> {
-    entrance: Mutex<()>,
+    /// `None` where there is only one attempt at a time.
+    entrance: Option<Mutex<()>>,
     connection: Mutex<C>,
     /// Where attempts and releases are made.
     pub(super) workplace: Workplace,
@@ -31,23 +32,34 @@ pub(super) struct Borrowed<'a, C> {
 impl<C> SharedConnection<C> {
     /// The one connection of a lock and its clones.
     pub(super) fn own(connection: C) -> Self {
-        Self { entrance: Mutex::new(()), connection: Mutex::new(connection), workplace: Workplace::OwnTask }
+        Self { entrance: Some(Mutex::new(())), connection: Mutex::new(connection), workplace: Workplace::OwnTask }
     }
 
     /// A clone of a connection, for one attempt and what it wins.
     pub(super) fn clone_of(connection: C) -> Self {
-        Self { workplace: Workplace::CallersTask, ..Self::own(connection) }
+        Self { entrance: None, connection: Mutex::new(connection), workplace: Workplace::CallersTask }
     }
 
     /// As soon as the procedure under way has ended.
     async fn borrow_for_holder(&self) -> Borrowed<'_, C> {
-        Borrowed { connection: self.connection.lock().await, _entrance: None }
+        Borrowed { connection: self.connection().await, _entrance: None }
+    }
+
+    /// At once if it is free, without the cost of a wait. It is never free while others wait for it.
+    async fn connection(&self) -> MutexGuard<'_, C> {
+        match self.connection.try_lock() {
+            Ok(connection) => connection,
+            Err(_) => self.connection.lock().await,
+        }
     }
 
     /// As soon as no procedure uses it and no holder waits for it.
     async fn borrow_for_attempt(&self) -> Borrowed<'_, C> {
-        let entrance = self.entrance.lock().await;
-        Borrowed { connection: self.connection.lock().await, _entrance: Some(entrance) }
+        let entrance = match &self.entrance {
+            Some(entrance) => Some(entrance.lock().await),
+            None => None,
+        };
+        Borrowed { connection: self.connection().await, _entrance: entrance }
     }
 
     fn in_task<'a>(&self, connection: Borrowed<'a, C>) -> InTask<Borrowed<'a, C>> {

@@ -21,32 +21,50 @@ pub(super) enum Workplace {
     OwnTask,
 }
 
+/// Where one piece of work is done, as found when it begins.
+pub(super) enum Place {
+    /// In the caller's task, which is one of the runtime of this handle.
+    CallersTask(Handle),
+    /// In a task of its own on this runtime.
+    OwnTask(Handle),
+}
+
+impl Workplace {
+    /// The place for work that begins now on `runtime`. In a caller's task of another runtime it would miss the timers of its
+    /// own.
+    pub(super) fn now(self, runtime: &Handle) -> Place {
+        match self {
+            Self::CallersTask => match Handle::try_current() {
+                Ok(here) if here.id() == runtime.id() => Place::CallersTask(here),
+                Ok(_) | Err(_) => Place::OwnTask(runtime.clone()),
+            },
+            Self::OwnTask => Place::OwnTask(runtime.clone()),
+        }
+    }
+}
+
 /// Does `work` in this place and waits for it. If this future is dropped half-way, a task carries `work` to its end, and
 /// what that ends with is dropped when it is there.
 ///
 /// # Errors
 /// The runtime is shut down.
 pub(super) fn to_the_end<T: Send + 'static>(
-    workplace: Workplace,
-    runtime: &Handle,
+    place: Place,
     key: &Key,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> impl Future<Output = Result<T, Error>> + Send {
     // In a box from the start: otherwise the caller's own future has room for all of it, also while it waits.
     let work = Box::pin(work);
     async move {
-        match workplace {
-            // Elsewhere the work would miss the timers of its runtime.
-            Workplace::CallersTask if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) => {
-                InCallersTask { runtime, work: Some(work) }.await
-            }
-            Workplace::CallersTask | Workplace::OwnTask => in_own_task(runtime, key, work).await,
+        match place {
+            Place::CallersTask(runtime) => InCallersTask { runtime, work: Some(work) }.await,
+            Place::OwnTask(runtime) => in_own_task(runtime, key, work).await,
         }
     }
 }
 
 async fn in_own_task<T: Send + 'static>(
-    runtime: &Handle,
+    runtime: Handle,
     key: &Key,
     work: Pin<Box<impl Future<Output = Result<T, Error>> + Send + 'static>>,
 ) -> Result<T, Error> {
@@ -58,16 +76,16 @@ async fn in_own_task<T: Send + 'static>(
 }
 
 /// Work that was begun in its caller's task. Dropped before its end, it moves to a task of its own.
-struct InCallersTask<'a, W>
+struct InCallersTask<W>
 where
     W: Future<Output: Send> + Send + 'static,
 {
-    runtime: &'a Handle,
+    runtime: Handle,
     /// `None` once it has ended.
     work: Option<Pin<Box<W>>>,
 }
 
-impl<W: Future<Output: Send> + Send + 'static> Future for InCallersTask<'_, W> {
+impl<W: Future<Output: Send> + Send + 'static> Future for InCallersTask<W> {
     type Output = W::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<W::Output> {
@@ -81,7 +99,7 @@ impl<W: Future<Output: Send> + Send + 'static> Future for InCallersTask<'_, W> {
     }
 }
 
-impl<W: Future<Output: Send> + Send + 'static> Drop for InCallersTask<'_, W> {
+impl<W: Future<Output: Send> + Send + 'static> Drop for InCallersTask<W> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             self.runtime.spawn(work);

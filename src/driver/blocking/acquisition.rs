@@ -29,10 +29,11 @@ impl<C: Carrier + 'static> Acquiring<C> {
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
         match at_once(self.session.attempt(&self.acquisition.owner()))? {
             Tried::Won { hold, entry, replicated } => {
+                let now = host::mono();
                 let shadow = self.shadow.as_ref().and_then(Shadow::take);
-                let guard = Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry));
-                if replicated.is_ok() && guard.lost().is_none() {
-                    return Ok(self.acquisition.won(guard));
+                let guard = Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now));
+                if replicated.is_ok() && !guard.has_ended(now) {
+                    return Ok(self.acquisition.won(guard, now));
                 }
                 let key = guard.key().clone();
                 log_unasked(&key, &guard.release());

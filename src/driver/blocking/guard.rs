@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Ownership, Released};
-use lockshift_wire::Key;
+use lockshift_wire::{Key, MonoTime};
 
 use super::carrier::Carrier;
 use super::loss_watch::LossWatch;
@@ -51,6 +51,11 @@ impl<C: Carrier + 'static> Guard<C> {
     /// clock before one was confirmed. Sends nothing, never blocks; what is lost stays lost.
     pub fn lost(&self) -> Option<Loss> {
         self.held.lease.read(LeaseState::lost)
+    }
+
+    /// Whether the lease has ended by then.
+    pub(super) fn has_ended(&self, now: MonoTime) -> bool {
+        self.held.lease.has_ended(now)
     }
 
     /// The means to learn elsewhere that the lock is lost: for another thread, or to wait for it.

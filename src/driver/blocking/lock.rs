@@ -48,7 +48,7 @@ impl<C: Carrier + 'static> Lock<C> {
     /// WATCH and MULTI; trying to acquire ends with [`ErrorKind::SharedConnection`](crate::driver::ErrorKind) then.
     pub fn new(connection: C, locker: impl Locker + 'static) -> Self {
         Self {
-            session: LockSession::new(Arc::new(SharedConnection::new(connection)), Arc::new(locker)),
+            session: LockSession::new(Arc::new(SharedConnection::new(connection)), Arc::new(locker), C::resends()),
             listener: None,
             shadow: None,
         }
