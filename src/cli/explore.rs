@@ -200,6 +200,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     drop(states);
     let asked = Asked {
         tick: scenes[0].tick,
+        finer_tick: scenes[0].clone().finely_timed().ok().map(|fine| fine.tick).filter(|tick| *tick < scenes[0].tick),
+        ticks: scenes[0].bounds.ticks,
         for_all_time: args.ticks == Ticks::Forever,
         rules_named: args.rules.len(),
         hashed: args.hashed.is_some(),

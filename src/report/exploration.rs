@@ -30,6 +30,11 @@ pub struct Exploration {
 pub struct Asked {
     /// How long a tick is.
     pub tick: Duration,
+    /// A shorter tick, which tells apart more of what the clients do than the one that was tried; `None` if that one tells
+    /// apart all.
+    pub finer_tick: Option<Duration>,
+    /// How often the clock ticked at most.
+    pub ticks: u16,
     /// Whether the clock never ends.
     pub for_all_time: bool,
     /// How many rules were named; none: all were meant.
@@ -168,7 +173,7 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
     };
     match (findings.violations.len(), findings.end) {
         (0, End::Exhausted) => {
-            format!("Impossible {bounds}, in ticks of {tick}: none of {states} states breaks {rule}.")
+            format!("Impossible {bounds}, in ticks of {tick}: none of {states} states breaks {rule}.{}", between(asked))
         }
         (0, End::StatesBound(_) | End::MemoryBound(_) | End::Interrupted | End::Satisfied) => {
             format!("Nothing found in {states} states, but there are more: this says nothing about those.")
@@ -181,6 +186,17 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
             format!("{states} states were seen, but there are more: this says nothing about other rules.")
         }
     }
+}
+
+/// That moments between ticks were not tried, where the clients tell them apart, and how they are.
+fn between(asked: Asked) -> String {
+    let Some(finer) = asked.finer_tick else { return String::new() };
+    let ticks = if asked.for_all_time {
+        String::new()
+    } else {
+        format!(" --ticks {}", (asked.tick.as_secs_f64() / finer.as_secs_f64() * f64::from(asked.ticks)).ceil())
+    };
+    format!("\nMoments between ticks were not tried: --tick {}{ticks} tries them.", humantime::format_duration(finer))
 }
 
 /// What a search that hashed states says of those it did not see.

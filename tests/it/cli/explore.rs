@@ -36,6 +36,22 @@ fn three_tokens_break_nothing() {
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), expected, ""));
 }
 
+/// A stamp of whole seconds is written alike all second long, and half a second of skew moves where that second begins.
+#[test]
+fn what_a_tick_is_too_long_for_is_named_with_the_tick_that_is_not() {
+    let note = |skew: &str, times: &[&str]| {
+        let client = ["--client", "php-getset", "--client", skew, "--rule", "mutual-exclusion"];
+        let ended = done(lockshift(), [&["explore"], &client[..], times].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout.lines().nth(1).map(str::to_owned)
+    };
+    let tries = |times: &str| Some(format!("Moments between ticks were not tried: {times} tries them."));
+    assert_eq!(note("php-getset", &["--ticks=1"]), tries("--tick 500ms --ticks 2"));
+    assert_eq!(note("php-getset,skew=500ms", &["--ticks=1"]), tries("--tick 250ms --ticks 4"));
+    assert_eq!(note("php-getset,skew=500ms", &["--ticks=2", "--tick=500ms"]), tries("--tick 250ms --ticks 4"));
+    assert_eq!(note("php-getset", &["--ticks=2", "--tick=500ms"]), None);
+}
+
 #[test]
 fn a_reduced_search_sees_fewer_states_and_comes_to_the_same_verdict() {
     let explored = |option: &[&str]| {
