@@ -175,7 +175,7 @@ impl Look {
             (Test::ExpiredIfNotAfter, order) => matches!(order, Less | Equal),
             (Test::LiveIfAfter, order) => matches!(order, Less | Equal | Unordered),
             (Test::LiveIfNotBefore, order) => matches!(order, Less | Unordered),
-            (Test::ExpiredIfBeforeAndNotZero, Less) => !self.reader.number(value).is_some_and(is_zero),
+            (Test::ExpiredIfBeforeAndNotZero, Less) => self.reader.compare(value, Number::Int(0)) != Equal,
             (Test::ExpiredIfBeforeAndNotZero, Equal | Greater | Unordered) => false,
         };
         if expired { Looks::Expired } else { Looks::Live }
@@ -197,13 +197,6 @@ impl Unreadable {
             Self::Live => Looks::Live,
             Self::Raises => Looks::Raised,
         }
-    }
-}
-
-fn is_zero(number: Number) -> bool {
-    match number {
-        Number::Int(int) => int == 0,
-        Number::Float(float) => float == 0.0,
     }
 }
 

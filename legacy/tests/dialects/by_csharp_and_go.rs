@@ -188,6 +188,17 @@ fn gorlock_attempts_again_when_the_key_has_disappeared() {
         held Vanished
         "#,
     );
+    // go-redis writes whole seconds as EX.
+    acquire(
+        "gorlock",
+        2_000,
+        r#"
+        clock 1700000000
+        SET k 1700000002000000000 EX 2 NX -> OK
+        EXPIRE k 2 -> 1
+        won 1700000002000000000
+        "#,
+    );
     acquire(
         "gorlock",
         1_500,

@@ -137,8 +137,8 @@ fn without_a_cast_python_2_never_sees_a_lock_expire() {
         "python2-recipe-uncast",
         10_000,
         r#"
-        clock 1700000000
-        SETNX k 1700000011.0 -> 0
+        clock 1700000000.1234567
+        SETNX k 1700000011.123456 -> 0
         clock 1700000000
         GET k -> "1"
         held Live

@@ -25,6 +25,7 @@ mod jedis_article;
 mod php_article;
 mod properties;
 mod redis_page;
+mod refusals;
 mod rows;
 mod scripts;
 mod stamps;

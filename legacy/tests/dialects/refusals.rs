@@ -1,0 +1,48 @@
+//! What a refused attempt says, and which error replies are none of the dialect's.
+
+use lockshift_legacy::Lock;
+use lockshift_lock::{Acquired, Held, Locker, Refusal};
+use lockshift_wire::{Pending, Reply, Transcript, Turn};
+
+use crate::ME;
+use crate::walk::{lock, reading};
+
+/// One attempt that is answered so, at one moment.
+fn attempt(lock: &Lock, replies: &[Reply]) -> Turn<Acquired> {
+    let (mut redis, mut replies) = (Transcript::new(), replies.iter());
+    loop {
+        match lock.acquire(&ME, redis.rewind()) {
+            Err(Pending::Clock) => redis.record_clock(reading("1700000000")),
+            Err(Pending::Send(command)) => {
+                let reply = replies.next().unwrap_or_else(|| panic!("{command} is not expected"));
+                redis.record_reply(reply.clone());
+            }
+            ended => return ended,
+        }
+    }
+}
+
+fn refused(dialect: &str, value: &str) -> Held {
+    match attempt(&lock(dialect, 10_000), &[Reply::Int(0), Reply::bulk(value)]) {
+        Ok(Acquired::Held(held)) => held,
+        other => panic!("{dialect}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_refusal_says_what_was_seen() {
+    let live = refused("php-getset", "1700000005");
+    assert_eq!((live.reason, live.seen.as_deref()), (Refusal::Live, Some(&b"1700000005"[..])));
+    let unreadable = refused("java-getset", "a token");
+    assert_eq!(unreadable.seen.as_deref(), Some(&b"a token"[..]), "{:?}", unreadable.reason);
+}
+
+/// phpredis takes WRONGTYPE for a missing value, and raises this.
+#[test]
+fn an_error_of_the_server_itself_is_an_error_in_every_dialect() {
+    for text in ["READONLY You can't write against a read only replica.", "OOM command not allowed", "NOAUTH"] {
+        let replies = [Reply::Int(0), Reply::Error(text.to_owned())];
+        let ended = attempt(&lock("php-getset", 10_000), &replies);
+        assert!(matches!(ended, Err(Pending::Fault(_))), "{text}: {ended:?}");
+    }
+}
