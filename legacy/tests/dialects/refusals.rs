@@ -33,6 +33,8 @@ fn refused(dialect: &str, value: &str) -> Held {
 fn a_refusal_says_what_was_seen() {
     let live = refused("php-getset", "1700000005");
     assert_eq!((live.reason, live.seen.as_deref()), (Refusal::Live, Some(&b"1700000005"[..])));
+    let empty = refused("npm-redis-lock", "");
+    assert_eq!((empty.reason, empty.seen.as_deref()), (Refusal::Vanished, Some(&b""[..])));
     let unreadable = refused("java-getset", "a token");
     assert_eq!(unreadable.seen.as_deref(), Some(&b"a token"[..]), "{:?}", unreadable.reason);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lockshift_legacy::{Digits, Number, Reader, catalogue};
+use lockshift_legacy::{Digits, Form, Number, Part, Reader, Stamp, catalogue};
 use lockshift_wire::UnixTime;
 
 use crate::ME;
@@ -104,5 +104,17 @@ fn the_first_and_the_last_moment_of_a_date_time_are_written() {
     ] {
         assert_eq!(String::from_utf8(Digits::DateTime.write(Number::Int(millis))).as_deref(), Ok(text));
         assert_eq!(Reader::CSharpDateTime.number(text.as_bytes()), Some(Number::Int(millis)), "{text}");
+    }
+}
+
+#[test]
+fn a_quoted_value_is_restamped_between_what_stands_around_its_stamp() {
+    let form = Form::of(&[Part::Text("<"), Part::Stamp, Part::Text("->")], Stamp::SECONDS).quoted_when_taken();
+    let restamped =
+        |value: &[u8]| form.restamp(value, Number::Int(1_800_000_000)).map(|value| form.read(&value).zip(Some(value)));
+    for (value, expected) in
+        [(&b"<1700000000->"[..], &b"<1800000000->"[..]), (b"\"<1700000000->\"", b"\"<1800000000->\"")]
+    {
+        assert_eq!(restamped(value), Some(Some((Number::Int(1_800_000_000), expected.to_vec()))));
     }
 }
