@@ -11,7 +11,7 @@ fn an_extension_writes_a_new_stamp_over_exactly_the_old_one() {
         "
         clock 1700000004
         EVALSHA extend 1 k 1700000010 1700000014 10000 1 -> 1
-        until 1700000014 10s
+        until 1700000014 10s since 1700000004
     ",
     );
     extend(
@@ -35,7 +35,7 @@ fn a_dialect_without_a_ttl_gives_none_but_lengthens_what_there_is() {
         "
         clock 1700000004
         EVALSHA extend 1 k 1700000010001 1700000014001 10001 0 -> 1
-        until 1700000014001 10s
+        until 1700000014001 10s since 1700000004
     ",
     );
 }
@@ -49,7 +49,7 @@ fn the_owner_stays_in_an_extended_value() {
         "
         clock 1700000004
         EVALSHA extend 1 k 1700000011-4711-42 1700000015-4711-42 11000 0 -> 1
-        until 1700000015-4711-42 10s
+        until 1700000015-4711-42 10s since 1700000004
     ",
     );
     let token = "11111111-1111-4111-9111-111111111111";
@@ -61,7 +61,7 @@ fn the_owner_stays_in_an_extended_value() {
             "
         clock 1700000004
         EVALSHA extend 1 k {token} {token} 10000 1 -> 1
-        until {token} 10s
+        until {token} 10s since 1700000004
     "
         ),
     );
@@ -72,7 +72,7 @@ fn the_owner_stays_in_an_extended_value() {
         "
         clock 1700000004
         EVALSHA extend 1 k 1700000011 1700000015 310000 1 -> 1
-        until 1700000015 10s
+        until 1700000015 10s since 1700000004
     ",
     );
 }

@@ -22,8 +22,8 @@ fn attempt(lock: &Lock, replies: &[Reply]) -> Turn<Acquired> {
     }
 }
 
-fn refused(dialect: &str, value: &str) -> Held {
-    match attempt(&lock(dialect, 10_000), &[Reply::Int(0), Reply::bulk(value)]) {
+fn refused(dialect: &str, replies: &[Reply]) -> Held {
+    match attempt(&lock(dialect, 10_000), replies) {
         Ok(Acquired::Held(held)) => held,
         other => panic!("{dialect}: {other:?}"),
     }
@@ -31,12 +31,26 @@ fn refused(dialect: &str, value: &str) -> Held {
 
 #[test]
 fn a_refusal_says_what_was_seen() {
-    let live = refused("php-getset", "1700000005");
+    let live = refused("php-getset", &[Reply::Int(0), Reply::bulk("1700000005")]);
     assert_eq!((live.reason, live.seen.as_deref()), (Refusal::Live, Some(&b"1700000005"[..])));
-    let empty = refused("npm-redis-lock", "");
+    let empty = refused("npm-redis-lock", &[Reply::Int(0), Reply::bulk("")]);
     assert_eq!((empty.reason, empty.seen.as_deref()), (Refusal::Vanished, Some(&b""[..])));
-    let unreadable = refused("java-getset", "a token");
+    let unreadable = refused("java-getset", &[Reply::Int(0), Reply::bulk("a token")]);
     assert_eq!(unreadable.seen.as_deref(), Some(&b"a token"[..]), "{:?}", unreadable.reason);
+}
+
+#[test]
+fn a_refusal_says_what_the_takeover_overwrote() {
+    let replies = [Reply::Int(0), Reply::bulk("1699999999"), Reply::bulk("1700000009")];
+    let lost = refused("jedis-lock", &replies);
+    assert_eq!((lost.reason, lost.seen.as_deref()), (Refusal::LostTakeover, Some(&b"1700000009"[..])));
+}
+
+#[test]
+fn a_refusal_of_two_keys_names_the_owner() {
+    let replies = [Reply::Int(0), Reply::ok(), Reply::bulk("another"), Reply::bulk("1700000005"), Reply::ok()];
+    let live = refused("mlanett-redis-lock", &replies);
+    assert_eq!((live.reason, live.seen.as_deref()), (Refusal::Live, Some(&b"another"[..])));
 }
 
 /// phpredis takes WRONGTYPE for a missing value, and raises this.

@@ -134,7 +134,7 @@ fn only_the_owner_releases_and_extends() {
         SET lock:expire:k 1700000090 -> QUEUED
         EXEC -> [OK]
         UNWATCH -> OK
-        until {ME} 60s
+        until {ME} 60s since 1700000030
         "#
         ),
     );

@@ -42,7 +42,10 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
         lines,
         |redis| lock.extend(&hold, redis),
         |extended| match extended {
-            Extended::Until(hold) => format!("until {} {:?}", Printable(&hold.value), hold.lease.length()),
+            Extended::Until(hold) => {
+                let since = hold.since.wall.as_secs();
+                format!("until {} {:?} since {since}", Printable(&hold.value), hold.lease.length())
+            }
             Extended::Intruded(_) => "Intruded".to_string(),
             Extended::Lost => "Lost".to_string(),
             Extended::Unsupported => "Unsupported".to_string(),
