@@ -44,10 +44,11 @@ fn parse_date_time(text: &str) -> Option<i64> {
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
     let [year, month, day] = fields(date, '-', [4, 2, 2])?;
     let [hour, minute, second] = fields(time, ':', [2, 2, 2])?;
-    let in_range = hour < 24 && minute < 60 && second < 60 && fraction.len() <= 7;
+    if hour >= 24 || minute >= 60 || second >= 60 || fraction.len() > 7 {
+        return None;
+    }
     let [ticks] = fields(fraction, '.', [fraction.len()])?;
     let millis = ticks * 1000 / 10_i64.pow(fraction.len() as u32);
-    in_range.then_some(())?;
     Some((((days_since_1970(year, month, day)? * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis)
 }
 

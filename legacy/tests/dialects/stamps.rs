@@ -98,6 +98,7 @@ fn every_day_of_four_centuries_is_written_and_read() {
 fn the_first_and_the_last_moment_of_a_date_time_are_written() {
     for (millis, text) in [
         (-62_135_596_800_000, "0001-01-01 00:00:00.000"),
+        (-62_135_510_400_000, "0001-01-02 00:00:00.000"),
         (-1, "1969-12-31 23:59:59.999"),
         (0, "1970-01-01 00:00:00.000"),
         (253_402_300_799_999, "9999-12-31 23:59:59.999"),
@@ -117,4 +118,26 @@ fn a_quoted_value_is_restamped_between_what_stands_around_its_stamp() {
     {
         assert_eq!(restamped(value), Some(Some((Number::Int(1_800_000_000), expected.to_vec()))));
     }
+}
+
+/// What .NET refuses becomes `DateTime.MinValue`, as everything else that is not a date.
+#[test]
+fn a_date_that_does_not_exist_is_the_year_1() {
+    let minimum = Some(Number::Int(-62_135_596_800_000));
+    for text in [
+        "2023-11-14 24:13:20",
+        "2023-11-14 22:60:20",
+        "2023-11-14 22:13:60",
+        "2023-02-29 22:13:20",
+        "2023-011-14 22:13:20",
+        "2023-11-14 +2:13:20",
+        "0000-12-31 22:13:20",
+        "2023-11-14 22:13:20.12345678",
+        "2023-11-14 22:13:20.1234567890123456789",
+        "2023-11-14 22:13:20.99999999999999999999999",
+        &format!("2023-11-14 22:13:20.{}", "0".repeat(64)),
+    ] {
+        assert_eq!(Reader::CSharpDateTime.number(text.as_bytes()), minimum, "{text}");
+    }
+    assert_ne!(Reader::CSharpDateTime.number(b"2023-11-14 22:13:20.1234567"), minimum);
 }
