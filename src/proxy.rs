@@ -25,6 +25,7 @@ mod listener;
 mod metrics;
 mod renewals;
 mod request;
+mod serving_threads;
 mod session;
 mod settings;
 mod shared;
@@ -33,7 +34,6 @@ mod tls;
 mod traffic;
 mod turns;
 mod unanswered;
-mod workers;
 
 pub use address::{ProxyAddress, Upstream};
 pub use counters::{ProxyCounters, ProxyCounts};

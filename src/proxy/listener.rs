@@ -17,12 +17,12 @@ use super::address::{ProxyAddress, Upstream};
 use super::admin;
 use super::counters::{ProxyCounters, ProxyCounts};
 use super::event::EventSink;
+use super::serving_threads::{ServingPlace, ServingThreads};
 use super::session::ProxySession;
 use super::settings::{ProxySettings, SettingsHandle};
 use super::shared::ProxyShared;
 use super::stream::Stream;
 use super::tls::ListenTls;
-use super::workers::{Workers, Workplace};
 
 enum Listener {
     Tcp(TcpListener),
@@ -36,7 +36,7 @@ pub struct GuardProxy {
     server: Upstream,
     shared: ProxyShared,
     admin: Option<TcpListener>,
-    workers: Option<Workers>,
+    threads: Option<ServingThreads>,
 }
 
 /// How long the server may take to accept a connection, and a client to agree on encryption.
@@ -73,7 +73,7 @@ pub async fn bind(listen: &ProxyAddress, server: Upstream, settings: ProxySettin
         }
     };
     let shared = ProxyShared::new(settings);
-    Ok(GuardProxy { listener, at, server, shared, admin: None, workers: None })
+    Ok(GuardProxy { listener, at, server, shared, admin: None, threads: None })
 }
 
 impl GuardProxy {
@@ -107,7 +107,7 @@ impl GuardProxy {
     /// # Errors
     /// A thread cannot be started.
     pub fn on_threads(mut self, threads: NonZero<usize>) -> io::Result<Self> {
-        self.workers = Some(Workers::start(threads)?);
+        self.threads = Some(ServingThreads::start(threads)?);
         Ok(self)
     }
 
@@ -121,7 +121,7 @@ impl GuardProxy {
     /// Serves clients until `end` is ready. Then no client is accepted any more, and each connection is closed as soon as
     /// no command of it is under way. Returns what was counted.
     pub async fn run(self, end: impl Future<Output = ()>) -> ProxyCounts {
-        let Self { listener, at, server, shared, admin, workers } = self;
+        let Self { listener, at, server, shared, admin, threads } = self;
         let shared = Arc::new(shared);
         let mut readers = JoinSet::new();
         if let Some(admin) = admin {
@@ -139,7 +139,7 @@ impl GuardProxy {
                     Ok((client, name)) => {
                         number += 1;
                         let name = name.unwrap_or_else(|| format!("unix:{number}")).into();
-                        let place = workers.as_ref().map_or_else(Workplace::here, Workers::least_busy);
+                        let place = threads.as_ref().map_or_else(ServingPlace::here, ServingThreads::least_busy);
                         let runtime = place.runtime.clone();
                         let session = serve(Arc::clone(&shared), name, client, server.clone(), draining.clone(), place);
                         sessions.spawn_on(session, &runtime);
@@ -227,7 +227,7 @@ async fn serve(
     client: Accepted,
     server: Upstream,
     drain: watch::Receiver<bool>,
-    _place: Workplace,
+    _place: ServingPlace,
 ) {
     let tls = shared.settings.borrow().tls.clone();
     let mut client = match timeout(PATIENCE, client.stream(tls.as_ref())).await {

@@ -13,45 +13,45 @@ use tokio::sync::oneshot;
 
 /// Threads that serve sessions, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Workers(Vec<Worker>);
+pub(super) struct ServingThreads(Vec<ServingThread>);
 
 #[derive(Debug)]
-struct Worker {
+struct ServingThread {
     runtime: Handle,
     /// A copy for each session that it serves.
     sessions: Arc<()>,
-    /// Its thread ends when this is dropped.
+    /// The thread ends when this is dropped.
     _end: oneshot::Sender<()>,
 }
 
 /// Where one session is served, until this is dropped.
-pub(super) struct Workplace {
+pub(super) struct ServingPlace {
     pub(super) runtime: Handle,
     _session: Option<Arc<()>>,
 }
 
-impl Workers {
+impl ServingThreads {
     /// Starts so many threads.
     pub(super) fn start(threads: NonZero<usize>) -> io::Result<Self> {
-        (0..threads.get()).map(Worker::start).collect::<io::Result<_>>().map(Self)
+        (0..threads.get()).map(ServingThread::start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// The worker with the fewest sessions.
-    pub(super) fn least_busy(&self) -> Workplace {
-        let worker =
-            self.0.iter().min_by_key(|worker| Arc::strong_count(&worker.sessions)).expect("there is at least one");
-        Workplace { runtime: worker.runtime.clone(), _session: Some(Arc::clone(&worker.sessions)) }
+    /// The thread with the fewest sessions.
+    pub(super) fn least_busy(&self) -> ServingPlace {
+        let thread =
+            self.0.iter().min_by_key(|thread| Arc::strong_count(&thread.sessions)).expect("there is at least one");
+        ServingPlace { runtime: thread.runtime.clone(), _session: Some(Arc::clone(&thread.sessions)) }
     }
 }
 
-impl Workplace {
+impl ServingPlace {
     /// The runtime of the caller.
     pub(super) fn here() -> Self {
         Self { runtime: Handle::current(), _session: None }
     }
 }
 
-impl Worker {
+impl ServingThread {
     fn start(number: usize) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -67,23 +67,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_goes_to_the_worker_with_the_fewest() {
-        let workers = Workers::start(NonZero::new(3).unwrap()).unwrap();
-        let mut places: Vec<_> = (0..6).map(|_| workers.least_busy()).collect();
-        let sessions = || workers.0.iter().map(|worker| Arc::strong_count(&worker.sessions) - 1).collect::<Vec<_>>();
+    fn a_session_goes_to_the_thread_with_the_fewest() {
+        let threads = ServingThreads::start(NonZero::new(3).unwrap()).unwrap();
+        let mut places: Vec<_> = (0..6).map(|_| threads.least_busy()).collect();
+        let sessions = || threads.0.iter().map(|thread| Arc::strong_count(&thread.sessions) - 1).collect::<Vec<_>>();
         assert_eq!(sessions(), [2, 2, 2]);
         let first = places.remove(0).runtime.id();
         drop(places.remove(2));
         assert_eq!(sessions(), [0, 2, 2]);
-        assert_eq!(workers.least_busy().runtime.id(), first);
+        assert_eq!(threads.least_busy().runtime.id(), first);
     }
 
     #[test]
-    fn a_worker_runs_what_it_is_given_on_its_own_thread() {
-        let workers = Workers::start(NonZero::<usize>::MIN).unwrap();
+    fn a_serving_thread_runs_what_it_is_given() {
+        let threads = ServingThreads::start(NonZero::<usize>::MIN).unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         let name = move || thread::current().name().map(str::to_owned);
-        workers.least_busy().runtime.spawn(async move { sender.send(name()) });
+        threads.least_busy().runtime.spawn(async move { sender.send(name()) });
         assert_eq!(receiver.recv().unwrap().as_deref(), Some("lockshift-guard-0"));
     }
 }
