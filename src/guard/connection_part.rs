@@ -13,18 +13,18 @@ use crate::wire::{Command, Key, Transcript, Turn};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConnectionPart {
     session: KeySession,
-    transaction: Transaction,
+    transaction: GuardedTransaction,
 }
 
 /// The transaction of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Transaction {
+pub(super) struct GuardedTransaction {
     pub(super) in_multi: bool,
     /// Whether it watches a guarded key: whatever changes that ends the transaction.
     is_watching: bool,
 }
 
-impl Transaction {
+impl GuardedTransaction {
     /// The client sends a command that names no key.
     pub(super) fn observe(&mut self, command: &Command) {
         if command.is("MULTI") {
@@ -38,11 +38,11 @@ impl Transaction {
 }
 
 impl ConnectionPart {
-    pub(super) fn new(session: KeySession, transaction: Transaction) -> Self {
+    pub(super) fn new(session: KeySession, transaction: GuardedTransaction) -> Self {
         Self { session, transaction }
     }
 
-    pub(super) fn into_parts(self) -> (KeySession, Transaction) {
+    pub(super) fn into_parts(self) -> (KeySession, GuardedTransaction) {
         (self.session, self.transaction)
     }
 
@@ -106,7 +106,7 @@ impl ConnectionPart {
             session.serve(guard, command, redis)?
         };
         let is_watching = self.transaction.is_watching || command.is("WATCH");
-        Ok((Self { session, transaction: Transaction { is_watching, ..self.transaction } }, answer, notes))
+        Ok((Self { session, transaction: GuardedTransaction { is_watching, ..self.transaction } }, answer, notes))
     }
 
     /// Extends the client's lock by this length from now; `owner` is fresh. Returns the connection after it, and what there

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::connection_part::{ConnectionPart, Transaction};
+use super::connection_part::{ConnectionPart, GuardedTransaction};
 use super::key_session::KeySession;
 use super::scripts;
 use crate::wire::{Command, Key};
@@ -12,7 +12,7 @@ use crate::wire::{Command, Key};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GuardedConnection {
     sessions: BTreeMap<Key, KeySession>,
-    transaction: Transaction,
+    transaction: GuardedTransaction,
 }
 
 impl GuardedConnection {
@@ -41,7 +41,7 @@ impl GuardedConnection {
 
     /// Whether the guard may extend its locks now: not inside a transaction, and not while it watches a lock.
     pub fn is_renewable(&self) -> bool {
-        self.transaction == Transaction::default()
+        self.transaction == GuardedTransaction::default()
     }
 
     /// Whether its client holds no lock, has no attempt under way, and neither watches a lock nor is inside MULTI.
