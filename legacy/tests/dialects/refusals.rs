@@ -1,4 +1,4 @@
-//! What a refused attempt says, and which error replies are none of the dialect's.
+//! What a refused attempt says, and which error replies no dialect handles.
 
 use lockshift_legacy::Lock;
 use lockshift_lock::{Acquired, Held, Locker, Refusal};
