@@ -118,3 +118,24 @@ fn symbol(comparison: Comparison) -> &'static str {
         Comparison::Unreadable => "!",
     }
 }
+
+/// Measured with Node 20. A hexadecimal number half-way between two floats becomes the even one, and the next one if any later
+/// digit is not zero.
+#[test]
+fn far_digits_of_a_hexadecimal_number_decide_a_tie() {
+    let number = |text: &str| Reader::JsNumber.number(text.as_bytes());
+    let half_way = format!("0x80000000000004{}", "0".repeat(30));
+    assert_eq!(number(&half_way), Some(Number::Float(4.789048565205903e52)));
+    assert_eq!(number(&format!("{half_way}0")), Some(Number::Float(4.789048565205903e52 * 16.0)));
+    let above = format!("0x80000000000004{}1", "0".repeat(29));
+    assert_eq!(number(&above), Some(Number::Float(4.789048565205904e52)));
+    assert_eq!(number(&format!("{above}0")), Some(Number::Float(4.789048565205904e52 * 16.0)));
+}
+
+/// Measured with Node 20.
+#[test]
+fn parse_int_negates_hexadecimal_numbers_too() {
+    for (text, number) in [("-0x10", -16.0), ("+0x10", 16.0), ("0x10", 16.0), ("-7", -7.0)] {
+        assert_eq!(Reader::JsParseInt.number(text.as_bytes()), Some(Number::Float(number)), "{text}");
+    }
+}
