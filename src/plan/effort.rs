@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use crate::explore::Grain;
 
+/// More states than this in one scene would take longer than a reader waits.
+const MAX_STATES: usize = 20_000_000;
+const MAX_BYTES: usize = 4 << 30;
+
 /// How hard to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort<'a> {
@@ -21,6 +25,10 @@ pub struct Effort<'a> {
     /// How many seconds pass in what is explored; `None`: as many as leases, margins and tolerances ask for, and then more
     /// until the last brings nothing new.
     pub seconds: Option<u16>,
+    /// How many states of one scene are seen at most.
+    pub max_states: usize,
+    /// In how many bytes.
+    pub max_bytes: usize,
     /// Set when the time is up.
     pub interrupt: Option<&'a AtomicBool>,
 }
@@ -28,7 +36,16 @@ pub struct Effort<'a> {
 impl Effort<'_> {
     /// All that a fleet asks for, on so many threads; its clocks agree.
     pub fn new(threads: NonZeroUsize) -> Self {
-        Self { threads, clocks_within: Duration::ZERO, grain: None, rules_only: false, seconds: None, interrupt: None }
+        Self {
+            threads,
+            clocks_within: Duration::ZERO,
+            grain: None,
+            rules_only: false,
+            seconds: None,
+            max_states: MAX_STATES,
+            max_bytes: MAX_BYTES,
+            interrupt: None,
+        }
     }
 
     /// Whether the time is up.

@@ -45,8 +45,6 @@ pub struct PhaseResult {
     pub exhausted: bool,
 }
 
-/// More states than this in one scene would take longer than a reader waits.
-const MAX_STATES: usize = 20_000_000;
 /// Seconds by which the time is widened at most.
 const MAX_WIDENINGS: u16 = 4;
 
@@ -170,7 +168,8 @@ impl<'a> Look<'a> {
             let rules: Vec<Property> = RULES.into_iter().filter(is_asked).collect();
             let search = Search::new(&scene).properties(&rules).threads(self.effort.threads).symmetry(true);
             let rules_only = self.effort.rules_only;
-            let search = search.max_states(MAX_STATES).by_cause(!rules_only).reduced(rules_only);
+            let search = search.max_states(self.effort.max_states).max_bytes(self.effort.max_bytes);
+            let search = search.by_cause(!rules_only).reduced(rules_only);
             let search = self.effort.interrupt.map_or(search, |interrupt| search.interrupted_by(interrupt));
             let findings = search.run(watch);
             self.result.states += findings.states;
