@@ -157,7 +157,11 @@ impl Transcript {
         )
     }
 
-    fn script_answer<T>(
+    /// Runs a script, and reads its answer by `read`.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::Pending): a reply is still to come, Redis refused the script, or `read` could not read what it answered.
+    pub fn script_answer<T>(
         &mut self,
         script: &Script,
         keys: &[&Key],
@@ -165,16 +169,14 @@ impl Transcript {
         read: impl FnOnce(&Reply) -> Option<T>,
     ) -> Turn<T> {
         let by_hash = script.by_hash(keys, args);
-        let mut reply = self.reply_to(&by_hash)?.1.clone();
+        let (_, mut reply) = self.reply_to(&by_hash)?;
         if reply.error_code() == Some("NOSCRIPT") {
-            reply = self.reply_to(&script.by_text(keys, args))?.1.clone();
+            reply = self.reply_to(&script.by_text(keys, args))?.1;
         }
-        if reply.error_code().is_some() {
-            return Self::fault(by_hash.command(), reply);
-        }
-        match read(&reply) {
+        let answer = if reply.error_code().is_none() { read(reply) } else { None };
+        match answer {
             Some(answer) => Ok(answer),
-            None => Self::fault(by_hash.command(), reply),
+            None => Self::fault(by_hash.command(), reply.clone()),
         }
     }
 }
