@@ -51,7 +51,7 @@ mod unguardable;
 mod tests;
 
 pub use answer::{Answer, Note, RefusedBecause};
-pub use connection_part::ConnectionPart;
+pub use connection_part::{CommandToServe, ConnectionPart};
 pub use decision::Decision;
 pub use guarded::Guarded;
 pub use guarded_connection::GuardedConnection;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::answer::{Answer, Note};
-use super::key_session::{Grant, GuardedKey, KeySession};
+use super::key_session::{Grant, GuardedKey, KeySession, ReceivedCommand};
 use super::rule::Rule;
 use crate::lock::Owner;
 use crate::wire::{Command, Key, Transcript, Turn};
@@ -22,6 +22,16 @@ pub(super) struct GuardedTransaction {
     pub(super) in_multi: bool,
     /// Whether it watches a guarded key: whatever changes that ends the transaction.
     is_watching: bool,
+}
+
+/// A command of a client on a guarded key, before the server is asked about it.
+#[derive(Debug)]
+pub struct CommandToServe<'a> {
+    rule: &'a Rule,
+    key: &'a Key,
+    command: &'a Command,
+    received: ReceivedCommand,
+    transaction: GuardedTransaction,
 }
 
 impl GuardedTransaction {
@@ -61,59 +71,22 @@ impl ConnectionPart {
         self.transaction.observe(command);
     }
 
-    /// The client sends a command on the key. `redis` takes what the guard sends and reads; `owner` is fresh.
-    /// Returns the connection after it, what becomes of the command, and what there is to report.
-    ///
-    /// # Errors
-    /// [`Pending`](crate::wire::Pending): a reply or the host's clock is still to come, or the server refused.
-    pub fn serve(
-        &self,
-        rule: &Rule,
-        key: &Key,
-        command: &Command,
-        owner: &Owner,
-        redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
-        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: true }, command, redis)
-    }
-
-    /// The same for a client that has ended its side of the connection: it does not acquire, as it could not release.
-    ///
-    /// # Errors
-    /// As for [`serve`](Self::serve).
-    pub fn refuse(
-        &self,
-        rule: &Rule,
-        key: &Key,
-        command: &Command,
-        owner: &Owner,
-        redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
-        self.serve_on(&GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false }, command, redis)
-    }
-
-    fn serve_on(
-        &self,
-        guard: &GuardedKey<'_>,
-        command: &Command,
-        redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
-        let mut session = self.session.clone();
-        let (session, answer, notes) = if self.transaction.in_multi {
-            let answer = session.in_multi(guard, command);
-            (session, answer, Vec::new())
+    /// The client sends a command on the key.
+    pub fn receive<'a>(self, rule: &'a Rule, key: &'a Key, command: &'a Command) -> CommandToServe<'a> {
+        let Self { session, transaction } = self;
+        let received = if transaction.in_multi {
+            ReceivedCommand::in_multi(session)
         } else {
-            session.serve(guard, command, redis)?
+            session.receive(rule, key, command)
         };
-        let is_watching = self.transaction.is_watching || command.is("WATCH");
-        Ok((Self { session, transaction: GuardedTransaction { is_watching, ..self.transaction } }, answer, notes))
+        CommandToServe { rule, key, command, received, transaction }
     }
 
     /// Extends the client's lock by this length from now; `owner` is fresh. Returns the connection after it, and what there
     /// is to report.
     ///
     /// # Errors
-    /// As for [`serve`](Self::serve).
+    /// As for [`CommandToServe::serve`].
     pub fn renew(
         &self,
         rule: &Rule,
@@ -131,9 +104,35 @@ impl ConnectionPart {
     /// was answered. Returns the connection after it.
     ///
     /// # Errors
-    /// As for [`serve`](Self::serve).
+    /// As for [`CommandToServe::serve`].
     pub fn withdraw(&self, rule: &Rule, key: &Key, owner: &Owner, redis: &mut Transcript) -> Turn<Self> {
         let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
         Ok(Self { session: self.session.clone().withdraw(&guard, redis)?, ..*self })
+    }
+}
+
+impl CommandToServe<'_> {
+    /// Serves it. `redis` takes what the guard sends and reads; `owner` is fresh. A client that has ended its side of the
+    /// connection may not acquire, as it could not release. Returns the connection after it, what becomes of the command, and
+    /// what there is to report.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::wire::Pending): a reply or the host's clock is still to come, or the server refused.
+    pub fn serve(
+        &self,
+        owner: &Owner,
+        may_acquire: bool,
+        redis: &mut Transcript,
+    ) -> Turn<(ConnectionPart, Answer, Vec<Note>)> {
+        let Self { rule, key, command, received, transaction } = self;
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire };
+        let (session, answer, notes) = if transaction.in_multi {
+            received.serve_in_multi(&guard, command)
+        } else {
+            received.serve(&guard, command, redis)?
+        };
+        let is_watching = transaction.is_watching || command.is("WATCH");
+        let transaction = GuardedTransaction { is_watching, ..*transaction };
+        Ok((ConnectionPart { session, transaction }, answer, notes))
     }
 }

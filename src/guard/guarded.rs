@@ -68,7 +68,7 @@ impl Guarded {
             after.observe(command);
             return Ok((after, redis.send(command.clone())?));
         }
-        let (after, answer, _) = connection.serve(&self.rule, key, command, owner, redis)?;
+        let (after, answer, _) = connection.clone().receive(&self.rule, key, command).serve(owner, true, redis)?;
         Ok((
             after,
             match answer {

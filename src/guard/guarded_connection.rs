@@ -39,6 +39,13 @@ impl GuardedConnection {
         }
     }
 
+    /// The client selects another database, where this is known of it: its transaction goes with it. Returns what is known of the
+    /// one that it leaves.
+    pub fn select(&mut self, mut other: Self) -> Self {
+        other.transaction = std::mem::take(&mut self.transaction);
+        std::mem::replace(self, other)
+    }
+
     /// Whether the guard may extend its locks now: not inside a transaction, and not while it watches a lock.
     pub fn is_renewable(&self) -> bool {
         self.transaction == GuardedTransaction::default()

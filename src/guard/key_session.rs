@@ -20,6 +20,15 @@ pub(super) struct KeySession {
     holds: Vec<Grant>,
 }
 
+/// What the guard knows of one client and one key, and the client's next command, before the server is asked about it.
+#[derive(Debug)]
+pub(super) struct ReceivedCommand {
+    /// Without the attempt under way, unless the command is inside MULTI.
+    session: KeySession,
+    /// The attempt that the command belongs to.
+    attempt: Option<GuardedAttempt>,
+}
+
 /// An attempt under way: the protocols that the client may speak, and what was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GuardedAttempt {
@@ -65,30 +74,12 @@ impl KeySession {
     }
 
     /// The client sends this command on the key.
-    pub(super) fn serve(
-        mut self,
-        guard: &GuardedKey<'_>,
-        command: &Command,
-        redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
-        let attempt = self.trying.take().and_then(|attempt| attempt.goes_on(guard, command));
+    pub(super) fn receive(mut self, rule: &Rule, key: &Key, command: &Command) -> ReceivedCommand {
+        let attempt = self.trying.take().and_then(|attempt| attempt.goes_on(rule, key, command));
         // A holder that looks at its key is about to release it.
         let is_own_look = command.is("GET") && !self.holds.is_empty();
-        let attempt = attempt.or_else(|| GuardedAttempt::begins(guard, command).filter(|_| !is_own_look));
-        if let Some(attempt) = attempt {
-            return self.attempt(attempt, guard, command, redis);
-        }
-        match command.args() {
-            [_] if is_deletion(command) => self.release(guard, redis),
-            [_] if command.is("GET") => self.read(guard, redis),
-            [_, value, ..] if is_claim(command) => {
-                let value = value.clone();
-                self.claim(command, &value, guard, redis)
-            }
-            [_, _] if is_expire(command) => Ok((self, Answer::Reply(Reply::Int(1)), Vec::new())),
-            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(guard, command, redis),
-            _ => Ok((self, Answer::Pass, Vec::new())),
-        }
+        let attempt = attempt.or_else(|| GuardedAttempt::begins(rule, key, command).filter(|_| !is_own_look));
+        ReceivedCommand { session: self, attempt }
     }
 
     /// Extends the client's latest lock by this length from now, if it is as the guard wrote it.
@@ -122,40 +113,74 @@ impl KeySession {
         Ok(self)
     }
 
-    /// The client sends this inside MULTI: it goes to the server, where a WATCH protects it. A DEL there is its release.
-    /// In bridge mode that of both keys goes in its place.
-    pub(super) fn in_multi(&mut self, guard: &GuardedKey<'_>, command: &Command) -> Answer {
-        if !is_deletion(command) {
-            return Answer::Pass;
-        }
-        let latest = self.holds.last().map(|grant| guard.keys_of(grant));
-        self.holds.clear();
-        latest.and_then(|lock| scripts::release_in_transaction(&lock)).map_or(Answer::Pass, Answer::Send)
+}
+
+impl ReceivedCommand {
+    /// The client sends this inside MULTI.
+    pub(super) fn in_multi(session: KeySession) -> Self {
+        Self { session, attempt: None }
     }
 
-    /// A command of an attempt.
-    fn attempt(
-        mut self,
-        mut attempt: GuardedAttempt,
+    /// It goes to the server, where a WATCH protects it. A DEL there is the client's release. In bridge mode that of both keys
+    /// goes in its place.
+    pub(super) fn serve_in_multi(&self, guard: &GuardedKey<'_>, command: &Command) -> (KeySession, Answer, Vec<Note>) {
+        let mut session = self.session.clone();
+        if !is_deletion(command) {
+            return (session, Answer::Pass, Vec::new());
+        }
+        let latest = session.holds.last().map(|grant| guard.keys_of(grant));
+        session.holds.clear();
+        let answer = latest.and_then(|lock| scripts::release_in_transaction(&lock)).map_or(Answer::Pass, Answer::Send);
+        (session, answer, Vec::new())
+    }
+
+    /// The server is asked about it. Nothing of what was received is copied before it has answered.
+    pub(super) fn serve(
+        &self,
         guard: &GuardedKey<'_>,
         command: &Command,
         redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
-        let mut notes = Vec::new();
+    ) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        if let Some(attempt) = &self.attempt {
+            return self.go_on(attempt, guard, command, redis);
+        }
+        match command.args() {
+            [_] if is_deletion(command) => self.release(guard, redis),
+            [_] if command.is("GET") => self.read(guard, redis),
+            [_, value, ..] if is_claim(command) => self.claim(command, value, guard, redis),
+            [_, _] if is_expire(command) => Ok((self.session.clone(), Answer::Reply(Reply::Int(1)), Vec::new())),
+            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(guard, command, redis),
+            _ => self.pass(),
+        }
+    }
+
+    /// The command is none of the guard's.
+    fn pass(&self) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        Ok((self.session.clone(), Answer::Pass, Vec::new()))
+    }
+
+    /// A command of an attempt.
+    fn go_on(
+        &self,
+        attempt: &GuardedAttempt,
+        guard: &GuardedKey<'_>,
+        command: &Command,
+        redis: &mut Transcript,
+    ) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        let (mut notes, mut granted, mut claimed_at) = (Vec::new(), None, None);
         let decision = match attempt.decided {
             Some(decided) => Some(decided),
             None if could_acquire(command) => {
                 let clocks = guard.rule.clocks(redis)?;
-                let Some((value, remaining)) = attempt.claim(guard, &clocks) else {
-                    // No protocol of the rule writes this value by now: another program's.
-                    return Ok((self, Answer::Pass, notes));
-                };
-                if !self.holds.is_empty() {
+                // Otherwise no protocol of the rule writes this value by now: another program's.
+                let Some((value, remaining)) = attempt.claim(guard, &clocks) else { return self.pass() };
+                claimed_at = Some(clocks);
+                if !self.session.holds.is_empty() {
                     notes.push(Note::AttemptWhileHolding);
                 }
                 match take(guard, &clocks, remaining, redis)? {
                     Decided::Won { stamp, note, .. } => {
-                        self.holds.push(guard.grant(value, stamp));
+                        granted = Some(guard.grant(value.to_vec(), stamp));
                         notes.push(note);
                         Some(Decision::Win)
                     }
@@ -171,109 +196,114 @@ impl KeySession {
             }
             None => None,
         };
+        let (mut session, mut attempt) = (self.session.clone(), attempt.clone());
+        session.holds.extend(granted);
+        claimed_at.iter().for_each(|clocks| attempt.forget_impossible(guard, clocks));
         attempt.decided = decision;
-        let Some(reply) = attempt.choose(guard, command) else { return Ok((self, Answer::Pass, notes)) };
+        let Some(reply) = attempt.choose(guard, command) else { return Ok((session, Answer::Pass, notes)) };
         attempt.answered(guard, &reply);
-        self.trying = Some(attempt).filter(|attempt| !attempt.runs.is_empty());
-        Ok((self, Answer::Reply(reply), notes))
+        session.trying = Some(attempt).filter(|attempt| !attempt.runs.is_empty());
+        Ok((session, Answer::Reply(reply), notes))
     }
 
     /// DEL: the client's own lock, if it is as the guard wrote it. Where an earlier lock of the connection was not
     /// released, the DEL may be meant for that one, and the oldest is tried first.
-    fn release(mut self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
-        if self.holds.is_empty() {
-            return Ok((self, Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
-        }
-        let grant = self.holds.remove(0);
-        let deleted = scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+    fn release(&self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        let [oldest, others @ ..] = self.session.holds.as_slice() else {
+            return Ok((self.session.clone(), Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
+        };
+        let deleted = scripts::release(redis, &guard.keys_of(oldest), &oldest.stamp, guard.rule.has_ttl())?;
         let note = if deleted { Note::Released } else { Note::ReleasedLost };
-        Ok((self, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
+        let session = KeySession { trying: None, holds: others.to_vec() };
+        Ok((session, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
     }
 
     /// GET: the client finds its own value where the guard's stamp of its lock is.
-    fn read(self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(Self, Answer, Vec<Note>)> {
-        if self.holds.is_empty() {
-            return Ok((self, Answer::Pass, Vec::new()));
+    fn read(&self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        let holds = &self.session.holds;
+        if holds.is_empty() {
+            return self.pass();
         }
         let reply = redis.send(Command::new("GET").arg(guard.key))?;
         let reply = match &reply {
             Reply::Bulk(value) => {
-                self.holds.iter().find(|grant| grant.stamp == *value).map_or(reply, |grant| Reply::bulk(&grant.own))
+                holds.iter().find(|grant| grant.stamp == *value).map_or(reply, |grant| Reply::bulk(&grant.own))
             }
             _ => reply,
         };
-        Ok((self, Answer::Reply(reply), Vec::new()))
+        Ok((self.session.clone(), Answer::Reply(reply), Vec::new()))
     }
 
     /// A claim or a takeover outside of an attempt: of a client whose attempt began on another connection. It writes only
     /// what the guard has decided.
     fn claim(
-        mut self,
+        &self,
         command: &Command,
         value: &[u8],
         guard: &GuardedKey<'_>,
         redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
+    ) -> Turn<(KeySession, Answer, Vec<Note>)> {
         let clocks = guard.rule.clocks(redis)?;
         let by = guard.members.iter().find_map(|member| Some((member, guard.rule.remaining(member, value, &clocks)?)));
-        let Some((member, remaining)) = by else { return Ok((self, Answer::Pass, Vec::new())) };
+        let Some((member, remaining)) = by else { return self.pass() };
         let reply = |decision| replies(member, command, Some(decision), None).into_iter().next().unwrap_or(Reply::Nil);
+        let mut session = self.session.clone();
         match take(guard, &clocks, remaining, redis)? {
             Decided::Won { stamp, note, replaced } => {
-                self.holds.push(guard.grant(value.to_vec(), stamp));
+                session.holds.push(guard.grant(value.to_vec(), stamp));
                 let reply = match replaced {
                     KeyContent::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
                     KeyContent::Nothing | KeyContent::NotString if command.is("GETSET") => Reply::Nil,
                     _ => reply(Decision::Win),
                 };
-                Ok((self, Answer::Reply(reply), vec![note]))
+                Ok((session, Answer::Reply(reply), vec![note]))
             }
-            Decided::Lost(note) => Ok((self, Answer::Reply(reply(Decision::Lose)), vec![note])),
+            Decided::Lost(note) => Ok((session, Answer::Reply(reply(Decision::Lose)), vec![note])),
         }
     }
 
     /// A script that compares the client's own value compares the guard's stamp instead.
     fn script(
-        mut self,
+        &self,
         guard: &GuardedKey<'_>,
         command: &Command,
         redis: &mut Transcript,
-    ) -> Turn<(Self, Answer, Vec<Note>)> {
+    ) -> Turn<(KeySession, Answer, Vec<Note>)> {
         let names = |grant: &Grant| command.args().iter().skip(3).any(|word| *word == grant.own);
-        let Some(place) = self.holds.iter().position(names) else { return Ok((self, Answer::Pass, Vec::new())) };
-        let grant = self.holds[place].clone();
+        let Some(place) = self.session.holds.iter().position(names) else { return self.pass() };
+        let grant = &self.session.holds[place];
         let words =
             command.words().iter().enumerate().map(|(at, word)| {
                 if at > 3 && *word == grant.own { grant.stamp.as_slice().into() } else { word.clone() }
             });
         let translated = Command::from_words(words).expect("a command has a name");
         let reply = redis.send(translated)?;
-        let mut notes = Vec::new();
+        let (mut session, mut notes) = (self.session.clone(), Vec::new());
         if reply == Reply::Int(1) {
-            self.holds.remove(place);
+            session.holds.remove(place);
             if grant.token.is_some() {
                 // The client's script knows the old key alone.
-                scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+                scripts::release(redis, &guard.keys_of(grant), &grant.stamp, guard.rule.has_ttl())?;
             }
             notes.push(Note::Released);
         }
-        Ok((self, Answer::Reply(reply), notes))
+        Ok((session, Answer::Reply(reply), notes))
     }
 }
 
 impl GuardedAttempt {
     /// The attempt that begins with this command, if one does.
-    fn begins(guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
-        let openings = guard.rule.openings().iter().filter(|opening| opening.may_be(command));
-        let runs = openings.filter_map(|opening| opening.accept(guard.members, &guard.on_model(command)));
+    fn begins(rule: &Rule, key: &Key, command: &Command) -> Option<Self> {
+        let openings = rule.openings().iter().filter(|opening| opening.may_be(command));
+        let runs = openings.filter_map(|opening| opening.accept(rule.members(), &on_model(key, command)));
         Self { runs: runs.collect(), decided: None }.if_any()
     }
 
     /// The attempt with this command, in the protocols that would send it now.
-    fn goes_on(self, guard: &GuardedKey<'_>, command: &Command) -> Option<Self> {
-        let command = guard.on_model(command);
+    fn goes_on(self, rule: &Rule, key: &Key, command: &Command) -> Option<Self> {
+        let command = on_model(key, command);
         let runs = self.runs.into_iter().filter_map(|run| {
-            let member = &guard.members[run.member];
+            let member = &rule.members()[run.member];
             run.accept(member, &command)
         });
         Self { runs: runs.collect(), ..self }.if_any()
@@ -285,15 +315,18 @@ impl GuardedAttempt {
 
     /// The value that it writes, and for how long its client relies on it, in the protocols that could have written it by
     /// now. Where several could, the longest counts.
-    fn claim(&mut self, guard: &GuardedKey<'_>, clocks: &Clocks) -> Option<(Vec<u8>, Duration)> {
-        let remaining = |run: &ProtocolRun| guard.rule.remaining(&guard.members[run.member], run.value()?, clocks);
-        let mut longest = None;
-        self.runs.retain(|run| {
-            let remaining = remaining(run);
-            longest = longest.max(remaining);
-            remaining.is_some()
-        });
-        Some((self.runs.first()?.value()?.to_vec(), longest?))
+    fn claim(&self, guard: &GuardedKey<'_>, clocks: &Clocks) -> Option<(&[u8], Duration)> {
+        let possible = self.runs.iter().filter_map(|run| Some((run.value()?, guard.remaining(run, clocks)?)));
+        possible.reduce(|(first, longest), (_, remaining)| (first, longest.max(remaining)))
+    }
+
+    /// Drops the protocols that could not have written its value by now.
+    fn forget_impossible(&mut self, guard: &GuardedKey<'_>, clocks: &Clocks) {
+        if let [_] = self.runs.as_slice() {
+            // Without it there would have been no claim.
+            return;
+        }
+        self.runs.retain(|run| guard.remaining(run, clocks).is_some());
     }
 
     /// The reply that leads all protocols that the client may speak to the decision.
@@ -335,14 +368,19 @@ pub(super) struct GuardedKey<'a> {
     pub(super) may_acquire: bool,
 }
 
+/// The command as the protocols of a rule send it, on their key.
+fn on_model(key: &Key, command: &Command) -> Command {
+    let place = command.args().iter().position(|word| *word == key.as_bytes());
+    let words = command.words().iter().enumerate();
+    let is_key = |at| place.is_some_and(|place| place + 1 == at);
+    let words = words.map(|(at, word)| if is_key(at) { Rule::MODEL.into() } else { word.clone() });
+    Command::from_words(words).expect("a command has a name")
+}
+
 impl GuardedKey<'_> {
-    /// The command as the rule's protocols send it, on their key.
-    fn on_model(&self, command: &Command) -> Command {
-        let mut words = command.words().to_vec();
-        if let Some(word) = words.iter_mut().skip(1).find(|word| *word == self.key.as_bytes()) {
-            *word = Rule::MODEL.as_bytes().into();
-        }
-        Command::from_words(words).expect("a command has a name")
+    /// For how much longer the client relies on the value that it writes, if it speaks this protocol.
+    fn remaining(&self, run: &ProtocolRun, clocks: &Clocks) -> Option<Duration> {
+        self.rule.remaining(&self.members[run.member], run.value()?, clocks)
     }
 
     /// The keys of a lock that was granted.
@@ -426,8 +464,8 @@ fn write(
 ) -> Turn<Written> {
     let Some(value) = guard.rule.stamp(guard.owner, remaining, seen.at) else { return Ok(Written::Never) };
     let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(remaining) };
-    let token = guard.owner.token.hex().into_bytes();
-    let lock = LockKeys { key: guard.key, beside: guard.rule.key_beside(guard.key).map(|new| (new, token)) };
+    let token = || guard.owner.token.hex().into_bytes();
+    let lock = LockKeys { key: guard.key, beside: guard.rule.key_beside(guard.key).map(|new| (new, token())) };
     let (judged, note) = match &seen.content {
         KeyContent::Value(value) => (Some(value.as_slice()), Note::TookOver(remaining)),
         KeyContent::Nothing | KeyContent::NotString => (None, Note::Acquired(remaining)),

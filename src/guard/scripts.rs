@@ -74,24 +74,22 @@ pub(super) fn take(
     judged: Option<&[u8]>,
 ) -> Turn<Taken> {
     let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string());
-    let micros = |moment: UnixTime| moment.as_nanos().div_euclid(1_000).to_string().into_bytes();
-    let mut args = vec![stamp.value.to_vec(), ttl_ms.into(), micros(when.first), micros(when.last)];
+    let micros = |moment: UnixTime| moment.as_nanos().div_euclid(1_000).to_string();
+    let (first, last) = (micros(when.first), micros(when.last));
     let LockKeys { key, beside } = lock;
-    let (script, keys): (_, Vec<&Key>) = match beside {
-        None => (&TAKE, vec![key]),
-        Some((new, token)) => {
-            args.insert(0, token.clone());
-            (&TAKE_BOTH, vec![new, key])
-        }
+    let (script, keys): (_, &[&Key]) = match beside {
+        None => (&TAKE, &[key]),
+        Some((new, _)) => (&TAKE_BOTH, &[new, key]),
     };
-    let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).chain(judged).collect();
-    let reply = redis.script(script, &keys, &args)?;
-    match (&reply, sight(&reply)) {
-        (Reply::Array(items), _) if *items == [Reply::Int(1)] => Ok(Taken::Written),
-        (Reply::Array(items), _) if *items == [Reply::Int(2)] => Ok(Taken::NewKeyHeld),
-        (_, Some(sight)) => Ok(Taken::Differs(sight)),
-        (_, None) => Transcript::fault(script.evalsha(&keys, &args), reply),
-    }
+    let mut args = Vec::with_capacity(6);
+    args.extend(beside.as_ref().map(|(_, token)| token.as_slice()));
+    args.extend([stamp.value, ttl_ms.as_bytes(), first.as_bytes(), last.as_bytes()]);
+    args.extend(judged);
+    redis.script_answer(script, keys, &args, |reply| match reply {
+        Reply::Int(1) => Some(Taken::Written),
+        Reply::Int(2) => Some(Taken::NewKeyHeld),
+        _ => sight(reply).map(Taken::Differs),
+    })
 }
 
 /// Whether this command of the guard may write a lock.

@@ -9,7 +9,7 @@ use crate::wire::Key;
 
 /// The leases of the locks that a connection holds, by database and key.
 #[derive(Debug, Default)]
-pub(super) struct HeldLeases(BTreeMap<(Vec<u8>, Key), HeldLease>);
+pub(super) struct HeldLeases(BTreeMap<(u32, Key), HeldLease>);
 
 #[derive(Clone, Copy, Debug)]
 struct HeldLease {
@@ -30,8 +30,8 @@ pub(super) enum Overrun {
 
 impl HeldLeases {
     /// What happened to a lock. Returns what is known of a release after the end of its lease.
-    pub(super) fn note(&mut self, db: &[u8], key: &Key, note: &Note) -> Option<Overrun> {
-        let name = || (db.to_vec(), key.clone());
+    pub(super) fn note(&mut self, database: u32, key: &Key, note: &Note) -> Option<Overrun> {
+        let name = || (database, key.clone());
         match note {
             Note::Acquired(length) | Note::TookOver(length) => {
                 self.0.insert(name(), HeldLease { end: Instant::now() + *length, is_renewed: false });

@@ -10,7 +10,7 @@ use crate::wire::Key;
 
 /// The locks of one connection that are extended, by database and key.
 #[derive(Debug, Default)]
-pub(super) struct Renewals(BTreeMap<(Vec<u8>, Key), Renewal>);
+pub(super) struct Renewals(BTreeMap<(u32, Key), Renewal>);
 
 #[derive(Debug)]
 struct Renewal {
@@ -26,30 +26,30 @@ const TIMES_PER_LEASE: u32 = 3;
 
 impl Renewals {
     /// What happened to a lock, which is held for at most this long.
-    pub(super) fn note(&mut self, db: &[u8], key: &Key, note: &Note, most: Duration) {
+    pub(super) fn note(&mut self, database: u32, key: &Key, note: &Note, most: Duration) {
         let now = Instant::now();
         match note {
             Note::Acquired(length) | Note::TookOver(length) => {
                 let renewal = Renewal { length: *length, next: now + *length / TIMES_PER_LEASE, until: now + most };
-                self.0.insert((db.to_vec(), key.clone()), renewal);
+                self.0.insert((database, key.clone()), renewal);
             }
             Note::Released | Note::ReleasedLost | Note::Lost | Note::Withdrawn => {
-                self.0.remove(&(db.to_vec(), key.clone()));
+                self.0.remove(&(database, key.clone()));
             }
             _ => {}
         }
     }
 
     /// When the next lock of this database is to be extended.
-    pub(super) fn next(&self, db: &[u8]) -> Option<Instant> {
-        self.0.iter().filter(|((of, _), _)| of == db).map(|(_, renewal)| renewal.next).min()
+    pub(super) fn next(&self, database: u32) -> Option<Instant> {
+        self.0.iter().filter(|((of, _), _)| *of == database).map(|(_, renewal)| renewal.next).min()
     }
 
     /// The lock of this database that is to be extended now, and by how much. It is due again after a part of that.
-    pub(super) fn take_due(&mut self, db: &[u8]) -> Option<(Key, Duration)> {
+    pub(super) fn take_due(&mut self, database: u32) -> Option<(Key, Duration)> {
         let now = Instant::now();
         self.0.retain(|_, renewal| renewal.until > now);
-        let due = self.0.iter_mut().find(|((of, _), renewal)| of == db && renewal.next <= now);
+        let due = self.0.iter_mut().find(|((of, _), renewal)| *of == database && renewal.next <= now);
         let ((_, key), renewal) = due?;
         renewal.next = now + renewal.length / TIMES_PER_LEASE;
         // The last extension ends with the maximum.
@@ -57,7 +57,7 @@ impl Renewals {
     }
 
     /// The lock is not held any more.
-    pub(super) fn forget(&mut self, db: &[u8], key: &Key) {
-        self.0.remove(&(db.to_vec(), key.clone()));
+    pub(super) fn forget(&mut self, database: u32, key: &Key) {
+        self.0.remove(&(database, key.clone()));
     }
 }

@@ -104,13 +104,21 @@ fn line_number(bytes: &[u8]) -> Result<Option<(i64, &[u8])>, Malformed> {
     Ok(Some((number, &bytes[end + 1..])))
 }
 
+impl Head<'_> {
+    /// The command, if its first words are all of it, as those of most commands of locks.
+    pub(super) fn command(&self) -> Option<Command> {
+        match self {
+            Self::Inline { words, .. } => from_words(words),
+            Self::Array { words, length: Some(_), .. } => from_words(words),
+            Self::Array { length: None, .. } | Self::Incomplete => None,
+        }
+    }
+}
+
 /// The complete command of a frame.
 pub(super) fn command(frame: &[u8]) -> Option<Command> {
-    match head(frame) {
-        Ok(Head::Inline { words, .. }) => return from_words(&words),
-        // Its first words are all of it, as those of most commands of locks.
-        Ok(Head::Array { words, length: Some(_), .. }) => return from_words(&words),
-        Ok(Head::Array { .. } | Head::Incomplete) | Err(Malformed) => {}
+    if let Some(short) = head(frame).ok()?.command() {
+        return Some(short);
     }
     let Ok(redis::Value::Array(items)) = decode::value(frame) else { return None };
     let words = items.into_iter().map(|item| if let redis::Value::BulkString(word) = item { Some(word) } else { None });

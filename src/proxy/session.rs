@@ -21,7 +21,7 @@ use super::stream::Stream;
 use super::traffic::{GuardedCommand, LONGEST, Traffic, is_deletion};
 use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
-use crate::guard::{Answer, GuardedConnection, Note};
+use crate::guard::{Answer, GuardedConnection, Note, Rule};
 use crate::race_id::RaceId;
 use crate::wire::{Command, CommandWord, Fault, Key, Pending, Reply, Transcript};
 
@@ -121,10 +121,10 @@ impl ProxySession {
         let _ = self.client.end().await;
         self.shared.counters.disconnected();
         // An answer of which not a byte was written has acquired nothing.
-        for key in self.unanswered.take_of(&self.traffic.db, self.client.written()) {
+        for key in self.unanswered.take_of(self.traffic.database, self.client.written()) {
             let _ = timeout(LAST_REPLIES, self.withdraw_behind(&key)).await;
         }
-        let held: Vec<Key> = self.traffic.guards.values().flat_map(GuardedConnection::held).cloned().collect();
+        let held: Vec<Key> = self.traffic.connections().flat_map(GuardedConnection::held).cloned().collect();
         for key in held {
             self.note(&key, &Note::HolderDisconnected);
         }
@@ -237,7 +237,7 @@ impl ProxySession {
 
     /// When a lock of the client is to be extended: between its commands, and not while it watches a lock.
     fn next_renewal(&mut self) -> Option<Instant> {
-        let next = self.renewals.next(&self.traffic.db).filter(|_| self.from_client == Incoming::More)?;
+        let next = self.renewals.next(self.traffic.database).filter(|_| self.from_client == Incoming::More)?;
         let traffic = &mut self.traffic;
         let is_between = traffic.owed == 0 && traffic.to_server.is_empty() && !traffic.commands.is_inside();
         (is_between && !traffic.is_raw && traffic.connection().is_renewable()).then_some(next)
@@ -245,7 +245,7 @@ impl ProxySession {
 
     /// Extends the lock that is due.
     async fn renew(&mut self) -> Result<(), SessionEnd> {
-        let Some((key, length)) = self.renewals.take_due(&self.traffic.db) else { return Ok(()) };
+        let Some((key, length)) = self.renewals.take_due(self.traffic.database) else { return Ok(()) };
         let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let before = self.traffic.connection().part(&key);
@@ -266,7 +266,7 @@ impl ProxySession {
                     self.traffic.connection().update(&key, after);
                     match note {
                         Some(note) => self.note(&key, &note),
-                        None => self.renewals.forget(&self.traffic.db, &key),
+                        None => self.renewals.forget(self.traffic.database, &key),
                     }
                     return Ok(());
                 }
@@ -276,16 +276,16 @@ impl ProxySession {
 
     /// Lets the guard answer. No reply is owed by the server now.
     async fn guard(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
-        if self.settings.keys.rule(guarded.key.as_bytes()).is_none() {
+        let Some(rule) = self.settings.keys.rule(guarded.key.as_bytes()).cloned() else {
             return self.observe(guarded).await;
-        }
+        };
         if guarded.command.args().len() > 1
             && is_deletion(guarded.command.name())
             && !self.traffic.connection().is_in_multi()
         {
             return self.delete_all(&guarded.command).await;
         }
-        self.serve_one(guarded).await
+        self.serve_one(&rule, guarded).await
     }
 
     /// A deletion of several keys, of which some are guarded: each by itself.
@@ -293,10 +293,10 @@ impl ProxySession {
         let mut deleted = 0;
         for key in command.args() {
             let one = Command::from_words([command.name(), key]).ok_or(Malformed)?;
-            let reply = if self.settings.keys.rule(key).is_some() {
+            let reply = if let Some(rule) = self.settings.keys.rule(key).cloned() {
                 let before = self.traffic.to_client.len();
                 let frame = one.packed();
-                self.serve_one(GuardedCommand { key: Key::new(key.clone()), command: one, frame }).await?;
+                self.serve_one(&rule, GuardedCommand { key: Key::new(key.clone()), command: one, frame }).await?;
                 let answered = self.traffic.to_client.split_off(before);
                 reply_of(decode::value(&answered)).map_err(|_| SessionEnd::Malformed)?
             } else {
@@ -314,20 +314,14 @@ impl ProxySession {
         Ok(())
     }
 
-    async fn serve_one(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
+    async fn serve_one(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
-        let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let before = self.traffic.connection().part(&key);
+        let received = self.traffic.connection().part(&key).receive(rule, &key, &command);
         let mut redis = Transcript::new();
         let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
         loop {
-            let served = if has_left {
-                before.refuse(&rule, &key, &command, &owner, redis.rewind())
-            } else {
-                before.serve(&rule, &key, &command, &owner, redis.rewind())
-            };
-            match served {
+            match received.serve(&owner, !has_left, redis.rewind()) {
                 Err(Pending::Clock) => redis.record_clock(host::reading()),
                 Err(Pending::Send(command)) => match self.ask(&command).await {
                     Ok(reply) => redis.record_reply(reply),
@@ -355,7 +349,7 @@ impl ProxySession {
                             continue;
                         }
                         let from = self.client.written() + self.traffic.to_client.len() as u64;
-                        self.unanswered.acquired(&self.traffic.db, &key, from, self.client.written());
+                        self.unanswered.acquired(self.traffic.database, &key, from, self.client.written());
                     }
                     if notes.contains(&Note::ReleasedLost) {
                         // The client's own DEL would have deleted what is there now.
@@ -446,7 +440,7 @@ impl ProxySession {
     async fn observe(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
         let shared = Arc::clone(&self.shared);
-        let turn = shared.turns.wait(self.traffic.database(), &key).await;
+        let turn = shared.turns.wait(self.traffic.database, &key).await;
         self.traffic.to_server.extend_from_slice(&frame);
         let reply = self.reply(true).await?;
         let is_queued = reply.as_ref().is_some_and(|reply| *reply == Reply::Status("QUEUED".to_owned()));
@@ -496,7 +490,7 @@ impl ProxySession {
 
     fn report(&self, what: Occurrence) {
         if let Some(sink) = &self.shared.sink {
-            sink(ProxyEvent { client: Arc::clone(&self.client_name), database: self.traffic.database(), what });
+            sink(ProxyEvent { client: Arc::clone(&self.client_name), database: self.traffic.database, what });
         }
     }
 
@@ -563,10 +557,10 @@ impl ProxySession {
 
     fn note(&mut self, key: &Key, note: &Note) {
         if let Some(most) = self.settings.renew_for {
-            self.renewals.note(&self.traffic.db, key, note, most);
+            self.renewals.note(self.traffic.database, key, note, most);
         }
         self.shared.counters.note(note);
-        let overrun = self.leases.note(&self.traffic.db, key, note);
+        let overrun = self.leases.note(self.traffic.database, key, note);
         overrun.into_iter().for_each(|overrun| self.shared.counters.overran(overrun));
         self.warn_once(key, note);
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);

@@ -29,13 +29,15 @@ pub(super) struct Traffic {
     /// Whether replies cannot be counted any more: the connection listens to messages.
     pub(super) is_raw: bool,
     is_resp3: bool,
-    pub(super) db: Vec<u8>,
+    /// The database that the client has selected.
+    pub(super) database: u32,
     /// The observed key that the connection watches, and the commands that it has queued since MULTI; `None` for those that
     /// are not observed.
     pub(super) watched: Option<Key>,
     pub(super) queued: Vec<Option<Command>>,
-    /// What the guard knows of the connection, by database.
-    pub(super) guards: BTreeMap<Vec<u8>, GuardedConnection>,
+    /// What the guard knows of the connection in this database, and in those that were selected before.
+    connection: GuardedConnection,
+    elsewhere: BTreeMap<u32, GuardedConnection>,
 }
 
 /// A guarded command on a guarded key, at the head of what the client has sent.
@@ -49,7 +51,24 @@ pub(super) struct GuardedCommand {
 impl Traffic {
     /// What the guard knows of this connection in its database.
     pub(super) fn connection(&mut self) -> &mut GuardedConnection {
-        self.guards.entry(self.db.clone()).or_default()
+        &mut self.connection
+    }
+
+    /// The same in each database.
+    pub(super) fn connections(&self) -> impl Iterator<Item = &GuardedConnection> {
+        std::iter::once(&self.connection).chain(self.elsewhere.values())
+    }
+
+    fn select(&mut self, database: u32) {
+        if database == self.database {
+            return;
+        }
+        let there = self.elsewhere.remove(&database).unwrap_or_default();
+        let here = self.connection.select(there);
+        if !here.is_idle() {
+            self.elsewhere.insert(self.database, here);
+        }
+        self.database = database;
     }
 
     /// Whether nothing is under way: the connection can end without loss.
@@ -60,13 +79,8 @@ impl Traffic {
 
     /// Whether the client holds no lock, has no attempt under way and is outside of a transaction.
     pub(super) fn is_between_locks(&self) -> bool {
-        let is_idle = self.guards.values().all(GuardedConnection::is_idle);
+        let is_idle = self.connections().all(GuardedConnection::is_idle);
         is_idle && self.watched.is_none() && self.queued.is_empty()
-    }
-
-    /// The database that the client has selected.
-    pub(super) fn database(&self) -> u32 {
-        std::str::from_utf8(&self.db).ok().and_then(|database| database.parse().ok()).unwrap_or(0)
     }
 
     /// The observed key that a command steers without naming it.
@@ -146,7 +160,7 @@ impl Traffic {
                     Some(_) if self.owed > 0 || !self.to_server.is_empty() || passed > 0 => break,
                     Some(length) => {
                         let frame = rest[..length].to_vec();
-                        let command = command(&frame).ok_or(Malformed)?;
+                        let command = head.command().or_else(|| command(&frame)).ok_or(Malformed)?;
                         return Ok((length, Some(GuardedCommand { key, command, frame })));
                     }
                 }
@@ -171,7 +185,8 @@ impl Traffic {
         if UNCOUNTED.iter().any(|name| is(name)) || is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY") {
             self.is_raw = true;
         } else if is("SELECT") {
-            self.db = first.to_vec();
+            let database = std::str::from_utf8(first).ok().and_then(|database| database.parse().ok());
+            database.into_iter().for_each(|database| self.select(database));
         } else if is("HELLO") {
             self.is_resp3 = if first.is_empty() { self.is_resp3 } else { first == b"3" };
         } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
@@ -182,7 +197,7 @@ impl Traffic {
                 (self.watched, self.queued) = (None, Vec::new());
             }
             if is("RESET") {
-                self.db = Vec::new();
+                self.select(0);
                 self.is_resp3 = false;
             }
         }

@@ -8,7 +8,7 @@ pub(super) struct Unanswered(Vec<UnansweredAcquisition>);
 
 #[derive(Debug)]
 struct UnansweredAcquisition {
-    db: Vec<u8>,
+    database: u32,
     key: Key,
     /// The answer begins after so many bytes to the client.
     from: u64,
@@ -16,15 +16,14 @@ struct UnansweredAcquisition {
 
 impl Unanswered {
     /// The client acquires this key, and its answer begins after so many bytes, of which so many were written.
-    pub(super) fn acquired(&mut self, db: &[u8], key: &Key, from: u64, written: u64) {
+    pub(super) fn acquired(&mut self, database: u32, key: &Key, from: u64, written: u64) {
         self.0.retain(|acquisition| acquisition.from >= written);
-        self.0.push(UnansweredAcquisition { db: db.to_vec(), key: key.clone(), from });
+        self.0.push(UnansweredAcquisition { database, key: key.clone(), from });
     }
 
     /// The keys of this database of whose answers not a byte was written, the latest first.
-    pub(super) fn take_of(&mut self, db: &[u8], written: u64) -> impl Iterator<Item = Key> + use<> {
+    pub(super) fn take_of(&mut self, database: u32, written: u64) -> impl Iterator<Item = Key> + use<> {
         let unwritten = std::mem::take(&mut self.0).into_iter().rev();
-        let db = db.to_vec();
-        unwritten.filter(move |acquisition| acquisition.from >= written && acquisition.db == db).map(|it| it.key)
+        unwritten.filter(move |acquisition| acquisition.from >= written && acquisition.database == database).map(|it| it.key)
     }
 }

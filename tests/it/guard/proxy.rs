@@ -111,6 +111,26 @@ fn other_traffic_is_answered_byte_for_byte_as_without_a_guard() {
     }
 }
 
+/// Some clients select the database in which they are anyway.
+#[test]
+fn a_database_that_is_selected_again_has_the_locks_of_before() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut client = guard.connect();
+    assert!(client.set_nx::<_, _, bool>("lock:again", 4_102_444_800_i64).unwrap());
+    cmd("SELECT").arg(0).exec(&mut client).unwrap();
+    assert_eq!(client.del("lock:again"), Ok(1));
+    assert!(client.set_nx::<_, _, bool>("lock:again", 4_102_444_800_i64).unwrap());
+    cmd("SELECT").arg(1).exec(&mut client).unwrap();
+    assert_eq!(client.del("lock:again"), Ok(0));
+    cmd("SELECT").arg(0).exec(&mut client).unwrap();
+    assert_eq!(client.del("lock:again"), Ok(1));
+    // A transaction may select another one.
+    let mut transaction = redis::pipe();
+    transaction.atomic().cmd("SELECT").arg(1).set_nx("lock:again", 4_102_444_800_i64);
+    assert_eq!(transaction.query(&mut client), Ok(("OK".to_owned(), 1)));
+}
+
 /// A program that pipes commands and ends its direction reads the replies afterwards.
 #[test]
 fn commands_before_the_end_of_a_direction_are_answered() {
