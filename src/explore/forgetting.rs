@@ -15,7 +15,7 @@
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
 //! noticed. Nothing is forgotten where clocks are set, because no reading is tried that such a clock shows; nor of a client that
-//! sends anything but plain commands on strings, has too many paths, extends, or writes to a guarded resource. What a client
+//! sends anything but plain commands on strings and transactions of them, has too many paths, extends, or writes to a guarded resource. What a client
 //! holds is kept where properties ask the server about it.
 
 use std::cell::Cell;
@@ -101,15 +101,22 @@ enum Received {
 }
 
 impl Received {
-    /// A text without its moments, or another reply as it is. `None` of a moment.
+    /// Texts without their moments, or another reply as it is. `None` of a moment.
     fn without_moments(&self, stamps: &Stamps) -> Option<Self> {
-        let text = |text: &[u8]| stamps.moved(text, &|_| 0);
         match self {
             Self::Since(_) | Self::Clock(_) => None,
-            Self::Value(value) => Some(Self::Value(text(value))),
-            Self::Reply(Reply::Bulk(value)) => Some(Self::Reply(Reply::Bulk(text(value)))),
-            Self::Reply(reply) => Some(Self::Reply(reply.clone())),
+            Self::Value(value) => Some(Self::Value(stamps.moved(value, &|_| 0))),
+            Self::Reply(reply) => Some(Self::Reply(moved(stamps, reply, &|_| 0))),
         }
+    }
+}
+
+/// The reply with every moment in its texts moved.
+fn moved(stamps: &Stamps, reply: &Reply, to: &dyn Fn(i64) -> i64) -> Reply {
+    match reply {
+        Reply::Bulk(text) => Reply::Bulk(stamps.moved(text, to)),
+        Reply::Array(items) => Reply::Array(items.iter().map(|item| moved(stamps, item, to)).collect()),
+        Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => reply.clone(),
     }
 }
 
@@ -122,14 +129,32 @@ enum NextAction {
 }
 
 /// Commands on strings, whose replies follow from one value and its deadline.
-const PLAIN: [&str; 12] =
-    ["GET", "SET", "SETNX", "GETSET", "SETEX", "PSETEX", "DEL", "EXISTS", "TTL", "PTTL", "EXPIRE", "PEXPIRE"];
+const PLAIN: [&str; 14] = [
+    "GET",
+    "SET",
+    "SETNX",
+    "GETSET",
+    "SETEX",
+    "PSETEX",
+    "DEL",
+    "EXISTS",
+    "TTL",
+    "PTTL",
+    "EXPIRE",
+    "PEXPIRE",
+    "EXPIREAT",
+    "PEXPIREAT",
+];
+/// Those whose replies follow from what the client has sent, and from the server's clock.
+const STEERING: [&str; 6] = ["WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "TIME"];
 /// Where the horizon is wider, or a client can receive more than this, all is kept.
 const MOST_TICKS: usize = 41;
-const MOST_RUNS: usize = 300_000;
+const MOST_RUNS: usize = 1_000_000;
 const MOST_RECEIVED: usize = 16;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
 const LONG_AGO_NS: i64 = 300_000_000_000_000_000;
+/// How long before the scene texts are tried: before such a clock reading, and after it.
+const LONG_AGO: [i64; 2] = [2 * LONG_AGO_NS, LONG_AGO_NS / 2];
 
 /// Whether an input contains a moment, and of what time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -443,8 +468,7 @@ impl<'a> Trial<'a> {
             let readings = ticks.map(|tick| scene.reading(place, tick)).chain([long_ago]);
             readings.map(|reading| trial.received.id(Received::Clock(reading))).collect()
         };
-        let first = [0, 1, ticks.len() / 2].into_iter().filter_map(|at| ticks.get(at).copied());
-        trial.clocks = [clocks(&mut first.into_iter()), clocks(&mut ticks.iter().copied())];
+        trial.clocks = [clocks(&mut tried_first(ticks)), clocks(&mut ticks.iter().copied())];
         let fresh = Actor::fresh(client);
         trial.try_all(&fresh.now(Doing::Acquiring(Operation::default())), &mut Vec::new())?;
         trial.try_releases(&fresh)?;
@@ -462,7 +486,8 @@ impl<'a> Trial<'a> {
             values.extend(Some(hold.value.clone()).filter(|value| !values.contains(value)));
             since.extend(Some(hold.since).filter(|reading| !since.contains(reading)));
         }
-        let long_ago = self.long_ago(&any.value, Received::Value);
+        let long_ago = LONG_AGO.map(|ago| self.stamps.moved(&any.value, &|moment| moment - ago));
+        self.long_ago.extend(long_ago.iter().cloned().map(Received::Value));
         values.extend(long_ago);
         for value in &values {
             for since in &since {
@@ -483,6 +508,13 @@ impl<'a> Trial<'a> {
         }
         let possible = match &next {
             NextAction::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
+            NextAction::Send(command) if received.is_empty() && command.is("TIME") => {
+                let (long_ago, now): (Vec<u32>, Vec<u32>) = self
+                    .replies_to(command)?
+                    .into_iter()
+                    .partition(|id| self.long_ago.contains(self.received.get(*id)));
+                tried_first(&now).chain(long_ago).collect()
+            }
             NextAction::Send(command) => self.replies_to(command)?,
             NextAction::End { won, .. } => {
                 self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
@@ -504,38 +536,31 @@ impl<'a> Trial<'a> {
     }
 
     fn replies_to(&mut self, command: &Command) -> Result<Vec<u32>, NotForgettable> {
-        if !PLAIN.iter().any(|name| command.is(name)) {
+        if !PLAIN.iter().chain(&STEERING).any(|name| command.is(name)) {
             return Err(NotForgettable);
         }
         if let Some(known) = self.replies.get(command) {
             return Ok(known.clone());
         }
         let mut replies = self.answers.to(self.place, command);
-        let stamp = replies.iter().find_map(|reply| match reply {
-            Reply::Bulk(text) if self.has_moment(text) => Some(text.clone()),
-            _ => None,
-        });
-        replies.extend(
-            stamp
-                .into_iter()
-                .flat_map(|text| self.long_ago(&text, |text| Received::Reply(Reply::Bulk(text))))
-                .map(Reply::Bulk),
-        );
+        if command.is("EXEC") {
+            // A client that runs alone neither meets an expired lock nor is disturbed.
+            let others = [Reply::Array(vec![Reply::ok()]), Reply::Nil];
+            replies.extend(others.into_iter().filter(|other| !replies.contains(other)).collect::<Vec<_>>());
+        }
+        if let Some(stamp) = replies.iter().find(|reply| self.has_moment(reply)).cloned() {
+            let long_ago = LONG_AGO.map(|ago| moved(&self.stamps, &stamp, &|moment| moment - ago));
+            self.long_ago.extend(long_ago.iter().cloned().map(Received::Reply));
+            replies.extend(long_ago);
+        }
         let replies: Vec<u32> = replies.into_iter().map(|reply| self.received.id(Received::Reply(reply))).collect();
         self.replies.insert(command.clone(), replies.clone());
         Ok(replies)
     }
 
-    /// The text at moments long ago: before that of the clock, and after it.
-    fn long_ago(&mut self, text: &[u8], received: impl Fn(Vec<u8>) -> Received) -> [Vec<u8>; 2] {
-        let ago = [2 * LONG_AGO_NS, LONG_AGO_NS / 2].map(|ago| self.stamps.moved(text, &|moment| moment - ago));
-        self.long_ago.extend(ago.iter().cloned().map(received));
-        ago
-    }
-
-    fn has_moment(&self, text: &[u8]) -> bool {
+    fn has_moment(&self, reply: &Reply) -> bool {
         let found = Cell::new(false);
-        self.stamps.moved(text, &|moment| {
+        moved(&self.stamps, reply, &|moment| {
             found.set(true);
             moment
         });
@@ -545,8 +570,8 @@ impl<'a> Trial<'a> {
     fn when(&self, received: &Received) -> Era {
         let is_now = match received {
             Received::Clock(reading) | Received::Since(reading) => self.stamps.has(reading.wall),
-            Received::Value(text) | Received::Reply(Reply::Bulk(text)) => self.has_moment(text),
-            Received::Reply(_) => false,
+            Received::Value(text) => self.has_moment(&Reply::Bulk(text.clone())),
+            Received::Reply(reply) => self.has_moment(reply),
         };
         match (is_now, self.long_ago.contains(received)) {
             (true, _) => Era::Now,
@@ -644,6 +669,11 @@ impl TriedPath {
         let next = |live: &bool| if *live { None } else { dead.next().map(|id| received(*id)) };
         self.live.iter().map(next).collect()
     }
+}
+
+/// Of all moments, those that are tried as the first of an operation.
+fn tried_first<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
+    [0, 1, all.len() / 2].into_iter().filter_map(|at| all.get(at).copied())
 }
 
 /// Which inputs of a path are live: one after the other is left out, as long as the others decide the behaviour.

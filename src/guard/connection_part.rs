@@ -74,11 +74,8 @@ impl ConnectionPart {
     /// The client sends a command on the key.
     pub fn receive<'a>(self, rule: &'a Rule, key: &'a Key, command: &'a Command) -> CommandToServe<'a> {
         let Self { session, transaction } = self;
-        let received = if transaction.in_multi {
-            ReceivedCommand::in_multi(session)
-        } else {
-            session.receive(rule, key, command)
-        };
+        let received =
+            if transaction.in_multi { ReceivedCommand::in_multi(session) } else { session.receive(rule, key, command) };
         CommandToServe { rule, key, command, received, transaction }
     }
 

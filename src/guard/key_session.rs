@@ -112,7 +112,6 @@ impl KeySession {
         }
         Ok(self)
     }
-
 }
 
 impl ReceivedCommand {
