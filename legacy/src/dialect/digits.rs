@@ -44,7 +44,7 @@ impl Digits {
     /// all there is.
     pub fn write(self, number: Number) -> Vec<u8> {
         match self {
-            Self::Decimal => int(number).to_string().into_bytes(),
+            Self::Decimal => in_decimal(int(number)).into_bytes(),
             Self::BigEndian => int64(number).to_be_bytes().to_vec(),
             Self::LittleEndian => int64(number).to_le_bytes().to_vec(),
             Self::Python2Str => PYTHON2_STR.write(float(number)).into_bytes(),
@@ -185,8 +185,22 @@ impl FloatText {
 
 /// Digits, at most a minus before them, and no zero in front.
 fn decimal(bytes: &[u8]) -> Option<i128> {
-    let number = str::from_utf8(bytes).ok()?.parse::<i128>().ok()?;
-    (number.to_string().as_bytes() == bytes).then_some(number)
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let is_as_written = match digits {
+        [] => false,
+        [b'0', ..] => bytes == b"0",
+        _ => digits.iter().all(u8::is_ascii_digit),
+    };
+    let text = str::from_utf8(bytes).ok().filter(|_| is_as_written)?;
+    if digits.len() <= DIGITS_OF_64_BITS { text.parse::<i64>().ok().map(i128::from) } else { text.parse().ok() }
+}
+
+/// So many digits always fit.
+const DIGITS_OF_64_BITS: usize = 18;
+
+/// The number in decimal. Nearly all fit 64 bits, and divisions of 128 are slow.
+fn in_decimal(number: i128) -> String {
+    i64::try_from(number).map_or_else(|_| number.to_string(), |number| number.to_string())
 }
 
 /// The day of the Gregorian calendar by its eras of 400 years, which are 146,097 days and here begin in March.

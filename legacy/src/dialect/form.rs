@@ -91,7 +91,12 @@ impl Form {
 
     /// The bytes that `owner` writes, with this number for a stamp.
     pub fn write(&self, number: Number, owner: &Owner) -> Vec<u8> {
-        self.parts.iter().flat_map(|part| part.write(self.stamp.digits, number, owner)).collect()
+        let [first, others @ ..] = self.parts else { return Vec::new() };
+        let written = |part: &Part| part.write(self.stamp.digits, number, owner);
+        others.iter().fold(written(first), |mut value, part| {
+            value.extend_from_slice(&written(part));
+            value
+        })
     }
 
     /// Whether this form could have been written as `value`, at whatever time and by whatever owner.

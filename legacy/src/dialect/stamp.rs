@@ -193,7 +193,13 @@ impl Unit {
 
     /// Whole units at this many nanoseconds after 1970, rounded down.
     fn floor(self, after_1970: i128) -> i128 {
-        after_1970.div_euclid(self.nanos()) + self.count_in_1970()
+        let unit = self.nanos();
+        // Nearly all moments fit 64 bits, and divisions of 128 are slow.
+        let units = match (i64::try_from(after_1970), i64::try_from(unit)) {
+            (Ok(moment), Ok(unit)) => moment.div_euclid(unit).into(),
+            (Err(_), _) | (_, Err(_)) => after_1970.div_euclid(unit),
+        };
+        units + self.count_in_1970()
     }
 
     /// This length in whole units, rounded up.
