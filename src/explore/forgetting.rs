@@ -15,8 +15,8 @@
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
 //! noticed. Nothing is forgotten where clocks are set, because no reading is tried that such a clock shows; nor of a client that
-//! sends anything but plain commands on strings and transactions of them, has too many paths, extends, or writes to a guarded resource. What a client
-//! holds is kept where properties ask the server about it.
+//! sends anything but plain commands on strings and transactions of them, has too many paths, extends, or writes to a guarded
+//! resource. What a client holds is kept where properties ask the server about it.
 
 use std::cell::Cell;
 use std::mem::{Discriminant, discriminant};
