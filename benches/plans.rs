@@ -6,7 +6,7 @@
 //! is whether all states were seen.
 //!
 //! ```text
-//! cargo bench --bench plans -- --for 60 --write                 # all, a minute for each phase at most
+//! cargo bench --bench plans -- --for 1200 --write               # all, twenty minutes for each phase at most
 //! cargo bench --bench plans -- --for 20 php-getset jedis-lock   # these, 20 seconds for each phase at most
 //! ```
 //!
@@ -63,8 +63,8 @@ fn main() {
     let [of_rules, of_causes] = all_seen;
     let summary = format!(
         "{missed} of {fleets} fleets break a rule that their plans do not name. Every single step was seen of {of_rules} for rules, \
-         and of {of_causes} for causes; of each phase of the others, what {seconds} s allow, {} s for causes, or 20 million \
-         states in a scene ({minutes} minutes in all).\n",
+         and of {of_causes} for causes; of each phase of the others, what {seconds} s or 16 GiB allow, and for causes {} s, or 20 \
+         million states in a scene ({minutes} minutes in all).\n",
         time_for_causes(Duration::from_secs(seconds)).as_secs_f64(),
     );
     print!("\n{summary}");
