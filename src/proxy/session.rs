@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::decode;
@@ -158,9 +159,13 @@ impl ProxySession {
             };
             tokio::select! {
                 biased;
-                moved = poll_fn(|cx| self.poll_move(cx)) => if let Moved::ServerEnded = moved? {
-                    self.client.deliver(&mut self.traffic.to_client).await?;
-                    return Ok(());
+                moved = poll_fn(|cx| self.poll_move(cx)) => match moved? {
+                    Moved::ServerEnded => {
+                        self.client.deliver(&mut self.traffic.to_client).await?;
+                        return Ok(());
+                    }
+                    // What other clients have sent by now is read first, so that the server finds more of it at once.
+                    Moved::Bytes => yield_now().await,
                 },
                 () = renewal_due => self.renew().await?,
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
