@@ -149,7 +149,7 @@ const PLAIN: [&str; 14] = [
 const STEERING: [&str; 6] = ["WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "TIME"];
 /// Where the horizon is wider, or a client can receive more than this, all is kept.
 const MOST_TICKS: usize = 41;
-const MOST_RUNS: usize = 1_000_000;
+const MOST_RUNS: usize = 3_000_000;
 const MOST_RECEIVED: usize = 16;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
 const LONG_AGO_NS: i64 = 300_000_000_000_000_000;
