@@ -354,7 +354,9 @@ mod tests {
     /// Clients that have forgotten dead data do the same as those that have not, in as many steps.
     #[test]
     fn dead_data_is_forgotten_without_a_difference() {
-        for name in ["php-getset", "java-getset", "setnx-page", "setnx-page-del", "naive-check-del"] {
+        for name in
+            ["php-getset", "java-getset", "setnx-page", "setnx-page-del", "naive-check-del", "redisco-transaction"]
+        {
             let with_an_end = two(name, Bounds::ticks(4).crashes(1).afterwards(1_000));
             let three = two(name, Bounds::ticks(2));
             let third = three.clients[0].clone();
@@ -368,6 +370,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The server's clock is forgotten as the client's own is.
+    #[test]
+    fn the_time_of_the_server_is_forgotten_without_a_difference() {
+        let scene = two("redis-semaphore", Bounds::ticks(3));
+        let third = scene.clients[0].clone();
+        let scene = scene.client(third);
+        let search = search(&scene).properties(&[Property::MutualExclusion]).symmetry(true);
+        let (all, expected) = by_engine(Run::new(search));
+        let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
+        assert_eq!(found, expected);
+        assert!(fewer < all / 2, "{fewer} of {all}");
     }
 
     /// The token of the second round is not that of the first, with which the client was tried.
