@@ -153,7 +153,7 @@ impl ReceivedCommand {
         }
     }
 
-    /// The command is none of the guard's.
+    /// The command goes to the server as it is.
     fn pass(&self) -> Turn<(KeySession, Answer, Vec<Note>)> {
         Ok((self.session.clone(), Answer::Pass, Vec::new()))
     }
