@@ -27,7 +27,7 @@ pub struct Effort<'a> {
     pub seconds: Option<u16>,
     /// How many states of one scene are seen at most.
     pub max_states: usize,
-    /// In how many bytes.
+    /// In how many bytes of memory at most.
     pub max_bytes: usize,
     /// Set when the time is up.
     pub interrupt: Option<&'a AtomicBool>,
