@@ -11,6 +11,8 @@ use std::thread;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use super::yielding::yields_before_sleep;
+
 /// Threads that serve sessions, until this is dropped.
 #[derive(Debug)]
 pub(super) struct ServingThreads(Vec<ServingThread>);
@@ -53,7 +55,7 @@ impl ServingPlace {
 
 impl ServingThread {
     fn start(number: usize) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = yields_before_sleep(Builder::new_current_thread().enable_all()).build()?;
         let handle = runtime.handle().clone();
         let (end, ended) = oneshot::channel::<()>();
         let serve = move || drop(runtime.block_on(ended));
