@@ -4,7 +4,7 @@ use lockshift::driver::host;
 use redis::{Client, Commands};
 
 const CLIENTS: usize = 16;
-const CYCLES: u32 = 400;
+const CYCLES: u32 = 2_000;
 
 /// Cycles per second of all clients together, each on a key of its own.
 pub(crate) fn cycles_per_second(port: u16) -> f64 {
