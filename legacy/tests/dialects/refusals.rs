@@ -1,7 +1,7 @@
 //! What a refused attempt says, and which error replies no dialect handles.
 
 use lockshift_legacy::Lock;
-use lockshift_lock::{Acquired, Held, Locker, Refusal};
+use lockshift_lock::{Acquired, Held, Hold, Locker, Refusal};
 use lockshift_wire::{Pending, Reply, Transcript, Turn};
 
 use crate::ME;
@@ -61,4 +61,16 @@ fn an_error_of_the_server_itself_is_an_error_in_every_dialect() {
         let ended = attempt(&lock("php-getset", 10_000), &replies);
         assert!(matches!(ended, Err(Pending::Fault(_))), "{text}: {ended:?}");
     }
+}
+
+/// Only what is no string is another program's: what the server refuses for itself says nothing of the lock.
+#[test]
+fn a_look_that_the_server_refuses_is_an_error() {
+    let lock = lock("php-getset", 10_000);
+    let hold = Hold { value: b"1700000010".to_vec(), since: reading("1700000000"), lease: lock.lease(), fence: None };
+    let mut redis = Transcript::new();
+    assert!(matches!(lock.ownership(&hold, redis.rewind()), Err(Pending::Send(_))));
+    redis.record_reply(Reply::Error("LOADING Redis is loading the dataset in memory".to_owned()));
+    let ended = lock.ownership(&hold, redis.rewind());
+    assert!(matches!(ended, Err(Pending::Fault(_))), "{ended:?}");
 }

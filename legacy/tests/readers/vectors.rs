@@ -44,6 +44,15 @@ fn python_2_agrees_on_every_value() {
     agree(include_str!("../data/python2.tsv"), 406);
 }
 
+/// As measured by CPython 2.7.18.
+#[test]
+fn python_2_takes_an_l_that_follows_a_digit() {
+    let twelve = Some(Number::Int(12));
+    for (value, number) in [("12L", twelve), (" 12l ", twelve), ("12 L", None), ("-L", None), ("L", None)] {
+        assert_eq!(Reader::Python2Long.number(value.as_bytes()), number, "{value:?}");
+    }
+}
+
 #[test]
 fn python_3_agrees_on_every_value() {
     agree(include_str!("../data/python3.tsv"), 406);
