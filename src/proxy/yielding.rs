@@ -15,7 +15,7 @@ use crate::driver::host;
 use crate::wire::MonoTime;
 
 /// A thread that was woken sooner has no rest.
-const SHORT_SLEEP: Duration = Duration::from_micros(300);
+const SHORT_SLEEP: Duration = Duration::from_micros(100);
 /// Clients and the server take less time to send what they have.
 const LONG_YIELD: Duration = Duration::from_millis(1);
 /// So many short yields make up for a long one.
