@@ -7,7 +7,9 @@
 //! What is still live is found before the search, by running each client's operations alone: over clock readings at all ticks (up
 //! to the horizon, where the clock never ends), and over all replies of servers on which a client of the scene has run at one of these ticks. The *behaviour*
 //! after a transcript is what the client asks next, and its behaviour after each answer. A *path* is a transcript without its
-//! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. It
+//! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. A
+//! sample comes first, of the first and the last moment and of such as were long ago. What is dead in that is tried with
+//! some more values, and what follows each of them; if that differs, every input of the path is tried. A dead input
 //! is replaced by a value that was tried as well, of a moment so long ago that it is none of the scene's. Paths with the same
 //! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead. Only moments may
 //! differ from what was tried: where a client has received another text, such as the token of another round, all is kept.
@@ -151,6 +153,8 @@ const STEERING: [&str; 6] = ["WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "TI
 const MOST_TICKS: usize = 41;
 const MOST_RUNS: usize = 3_000_000;
 const MOST_RECEIVED: usize = 16;
+/// How often the sample is corrected.
+const MOST_CORRECTIONS: usize = 8;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
 const LONG_AGO_NS: i64 = 300_000_000_000_000_000;
 /// How long before the scene texts are tried: before such a clock reading, and after it.
@@ -190,6 +194,11 @@ impl TriedTicks {
 impl<'a> Forgetting<'a> {
     /// Finds out what can be forgotten: `None` if nothing can be.
     pub(super) fn of(scene: &'a Scene) -> Option<Self> {
+        Self::by_sample(scene, |live| live)
+    }
+
+    /// The same, with what the sample has shown, changed so.
+    fn by_sample(scene: &'a Scene, change: fn(LiveInputs) -> LiveInputs) -> Option<Self> {
         let tried = TriedTicks::of(scene);
         if tried.of_clients.len() > MOST_TICKS || scene.bounds.faults.clock_steps > 0 {
             return None;
@@ -200,7 +209,7 @@ impl<'a> Forgetting<'a> {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
             representatives.push(match like.filter(|_| !answers.name_clients) {
                 Some(earlier) => representatives[earlier].clone(),
-                None => Trial::of(&answers, place, &tried.of_clients).map(|trial| trial.representatives().into()).ok(),
+                None => Trial::representatives_of(&answers, place, &tried.of_clients, change).map(Arc::new).ok(),
             });
         }
         let any = representatives.iter().any(Option::is_some);
@@ -283,7 +292,15 @@ impl<'a> Forgetting<'a> {
 }
 
 #[cfg(test)]
-impl Forgetting<'_> {
+impl<'a> Forgetting<'a> {
+    /// What can be forgotten if by the sample nothing is live.
+    pub(super) fn by_a_wrong_sample(scene: &'a Scene) -> Option<Self> {
+        Self::by_sample(scene, |mut live| {
+            live.values_mut().for_each(|live| live.fill(false));
+            live
+        })
+    }
+
     /// A mistake, planted: a value that was just read, and has not been judged, is forgotten.
     pub(super) fn of_unjudged_replies(mut self) -> Self {
         for representatives in self.representatives.iter_mut().flatten().map(Arc::make_mut) {
@@ -427,8 +444,7 @@ struct Trial<'a> {
     received: Interner<Received>,
     /// Those that replace dead inputs.
     long_ago: FxHashSet<Received>,
-    /// The clock readings that are tried first in an operation, and those that are tried later.
-    clocks: [Vec<u32>; 2],
+    clocks: Vec<u32>,
     replies: FxHashMap<Command, Vec<u32>>,
     paths: Interner<Path>,
     /// All that a client does from somewhere on: what next, and then for each that it can receive.
@@ -437,10 +453,57 @@ struct Trial<'a> {
     tried: Vec<Vec<(Box<[u32]>, u32)>>,
     runs: usize,
     won: Vec<Hold>,
+    /// Which inputs are live by a sample; `None` while that is taken.
+    sample: Option<&'a LiveInputs>,
+    /// What follows the live inputs of a path.
+    followed: FxHashMap<(Path, Box<[u32]>), Followed>,
+    /// Where the sample has taken a live input for a dead one.
+    refuted: FxHashSet<Path>,
+}
+
+/// Which inputs of each path are live.
+type LiveInputs = FxHashMap<Path, Box<[bool]>>;
+
+/// The behaviour after live inputs, and with how many values of the dead ones they were met.
+#[derive(Clone, Copy)]
+struct Followed {
+    behaviour: u32,
+    times: u32,
 }
 
 impl<'a> Trial<'a> {
-    fn of(answers: &'a Answers<'a>, place: usize, ticks: &[u16]) -> Result<Self, NotForgettable> {
+    /// Tries a sample of all inputs, and then each input with those that are live by that.
+    fn representatives_of(
+        answers: &Answers<'_>,
+        place: usize,
+        ticks: &[u16],
+        change: fn(LiveInputs) -> LiveInputs,
+    ) -> Result<Representatives, NotForgettable> {
+        let mut sample = change(Trial::of(answers, place, ticks, None)?.live());
+        for _ in 0..MOST_CORRECTIONS {
+            let trial = Trial::of(answers, place, ticks, Some(&sample))?;
+            if trial.refuted.is_empty() {
+                return Ok(trial.representatives());
+            }
+            for path in trial.refuted {
+                let all_live = vec![true; path.steps.len()];
+                sample.insert(path, all_live.into());
+            }
+        }
+        Err(NotForgettable)
+    }
+
+    fn live(self) -> LiveInputs {
+        let live = self.tried.iter().map(|tried| live_inputs(tried).into());
+        self.paths.all().iter().cloned().zip(live).collect()
+    }
+
+    fn of(
+        answers: &'a Answers<'a>,
+        place: usize,
+        ticks: &[u16],
+        sample: Option<&'a LiveInputs>,
+    ) -> Result<Self, NotForgettable> {
         let scene = answers.scene;
         let client = &scene.clients[place];
         if client.renew_after.is_some() || client.writes {
@@ -453,22 +516,22 @@ impl<'a> Trial<'a> {
             stamps: Retiming::of(scene).stamps(),
             received: Interner::new(),
             long_ago: FxHashSet::default(),
-            clocks: [Vec::new(), Vec::new()],
+            clocks: Vec::new(),
             replies: FxHashMap::default(),
             paths: Interner::new(),
             behaviours: Interner::new(),
             tried: Vec::new(),
             runs: 0,
             won: Vec::new(),
+            sample,
+            followed: FxHashMap::default(),
+            refuted: FxHashSet::default(),
         };
         let wall = UnixTime::from_nanos(scene.begin.as_nanos() - LONG_AGO_NS);
         let long_ago = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
         trial.long_ago.insert(Received::Clock(long_ago));
-        let mut clocks = |ticks: &mut dyn Iterator<Item = u16>| {
-            let readings = ticks.map(|tick| scene.reading(place, tick)).chain([long_ago]);
-            readings.map(|reading| trial.received.id(Received::Clock(reading))).collect()
-        };
-        trial.clocks = [clocks(&mut tried_first(ticks)), clocks(&mut ticks.iter().copied())];
+        let readings = ticks.iter().map(|tick| scene.reading(place, *tick)).chain([long_ago]);
+        trial.clocks = readings.map(|reading| trial.received.id(Received::Clock(reading))).collect();
         let fresh = Actor::fresh(client);
         trial.try_all(&fresh.now(Doing::Acquiring(Operation::default())), &mut Vec::new())?;
         trial.try_releases(&fresh)?;
@@ -499,40 +562,71 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Tries everything that the client may receive from here on, and returns its behaviour.
+    /// Tries what the client may receive from here on, and returns its behaviour: everything, unless only what is dead in the
+    /// sample differs from what was tried before. Of that, the values at each power of two are tried all the same.
     fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u32, NotForgettable> {
         self.runs += 1;
         let (path, next) = path_of(self.client, actor).ok_or(NotForgettable)?;
         if self.runs > MOST_RUNS || received.len() > MOST_RECEIVED {
             return Err(NotForgettable);
         }
-        let possible = match &next {
-            NextAction::Clock => self.clocks[usize::from(!received.is_empty())].clone(),
-            NextAction::Send(command) if received.is_empty() && command.is("TIME") => {
-                let (long_ago, now): (Vec<u32>, Vec<u32>) = self
-                    .replies_to(command)?
-                    .into_iter()
-                    .partition(|id| self.long_ago.contains(self.received.get(*id)));
-                tried_first(&now).chain(long_ago).collect()
-            }
-            NextAction::Send(command) => self.replies_to(command)?,
-            NextAction::End { won, .. } => {
-                self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
-                Vec::new()
-            }
+        if let NextAction::End { won, .. } = &next {
+            self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
+        }
+        let live = self.sample.and_then(|sample| sample.get(&path));
+        let decisive = live.map(|live| (path.clone(), of_these(received, live, true).into_boxed_slice()));
+        let followed = decisive.as_ref().and_then(|decisive| self.followed.get(decisive)).copied();
+        let behaviour = match followed {
+            Some(Followed { behaviour, times }) if !(times + 1).is_power_of_two() => behaviour,
+            Some(_) | None => self.follow(actor, next, received)?,
         };
-        let mut then = Vec::with_capacity(possible.len());
-        for new in possible {
+        if let Some(decisive) = decisive {
+            let followed = self.followed.entry(decisive).or_insert(Followed { behaviour, times: 0 });
+            followed.times += 1;
+            if followed.behaviour != behaviour {
+                self.refuted.insert(path.clone());
+            }
+        }
+        let path = self.paths.id(path) as usize;
+        self.tried.resize_with(self.paths.len(), Vec::new);
+        self.tried[path].push((received.as_slice().into(), behaviour));
+        Ok(behaviour)
+    }
+
+    /// The behaviour, by all that the client may receive next.
+    fn follow(&mut self, actor: &Actor, next: NextAction, received: &mut Vec<u32>) -> Result<u32, NotForgettable> {
+        let mut then = Vec::new();
+        for new in self.possible(&next, received)? {
             let after = receive(self.client, actor, self.received.get(new)).ok_or(NotForgettable)?;
             received.push(new);
             then.push(self.try_all(&after, received)?);
             received.pop();
         }
-        let behaviour = self.behaviours.id((next, then.into()));
-        let path = self.paths.id(path) as usize;
-        self.tried.resize_with(self.paths.len(), Vec::new);
-        self.tried[path].push((received.as_slice().into(), behaviour));
-        Ok(behaviour)
+        Ok(self.behaviours.id((next, then.into())))
+    }
+
+    /// What the client may receive next: first what was long ago, which replaces what is dead.
+    fn possible(&mut self, next: &NextAction, received: &[u32]) -> Result<Vec<u32>, NotForgettable> {
+        let all = match next {
+            NextAction::Clock => self.clocks.clone(),
+            NextAction::Send(command) => self.replies_to(command)?,
+            NextAction::End { .. } => Vec::new(),
+        };
+        let (long_ago, others): (Vec<u32>, Vec<u32>) =
+            all.into_iter().partition(|id| self.long_ago.contains(self.received.get(*id)));
+        let (now, never): (Vec<u32>, Vec<u32>) =
+            others.into_iter().partition(|id| self.when(self.received.get(*id)) == Era::Now);
+        let is_clock = match next {
+            NextAction::Clock => true,
+            NextAction::Send(command) => command.is("TIME"),
+            NextAction::End { .. } => false,
+        };
+        let now = match self.sample {
+            None => first_and_last(&now),
+            Some(_) if is_clock && received.is_empty() => tried_first(&now),
+            Some(_) => now,
+        };
+        Ok(long_ago.into_iter().chain(never).chain(now).collect())
     }
 
     fn replies_to(&mut self, command: &Command) -> Result<Vec<u32>, NotForgettable> {
@@ -672,8 +766,13 @@ impl TriedPath {
 }
 
 /// Of all moments, those that are tried as the first of an operation.
-fn tried_first<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
-    [0, 1, all.len() / 2].into_iter().filter_map(|at| all.get(at).copied())
+fn tried_first<T: Copy>(all: &[T]) -> Vec<T> {
+    [0, 1, all.len() / 2].into_iter().filter_map(|at| all.get(at).copied()).collect()
+}
+
+/// Of all moments, those that are in the sample.
+fn first_and_last<T: Copy>(all: &[T]) -> Vec<T> {
+    all.first().into_iter().chain(all.get(1..).and_then(<[T]>::last)).copied().collect()
 }
 
 /// Which inputs of a path are live: one after the other is left out, as long as the others decide the behaviour.

@@ -375,14 +375,31 @@ mod tests {
     /// The server's clock is forgotten as the client's own is.
     #[test]
     fn the_time_of_the_server_is_forgotten_without_a_difference() {
-        let scene = two("redis-semaphore", Bounds::ticks(3));
-        let third = scene.clients[0].clone();
-        let scene = scene.client(third);
+        for (name, ticks) in [("redis-semaphore", 3), ("qtrix", 2)] {
+            let scene = two(name, Bounds::ticks(ticks));
+            let third = scene.clients[0].clone();
+            let scene = scene.client(third);
+            let search = search(&scene).properties(&[Property::MutualExclusion]).symmetry(true);
+            let (all, expected) = by_engine(Run::new(search));
+            let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
+            assert_eq!(found, expected, "{name}");
+            assert!(fewer < all / 2, "{name}: {fewer} of {all}");
+        }
+    }
+
+    /// What a sample takes for dead is tried again.
+    #[test]
+    fn live_data_that_a_sample_has_missed_is_not_forgotten() {
+        let scene = two("php-getset", Bounds::ticks(4));
         let search = search(&scene).properties(&[Property::MutualExclusion]).symmetry(true);
-        let (all, expected) = by_engine(Run::new(search));
-        let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
-        assert_eq!(found, expected);
-        assert!(fewer < all / 2, "{fewer} of {all}");
+        let by = |forgetting: Option<_>| {
+            assert!(forgetting.is_some());
+            by_engine(Run::new(search).forgetting(forgetting))
+        };
+        let (states, found) = by(Forgetting::of(&scene));
+        let (by_a_wrong_sample, found_by_it) = by(Forgetting::by_a_wrong_sample(&scene));
+        assert_eq!(found_by_it, found);
+        assert!(by_a_wrong_sample >= states, "{by_a_wrong_sample} of {states}");
     }
 
     /// The token of the second round is not that of the first, with which the client was tried.
