@@ -7,9 +7,9 @@
 //! What is still live is found before the search, by running each client's operations alone: over clock readings at all ticks (up
 //! to the horizon, where the clock never ends), and over all replies of servers on which a client of the scene has run at one of these ticks. The *behaviour*
 //! after a transcript is what the client asks next, and its behaviour after each answer. A *path* is a transcript without its
-//! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. A
-//! sample comes first, of the first and the last moment and of such as were long ago. What is dead in that is tried with
-//! some more values, and what follows each of them; if that differs, every input of the path is tried. A dead input
+//! values: the commands, and the kinds of the replies. An input is dead on a path if the behaviour does not depend on it. Where
+//! all that would be too much, a sample comes first, of the first and the last moment and of such as were long ago. What is dead in
+//! that is tried with some more values, and what follows each of them; if that differs, every input of the path is tried. A dead input
 //! is replaced by a value that was tried as well, of a moment so long ago that it is none of the scene's. Paths with the same
 //! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead. Only moments may
 //! differ from what was tried: where a client has received another text, such as the token of another round, all is kept.
@@ -152,6 +152,8 @@ const STEERING: [&str; 6] = ["WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "TI
 /// Where the horizon is wider, or a client can receive more than this, all is kept.
 const MOST_TICKS: usize = 41;
 const MOST_RUNS: usize = 3_000_000;
+/// Where more than this would have to be tried, a sample comes first.
+const MOST_RUNS_OF_ALL: usize = 500_000;
 const MOST_RECEIVED: usize = 16;
 /// How often the sample is corrected.
 const MOST_CORRECTIONS: usize = 8;
@@ -194,11 +196,14 @@ impl TriedTicks {
 impl<'a> Forgetting<'a> {
     /// Finds out what can be forgotten: `None` if nothing can be.
     pub(super) fn of(scene: &'a Scene) -> Option<Self> {
-        Self::by_sample(scene, |live| live)
+        Self::by(scene, |answers, place, ticks| {
+            Trial::of(answers, place, ticks, Inputs::All)
+                .map(Trial::representatives)
+                .or_else(|_| Trial::by_sample(answers, place, ticks, |live| live))
+        })
     }
 
-    /// The same, with what the sample has shown, changed so.
-    fn by_sample(scene: &'a Scene, change: fn(LiveInputs) -> LiveInputs) -> Option<Self> {
+    fn by(scene: &'a Scene, found_out: FoundOut) -> Option<Self> {
         let tried = TriedTicks::of(scene);
         if tried.of_clients.len() > MOST_TICKS || scene.bounds.faults.clock_steps > 0 {
             return None;
@@ -209,7 +214,7 @@ impl<'a> Forgetting<'a> {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
             representatives.push(match like.filter(|_| !answers.name_clients) {
                 Some(earlier) => representatives[earlier].clone(),
-                None => Trial::representatives_of(&answers, place, &tried.of_clients, change).map(Arc::new).ok(),
+                None => found_out(&answers, place, &tried.of_clients).map(Arc::new).ok(),
             });
         }
         let any = representatives.iter().any(Option::is_some);
@@ -293,12 +298,18 @@ impl<'a> Forgetting<'a> {
 
 #[cfg(test)]
 impl<'a> Forgetting<'a> {
-    /// What can be forgotten if by the sample nothing is live.
+    /// What can be forgotten by a sample, although all could be tried.
+    pub(super) fn by_a_sample(scene: &'a Scene) -> Option<Self> {
+        Self::by(scene, |answers, place, ticks| Trial::by_sample(answers, place, ticks, |live| live))
+    }
+
+    /// The same, if nothing is live by the sample.
     pub(super) fn by_a_wrong_sample(scene: &'a Scene) -> Option<Self> {
-        Self::by_sample(scene, |mut live| {
+        fn nothing(mut live: LiveInputs) -> LiveInputs {
             live.values_mut().for_each(|live| live.fill(false));
             live
-        })
+        }
+        Self::by(scene, |answers, place, ticks| Trial::by_sample(answers, place, ticks, nothing))
     }
 
     /// A mistake, planted: a value that was just read, and has not been judged, is forgotten.
@@ -453,12 +464,23 @@ struct Trial<'a> {
     tried: Vec<Vec<(Box<[u32]>, u32)>>,
     runs: usize,
     won: Vec<Hold>,
-    /// Which inputs are live by a sample; `None` while that is taken.
-    sample: Option<&'a LiveInputs>,
+    inputs: Inputs<'a>,
     /// What follows the live inputs of a path.
     followed: FxHashMap<(Path, Box<[u32]>), Followed>,
     /// Where the sample has taken a live input for a dead one.
     refuted: FxHashSet<Path>,
+}
+
+/// Finds out what represents the paths of the client at this place, which is tried at these ticks.
+type FoundOut = fn(&Answers<'_>, usize, &[u16]) -> Result<Representatives, NotForgettable>;
+
+/// Which inputs are tried with all others.
+#[derive(Clone, Copy)]
+enum Inputs<'a> {
+    All,
+    /// The first and the last moment, and such as were long ago.
+    Sample,
+    LiveBy(&'a LiveInputs),
 }
 
 /// Which inputs of each path are live.
@@ -472,16 +494,16 @@ struct Followed {
 }
 
 impl<'a> Trial<'a> {
-    /// Tries a sample of all inputs, and then each input with those that are live by that.
-    fn representatives_of(
+    /// Tries a sample of all inputs, and then what is live by that, changed so.
+    fn by_sample(
         answers: &Answers<'_>,
         place: usize,
         ticks: &[u16],
         change: fn(LiveInputs) -> LiveInputs,
     ) -> Result<Representatives, NotForgettable> {
-        let mut sample = change(Trial::of(answers, place, ticks, None)?.live());
+        let mut sample = change(Trial::of(answers, place, ticks, Inputs::Sample)?.live());
         for _ in 0..MOST_CORRECTIONS {
-            let trial = Trial::of(answers, place, ticks, Some(&sample))?;
+            let trial = Trial::of(answers, place, ticks, Inputs::LiveBy(&sample))?;
             if trial.refuted.is_empty() {
                 return Ok(trial.representatives());
             }
@@ -498,12 +520,7 @@ impl<'a> Trial<'a> {
         self.paths.all().iter().cloned().zip(live).collect()
     }
 
-    fn of(
-        answers: &'a Answers<'a>,
-        place: usize,
-        ticks: &[u16],
-        sample: Option<&'a LiveInputs>,
-    ) -> Result<Self, NotForgettable> {
+    fn of(answers: &'a Answers<'a>, place: usize, ticks: &[u16], inputs: Inputs<'a>) -> Result<Self, NotForgettable> {
         let scene = answers.scene;
         let client = &scene.clients[place];
         if client.renew_after.is_some() || client.writes {
@@ -523,7 +540,7 @@ impl<'a> Trial<'a> {
             tried: Vec::new(),
             runs: 0,
             won: Vec::new(),
-            sample,
+            inputs,
             followed: FxHashMap::default(),
             refuted: FxHashSet::default(),
         };
@@ -567,13 +584,17 @@ impl<'a> Trial<'a> {
     fn try_all(&mut self, actor: &Actor, received: &mut Vec<u32>) -> Result<u32, NotForgettable> {
         self.runs += 1;
         let (path, next) = path_of(self.client, actor).ok_or(NotForgettable)?;
-        if self.runs > MOST_RUNS || received.len() > MOST_RECEIVED {
+        let most = if matches!(self.inputs, Inputs::All) { MOST_RUNS_OF_ALL } else { MOST_RUNS };
+        if self.runs > most || received.len() > MOST_RECEIVED {
             return Err(NotForgettable);
         }
         if let NextAction::End { won, .. } = &next {
             self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
         }
-        let live = self.sample.and_then(|sample| sample.get(&path));
+        let live = match self.inputs {
+            Inputs::LiveBy(sample) => sample.get(&path),
+            Inputs::All | Inputs::Sample => None,
+        };
         let decisive = live.map(|live| (path.clone(), of_these(received, live, true).into_boxed_slice()));
         let followed = decisive.as_ref().and_then(|decisive| self.followed.get(decisive)).copied();
         let behaviour = match followed {
@@ -621,10 +642,10 @@ impl<'a> Trial<'a> {
             NextAction::Send(command) => command.is("TIME"),
             NextAction::End { .. } => false,
         };
-        let now = match self.sample {
-            None => first_and_last(&now),
-            Some(_) if is_clock && received.is_empty() => tried_first(&now),
-            Some(_) => now,
+        let now = match self.inputs {
+            Inputs::Sample => first_and_last(&now),
+            Inputs::All | Inputs::LiveBy(_) if is_clock && received.is_empty() => tried_first(&now),
+            Inputs::All | Inputs::LiveBy(_) => now,
         };
         Ok(long_ago.into_iter().chain(never).chain(now).collect())
     }
