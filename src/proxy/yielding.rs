@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use crate::driver::host;
 use crate::wire::MonoTime;
 
-/// A thread that was woken sooner has no rest.
+/// A thread that was woken sooner is busy.
 const SHORT_SLEEP: Duration = Duration::from_micros(100);
 /// Clients and the server take less time to send what they have.
 const LONG_YIELD: Duration = Duration::from_millis(1);
