@@ -103,6 +103,10 @@ enum Received {
 }
 
 impl Received {
+    fn is_of_hold(&self) -> bool {
+        matches!(self, Self::Value(_) | Self::Since(_))
+    }
+
     /// Texts without their moments, or another reply as it is. `None` of a moment.
     fn without_moments(&self, stamps: &Stamps) -> Option<Self> {
         match self {
@@ -235,7 +239,7 @@ impl<'a> Forgetting<'a> {
                 let received = received_in(operation);
                 self.represented(client, representatives, &actor, received).unwrap_or(actor)
             }
-            Doing::Releasing(hold, operation) if !self.holds_are_judged => {
+            Doing::Releasing(hold, operation) => {
                 let received = received_by(hold).into_iter().chain(received_in(operation)).collect();
                 self.represented(client, representatives, &actor, received).unwrap_or(actor)
             }
@@ -243,12 +247,9 @@ impl<'a> Forgetting<'a> {
                 Some(forgotten) => actor.now(Doing::Holding(Hold { since: hold.since, ..forgotten }, *work)),
                 None => actor,
             },
-            Doing::Releasing(..)
-            | Doing::Resting { .. }
-            | Doing::Extending(..)
-            | Doing::Disclaiming(_)
-            | Doing::Done
-            | Doing::Crashed => actor,
+            Doing::Resting { .. } | Doing::Extending(..) | Doing::Disclaiming(_) | Doing::Done | Doing::Crashed => {
+                actor
+            }
         }
     }
 
@@ -270,7 +271,8 @@ impl<'a> Forgetting<'a> {
         released.releasing().cloned()
     }
 
-    /// The client on the representative of its path, with its own live inputs. `None` if there is no representative.
+    /// The client on the representative of its path, with its own live inputs, and what it holds where that is judged. `None` if
+    /// there is no representative.
     fn represented(
         &self,
         client: ClientStep<'_>,
@@ -287,9 +289,12 @@ impl<'a> Forgetting<'a> {
         }
         let mut live =
             received.iter().zip(&representative.live).filter(|(_, live)| **live).map(|(received, _)| received);
+        let is_judged = |own: &&Received| self.holds_are_judged && own.is_of_hold();
         let mut forgotten = blank(actor);
-        for received in &representative.received {
-            forgotten = receive(client, &forgotten, received.as_ref().or_else(|| live.next())?)?;
+        for (place, known) in representative.received.iter().enumerate() {
+            let represented = known.as_ref().or_else(|| live.next())?;
+            let judged = received.get(place).filter(is_judged);
+            forgotten = receive(client, &forgotten, judged.unwrap_or(represented))?;
         }
         operation_mut(&mut forgotten)?.in_flight = in_flight;
         (path_of(client, &forgotten)?.1 == next).then_some(forgotten)

@@ -361,7 +361,7 @@ mod tests {
             let three = two(name, Bounds::ticks(2));
             let third = three.clients[0].clone();
             for scene in [two_for_all_time(name), with_an_end, three.client(third)] {
-                for rules in [&[Property::MutualExclusion][..], &JUDGED] {
+                for rules in [&[Property::MutualExclusion][..], &JUDGED, &OF_HOLDS] {
                     let search = search(&scene).properties(rules).symmetry(true);
                     let (all, expected) = by_engine(Run::new(search));
                     let (fewer, found) = by_engine(Run::new(search).forgetting(Forgetting::of(&scene)));
@@ -370,6 +370,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A release forgets what it has received, but not what it releases, where the server is asked about that.
+    #[test]
+    fn a_hold_that_is_judged_is_not_forgotten() {
+        let scene = two("redis-cave-keeper", Bounds::ticks(4));
+        let search = search(&scene).properties(&OF_HOLDS).symmetry(true);
+        let asked = |rules: &[Property]| Forgetting::of(&scene).map(|it| it.asked(Properties::of(rules)));
+        // The run itself says what is asked, so that the mistake is planted in its memory.
+        let found = |forgetting| {
+            let mut run = Run::new(search);
+            run.memo.forget(forgetting);
+            by_engine(run)
+        };
+        let (all, expected) = by_engine(Run::new(search));
+        assert_ne!(found(asked(&[Property::MutualExclusion])).1, expected);
+        let (states, broken) = found(asked(&OF_HOLDS));
+        assert_eq!(broken, expected);
+        assert!(states < all / 3, "{states} of {all}");
     }
 
     /// The server's clock is forgotten as the client's own is.
@@ -433,6 +452,7 @@ mod tests {
     }
 
     const JUDGED: [Property; 3] = [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn];
+    const OF_HOLDS: [Property; 3] = [Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
 
     /// What breaks each rule soonest: by the rules of a scene alone, over whole values, without any of the engine.
     fn plainly(scene: &Scene) -> (usize, BTreeMap<Property, u32>) {
