@@ -34,6 +34,7 @@ mod tls;
 mod traffic;
 mod turns;
 mod unanswered;
+mod unconfirmed;
 mod yielding;
 
 pub use address::{ProxyAddress, Upstream};

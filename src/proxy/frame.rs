@@ -18,6 +18,7 @@ pub(super) struct Scanner {
     open: Vec<u64>,
     state: ScannerState,
     kind: u8,
+    is_nil: bool,
 }
 
 /// Where in an element the stream is.
@@ -57,6 +58,11 @@ impl Scanner {
     /// The first byte of the frame that was scanned last, or is being scanned.
     pub(super) fn kind(&self) -> u8 {
         self.kind
+    }
+
+    /// Whether that is an error, or nil: the command had no effect.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.is_nil || matches!(self.kind, b'-' | b'!' | b'_')
     }
 
     /// Scans to the end of the frame, or of the piece.
@@ -116,7 +122,7 @@ impl Scanner {
 
     fn begin(&mut self, kind: u8) -> Result<(), Malformed> {
         if self.open.is_empty() {
-            self.kind = kind;
+            (self.kind, self.is_nil) = (kind, false);
         }
         self.state = match kind {
             b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => ScannerState::Line,
@@ -131,7 +137,10 @@ impl Scanner {
     /// The number behind the first byte of an element is known; `None` stands for nil. Whether the frame has ended.
     fn counted(&mut self, kind: u8, count: Option<u64>) -> Result<bool, Malformed> {
         let elements = match (kind, count) {
-            (_, None) => 0,
+            (_, None) => {
+                self.is_nil = self.open.is_empty();
+                0
+            }
             (b'$' | b'=' | b'!', Some(length)) => {
                 self.state = ScannerState::Payload(length.checked_add(2).ok_or(Malformed)?);
                 return Ok(false);

@@ -122,8 +122,8 @@ impl ProxySession {
         let _ = self.client.end().await;
         self.shared.counters.disconnected();
         // An answer of which not a byte was written has acquired nothing.
-        for key in self.unanswered.take_of(self.traffic.database, self.client.written()) {
-            let _ = timeout(LAST_REPLIES, self.withdraw_behind(&key)).await;
+        for (database, key) in self.unanswered.take(self.client.written()) {
+            let _ = timeout(LAST_REPLIES, self.withdraw_behind(database, &key)).await;
         }
         let held: Vec<Key> = self.traffic.connections().flat_map(GuardedConnection::held).cloned().collect();
         for key in held {
@@ -423,8 +423,9 @@ impl ProxySession {
         }
     }
 
-    /// The same behind the commands that the client has left, where the connection can take a command.
-    async fn withdraw_behind(&mut self, key: &Key) -> Result<(), SessionEnd> {
+    /// The same behind the commands that the client has left, where the connection can take a command and is still in this
+    /// database.
+    async fn withdraw_behind(&mut self, database: u32, key: &Key) -> Result<(), SessionEnd> {
         let traffic = &mut self.traffic;
         if traffic.is_raw || traffic.commands.is_inside() || traffic.connection().is_in_multi() {
             return Ok(());
@@ -437,7 +438,10 @@ impl ProxySession {
             }
             self.traffic.count_replies(0)?;
         }
-        self.withdraw(key).await.map(|_| ())
+        if self.traffic.database == database {
+            self.withdraw(key).await?;
+        }
+        Ok(())
     }
 
     /// Passes a command and its reply on unchanged, and reports them. Other observed commands on the key wait, so that the
@@ -453,7 +457,9 @@ impl ProxySession {
             self.traffic.queued.push(Some(command));
         } else {
             let queued = std::mem::take(&mut self.traffic.queued);
+            self.traffic.owed += 1;
             self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
+            self.traffic.replied(matches!(reply, Some(Reply::Error(_) | Reply::Nil)));
             if command.is("EXEC") {
                 let replies = match &reply {
                     Some(Reply::Array(replies)) => replies.clone(),

@@ -7,6 +7,7 @@ use super::encode::encode_reply;
 use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::{GuardedKeys, steers_transaction};
 use super::request::{Head, command, head};
+use super::unconfirmed::{ConnectionChange, Unconfirmed};
 use crate::guard::GuardedConnection;
 use crate::wire::{Command, Key, Reply};
 
@@ -26,6 +27,7 @@ pub(super) struct Traffic {
     pub(super) replies: Scanner,
     /// How many replies the server owes.
     pub(super) owed: u64,
+    unconfirmed: Unconfirmed,
     /// Whether replies cannot be counted any more: the connection listens to messages.
     pub(super) is_raw: bool,
     is_resp3: bool,
@@ -178,7 +180,8 @@ impl Traffic {
         Ok((passed, None))
     }
 
-    /// A command of this name and first argument passes, which changes the state of the connection, or does not.
+    /// A command of this name and first argument passes, which changes the state of the connection, or does not. Its reply is
+    /// counted.
     pub(super) fn note_state(&mut self, name: &[u8], first: &[u8]) {
         const UNCOUNTED: [&str; 6] = ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"];
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
@@ -186,9 +189,11 @@ impl Traffic {
             self.is_raw = true;
         } else if is("SELECT") {
             let database = std::str::from_utf8(first).ok().and_then(|database| database.parse().ok());
-            database.into_iter().for_each(|database| self.select(database));
+            database.into_iter().for_each(|database| self.will_change(ConnectionChange::Database(database)));
         } else if is("HELLO") {
-            self.is_resp3 = if first.is_empty() { self.is_resp3 } else { first == b"3" };
+            if !first.is_empty() {
+                self.will_change(ConnectionChange::Resp3(first == b"3"));
+            }
         } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
             if let Some(command) = Command::from_words(vec![name.to_vec()]) {
                 self.connection().observe(&command);
@@ -196,9 +201,34 @@ impl Traffic {
             if !is("MULTI") {
                 (self.watched, self.queued) = (None, Vec::new());
             }
-            if is("RESET") {
-                self.select(0);
-                self.is_resp3 = false;
+            if is("EXEC") {
+                self.unconfirmed.executed(self.owed);
+            } else if is("DISCARD") {
+                self.unconfirmed.discarded();
+            } else if is("RESET") {
+                self.unconfirmed.discarded();
+                let changes = [ConnectionChange::Database(0), ConnectionChange::Resp3(false)];
+                self.unconfirmed.passed(&changes, self.owed);
+            }
+        }
+    }
+
+    /// A command passes that changes this, unless the server refuses it.
+    fn will_change(&mut self, change: ConnectionChange) {
+        if self.connection().is_in_multi() {
+            self.unconfirmed.queued(change);
+        } else {
+            self.unconfirmed.passed(&[change], self.owed);
+        }
+    }
+
+    /// The server has answered a command that has passed.
+    pub(super) fn replied(&mut self, is_refusal: bool) {
+        self.owed = self.owed.saturating_sub(1);
+        for change in self.unconfirmed.replied(is_refusal) {
+            match change {
+                ConnectionChange::Database(database) => self.select(database),
+                ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
             }
         }
     }
@@ -208,12 +238,12 @@ impl Traffic {
         if self.is_raw {
             return Ok(());
         }
-        let mut rest = &self.to_client[from..];
-        while !rest.is_empty() {
-            let Scanned { used, ended } = self.replies.scan(rest)?;
-            rest = &rest[used..];
+        let mut at = from;
+        while at < self.to_client.len() {
+            let Scanned { used, ended } = self.replies.scan(&self.to_client[at..])?;
+            at += used;
             if ended.is_some_and(|kind| kind != b'>') {
-                self.owed = self.owed.saturating_sub(1);
+                self.replied(self.replies.is_refusal());
             }
         }
         Ok(())
@@ -227,4 +257,26 @@ impl Traffic {
 
 pub(super) fn is_deletion(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"DEL") || name.eq_ignore_ascii_case(b"UNLINK")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that is refused version 3 goes on reading version 2.
+    #[test]
+    fn a_version_that_was_refused_is_not_answered_in() {
+        for (reply, nil) in
+            [("-WRONGPASS invalid username-password pair\r\n", "$-1\r\n"), ("%1\r\n+proto\r\n:3\r\n", "_\r\n")]
+        {
+            let mut traffic = Traffic { from_client: b"HELLO 3 AUTH default no\r\n".to_vec(), ..Traffic::default() };
+            assert!(traffic.advance(&GuardedKeys::default()).unwrap().is_none());
+            traffic.to_client.extend_from_slice(reply.as_bytes());
+            traffic.count_replies(0).unwrap();
+            assert_eq!(traffic.owed, 0);
+            traffic.to_client.clear();
+            traffic.answer(&Reply::Nil);
+            assert_eq!(traffic.to_client, nil.as_bytes());
+        }
+    }
 }

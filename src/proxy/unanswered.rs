@@ -21,11 +21,9 @@ impl Unanswered {
         self.0.push(UnansweredAcquisition { database, key: key.clone(), from });
     }
 
-    /// The keys of this database of whose answers not a byte was written, the latest first.
-    pub(super) fn take_of(&mut self, database: u32, written: u64) -> impl Iterator<Item = Key> + use<> {
+    /// The databases and keys of whose answers not a byte was written, the latest first.
+    pub(super) fn take(&mut self, written: u64) -> impl Iterator<Item = (u32, Key)> + use<> {
         let unwritten = std::mem::take(&mut self.0).into_iter().rev();
-        unwritten
-            .filter(move |acquisition| acquisition.from >= written && acquisition.database == database)
-            .map(|it| it.key)
+        unwritten.filter(move |acquisition| acquisition.from >= written).map(|it| (it.database, it.key))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use redis::{Commands, Connection, RedisResult, Value, cmd};
+use redis::{Commands, Connection, ConnectionLike, RedisResult, Value, cmd};
 
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
@@ -129,6 +129,44 @@ fn a_database_that_is_selected_again_has_the_locks_of_before() {
     let mut transaction = redis::pipe();
     transaction.atomic().cmd("SELECT").arg(1).set_nx("lock:again", 4_102_444_800_i64);
     assert_eq!(transaction.query(&mut client), Ok(("OK".to_owned(), 1)));
+}
+
+/// The connection stays where it was if the server refuses the database, or the transaction that selects it does not run.
+#[test]
+fn a_database_that_is_not_selected_after_all_is_not_assumed() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut client = guard.connect();
+    let mut other = server.connect();
+    let mut acquire_and_release = |client: &mut redis::Connection, between: &mut dyn FnMut(&mut redis::Connection)| {
+        assert!(client.set_nx::<_, _, bool>("lock:here", 4_102_444_800_i64).unwrap());
+        between(client);
+        assert_eq!(client.del("lock:here"), Ok(1));
+    };
+    acquire_and_release(&mut client, &mut |client| {
+        let refused = cmd("SELECT").arg(99).exec(client).unwrap_err();
+        assert!(refused.to_string().contains("DB index is out of range"), "{refused}");
+    });
+    acquire_and_release(&mut client, &mut |client| {
+        cmd("MULTI").exec(client).unwrap();
+        assert_eq!(cmd("SELECT").arg(1).query(client), Ok("QUEUED".to_owned()));
+        cmd("DISCARD").exec(client).unwrap();
+    });
+    acquire_and_release(&mut client, &mut |client| {
+        cmd("WATCH").arg("watched").exec(client).unwrap();
+        cmd("SET").arg("watched").arg(1).exec(&mut other).unwrap();
+        let mut transaction = redis::pipe();
+        transaction.atomic().cmd("SELECT").arg(1);
+        assert_eq!(transaction.query::<Option<()>>(client), Ok(None));
+    });
+    // What it selects in the end is selected, also in one piece with what follows.
+    assert!(client.set_nx::<_, _, bool>("lock:here", 4_102_444_800_i64).unwrap());
+    let pieces = [["SELECT", "1"], ["SELECT", "99"], ["DEL", "lock:here"]];
+    let pieces: Vec<u8> = pieces.iter().flat_map(|words| cmd(words[0]).arg(words[1]).get_packed_command()).collect();
+    let answers = client.req_packed_commands(&pieces, 0, 3);
+    assert_eq!(answers.map(|answers| answers.last().cloned()), Ok(Some(redis::Value::Int(0))));
+    cmd("SELECT").arg(0).exec(&mut client).unwrap();
+    assert_eq!(client.del("lock:here"), Ok(1));
 }
 
 /// A program that pipes commands and ends its direction reads the replies afterwards.
