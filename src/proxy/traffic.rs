@@ -195,6 +195,9 @@ impl Traffic {
                 self.will_change(ConnectionChange::Resp3(first == b"3"));
             }
         } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
+            if is("MULTI") && !self.connection().is_in_multi() {
+                self.unconfirmed.transaction_begins(self.owed);
+            }
             if let Some(command) = Command::from_words(vec![name.to_vec()]) {
                 self.connection().observe(&command);
             }
@@ -229,6 +232,11 @@ impl Traffic {
             match change {
                 ConnectionChange::Database(database) => self.select(database),
                 ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
+                ConnectionChange::NoTransaction => {
+                    self.connection().observe(&Command::new("DISCARD"));
+                    self.unconfirmed.discarded();
+                    self.queued.clear();
+                }
             }
         }
     }

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-/// A change of the connection that a command makes unless the server refuses it.
+/// A change of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionChange {
     /// This database is selected.
     Database(u32),
     /// Replies are of version 3 of the protocol, or of version 2.
     Resp3(bool),
+    /// No transaction is open.
+    NoTransaction,
 }
 
 /// What the commands on their way will change, in their order.
@@ -21,18 +23,28 @@ pub(super) struct Unconfirmed {
     queued: Vec<ConnectionChange>,
 }
 
-/// The changes that one reply confirms.
+/// What one reply will change.
 #[derive(Debug)]
 struct Awaited {
     /// How many replies were received by then.
     replies: u64,
-    changes: Vec<ConnectionChange>,
+    if_confirmed: Vec<ConnectionChange>,
+    if_refused: Vec<ConnectionChange>,
 }
 
 impl Unconfirmed {
-    /// A command that makes these changes passes; its reply is the last of those `owed`.
+    /// A command passes that makes these changes unless the server refuses it; its reply is the last of those `owed`.
     pub(super) fn passed(&mut self, changes: &[ConnectionChange], owed: u64) {
-        self.awaited.push_back(Awaited { replies: self.replies + owed, changes: changes.to_vec() });
+        self.awaits(changes.to_vec(), Vec::new(), owed);
+    }
+
+    /// MULTI passes, and counts until the server refuses it; its reply is the last of those `owed`.
+    pub(super) fn transaction_begins(&mut self, owed: u64) {
+        self.awaits(Vec::new(), vec![ConnectionChange::NoTransaction], owed);
+    }
+
+    fn awaits(&mut self, if_confirmed: Vec<ConnectionChange>, if_refused: Vec<ConnectionChange>, owed: u64) {
+        self.awaited.push_back(Awaited { replies: self.replies + owed, if_confirmed, if_refused });
     }
 
     /// The same inside a transaction.
@@ -44,7 +56,7 @@ impl Unconfirmed {
     pub(super) fn executed(&mut self, owed: u64) {
         let changes = std::mem::take(&mut self.queued);
         if !changes.is_empty() {
-            self.passed(&changes, owed);
+            self.awaits(changes, Vec::new(), owed);
         }
     }
 
@@ -56,9 +68,11 @@ impl Unconfirmed {
     /// The next reply has arrived. Returns what has changed by that.
     pub(super) fn replied(&mut self, is_refusal: bool) -> Vec<ConnectionChange> {
         self.replies += 1;
-        let replies = self.replies;
-        let confirmed = self.awaited.pop_front_if(|awaited| awaited.replies == replies);
-        confirmed.filter(|_| !is_refusal).map_or_else(Vec::new, |confirmed| confirmed.changes)
+        if self.awaited.front().is_none_or(|awaited| awaited.replies != self.replies) {
+            return Vec::new();
+        }
+        let awaited = self.awaited.pop_front();
+        awaited.map(|it| if is_refusal { it.if_refused } else { it.if_confirmed }).unwrap_or_default()
     }
 }
 
@@ -75,6 +89,15 @@ mod tests {
         let replied = [false, false, true, false].map(|is_refusal| unconfirmed.replied(is_refusal));
         let expected = [vec![], vec![ConnectionChange::Database(3)], vec![], vec![ConnectionChange::Resp3(true)]];
         assert_eq!(replied, expected);
+    }
+
+    #[test]
+    fn a_transaction_that_was_refused_is_none() {
+        let mut unconfirmed = Unconfirmed::default();
+        unconfirmed.transaction_begins(1);
+        assert_eq!(unconfirmed.replied(false), []);
+        unconfirmed.transaction_begins(1);
+        assert_eq!(unconfirmed.replied(true), [ConnectionChange::NoTransaction]);
     }
 
     #[test]

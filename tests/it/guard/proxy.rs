@@ -138,7 +138,7 @@ fn a_database_that_is_not_selected_after_all_is_not_assumed() {
     let guard = guard(&server);
     let mut client = guard.connect();
     let mut other = server.connect();
-    let mut acquire_and_release = |client: &mut redis::Connection, between: &mut dyn FnMut(&mut redis::Connection)| {
+    let acquire_and_release = |client: &mut Connection, between: &mut dyn FnMut(&mut Connection)| {
         assert!(client.set_nx::<_, _, bool>("lock:here", 4_102_444_800_i64).unwrap());
         between(client);
         assert_eq!(client.del("lock:here"), Ok(1));
@@ -167,6 +167,23 @@ fn a_database_that_is_not_selected_after_all_is_not_assumed() {
     assert_eq!(answers.map(|answers| answers.last().cloned()), Ok(Some(redis::Value::Int(0))));
     cmd("SELECT").arg(0).exec(&mut client).unwrap();
     assert_eq!(client.del("lock:here"), Ok(1));
+}
+
+/// The locks of a client that may send no MULTI are guarded after it has tried.
+#[test]
+fn a_transaction_that_is_refused_does_not_begin() {
+    let server = Server::start();
+    let permissions = ["on", "nopass", "~*", "&*", "+@all", "-multi"];
+    cmd("ACL").arg("SETUSER").arg("plain").arg(&permissions).exec(&mut server.connect()).unwrap();
+    let guard = guard(&server);
+    let mut client = guard.connect();
+    cmd("AUTH").arg("plain").arg("any").exec(&mut client).unwrap();
+    let refused = cmd("MULTI").exec(&mut client).unwrap_err();
+    assert_eq!(refused.code(), Some("NOPERM"));
+    let far = 4_102_444_800_i64;
+    assert!(client.set_nx::<_, _, bool>("lock:plain", far).unwrap());
+    let stamp: i64 = server.connect().get("lock:plain").unwrap();
+    assert_ne!(stamp, far, "the client has written its own stamp");
 }
 
 /// A program that pipes commands and ends its direction reads the replies afterwards.
