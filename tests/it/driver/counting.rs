@@ -8,7 +8,7 @@ use redis::cmd;
 
 use super::logbook;
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
-use crate::patience::{pause, until};
+use crate::patience::until;
 use crate::server::Server;
 
 in_both_worlds! {
@@ -70,30 +70,20 @@ fn every_event_has_its_target<W: World>() {
     logbook::open();
     let server = Server::start();
     let key = format!("events {}", std::any::type_name::<W>());
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, token_on(&key, ms(400))));
+    let logged = |(target, level, text): (&str, Level, &str)| {
+        let whole = format!("lock key `{key}`: {text}");
+        until(format_args!("{target} tells `{text}`"), || logbook::has(target, level, &whole).then_some(()));
+    };
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, token_on(&key, AN_HOUR)));
     let mut guard = alice.win();
+    logged(("lockshift::driver::acquire", Level::Debug, "acquired"));
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
-    world_renews_once(&alice, &mut guard);
+    logged(("lockshift::driver::acquire", Level::Debug, "not acquired"));
+    alice.renew(&mut guard, Renewal::every(ms(5)));
+    logged(("lockshift::driver::renew", Level::Debug, "renewed"));
     cmd("SET").arg(&key).arg("another owner").exec(&mut server.connect()).unwrap();
+    logged(("lockshift::driver::renew", Level::Warn, "lost, and no longer renewed"));
     alice.wait_until_lost(&guard);
     drop(guard);
-
-    let expected = [
-        ("lockshift::driver::acquire", Level::Debug, "acquired"),
-        ("lockshift::driver::acquire", Level::Debug, "not acquired"),
-        ("lockshift::driver::renew", Level::Debug, "renewed"),
-        ("lockshift::driver::renew", Level::Warn, "lost, and no longer renewed"),
-        ("lockshift::driver::release", Level::Warn, "had been lost before its release"),
-    ];
-    let name = format!("lock key `{key}`: ");
-    for (target, level, text) in expected {
-        until(format_args!("{target} tells `{text}`"), || {
-            logbook::has(target, level, &format!("{name}{text}")).then_some(())
-        });
-    }
-}
-
-fn world_renews_once<W: World>(world: &W, guard: &mut W::Guard) {
-    world.renew(guard, Renewal::every(ms(5)));
-    pause(ms(50));
+    logged(("lockshift::driver::release", Level::Warn, "had been lost before its release"));
 }
