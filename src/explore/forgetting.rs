@@ -64,6 +64,7 @@ struct Representatives {
 /// The path that represents others with the same behaviour, as seen from one of them.
 #[derive(Clone, Debug)]
 struct Representative {
+    path: Path,
     /// Which inputs are live on the path that is represented.
     live: Box<[bool]>,
     /// The inputs of the representative; `None`: the next live one of the path that is represented.
@@ -297,7 +298,9 @@ impl<'a> Forgetting<'a> {
             forgotten = receive(client, &forgotten, judged.unwrap_or(represented))?;
         }
         operation_mut(&mut forgotten)?.in_flight = in_flight;
-        (path_of(client, &forgotten)?.1 == next).then_some(forgotten)
+        // What it holds may be another value than the one with which the path was found.
+        let (as_represented, then) = path_of(client, &forgotten)?;
+        (as_represented == representative.path && then == next).then_some(forgotten)
     }
 }
 
@@ -721,9 +724,10 @@ impl<'a> Trial<'a> {
                         && (!in_flight || other.ends_with_reply())
                         && of_that.represents(of_this)
                 };
-                let Some((_, of_that)) = tried[..=place].iter().find(stands) else { continue };
+                let Some((that, of_that)) = tried[..=place].iter().find(stands) else { continue };
                 let received = of_that.representative(|received| self.received.get(received).clone());
-                by_path.insert(((*path).clone(), in_flight), Representative { live: of_this.live.clone(), received });
+                let representative = Representative { path: (*that).clone(), live: of_this.live.clone(), received };
+                by_path.insert(((*path).clone(), in_flight), representative);
             }
         }
         Representatives { by_path, tried: all_tried }
