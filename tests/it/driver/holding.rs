@@ -1,7 +1,10 @@
 //! Winning, holding, looking, extending and releasing.
 
+use std::time::Duration;
+
 use lockshift::driver::{Answer, Attempt, ErrorKind, Loss};
-use lockshift::lock::{Extended, Held, Ownership, Refusal, Released};
+use lockshift::legacy;
+use lockshift::lock::{Extended, Held, Lease, Ownership, Refusal, Released};
 use lockshift::wire::Key;
 use redis::cmd;
 
@@ -21,6 +24,7 @@ in_both_worlds! {
     a_lock_that_was_taken_is_lost_once_it_is_extended,
     a_lock_that_has_expired_by_our_own_clock_is_not_asked_for_again,
     a_lock_won_after_its_lease_has_expired_is_released,
+    a_lock_that_never_expires_is_held_beyond_its_lease,
     a_protocol_with_watch_runs_on_a_connection_of_its_own,
     a_transaction_that_was_refused_leaves_the_connection_usable,
 }
@@ -144,6 +148,16 @@ fn a_lock_won_after_its_lease_has_expired_is_released<W: World>() {
     assert!(matches!(attempt, Ok(Attempt::TooLate)), "{attempt:?}");
     let sent: Vec<_> = monitor.take().iter().map(|line| line.words[0].clone()).collect();
     assert!(sent.iter().any(|name| name == b"EVAL"), "released at once");
+}
+
+fn a_lock_that_never_expires_is_held_beyond_its_lease<W: World>() {
+    let server = Server::start();
+    let dialect = legacy::find("naive-setnx").unwrap();
+    let world = W::open(&server, legacy::Lock::new(dialect, Key::from("k"), Lease::new(ms(1)).unwrap()));
+    let guard = world.win();
+    pause(ms(10));
+    assert_eq!((W::lost(&guard), W::left(&guard)), (None, Duration::MAX));
+    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
 }
 
 fn a_protocol_with_watch_runs_on_a_connection_of_its_own<W: World>() {
