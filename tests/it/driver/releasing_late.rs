@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift::driver::{Answer, Attempt, Loss, Wait};
+use lockshift::driver::{Answer, Attempt, Error, Loss, Wait};
 use lockshift::legacy;
 use lockshift::lock::{Lease, Locker, Ownership, Released};
 use lockshift::modern::{ReentrantLock, redisson};
@@ -19,6 +19,7 @@ in_both_worlds! {
     a_lost_reentrant_lock_does_not_end_the_next_one_of_its_thread,
     a_lost_redisson_lock_does_not_end_the_next_one_of_its_thread,
     a_release_that_is_late_after_its_first_step_is_not_carried_on,
+    a_late_release_leaves_no_watch_on_its_connection,
 }
 
 fn lease(length: Duration) -> Lease {
@@ -72,9 +73,22 @@ fn a_lost_redisson_lock_does_not_end_the_next_one_of_its_thread<W: World>() {
 }
 
 fn a_release_that_is_late_after_its_first_step_is_not_carried_on<W: World>() {
-    let server = Server::start();
     // GET, and DEL if the value is the own one; the key has no TTL.
-    let alice = W::open(&server, legacy("sell-redis-lock", ms(1000)));
+    let (sent, released) = released_late::<W>("sell-redis-lock");
+    assert_eq!(sent, ["GET"], "the reply to GET came after the lease had ended");
+    assert!(matches!(released, Ok(Answer::Known(Released::Lost))), "{released:?}");
+}
+
+fn a_late_release_leaves_no_watch_on_its_connection<W: World>() {
+    let (sent, released) = released_late::<W>("redis-py-2.10");
+    assert_eq!(sent, ["WATCH", "GET", "UNWATCH"]);
+    assert!(matches!(released, Ok(Answer::Known(Released::Lost))), "{released:?}");
+}
+
+/// A release of this dialect whose first reply comes after the lease has ended: what it sends, and its outcome.
+fn released_late<W: World>(name: &str) -> (Vec<String>, Result<Answer<Released>, Error>) {
+    let server = Server::start();
+    let alice = W::open(&server, legacy(name, ms(1000)));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     server.pause();
@@ -86,7 +100,6 @@ fn a_release_that_is_late_after_its_first_step_is_not_carried_on<W: World>() {
         releasing.join().unwrap()
     });
 
-    let names: Vec<_> = monitor.take().into_iter().map(|line| line.words[0].clone()).collect();
-    assert_eq!(names, [b"GET".to_vec()], "the reply to GET came after the lease had ended");
-    assert!(matches!(released, Ok(Answer::Known(Released::Lost))), "{released:?}");
+    let name = |words: &[Vec<u8>]| String::from_utf8_lossy(&words[0]).into_owned();
+    (monitor.take().iter().map(|line| name(&line.words)).collect(), released)
 }
