@@ -223,7 +223,7 @@ fn a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller<W: World>() {
     let mut gone = Server::start();
     let (alice, alices) = client::<W>(&server, &gone);
     let guard = alice.win();
-    until_there_are(&gone, &[SHADOW]);
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
     gone.kill();
     assert!(
         matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))),
