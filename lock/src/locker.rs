@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use lockshift_wire::{Key, Transcript, Turn};
+use lockshift_wire::{Key, Reading, Transcript, Turn};
 
 use crate::{Acquired, Extended, Hold, Lease, Owner, Ownership, ReleaseChannel, Released};
 
@@ -95,6 +95,13 @@ pub trait Locker: Send + Sync {
         None
     }
 
+    /// What `owner`, whose wait began at `since`, holds by this message on its [`release_channel`](Self::release_channel);
+    /// `None` if the message only says that another try may win.
+    fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
+        let _ = (owner, since, message);
+        None
+    }
+
     /// Stops waiting: removes what the attempts of this owner have left on the server, such as a place in a queue.
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
         let _ = (owner, redis);
@@ -165,6 +172,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         (**self).release_channel(owner)
+    }
+
+    fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
+        (**self).granted(owner, since, message)
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-/// A channel on which a release is announced. Every message there makes a waiter try again.
+/// A channel on which a release is announced. Every message there makes a waiter try again, unless it
+/// [hands the lock over](crate::Locker::granted).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReleaseChannel {
     /// The name of the channel.

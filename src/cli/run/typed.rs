@@ -5,7 +5,7 @@ use crate::lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
 };
 use crate::protocols::KeyType;
-use crate::wire::{Command, Key, Node, NodeReply, Reply, Transcript, Turn};
+use crate::wire::{Command, Key, Node, NodeReply, Reading, Reply, Transcript, Turn};
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -117,6 +117,10 @@ impl Locker for Typed {
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         self.locker.release_channel(owner)
+    }
+
+    fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
+        self.locker.granted(owner, since, message)
     }
 
     fn withdraw(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {

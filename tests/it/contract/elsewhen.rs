@@ -165,6 +165,10 @@ impl Locker for Elsewhen {
         self.lock.release_channel(&self.owner)
     }
 
+    fn granted(&self, _: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
+        self.lock.granted(&self.owner, since, message)
+    }
+
     fn withdraw(&self, _: &Owner, redis: &mut Transcript) -> Turn<()> {
         self.run(redis, |inner| self.lock.withdraw(&self.owner, inner))
     }
