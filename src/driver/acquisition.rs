@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Held, Locker, Owner, ReleaseChannel};
-use lockshift_wire::{MonoTime, Transcript};
+use lockshift_lock::{Held, Hold, Locker, Owner, ReleaseChannel};
+use lockshift_wire::{MonoTime, Reading, Transcript};
 
 use super::counters::Counters;
 use super::error::Error;
@@ -47,6 +47,16 @@ impl Acquisition {
     /// Where a release would be announced.
     pub(super) fn release_channel(&self) -> Option<ReleaseChannel> {
         self.locker.release_channel(&self.owner)
+    }
+
+    /// What it holds by this message, which was read at `now`. One of which less than nine tenths of a lease are left is
+    /// better acquired by another attempt, which finds the lock its own and begins the lease anew.
+    pub(super) fn granted(&self, message: &[u8], now: Reading) -> Option<Hold> {
+        let waited = now.mono.saturating_since(self.began);
+        let since = Reading { wall: now.wall.saturating_sub(waited), mono: self.began };
+        let hold = self.locker.granted(&self.owner, since, message)?;
+        let enough = self.locker.lease().validity() / 10 * 9;
+        (hold.valid_until().saturating_since(now.mono) >= enough).then_some(hold)
     }
 
     /// How long a waiter that no notification reaches may pause to keep its place in a queue.

@@ -1,7 +1,7 @@
 //! The waiters for releases, and which of them a message wakes. It sends nothing and reads no clock.
 //!
 //! All waiters of one process share one connection. A message wakes one waiter if it is `0`, the waiter of that name if
-//! it is a token, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
+//! it is a token or begins with one and a colon, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
 //! no release is missed, and no release wakes a crowd. A wake-up by name is not passed on: the protocol has chosen the
 //! waiter, and chooses the next one when that waiter leaves its queue.
 
@@ -184,8 +184,9 @@ impl WaiterRegistry {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         match message {
             b"0" => queue.wake_one(),
-            text => match Token::of_hex(text) {
-                Some(name) => queue.wake_named(name),
+            text => match name_in(text) {
+                Some(name) if text.len() > NAME_LENGTH => queue.named(name).for_each(|wake_up| wake_up.wake_with(text)),
+                Some(name) => queue.named(name).for_each(WakeUp::wake),
                 None => queue.wake_all(),
             },
         }
@@ -199,6 +200,15 @@ impl WaiterRegistry {
             queue.wake_all();
         }
     }
+}
+
+/// The length of a token as text.
+const NAME_LENGTH: usize = 32;
+
+/// Whom this message is for, if it is for one waiter: it is a token, alone or before a colon.
+fn name_in(message: &[u8]) -> Option<Token> {
+    let (name, rest) = message.split_at_checked(NAME_LENGTH)?;
+    matches!(rest.first(), None | Some(b':')).then(|| Token::of_hex(name)).flatten()
 }
 
 impl Channel {
@@ -220,10 +230,9 @@ impl Channel {
         }
     }
 
-    fn wake_named(&self, name: Token) {
-        if let Some(waiter) = self.named.get(&name).and_then(|number| self.waiting.get(number)) {
-            waiter.wake_up.wake();
-        }
+    /// What wakes the waiter of this name, if it still waits.
+    fn named(&self, name: Token) -> impl Iterator<Item = &WakeUp> {
+        self.named.get(&name).and_then(|number| self.waiting.get(number)).map(|waiter| &waiter.wake_up).into_iter()
     }
 
     fn wake_all(&mut self) {

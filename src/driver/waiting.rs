@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_lock::{Held, ReleaseChannel};
+use lockshift_lock::{Held, Hold, ReleaseChannel};
 
 use super::acquisition::Acquisition;
 use super::error::Error;
@@ -157,6 +157,12 @@ impl<'a, L: Listener> Waiting<'a, L> {
             self.waiter = self.listener.as_ref().map(|place| NotifiedWaiter::enter(place, acquisition));
         }
         Some(pause)
+    }
+
+    /// What it holds by the message that has woken it, if that handed the lock over.
+    pub(super) fn granted(&self, acquisition: &Acquisition) -> Option<Hold> {
+        let message = self.wake_up()?.take_message()?;
+        acquisition.granted(&message, host::reading())
     }
 
     /// What wakes it before the pause has passed, if it waits for notifications.

@@ -20,6 +20,8 @@ struct SharedWakeUp {
 #[derive(Debug, Default)]
 struct Waking {
     is_woken: bool,
+    /// The message that is for this waiter alone and says more than that it is to try.
+    message: Option<Vec<u8>>,
     /// Whether a thread sleeps: waking none would still be a system call.
     sleeps: bool,
     /// The task that waits.
@@ -28,8 +30,20 @@ struct Waking {
 
 impl WakeUp {
     pub(super) fn wake(&self) {
+        self.wake_by(None);
+    }
+
+    /// Wakes it with a message for it alone.
+    pub(super) fn wake_with(&self, message: &[u8]) {
+        self.wake_by(Some(message.to_vec()));
+    }
+
+    fn wake_by(&self, message: Option<Vec<u8>>) {
         let mut state = self.state();
         state.is_woken = true;
+        if message.is_some() {
+            state.message = message;
+        }
         if state.sleeps {
             self.0.changed.notify_one();
         }
@@ -44,9 +58,16 @@ impl WakeUp {
         self.state().is_woken
     }
 
-    /// Forgets the wake-ups until now.
+    /// Forgets the wake-ups until now, and what their messages were.
     pub(super) fn clear(&self) {
-        self.state().is_woken = false;
+        let mut state = self.state();
+        state.is_woken = false;
+        state.message = None;
+    }
+
+    /// The message that it was woken with, once.
+    pub(super) fn take_message(&self) -> Option<Vec<u8>> {
+        self.state().message.take()
     }
 
     /// Blocks the thread until it is woken, but not longer than that: whether it was.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use lockshift_lock::Hold;
+use lockshift_wire::MonoTime;
 use tokio::runtime::Handle;
 
 use super::carrier::Carrier;
@@ -10,6 +12,7 @@ use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
 use super::unattended::{alone, to_the_end};
 use crate::driver::acquisition::Acquisition;
+use crate::driver::entries::ReentrantEntry;
 use crate::driver::error::Error;
 use crate::driver::events::ACQUIRE;
 use crate::driver::held_lock::HeldLock;
@@ -53,9 +56,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
         match self.session.attempt(&self.acquisition.owner()).await? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();
-                let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-                let guard =
-                    Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now), self.runtime.clone());
+                let guard = self.guard(hold, entry, now);
                 if replicated.is_ok() && !guard.has_ended(now) {
                     return Ok(self.acquisition.won(guard, now));
                 }
@@ -69,6 +70,20 @@ impl<C: Carrier + 'static> Acquiring<C> {
             }
             Tried::Interrupted(interrupted) => self.acquisition.interrupted(interrupted),
         }
+    }
+
+    /// Takes what another client's release has handed over; `None` if replicas have to confirm it first.
+    pub(super) fn take(&mut self, hold: Hold) -> Option<Attempt<Guard<C>>> {
+        let now = host::mono();
+        self.session.replication.is_none().then(|| {
+            let guard = self.guard(hold, None, now);
+            self.acquisition.won(guard, now)
+        })
+    }
+
+    fn guard(&self, hold: Hold, entry: Option<ReentrantEntry>, now: MonoTime) -> Guard<C> {
+        let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
+        Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now), self.runtime.clone())
     }
 
     /// Gives up, and returns when nothing is left on the server.

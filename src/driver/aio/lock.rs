@@ -134,6 +134,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
                 }
                 None => host::sleep_async(pause).await,
             }
+            let granted = waiting.granted(&acquiring.acquisition);
+            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
+                return Ok(won);
+            }
         }
     }
 

@@ -1,10 +1,14 @@
 //! One acquisition under way, on its connection.
 
+use lockshift_lock::Hold;
+use lockshift_wire::MonoTime;
+
 use super::carrier::Carrier;
 use super::guard::Guard;
 use super::shadow_hold::Shadow;
 use super::shared_connection::SharedConnection;
 use crate::driver::acquisition::Acquisition;
+use crate::driver::entries::ReentrantEntry;
 use crate::driver::error::Error;
 use crate::driver::held_lock::HeldLock;
 use crate::driver::host;
@@ -30,8 +34,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
         match at_once(self.session.attempt(&self.acquisition.owner()))? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();
-                let shadow = self.shadow.as_ref().and_then(Shadow::take);
-                let guard = Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now));
+                let guard = self.guard(hold, entry, now);
                 if replicated.is_ok() && !guard.has_ended(now) {
                     return Ok(self.acquisition.won(guard, now));
                 }
@@ -45,6 +48,20 @@ impl<C: Carrier + 'static> Acquiring<C> {
             }
             Tried::Interrupted(interrupted) => self.acquisition.interrupted(interrupted),
         }
+    }
+
+    /// Takes what another client's release has handed over; `None` if replicas have to confirm it first.
+    pub(super) fn take(&mut self, hold: Hold) -> Option<Attempt<Guard<C>>> {
+        let now = host::mono();
+        self.session.replication.is_none().then(|| {
+            let guard = self.guard(hold, None, now);
+            self.acquisition.won(guard, now)
+        })
+    }
+
+    fn guard(&self, hold: Hold, entry: Option<ReentrantEntry>, now: MonoTime) -> Guard<C> {
+        let shadow = self.shadow.as_ref().and_then(Shadow::take);
+        Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now))
     }
 }
 

@@ -174,6 +174,10 @@ impl<C: Carrier + 'static> Lock<C> {
                 Some(pause) if pass(&attempt, pause, waiting.wake_up()) => {}
                 Some(_) | None => return attempt,
             }
+            let granted = waiting.granted(&acquiring.acquisition);
+            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
+                return Ok(won);
+            }
         }
     }
 }

@@ -81,6 +81,24 @@ fn a_message_wakes_as_many_as_it_means() {
     shared.all_try();
     shared.receive(&Token::new([9; 16]).hex());
     assert_eq!(shared.awake(), [0_usize; 0], "a waiter that has left");
+    shared.receive(&format!("{}x", Token::new([1; 16]).hex()));
+    assert_eq!(shared.awake(), [0, 1, 2], "neither a token nor one before a colon");
+}
+
+/// Until its next attempt, which may find something else.
+#[test]
+fn a_message_for_one_waiter_reaches_it_whole() {
+    let mut shared = Fixture::of(2);
+    let name = Token::new([1; 16]).hex();
+    shared.receive(&name);
+    shared.receive(&format!("{name}:10"));
+    shared.receive(&name);
+    assert_eq!(shared.awake(), [1]);
+    let taken = || [0, 1, 1].map(|index: usize| shared.waiting[index].1.take_message());
+    assert_eq!(taken(), [None, Some(format!("{name}:10").into_bytes()), None]);
+    shared.receive(&format!("{name}:10"));
+    shared.all_try();
+    assert_eq!(shared.waiting[1].1.take_message(), None);
 }
 
 #[test]
