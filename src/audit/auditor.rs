@@ -433,13 +433,32 @@ impl Auditor {
             self.join(&name, keys.iter().take(script.before), false, at);
             self.join(&name, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
             let event = LockEvent { has_written: running.has_written(script), ..running.event.clone() };
-            self.deliver(database, key, event);
+            if !self.has_been_granted(database, key, &event) {
+                self.deliver(database, key, event);
+            }
         }
         for key in &running.deleted {
             if let Some(lock) = self.locks.get_mut(database, key) {
                 lock.was_deleted(&self.grammar, &mut self.findings, key, &running.event);
             }
         }
+        if let Some(token) = running.granted(script) {
+            self.hand_over(database, key, token, &running.event);
+        }
+    }
+
+    /// A release has written the token of a waiter into the key of its lock: the waiter acquires as if it had tried just then.
+    fn hand_over(&mut self, database: u32, key: &[u8], token: &CommandWord, release: &LockEvent) {
+        let Some(attempt) = self.locks.get_mut(database, key).and_then(|lock| lock.hand_over(token)) else { return };
+        let LockEvent { at, until, line, is_doubtful, .. } = *release;
+        let attempt = LockEvent { at, until, line, is_doubtful, known_reply: None, has_written: Some(true), ..attempt };
+        self.deliver(database, key, attempt);
+    }
+
+    /// Whether this is the attempt of a client to which the lock has been handed over: it finds that out.
+    fn has_been_granted(&mut self, database: u32, key: &[u8], event: &LockEvent) -> bool {
+        let claims = event.script.is_some_and(|script| script.claims);
+        claims && self.locks.get_mut(database, key).is_some_and(|lock| lock.has_been_granted(event))
     }
 
     /// A script that no known protocol has, and whose calls were not listed: it may have done anything to its keys.

@@ -1,11 +1,10 @@
 //! Whether a command of a client is the one that a protocol would send in its place.
 
-use sha1_smol::Sha1;
-
 use super::command_name::CommandName;
 use super::compare_and_delete;
 use super::earlier_scripts::current;
 use super::exchange::LockExchange;
+use super::scripts::sha1;
 use super::variants::Variant;
 use crate::legacy::{Clock, Dialect, Form, Keys, Number, Stamp};
 use crate::lock::{Owner, Token};
@@ -28,8 +27,9 @@ impl Correspondence {
         if !is_comparable(expected, actual) {
             return None;
         }
+        let is_of_earlier_version = is_earlier(actual);
         let (expected, actual) = (canonical(expected), canonical(actual));
-        if expected.len() != actual.len() {
+        if expected.len() < actual.len() || expected.len() > actual.len() && !is_of_earlier_version {
             return None;
         }
         let name = expected[0].clone();
@@ -176,11 +176,24 @@ fn is_decimal(word: &[u8]) -> bool {
 const OPTIONS: [&[u8]; 8] = [b"NX", b"XX", b"EX", b"PX", b"EXAT", b"PXAT", b"KEEPTTL", b"GET"];
 
 /// Whether the canonical words of both can be the same: they have the same name, and as many words. Most protocols are
-/// ruled out by that.
-fn is_comparable(one: &Command, other: &Command) -> bool {
+/// ruled out by that. A script of an earlier version may have had fewer arguments.
+fn is_comparable(expected: &Command, actual: &Command) -> bool {
     let is_script = |command: &Command| command.is("EVAL") || command.is("EVALSHA");
-    let is_same_name = one.name().eq_ignore_ascii_case(other.name()) || is_script(one) && is_script(other);
-    is_same_name && one.words().len() == other.words().len()
+    let is_same_name = expected.name().eq_ignore_ascii_case(actual.name()) || is_script(expected) && is_script(actual);
+    is_same_name
+        && (expected.words().len() == actual.words().len()
+            || is_script(actual) && expected.words().len() > actual.words().len())
+}
+
+/// Whether this runs a script as an earlier version of a protocol sent it.
+fn is_earlier(command: &Command) -> bool {
+    let Some(script) = command.args().first() else { return false };
+    let sha1 = match (command.is("EVAL"), command.is("EVALSHA")) {
+        (true, _) => sha1(script),
+        (_, true) => script.to_ascii_lowercase(),
+        (false, false) => return false,
+    };
+    current(&sha1) != sha1
 }
 
 /// The words, with names in capitals, the options of SET in one order, and scripts by their hash.
@@ -198,7 +211,7 @@ fn canonical(command: &Command) -> Vec<CommandWord> {
         }
         b"EVAL" if words.len() > 1 => {
             words[0] = b"EVALSHA".into();
-            words[1] = Sha1::from(&words[1]).digest().to_string().as_bytes().into();
+            words[1] = sha1(&words[1]).as_slice().into();
         }
         b"EVALSHA" if words.len() > 1 => words[1].make_ascii_lowercase(),
         _ => {}

@@ -52,6 +52,11 @@ impl LockExchange {
         Self(Arc::new(Answered { event, reply, value_at, write_names, read_names }))
     }
 
+    /// What was answered.
+    pub(super) fn event(&self) -> &LockEvent {
+        &self.0.event
+    }
+
     /// The value that it writes, with the moment that it names.
     pub(super) fn dated_write(&self) -> Option<DatedValue<'_>> {
         self.writes().map(|bytes| DatedValue { bytes, moment: self.write_names })

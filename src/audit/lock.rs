@@ -39,6 +39,8 @@ pub(super) struct AuditedLock {
     pub(super) last_at: UnixTime,
     /// When the trace began.
     began_at: UnixTime,
+    /// The token of the client to which it was handed over last.
+    granted: Option<Vec<u8>>,
     /// What has ended and was not collected yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
     /// Which holds began and ended and were not collected yet, if that is kept.
@@ -73,6 +75,7 @@ impl AuditedLock {
             holds: Holds::default(),
             last_at: at,
             began_at,
+            granted: None,
             episodes: None,
             hold_events: None,
         }
@@ -222,6 +225,21 @@ impl AuditedLock {
             let verdict = judge::deleted_from_outside(hold, &exchange.client, at, [exchange.line], hold.certainty);
             self.holds[holder].violated = Some(self.report(findings, key, verdict));
         }
+    }
+
+    /// The lock is handed over to the client whose latest attempt names this token. Returns that attempt, if it is known.
+    pub(super) fn hand_over(&mut self, token: &[u8]) -> Option<LockEvent> {
+        let mut tried = self.conversations.iter().flat_map(Conversation::latest);
+        let attempt = tried.find(|exchange| exchange.begins_attempt() && exchange.owner() == token)?;
+        self.granted = Some(token.to_vec());
+        Some(attempt.event().clone())
+    }
+
+    /// Whether the lock was handed over to the client of this attempt, which still holds it.
+    pub(super) fn has_been_granted(&self, attempt: &LockEvent) -> bool {
+        let Some(token) = &self.granted else { return false };
+        attempt.command.args().iter().any(|word| word == token)
+            && self.holds.iter().any(|hold| hold.token == *token && hold.is_live(attempt.at))
     }
 
     /// A script has deleted this key. If it still stood here, its holder had not acquired it: it belonged to another client
@@ -425,8 +443,12 @@ impl AuditedLock {
                 self.release(findings, key, by, exchange);
             }
         } else if !stages.holding && stages.is_open() {
-            let claims = exchange.claims() || exchange.is(CommandName::Getset);
+            let leaves_queue = exchange.script.is_some_and(|script| !script.claims);
+            let claims = exchange.claims() && !leaves_queue || exchange.is(CommandName::Getset);
             statistics.refusals += u64::from(claims);
+            if leaves_queue {
+                self.conversations[by].asked_at = None;
+            }
             // A client that still asks after GETSET is a loser that puts the old value back.
             if exchange.is(CommandName::Getset) {
                 self.lose(findings, seen);

@@ -47,7 +47,9 @@ pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[LockExchange]
     let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(LockExchange::reads);
     leases(variant, exchanges).into_iter().find_map(|lease| {
         let locker = variant.locker(key.clone(), lease, met);
-        Recogniser { variant, locker: &*locker, exchanges }.attempts(0, Correspondence::default())
+        let along = Recogniser { variant, locker: &*locker, exchanges };
+        // A refused client may leave its queue long after its attempt.
+        along.attempts(0, Correspondence::default()).or_else(|| along.withdraws(0, Correspondence::default()))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::event::LockEvent;
 use super::scripts::Script;
+use super::stamp::is_token;
 use crate::monitor::Line;
 use crate::wire::CommandWord;
 
@@ -19,11 +20,13 @@ pub(super) struct RunningScript {
     written: Option<Vec<CommandWord>>,
     /// The keys that its listed calls deleted.
     pub(super) deleted: Vec<CommandWord>,
+    /// What its last listed SET wrote into the lock's key.
+    set: Option<CommandWord>,
 }
 
 impl RunningScript {
     pub(super) fn new(event: LockEvent, database: u32, key: Option<Vec<u8>>) -> Self {
-        Self { event, database, key, has_called: false, written: Some(Vec::new()), deleted: Vec::new() }
+        Self { event, database, key, has_called: false, written: Some(Vec::new()), deleted: Vec::new(), set: None }
     }
 
     /// Notes one of its calls.
@@ -31,6 +34,9 @@ impl RunningScript {
         let (Some(name), Some(key)) = (line.word(0), line.word(1)) else { return };
         let mut name = name.bytes().into_owned();
         name.make_ascii_lowercase();
+        if name == b"set" && self.key.as_deref() == Some(&*key.bytes()) {
+            self.set = line.word(2).map(|value| CommandWord::from(&*value.bytes()));
+        }
         match name.as_slice() {
             b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby" if !is_conditional(line) => {
                 self.written.iter_mut().for_each(|written| written.push(CommandWord::from(&*key.bytes())));
@@ -41,6 +47,13 @@ impl RunningScript {
             _ if self.key.as_deref() == Some(&*key.bytes()) => self.written = None,
             _ => {}
         }
+    }
+
+    /// The token of the client to which it hands the lock over: it tries for no lock itself, and has written into the key what
+    /// its own client has not named.
+    pub(super) fn granted(&self, script: &Script) -> Option<&CommandWord> {
+        let is_of_another = |value: &&CommandWord| !self.event.command.args().contains(value) && is_token(value);
+        self.set.as_ref().filter(|_| !script.claims).filter(is_of_another)
     }
 
     /// Whether it ran to its end: a call of it was listed, or its reply is known.
