@@ -2,21 +2,23 @@
 //!
 //! The lock is a token in the key, as with [`TokenLock`]. A client that finds the lock held, or finds other waiters, joins
 //! the end of the queue; only the first waiter may acquire the lock when it is free. A release notifies only the first
-//! waiter, by its token, on the channel of its program.
+//! waiter, by its token, on the channel of its program. If the program listens there, the release hands the lock over: it
+//! writes the waiter's token into the key, and a second message says for how long, so that the waiter holds the lock
+//! without another command.
 //!
-//! A first waiter that does not react to its notification in time, by the server's clock, is passed over. Each attempt
-//! keeps a waiter's place for twice as long; well before that has passed the waiter tries again, and sooner if no
-//! notification would reach it.
+//! A first waiter that does not listen, and does not react to its notification in time, by the server's clock, is passed
+//! over. Each attempt keeps a waiter's place for twice as long; well before that has passed the waiter tries again, and
+//! sooner if no notification would reach it.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
 };
-use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
+use lockshift_wire::{Key, Reading, Script, Transcript, Turn, script_file};
 
 use crate::{Publish, TokenLock};
 
@@ -72,6 +74,10 @@ impl FairLock {
     /// after a third of it. A waiter that crashes delays the others for at most this time, or for a quarter more if none
     /// of them happens to try earlier; any number that crash at once, for at most twice this time.
     ///
+    /// A waiter that hangs, or whose machine is gone while the server still has its connection, may be handed the lock if
+    /// its last attempt is no older than one and a half times this time. It delays the others as a holder does that
+    /// hangs: for a lease, and for as long again as has passed since its attempt.
+    ///
     /// The drivers of this library try again in time, however long a pause is set. A caller that runs the protocol
     /// itself has to try again more often than that: a waiter whose place has expired is passed over, and queues again
     /// behind the others with its next attempt. The lock remains safe and every waiter gets its turn, but it is no longer
@@ -87,9 +93,15 @@ impl FairLock {
         Self { announce, ..self }
     }
 
+    /// The lease, and for how long a place is kept.
+    fn lengths_ms(&self) -> [String; 2] {
+        [self.lease(), self.place].map(|lease| lease.length().as_millis().to_string())
+    }
+
     fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
-        let place_ms = self.place.length().as_millis().to_string();
-        let args = [token, member, place_ms.as_bytes(), self.announce.command(), self.channels.as_bytes()];
+        let [lease_ms, place_ms] = self.lengths_ms();
+        let (announce, channels) = (self.announce.command(), self.channels.as_bytes());
+        let args = [token, member, place_ms.as_bytes(), announce, channels, lease_ms.as_bytes()];
         redis.script_flag(&LEAVE, &[self.key(), &self.queue, &self.places], &args)
     }
 }
@@ -106,7 +118,7 @@ impl Locker for FairLock {
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let since = redis.clock()?;
         let token = owner.token.hex().into_bytes();
-        let [lease_ms, place_ms] = [self.lease(), self.place].map(|lease| lease.length().as_millis().to_string());
+        let [lease_ms, place_ms] = self.lengths_ms();
         let member = member(owner);
         let args: [&[u8]; 6] = [
             &token,
@@ -150,6 +162,15 @@ impl Locker for FairLock {
     /// Each waiting program has its own channel, so only the notified program receives the message.
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         Some(self.announce.release_channel(&self.channels.with_suffix(&owner.instance.hex())))
+    }
+
+    /// `token:ms`: the release of another client has written the token, for so many milliseconds. The server did that after
+    /// the wait began, so that the lock lasts at least until so long after that.
+    fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
+        let token = owner.token.hex();
+        let granted_ms = message.strip_prefix(token.as_bytes())?.strip_prefix(b":")?;
+        let granted = Duration::from_millis(core::str::from_utf8(granted_ms).ok()?.parse().ok()?);
+        Some(Hold { value: token.into_bytes(), since, lease: Lease::new(granted).ok()?, fence: None })
     }
 
     fn longest_pause(&self) -> Option<Duration> {

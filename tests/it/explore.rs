@@ -7,6 +7,7 @@ mod faults;
 mod follow;
 mod for_all_time;
 mod granularity;
+mod handing_over;
 mod hashed;
 mod known;
 pub(crate) mod locks;

@@ -35,7 +35,7 @@ fn refused() -> Held {
 
 #[test]
 fn a_holder_leaves_by_its_token_and_a_waiter_by_its_place() {
-    let leave = |member| format!("EVALSHA <fair/leave> {KEYS} <token> {member} 5000 PUBLISH {{k}}:bell:");
+    let leave = |member| format!("EVALSHA <fair/leave> {KEYS} <token> {member} 5000 PUBLISH {{k}}:bell: 10000");
     for (answer, released) in [("1", Released::Freed), ("0", Released::Lost)] {
         let dialogue = format!("{} -> {answer}", leave("<token>"));
         assert_eq!(play(&dialogue, |redis| lock().release(&hold(0, 10_000), redis)), Ok(released));
@@ -53,4 +53,17 @@ fn a_holder_extends_and_looks_as_with_a_token_lock() {
     let looked = "PTTL k -> 9500\nGET k -> \"<token>\"";
     let ours = Ownership::Ours { left: Some(Duration::from_millis(9_500)) };
     assert_eq!(play(looked, |redis| lock().ownership(&hold(0, 10_000), redis)), Ok(ours));
+}
+
+#[test]
+fn a_message_with_its_token_and_a_time_hands_it_the_lock_for_so_long_after_its_wait_began() {
+    let lock = lock();
+    let token = owner().token.hex();
+    let since = hold(5, 10_000).since;
+    let granted = |message: &str| lock.granted(&owner(), since, message.as_bytes());
+    assert_eq!(granted(&format!("{token}:12345")), Some(hold(5, 12_345)));
+    for nothing in ["0", "", &token, &format!("{token}:"), &format!("{token}:0"), &format!("{token}:1 "), "a:1"] {
+        assert_eq!(granted(nothing), None, "{nothing:?}");
+    }
+    assert_eq!(granted(&format!("{}:12345", token.replace(&token[..1], "x"))), None, "another waiter's");
 }

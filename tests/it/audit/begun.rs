@@ -168,3 +168,100 @@ fn a_deletion_under_a_watch_without_a_transaction_is_a_release() {
     let found: Vec<_> = audit.findings.iter().map(|it| (it.verdict.race, it.verdict.certainty)).collect();
     assert_eq!(found, [(Some(RaceId::CheckThenDel), Certainty::Certain)], "{:#?}", audit.findings);
 }
+
+/// Bob waits for the fair lock, and Alice's release hands it over. Whether he hears of it by the message or by another attempt,
+/// he holds it from then on until he releases.
+#[test]
+fn a_lock_that_is_handed_over_is_acquired_by_its_waiter() {
+    for tries_again in [false, true] {
+        let audit = handed_over(&FAIR, tries_again);
+        assert!(audit.findings.is_empty(), "{:#?}", audit.findings);
+        let [lock] = audit.locks.as_slice() else { panic!("one lock: {:#?}", audit.locks) };
+        let statistics = &lock.statistics;
+        assert_eq!((statistics.acquisitions, statistics.releases, statistics.unrecognised), (2, 2, 0), "{lock:#?}");
+        assert!(statistics.refusals >= 1, "{lock:#?}");
+    }
+}
+
+/// The scripts of the fair lock by their hashes, and the last word of a release.
+struct Sent {
+    acquire: String,
+    leave: String,
+    lease: &'static str,
+}
+
+static FAIR: std::sync::LazyLock<Sent> = std::sync::LazyLock::new(|| Sent {
+    acquire: script_file!("../../../modern/src/lua/fair/acquire.lua").sha1_hex().to_owned(),
+    leave: script_file!("../../../modern/src/lua/fair/leave.lua").sha1_hex().to_owned(),
+    lease: r#" "30000""#,
+});
+
+const KEYS: &str = r#""3" "lock" "{lock}:queue" "{lock}:places""#;
+
+/// Alice acquires, Bob is refused, Alice hands the lock over, and Bob releases.
+fn handed_over(sent: &Sent, tries_again: bool) -> Audit {
+    let [alice, bob] = ["a", "b"].map(|name| name.repeat(32));
+    let place = r#""30000" "5000" "PUBLISH" "{lock}:bell:""#;
+    let tries = |token: &str| format!(r#""EVALSHA" "{}" {KEYS} "{token}" "{token}:{token}" {place}"#, sent.acquire);
+    let leaves = |token: &str| {
+        format!(
+            r#""EVALSHA" "{}" {KEYS} "{token}" "{token}" "5000" "PUBLISH" "{{lock}}:bell:"{}"#,
+            sent.leave, sent.lease
+        )
+    };
+    let set = |token: &str| format!(r#""set" "lock" "{token}" "px" "30000""#);
+    let mut text = String::new();
+    let mut place = 0;
+    let mut list = |source: &str, words: &str| {
+        place += 1;
+        let _ = writeln!(text, "{}.{place:06} [0 {source}] {words}", 1_700_000_000 + 100 + place);
+    };
+    let get = r#""get" "lock""#;
+    list("10.0.0.1:1", &tries(&alice));
+    list("lua", get);
+    list("lua", &set(&alice));
+    list("10.0.0.2:1", &tries(&bob));
+    list("lua", get);
+    list("10.0.0.1:1", &leaves(&alice));
+    list("lua", get);
+    list("lua", r#""del" "lock""#);
+    list("lua", &set(&bob));
+    if tries_again {
+        list("10.0.0.2:1", &tries(&bob));
+        list("lua", get);
+        list("lua", r#""pexpire" "lock" "30000""#);
+    }
+    list("10.0.0.2:1", &leaves(&bob));
+    list("lua", get);
+    list("lua", r#""del" "lock""#);
+    audit(&text)
+}
+
+/// A waiter of an earlier version leaves without saying for how long it would have held.
+#[test]
+fn a_release_of_an_earlier_version_is_known() {
+    let earlier = Sent { leave: "59d8635c9890da25083e4383172cc385a0a01616".to_owned(), lease: "", ..sent_today() };
+    let audit = handed_over(&earlier, true);
+    assert_eq!(audit.locks.iter().map(|lock| lock.statistics.unrecognised).sum::<u64>(), 0, "{:#?}", audit.locks);
+}
+
+fn sent_today() -> Sent {
+    let Sent { acquire, leave, lease } = &*FAIR;
+    Sent { acquire: acquire.clone(), leave: leave.clone(), lease }
+}
+
+/// On a real server: a waiter that gives up leaves the queue, and that is no attempt.
+#[test]
+fn a_waiter_that_gives_up_is_known() {
+    let server = Server::start();
+    let [alice, bob] = [(); 2].map(|()| lock(&server, "fair"));
+    let mut monitor = Monitor::on(&server);
+    let Ok(Attempt::Won(guard)) = alice.try_acquire() else { panic!("it is free") };
+    assert!(!comes_by(&bob) && !comes_by(&bob));
+    let _ = guard.release().unwrap();
+    assert!(comes_by(&bob));
+    let audit = audit(&monitor.take().iter().map(Line::listed).collect::<String>());
+    let [lock] = audit.locks.as_slice() else { panic!("one lock: {:#?}", audit.locks) };
+    let statistics = &lock.statistics;
+    assert_eq!((statistics.acquisitions, statistics.refusals, statistics.unrecognised), (2, 2, 0), "{lock:#?}");
+}

@@ -1,0 +1,188 @@
+//! The fair lock where a release hands it over: the scripts that ship, and a waiter that holds by the message alone, however
+//! late it comes. The explorer's servers have no subscribers, so here each message is an entry of a list, and to receive it
+//! is to take it from there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
+use lockshift::lock::{
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released,
+};
+use lockshift::modern::FairLock;
+use lockshift::wire::{Command, Key, Reading, Reply, Script, Transcript, Turn, script_file};
+
+use super::locks::lease;
+use super::violated;
+
+const ACQUIRE: Script = script_file!("../../../modern/src/lua/fair/acquire.lua");
+const LEAVE: Script = script_file!("../../../modern/src/lua/fair/leave.lua");
+
+/// From when the lease of a hold that was handed over counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    /// From before the wait, as in the driver.
+    FromTheWait,
+    /// From when its message is read: a mistake.
+    FromTheMessage,
+}
+
+/// A client that tries, listens, and tries once more.
+struct Waiting {
+    key: Key,
+    lock: FairLock,
+    counts: Counts,
+}
+
+impl Waiting {
+    fn new(counts: Counts) -> Self {
+        let lock = FairLock::new(Key::from("k"), lease(2)).keeping_places_for(lease(1));
+        Self { key: Key::from("k"), lock, counts }
+    }
+
+    fn keys(&self) -> [Key; 3] {
+        [self.key.clone(), self.key.sibling("queue"), self.key.sibling("places")]
+    }
+
+    fn messages(&self) -> Key {
+        self.key.sibling("messages:")
+    }
+
+    /// What the lock has sent to this owner, once.
+    fn received(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
+        let list = self.messages().with_suffix(&owner.instance.hex());
+        Ok(match redis.send(Command::new("LPOP").arg(&list))? {
+            Reply::Bulk(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
+        let ([key, queue, places], messages) = (&self.keys(), self.messages());
+        let args = [token, member, b"1000", b"rpush", messages.as_bytes(), b"2000"];
+        redis.script_flag(&LEAVE, &[key, queue, places], &args)
+    }
+}
+
+fn member(owner: &Owner) -> String {
+    format!("{}:{}", owner.token.hex(), owner.instance.hex())
+}
+
+impl Locker for Waiting {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn lease(&self) -> Lease {
+        self.lock.lease()
+    }
+
+    fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
+        let [key, queue, places] = &self.keys();
+        let (token, member, messages) = (owner.token.hex().into_bytes(), member(owner), self.messages());
+        let args: [&[u8]; 6] = [&token, member.as_bytes(), b"2000", b"1000", b"rpush", messages.as_bytes()];
+        let began = redis.clock()?;
+        for attempt in 0..2 {
+            let since: Reading = if attempt == 0 { began } else { redis.clock()? };
+            if redis.script_int(&ACQUIRE, &[key, queue, places], &args)? < 0 {
+                return Ok(Acquired::Won(Hold { value: token, since, lease: self.lease(), fence: None }));
+            }
+            while let Some(message) = self.received(owner, redis)? {
+                let since = match self.counts {
+                    Counts::FromTheWait => began,
+                    Counts::FromTheMessage => redis.clock()?,
+                };
+                if let Some(hold) = self.lock.granted(owner, since, &message) {
+                    return Ok(Acquired::Won(hold));
+                }
+            }
+        }
+        self.leave(&token, member.as_bytes(), redis)?;
+        Ok(Acquired::Held(Held::because(Refusal::Live)))
+    }
+
+    fn release(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Released> {
+        Ok(if self.leave(&hold.value, &hold.value, redis)? { Released::Freed } else { Released::Lost })
+    }
+
+    fn late_release(&self) -> LateRelease {
+        LateRelease::Harmless
+    }
+
+    fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        self.lock.extend(hold, redis)
+    }
+
+    fn ownership(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Ownership> {
+        self.lock.ownership(hold, redis)
+    }
+}
+
+/// Clients that try once a round, each of which listens. The server knows the scripts.
+fn scene(counts: Counts, clients: usize, grain: Grain, bounds: Bounds) -> Scene {
+    let locker: Arc<dyn Locker> = Arc::new(Waiting::new(counts));
+    let client = Client { tries: lockshift::explore::Times::Of(1), ..Client::new("fair", locker) };
+    let load =
+        |scene: Scene, script: &Script| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(script.text()));
+    let scene = [ACQUIRE, LEAVE].iter().fold(Scene::new(bounds).grain(grain), load);
+    (0..clients).fold(scene, |scene, _| scene.client(client.clone()))
+}
+
+const WATCHED: [Property; 4] =
+    [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
+
+fn found(scene: &Scene) -> (Vec<(Property, usize)>, End, u64) {
+    let found = Search::new(scene).properties(&WATCHED).symmetry(true).run(&mut |_| ());
+    let states = u64::try_from(found.states).unwrap();
+    (violated(&found), found.end, states)
+}
+
+#[test]
+fn a_lock_that_is_handed_over_has_one_holder_however_late_the_message_comes() {
+    let table = [
+        (2, Grain::Fine, Bounds::ticks(5).crashes(1)),
+        (3, Grain::Coarse, Bounds::ticks(4).crashes(1)),
+        (3, Grain::Coarse, Bounds::ticks(3).lost_replies(1)),
+    ];
+    for (clients, grain, bounds) in table {
+        let (violated, end, states) = found(&scene(Counts::FromTheWait, clients, grain, bounds));
+        assert_eq!((violated, end), (vec![], End::Exhausted), "{clients} clients, {grain:?}");
+        assert!(states > 1000, "{clients} clients, {grain:?}: {states} states");
+    }
+}
+
+/// What the check above rests on: where the lease counted from its message, it would end on the server before its holder knows.
+#[test]
+fn a_lease_that_counts_from_its_message_is_broken() {
+    let (violated, ..) = found(&scene(Counts::FromTheMessage, 3, Grain::Coarse, Bounds::ticks(5)));
+    assert!(violated.iter().any(|(property, _)| *property == Property::MutualExclusion), "{violated:?}");
+}
+
+/// Places of one second: that is how long after its attempt a waiter that hangs can be handed the lock, and a half.
+#[test]
+fn a_waiter_that_has_not_tried_for_long_is_handed_nothing() {
+    use lockshift::sim::{Flavour, Server, Session};
+    use lockshift::wire::UnixTime;
+
+    let at = |millis: i64| UnixTime::from_nanos(1_700_000_000_000_000_000 + millis * 1_000_000);
+    let holder_after = |millis: i64| {
+        let mut server = Server::new(Flavour::Redis70);
+        let key = Key::from("k");
+        let keys = [key.clone(), key.sibling("queue"), key.sibling("places")];
+        let keys = keys.each_ref();
+        let (holder, waiter) = ("h".repeat(32), format!("{0}:{0}", "b".repeat(32)));
+        let set = Command::new("SET").arg(&key).arg(holder.as_bytes());
+        server.call(Session(0), &set, at(0));
+        let waits: [&[u8]; 6] = [&waiter.as_bytes()[..32], waiter.as_bytes(), b"2000", b"1000", b"rpush", b"{k}:m:"];
+        server.call(Session(0), &ACQUIRE.eval(&keys, &waits), at(0));
+        let leaves: [&[u8]; 6] = [holder.as_bytes(), holder.as_bytes(), b"1000", b"rpush", b"{k}:m:", b"2000"];
+        assert_eq!(server.call(Session(0), &LEAVE.eval(&keys, &leaves), at(millis)), Reply::Int(1));
+        let left = server.call(Session(0), &Command::new("PTTL").arg(&key), at(millis));
+        (server.call(Session(0), &Command::new("GET").arg(&key), at(millis)), left)
+    };
+    let bobs = Reply::bulk("b".repeat(32));
+    assert_eq!(holder_after(0), (bobs.clone(), Reply::Int(2000)));
+    assert_eq!(holder_after(1500), (bobs, Reply::Int(3500)), "a lease, and as long as it has waited");
+    assert_eq!(holder_after(1501), (Reply::Nil, Reply::Int(-2)));
+    assert_eq!(Duration::from_millis(1500), lease(1).length() * 3 / 2);
+}
