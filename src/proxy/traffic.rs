@@ -189,39 +189,28 @@ impl Traffic {
             self.is_raw = true;
         } else if is("SELECT") {
             let database = std::str::from_utf8(first).ok().and_then(|database| database.parse().ok());
-            database.into_iter().for_each(|database| self.will_change(ConnectionChange::Database(database)));
+            let changes = database.map(ConnectionChange::Database);
+            changes.into_iter().for_each(|change| self.unconfirmed.passed(change, self.owed));
         } else if is("HELLO") {
             if !first.is_empty() {
-                self.will_change(ConnectionChange::Resp3(first == b"3"));
+                self.unconfirmed.passed(ConnectionChange::Resp3(first == b"3"), self.owed);
             }
         } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
-            if is("MULTI") && !self.connection().is_in_multi() {
-                self.unconfirmed.transaction_begins(self.owed);
-            }
             if let Some(command) = Command::from_words(vec![name.to_vec()]) {
                 self.connection().observe(&command);
             }
             if !is("MULTI") {
                 (self.watched, self.queued) = (None, Vec::new());
             }
-            if is("EXEC") {
+            if is("MULTI") {
+                self.unconfirmed.transaction_begins(self.owed);
+            } else if is("EXEC") {
                 self.unconfirmed.executed(self.owed);
             } else if is("DISCARD") {
-                self.unconfirmed.discarded();
+                self.unconfirmed.discarded(self.owed);
             } else if is("RESET") {
-                self.unconfirmed.discarded();
-                let changes = [ConnectionChange::Database(0), ConnectionChange::Resp3(false)];
-                self.unconfirmed.passed(&changes, self.owed);
+                self.unconfirmed.reset(self.owed);
             }
-        }
-    }
-
-    /// A command passes that changes this, unless the server refuses it.
-    fn will_change(&mut self, change: ConnectionChange) {
-        if self.connection().is_in_multi() {
-            self.unconfirmed.queued(change);
-        } else {
-            self.unconfirmed.passed(&[change], self.owed);
         }
     }
 
@@ -234,7 +223,6 @@ impl Traffic {
                 ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
                 ConnectionChange::NoTransaction => {
                     self.connection().observe(&Command::new("DISCARD"));
-                    self.unconfirmed.discarded();
                     self.queued.clear();
                 }
             }

@@ -18,61 +18,81 @@ pub(super) enum ConnectionChange {
 pub(super) struct Unconfirmed {
     /// Replies that were received.
     replies: u64,
-    awaited: VecDeque<Awaited>,
-    /// What the commands of the open transaction change.
-    queued: Vec<ConnectionChange>,
+    awaited: VecDeque<(u64, Effect)>,
+    /// What the commands of the transaction change that the server has opened.
+    queued: Option<Vec<ConnectionChange>>,
 }
 
-/// What one reply will change.
+/// What one command does unless the server refuses it.
 #[derive(Debug)]
-struct Awaited {
-    /// How many replies were received by then.
-    replies: u64,
-    if_confirmed: Vec<ConnectionChange>,
-    if_refused: Vec<ConnectionChange>,
+enum Effect {
+    /// It changes this: at once, or when its transaction runs.
+    Changes(ConnectionChange),
+    /// It begins a transaction.
+    Begins,
+    /// It runs the transaction. A command that fails in it is taken to succeed.
+    Executes,
+    /// It discards the transaction.
+    Discards,
+    /// It discards the transaction, and the connection is as when it was new.
+    Resets,
 }
 
 impl Unconfirmed {
-    /// A command passes that makes these changes unless the server refuses it; its reply is the last of those `owed`.
-    pub(super) fn passed(&mut self, changes: &[ConnectionChange], owed: u64) {
-        self.awaits(changes.to_vec(), Vec::new(), owed);
+    /// A command passes that changes this; its reply is the last of those `owed`.
+    pub(super) fn passed(&mut self, change: ConnectionChange, owed: u64) {
+        self.awaits(Effect::Changes(change), owed);
     }
 
-    /// MULTI passes, and counts until the server refuses it; its reply is the last of those `owed`.
+    /// MULTI passes; its reply is the last of those `owed`.
     pub(super) fn transaction_begins(&mut self, owed: u64) {
-        self.awaits(Vec::new(), vec![ConnectionChange::NoTransaction], owed);
+        self.awaits(Effect::Begins, owed);
     }
 
-    fn awaits(&mut self, if_confirmed: Vec<ConnectionChange>, if_refused: Vec<ConnectionChange>, owed: u64) {
-        self.awaited.push_back(Awaited { replies: self.replies + owed, if_confirmed, if_refused });
-    }
-
-    /// The same inside a transaction.
-    pub(super) fn queued(&mut self, change: ConnectionChange) {
-        self.queued.push(change);
-    }
-
-    /// EXEC passes; its reply is the last of those `owed`. A command that fails in a transaction that runs is taken to succeed.
+    /// EXEC passes; its reply is the last of those `owed`.
     pub(super) fn executed(&mut self, owed: u64) {
-        let changes = std::mem::take(&mut self.queued);
-        if !changes.is_empty() {
-            self.awaits(changes, Vec::new(), owed);
-        }
+        self.awaits(Effect::Executes, owed);
     }
 
-    /// The transaction is discarded.
-    pub(super) fn discarded(&mut self) {
-        self.queued.clear();
+    /// DISCARD passes; its reply is the last of those `owed`.
+    pub(super) fn discarded(&mut self, owed: u64) {
+        self.awaits(Effect::Discards, owed);
+    }
+
+    /// RESET passes; its reply is the last of those `owed`.
+    pub(super) fn reset(&mut self, owed: u64) {
+        self.awaits(Effect::Resets, owed);
+    }
+
+    fn awaits(&mut self, effect: Effect, owed: u64) {
+        self.awaited.push_back((self.replies + owed, effect));
     }
 
     /// The next reply has arrived. Returns what has changed by that.
     pub(super) fn replied(&mut self, is_refusal: bool) -> Vec<ConnectionChange> {
         self.replies += 1;
-        if self.awaited.front().is_none_or(|awaited| awaited.replies != self.replies) {
+        if self.awaited.front().is_none_or(|(reply, _)| *reply != self.replies) {
             return Vec::new();
         }
-        let awaited = self.awaited.pop_front();
-        awaited.map(|it| if is_refusal { it.if_refused } else { it.if_confirmed }).unwrap_or_default()
+        let Some((_, effect)) = self.awaited.pop_front() else { return Vec::new() };
+        match effect {
+            Effect::Changes(_) if is_refusal => {}
+            Effect::Changes(change) => match &mut self.queued {
+                Some(queued) => queued.push(change),
+                None => return vec![change],
+            },
+            // One inside another is refused, and the other goes on.
+            Effect::Begins if is_refusal && self.queued.is_none() => return vec![ConnectionChange::NoTransaction],
+            Effect::Begins if is_refusal => {}
+            Effect::Begins => self.queued = Some(Vec::new()),
+            Effect::Executes => return self.queued.take().filter(|_| !is_refusal).unwrap_or_default(),
+            Effect::Discards => self.queued = None,
+            Effect::Resets => {
+                self.queued = None;
+                return vec![ConnectionChange::Database(0), ConnectionChange::Resp3(false)];
+            }
+        }
+        Vec::new()
     }
 }
 
@@ -80,40 +100,72 @@ impl Unconfirmed {
 mod tests {
     use super::*;
 
+    /// What has changed by each of these replies.
+    fn replied<const N: usize>(unconfirmed: &mut Unconfirmed, are_refusals: [bool; N]) -> [Vec<ConnectionChange>; N] {
+        are_refusals.map(|is_refusal| unconfirmed.replied(is_refusal))
+    }
+
     #[test]
     fn each_change_is_confirmed_by_its_own_reply() {
         let mut unconfirmed = Unconfirmed::default();
-        unconfirmed.passed(&[ConnectionChange::Database(3)], 2);
-        unconfirmed.passed(&[ConnectionChange::Database(99)], 3);
-        unconfirmed.passed(&[ConnectionChange::Resp3(true)], 4);
-        let replied = [false, false, true, false].map(|is_refusal| unconfirmed.replied(is_refusal));
+        unconfirmed.passed(ConnectionChange::Database(3), 2);
+        unconfirmed.passed(ConnectionChange::Database(99), 3);
+        unconfirmed.passed(ConnectionChange::Resp3(true), 4);
         let expected = [vec![], vec![ConnectionChange::Database(3)], vec![], vec![ConnectionChange::Resp3(true)]];
-        assert_eq!(replied, expected);
+        assert_eq!(replied(&mut unconfirmed, [false, false, true, false]), expected);
+        unconfirmed.reset(1);
+        let reset = vec![ConnectionChange::Database(0), ConnectionChange::Resp3(false)];
+        assert_eq!(replied(&mut unconfirmed, [false]), [reset]);
     }
 
     #[test]
     fn a_transaction_that_was_refused_is_none() {
         let mut unconfirmed = Unconfirmed::default();
         unconfirmed.transaction_begins(1);
-        assert_eq!(unconfirmed.replied(false), []);
+        assert_eq!(replied(&mut unconfirmed, [true]), [[ConnectionChange::NoTransaction]]);
         unconfirmed.transaction_begins(1);
-        assert_eq!(unconfirmed.replied(true), [ConnectionChange::NoTransaction]);
+        unconfirmed.transaction_begins(2);
+        unconfirmed.passed(ConnectionChange::Database(1), 3);
+        unconfirmed.executed(4);
+        let expected = [vec![], vec![], vec![], vec![ConnectionChange::Database(1)]];
+        assert_eq!(replied(&mut unconfirmed, [false, true, false, false]), expected, "one inside another");
     }
 
     #[test]
     fn a_transaction_changes_what_it_has_queued_if_it_runs() {
-        let mut unconfirmed = Unconfirmed::default();
-        let mut transaction = |is_refusal| {
-            unconfirmed.queued(ConnectionChange::Database(1));
-            assert_eq!(unconfirmed.replied(false), []);
+        let of_transaction = |refused: bool, discards: bool| {
+            let mut unconfirmed = Unconfirmed::default();
+            unconfirmed.transaction_begins(1);
+            unconfirmed.passed(ConnectionChange::Database(1), 2);
+            if discards {
+                unconfirmed.discarded(3)
+            } else {
+                unconfirmed.executed(3)
+            }
+            let [begun, queued, ended] = replied(&mut unconfirmed, [false, false, refused]);
+            assert_eq!((begun, queued), (vec![], vec![]));
             unconfirmed.executed(1);
-            unconfirmed.replied(is_refusal)
+            assert_eq!(replied(&mut unconfirmed, [true]), [vec![]]);
+            ended
         };
-        assert_eq!(transaction(true), []);
-        assert_eq!(transaction(false), [ConnectionChange::Database(1)]);
-        unconfirmed.queued(ConnectionChange::Database(2));
-        unconfirmed.discarded();
-        unconfirmed.executed(1);
-        assert_eq!(unconfirmed.replied(false), []);
+        assert_eq!(of_transaction(false, false), [ConnectionChange::Database(1)]);
+        assert_eq!(of_transaction(true, false), []);
+        assert_eq!(of_transaction(false, true), []);
+    }
+
+    #[test]
+    fn what_was_sent_behind_a_refused_multi_changes_the_connection_at_once() {
+        for discards in [false, true] {
+            let mut unconfirmed = Unconfirmed::default();
+            unconfirmed.transaction_begins(1);
+            unconfirmed.passed(ConnectionChange::Database(3), 2);
+            if discards {
+                unconfirmed.discarded(3)
+            } else {
+                unconfirmed.executed(3)
+            }
+            let expected = [vec![ConnectionChange::NoTransaction], vec![ConnectionChange::Database(3)], vec![]];
+            assert_eq!(replied(&mut unconfirmed, [true, false, true]), expected);
+        }
     }
 }

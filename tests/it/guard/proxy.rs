@@ -184,6 +184,17 @@ fn a_transaction_that_is_refused_does_not_begin() {
     assert!(client.set_nx::<_, _, bool>("lock:plain", far).unwrap());
     let stamp: i64 = server.connect().get("lock:plain").unwrap();
     assert_ne!(stamp, far, "the client has written its own stamp");
+    // What is piped behind it runs at once.
+    let pieces: Vec<u8> = [vec!["MULTI"], vec!["SELECT", "1"], vec!["EXEC"]]
+        .iter()
+        .flat_map(|words| cmd(words[0]).arg(&words[1..]).get_packed_command())
+        .collect();
+    let answers = client.req_packed_commands(&pieces, 0, 3).unwrap();
+    assert_eq!(answers[1], redis::Value::Okay);
+    assert!(client.set_nx::<_, _, bool>("lock:behind", far).unwrap());
+    cmd("SELECT").arg(0).exec(&mut client).unwrap();
+    cmd("SELECT").arg(1).exec(&mut client).unwrap();
+    assert_eq!(client.del("lock:behind"), Ok(1), "it is the lock of this database");
 }
 
 /// A program that pipes commands and ends its direction reads the replies afterwards.
