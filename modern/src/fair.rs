@@ -75,8 +75,9 @@ impl FairLock {
     /// of them happens to try earlier; any number that crash at once, for at most twice this time.
     ///
     /// A waiter that hangs, or whose machine is gone while the server still has its connection, may be handed the lock if
-    /// its last attempt is no older than one and a half times this time. It delays the others as a holder does that
-    /// hangs: for a lease, and for as long again as has passed since its attempt.
+    /// its last attempt is no older than one and a half times this time, or a quarter of the lease if that is shorter. It
+    /// delays the others as a holder does that hangs. Until its first extension a lock that was handed over lasts for a
+    /// lease, and for as long again as has passed since the attempt: one and a quarter leases at most.
     ///
     /// The drivers of this library try again in time, however long a pause is set. A caller that runs the protocol
     /// itself has to try again more often than that: a waiter whose place has expired is passed over, and queues again

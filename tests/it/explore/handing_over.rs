@@ -3,14 +3,14 @@
 //! is to take it from there.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search};
+use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search, Times};
 use lockshift::lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released,
 };
 use lockshift::modern::FairLock;
-use lockshift::wire::{Command, Key, Reading, Reply, Script, Transcript, Turn, script_file};
+use lockshift::sim::{Flavour, Server, Session};
+use lockshift::wire::{Command, Key, Reading, Reply, Script, Transcript, Turn, UnixTime, script_file};
 
 use super::locks::lease;
 use super::violated;
@@ -27,7 +27,8 @@ enum Counts {
     FromTheMessage,
 }
 
-/// A client that tries, listens, and tries once more.
+/// A client that tries, listens, and tries once more. Leases are 4 s and places are kept for 1 s, so that it is handed the lock
+/// up to one second after its attempt, for five seconds then.
 struct Waiting {
     key: Key,
     lock: FairLock,
@@ -36,7 +37,7 @@ struct Waiting {
 
 impl Waiting {
     fn new(counts: Counts) -> Self {
-        let lock = FairLock::new(Key::from("k"), lease(2)).keeping_places_for(lease(1));
+        let lock = FairLock::new(Key::from("k"), lease(4)).keeping_places_for(lease(1));
         Self { key: Key::from("k"), lock, counts }
     }
 
@@ -59,7 +60,7 @@ impl Waiting {
 
     fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
         let ([key, queue, places], messages) = (&self.keys(), self.messages());
-        let args = [token, member, b"1000", b"rpush", messages.as_bytes(), b"2000"];
+        let args = [token, member, b"1000", b"rpush", messages.as_bytes(), b"4000"];
         redis.script_flag(&LEAVE, &[key, queue, places], &args)
     }
 }
@@ -80,7 +81,7 @@ impl Locker for Waiting {
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let [key, queue, places] = &self.keys();
         let (token, member, messages) = (owner.token.hex().into_bytes(), member(owner), self.messages());
-        let args: [&[u8]; 6] = [&token, member.as_bytes(), b"2000", b"1000", b"rpush", messages.as_bytes()];
+        let args: [&[u8]; 6] = [&token, member.as_bytes(), b"4000", b"1000", b"rpush", messages.as_bytes()];
         let began = redis.clock()?;
         for attempt in 0..2 {
             let since: Reading = if attempt == 0 { began } else { redis.clock()? };
@@ -121,7 +122,7 @@ impl Locker for Waiting {
 /// Clients that try once a round, each of which listens. The server knows the scripts.
 fn scene(counts: Counts, clients: usize, grain: Grain, bounds: Bounds) -> Scene {
     let locker: Arc<dyn Locker> = Arc::new(Waiting::new(counts));
-    let client = Client { tries: lockshift::explore::Times::Of(1), ..Client::new("fair", locker) };
+    let client = Client { tries: Times::Of(1), ..Client::new("fair", locker) };
     let load =
         |scene: Scene, script: &Script| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(script.text()));
     let scene = [ACQUIRE, LEAVE].iter().fold(Scene::new(bounds).grain(grain), load);
@@ -140,9 +141,9 @@ fn found(scene: &Scene) -> (Vec<(Property, usize)>, End, u64) {
 #[test]
 fn a_lock_that_is_handed_over_has_one_holder_however_late_the_message_comes() {
     let table = [
-        (2, Grain::Fine, Bounds::ticks(5).crashes(1)),
-        (3, Grain::Coarse, Bounds::ticks(4).crashes(1)),
-        (3, Grain::Coarse, Bounds::ticks(3).lost_replies(1)),
+        (2, Grain::Fine, Bounds::ticks(7).crashes(1)),
+        (3, Grain::Coarse, Bounds::ticks(6).crashes(1)),
+        (3, Grain::Coarse, Bounds::ticks(5).lost_replies(1)),
     ];
     for (clients, grain, bounds) in table {
         let (violated, end, states) = found(&scene(Counts::FromTheWait, clients, grain, bounds));
@@ -154,35 +155,39 @@ fn a_lock_that_is_handed_over_has_one_holder_however_late_the_message_comes() {
 /// What the check above rests on: where the lease counted from its message, it would end on the server before its holder knows.
 #[test]
 fn a_lease_that_counts_from_its_message_is_broken() {
-    let (violated, ..) = found(&scene(Counts::FromTheMessage, 3, Grain::Coarse, Bounds::ticks(5)));
+    let (violated, ..) = found(&scene(Counts::FromTheMessage, 3, Grain::Coarse, Bounds::ticks(7)));
     assert!(violated.iter().any(|(property, _)| *property == Property::MutualExclusion), "{violated:?}");
 }
 
-/// Places of one second: that is how long after its attempt a waiter that hangs can be handed the lock, and a half.
 #[test]
 fn a_waiter_that_has_not_tried_for_long_is_handed_nothing() {
-    use lockshift::sim::{Flavour, Server, Session};
-    use lockshift::wire::UnixTime;
+    let bobs = |left_ms| (Reply::bulk("b".repeat(32)), Reply::Int(left_ms));
+    let nobodys = (Reply::Nil, Reply::Int(-2));
+    // So many milliseconds after its attempt: at most a quarter of a lease.
+    assert_eq!(left_at_release(2000, 1000, 0), bobs(2000));
+    assert_eq!(left_at_release(2000, 1000, 500), bobs(2500), "a lease, and as long as it has waited");
+    assert_eq!(left_at_release(2000, 1000, 501), nobodys);
+    // And at most one and a half times as long as a place is kept.
+    assert_eq!(left_at_release(60_000, 1000, 1500), bobs(61_500));
+    assert_eq!(left_at_release(60_000, 1000, 1501), nobodys);
+}
 
+/// Whose the key is, and for how long, if the holder leaves so long after the attempt of Bob, who listens.
+fn left_at_release(lease_ms: u64, place_ms: u64, after_ms: i64) -> (Reply, Reply) {
     let at = |millis: i64| UnixTime::from_nanos(1_700_000_000_000_000_000 + millis * 1_000_000);
-    let holder_after = |millis: i64| {
-        let mut server = Server::new(Flavour::Redis70);
-        let key = Key::from("k");
-        let keys = [key.clone(), key.sibling("queue"), key.sibling("places")];
-        let keys = keys.each_ref();
-        let (holder, waiter) = ("h".repeat(32), format!("{0}:{0}", "b".repeat(32)));
-        let set = Command::new("SET").arg(&key).arg(holder.as_bytes());
-        server.call(Session(0), &set, at(0));
-        let waits: [&[u8]; 6] = [&waiter.as_bytes()[..32], waiter.as_bytes(), b"2000", b"1000", b"rpush", b"{k}:m:"];
-        server.call(Session(0), &ACQUIRE.eval(&keys, &waits), at(0));
-        let leaves: [&[u8]; 6] = [holder.as_bytes(), holder.as_bytes(), b"1000", b"rpush", b"{k}:m:", b"2000"];
-        assert_eq!(server.call(Session(0), &LEAVE.eval(&keys, &leaves), at(millis)), Reply::Int(1));
-        let left = server.call(Session(0), &Command::new("PTTL").arg(&key), at(millis));
-        (server.call(Session(0), &Command::new("GET").arg(&key), at(millis)), left)
-    };
-    let bobs = Reply::bulk("b".repeat(32));
-    assert_eq!(holder_after(0), (bobs.clone(), Reply::Int(2000)));
-    assert_eq!(holder_after(1500), (bobs, Reply::Int(3500)), "a lease, and as long as it has waited");
-    assert_eq!(holder_after(1501), (Reply::Nil, Reply::Int(-2)));
-    assert_eq!(Duration::from_millis(1500), lease(1).length() * 3 / 2);
+    let mut server = Server::new(Flavour::Redis70);
+    let mut run = |command: &Command, millis| server.call(Session(0), command, at(millis));
+    let key = Key::from("k");
+    let keys = [key.clone(), key.sibling("queue"), key.sibling("places")];
+    let keys = keys.each_ref();
+    let (holder, waiter) = ("h".repeat(32), format!("{0}:{0}", "b".repeat(32)));
+    let [lease, place] = [lease_ms, place_ms].map(|millis| millis.to_string());
+    let (lease, place) = (lease.as_bytes(), place.as_bytes());
+    run(&Command::new("SET").arg(&key).arg(holder.as_bytes()), 0);
+    let waits: [&[u8]; 6] = [&waiter.as_bytes()[..32], waiter.as_bytes(), lease, place, b"rpush", b"{k}:m:"];
+    run(&ACQUIRE.eval(&keys, &waits), 0);
+    let leaves: [&[u8]; 6] = [holder.as_bytes(), holder.as_bytes(), place, b"rpush", b"{k}:m:", lease];
+    assert_eq!(run(&LEAVE.eval(&keys, &leaves), after_ms), Reply::Int(1));
+    let [value, left] = ["GET", "PTTL"].map(|name| run(&Command::new(name).arg(&key), after_ms));
+    (value, left)
 }
