@@ -1,7 +1,7 @@
 //! A Redis Cluster of three masters, perhaps with replicas. They take some seconds to agree on being one.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ impl Cluster {
             cmd("CLUSTER").arg("REPLICATE").arg(name).exec(&mut replica.connect()).expect("it is empty");
             until_follows(replica);
         }
-        cluster.until_epochs_agree();
+        cluster.until_roles_agree();
         cluster
     }
 
@@ -86,17 +86,18 @@ impl Cluster {
                 None
             });
             until_follows(master);
-            self.until_epochs_agree();
+            self.until_roles_agree();
         }
     }
 
-    /// Waits until all nodes have heard of the last election. A replica that has not would ask for votes in that election's
-    /// epoch, in which the masters have voted; with the default time limits it asks again after a minute only.
-    fn until_epochs_agree(&self) {
-        until("all nodes are in one epoch", || {
+    /// Waits until all nodes have heard of the last election and of its result. A replica that has not would ask for votes in that
+    /// election's epoch, in which the masters have voted; and masters that have not do not vote for one that they take for a
+    /// master. With the default time limits it asks again after a minute only.
+    fn until_roles_agree(&self) {
+        until("all nodes are in one epoch and know who is a master", || {
             let nodes = self.masters.iter().chain(&self.replicas);
-            let epochs: Option<HashSet<String>> = nodes.map(epoch).collect();
-            (epochs?.len() == 1).then_some(())
+            let views: Option<HashSet<_>> = nodes.map(|node| Some((epoch(node)?, names_of_masters(node)?))).collect();
+            (views?.len() == 1).then_some(())
         });
     }
 
@@ -116,7 +117,7 @@ impl Cluster {
         until("the others have replaced the master", || is_master(replica)?.then_some(()));
         master.resume();
         until_follows(master);
-        self.until_epochs_agree();
+        self.until_roles_agree();
         // As it is by default: a busy machine is not a dead master.
         time_out_after(15_000);
     }
@@ -163,6 +164,17 @@ fn agrees(node: &Server, nodes: usize) -> Option<()> {
 fn epoch(node: &Server) -> Option<String> {
     let info: String = cmd("CLUSTER").arg("INFO").query(&mut node.connect()).ok()?;
     info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")).map(str::to_owned)
+}
+
+/// The masters that it knows.
+fn names_of_masters(node: &Server) -> Option<BTreeSet<String>> {
+    let nodes: String = cmd("CLUSTER").arg("NODES").query(&mut node.connect()).ok()?;
+    let masters = nodes.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (name, flags) = (words.next()?, words.nth(1)?);
+        flags.split(',').any(|flag| flag == "master").then(|| name.to_owned())
+    });
+    Some(masters.collect())
 }
 
 fn is_master(node: &Server) -> Option<bool> {
