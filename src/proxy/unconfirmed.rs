@@ -76,16 +76,15 @@ impl Unconfirmed {
         }
         let Some((_, effect)) = self.awaited.pop_front() else { return Vec::new() };
         match effect {
-            Effect::Changes(_) if is_refusal => {}
+            // One inside another is refused, and the other goes on.
+            Effect::Begins if is_refusal && self.queued.is_none() => return vec![ConnectionChange::NoTransaction],
+            Effect::Executes => return self.queued.take().filter(|_| !is_refusal).unwrap_or_default(),
+            _ if is_refusal => {}
+            Effect::Begins => self.queued = Some(Vec::new()),
             Effect::Changes(change) => match &mut self.queued {
                 Some(queued) => queued.push(change),
                 None => return vec![change],
             },
-            // One inside another is refused, and the other goes on.
-            Effect::Begins if is_refusal && self.queued.is_none() => return vec![ConnectionChange::NoTransaction],
-            Effect::Begins if is_refusal => {}
-            Effect::Begins => self.queued = Some(Vec::new()),
-            Effect::Executes => return self.queued.take().filter(|_| !is_refusal).unwrap_or_default(),
             Effect::Discards => self.queued = None,
             Effect::Resets => {
                 self.queued = None;
@@ -131,41 +130,43 @@ mod tests {
         assert_eq!(replied(&mut unconfirmed, [false, true, false, false]), expected, "one inside another");
     }
 
+    /// A database that is selected behind MULTI, and the end of the transaction.
+    fn transaction(ends: impl Fn(&mut Unconfirmed, u64)) -> Unconfirmed {
+        let mut unconfirmed = Unconfirmed::default();
+        unconfirmed.transaction_begins(1);
+        unconfirmed.passed(ConnectionChange::Database(1), 2);
+        ends(&mut unconfirmed, 3);
+        unconfirmed
+    }
+
     #[test]
     fn a_transaction_changes_what_it_has_queued_if_it_runs() {
-        let of_transaction = |refused: bool, discards: bool| {
-            let mut unconfirmed = Unconfirmed::default();
-            unconfirmed.transaction_begins(1);
-            unconfirmed.passed(ConnectionChange::Database(1), 2);
-            if discards {
-                unconfirmed.discarded(3)
-            } else {
-                unconfirmed.executed(3)
-            }
-            let [begun, queued, ended] = replied(&mut unconfirmed, [false, false, refused]);
-            assert_eq!((begun, queued), (vec![], vec![]));
-            unconfirmed.executed(1);
-            assert_eq!(replied(&mut unconfirmed, [true]), [vec![]]);
-            ended
-        };
-        assert_eq!(of_transaction(false, false), [ConnectionChange::Database(1)]);
-        assert_eq!(of_transaction(true, false), []);
-        assert_eq!(of_transaction(false, true), []);
+        let nothing = || vec![];
+        let selected = || vec![ConnectionChange::Database(1)];
+        let mut runs = transaction(Unconfirmed::executed);
+        assert_eq!(replied(&mut runs, [false, false, false]), [nothing(), nothing(), selected()]);
+        for mut ends in [transaction(Unconfirmed::executed), transaction(Unconfirmed::discarded)] {
+            let is_discarded = matches!(ends.awaited.back(), Some((_, Effect::Discards)));
+            assert_eq!(replied(&mut ends, [false, false, !is_discarded]), [nothing(), nothing(), nothing()]);
+            ends.executed(1);
+            assert_eq!(replied(&mut ends, [true]), [nothing()]);
+        }
     }
 
     #[test]
     fn what_was_sent_behind_a_refused_multi_changes_the_connection_at_once() {
-        for discards in [false, true] {
-            let mut unconfirmed = Unconfirmed::default();
-            unconfirmed.transaction_begins(1);
-            unconfirmed.passed(ConnectionChange::Database(3), 2);
-            if discards {
-                unconfirmed.discarded(3)
-            } else {
-                unconfirmed.executed(3)
-            }
-            let expected = [vec![ConnectionChange::NoTransaction], vec![ConnectionChange::Database(3)], vec![]];
-            assert_eq!(replied(&mut unconfirmed, [true, false, true]), expected);
+        let expected = [vec![ConnectionChange::NoTransaction], vec![ConnectionChange::Database(1)], vec![]];
+        for mut ends in [transaction(Unconfirmed::executed), transaction(Unconfirmed::discarded)] {
+            assert_eq!(replied(&mut ends, [true, false, true]), expected);
+        }
+    }
+
+    #[test]
+    fn a_refused_discard_or_reset_ends_no_transaction() {
+        for mut goes_on in [transaction(Unconfirmed::discarded), transaction(Unconfirmed::reset)] {
+            assert_eq!(replied(&mut goes_on, [false, false, true]), [vec![], vec![], vec![]]);
+            goes_on.executed(1);
+            assert_eq!(replied(&mut goes_on, [false]), [[ConnectionChange::Database(1)]]);
         }
     }
 }
