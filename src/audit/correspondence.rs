@@ -27,11 +27,10 @@ impl Correspondence {
         if !is_comparable(expected, actual) {
             return None;
         }
-        let is_of_earlier_version = is_earlier(actual);
-        let (expected, actual) = (canonical(expected), canonical(actual));
-        if expected.len() < actual.len() || expected.len() > actual.len() && !is_of_earlier_version {
+        if expected.words().len() > actual.words().len() && !is_earlier(actual) {
             return None;
         }
+        let (expected, actual) = (canonical(expected), canonical(actual));
         let name = expected[0].clone();
         for (place, (expected, actual)) in expected.into_iter().zip(actual).enumerate() {
             if self.is_same(&expected, &actual) {
