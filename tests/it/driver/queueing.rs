@@ -273,10 +273,9 @@ fn each_waiter_costs_two_commands<W: World>() {
         let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap()).collect();
         let scripts = monitor.take().into_iter().filter(|line| matches!(line.source, Source::Client(_)));
         let scripts = scripts.filter(|line| line.words[0] == b"EVALSHA").count();
-        // Alice's release, and the tries of those who came before the subscription stood. Of those whom the token has woken
-        // before the second message came, which is on its way then, each tries once more.
-        assert!((2 * MANY + 1..=4 * MANY).contains(&scripts), "{scripts}");
-        assert!(scripts <= 3 * MANY + MANY / 2, "{scripts}");
+        // Alice's release, and the tries of those who came before the subscription stood. A waiter that was woken by the first
+        // message before the second one came tries once more: not all do, or three commands each would be more than this.
+        assert!((2 * MANY + 1..=3 * MANY).contains(&scripts), "{scripts}");
         drop(worlds);
     });
 }

@@ -29,13 +29,13 @@ enum Counts {
 
 /// A client that tries, listens, and tries once more. Leases are 4 s and places are kept for 1 s, so that it is handed the lock
 /// up to one second after its attempt, for five seconds then.
-struct Waiting {
+struct ListeningClient {
     key: Key,
     lock: FairLock,
     counts: Counts,
 }
 
-impl Waiting {
+impl ListeningClient {
     fn new(counts: Counts) -> Self {
         let lock = FairLock::new(Key::from("k"), lease(4)).keeping_places_for(lease(1));
         Self { key: Key::from("k"), lock, counts }
@@ -69,7 +69,7 @@ fn member(owner: &Owner) -> String {
     format!("{}:{}", owner.token.hex(), owner.instance.hex())
 }
 
-impl Locker for Waiting {
+impl Locker for ListeningClient {
     fn key(&self) -> &Key {
         &self.key
     }
@@ -121,7 +121,7 @@ impl Locker for Waiting {
 
 /// Clients that try once a round, each of which listens. The server knows the scripts.
 fn scene(counts: Counts, clients: usize, grain: Grain, bounds: Bounds) -> Scene {
-    let locker: Arc<dyn Locker> = Arc::new(Waiting::new(counts));
+    let locker: Arc<dyn Locker> = Arc::new(ListeningClient::new(counts));
     let client = Client { tries: Times::Of(1), ..Client::new("fair", locker) };
     let load =
         |scene: Scene, script: &Script| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(script.text()));
