@@ -53,6 +53,6 @@ fn the_container_file_copies_what_exists() {
         assert!(copied.contains(&needed), "{needed} is not copied");
     }
     let version = cargo.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
-    assert!(file.contains(&format!("rust:{version}-alpine")), "the compiler of {version}");
+    assert!(file.contains(&format!("rust:{version}-bookworm")), "the compiler of {version}");
     assert!(file.lines().any(|line| line == "USER 65532:65532"), "not as root");
 }
