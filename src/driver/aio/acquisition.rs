@@ -32,23 +32,26 @@ pub(super) struct Acquiring<C: Carrier + 'static> {
 }
 
 impl<C: Carrier + 'static> Acquiring<C> {
-    pub(super) fn begin(session: LockSession<SharedConnection<C>>, shadow: Option<&Shadow>) -> Result<Self, Error> {
+    pub(super) fn begin(
+        session: LockSession<SharedConnection<C>>,
+        shadow: Option<&Shadow>,
+    ) -> Result<Box<Self>, Error> {
         let runtime = Handle::try_current().map_err(|error| Error::no_runtime(session.locker.key(), error))?;
         let acquisition = Acquisition::begin(&session.locker, &session.counters, host::task_number())?;
-        Ok(Self { session, shadow: shadow.cloned(), runtime, acquisition })
+        Ok(Box::new(Self { session, shadow: shadow.cloned(), runtime, acquisition }))
     }
 
     /// Tries once. If this future is dropped the attempt goes on to its end, and what it wins or leaves is released.
     ///
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
-    pub(super) async fn attempt(mut self) -> Result<(Self, Result<Attempt<Guard<C>>, Error>), Error> {
+    pub(super) async fn attempt(mut self: Box<Self>) -> Result<(Box<Self>, Result<Attempt<Guard<C>>, Error>), Error> {
         let place = self.session.connection.workplace.now(&self.runtime);
         let locker = Arc::clone(&self.session.locker);
-        let attempt = async {
+        let attempt = Box::pin(async {
             let attempt = self.carry_out().await;
             Ok((self, attempt))
-        };
+        });
         to_the_end(place, locker.key(), attempt).await
     }
 
@@ -87,13 +90,13 @@ impl<C: Carrier + 'static> Acquiring<C> {
     }
 
     /// Gives up, and returns when nothing is left on the server.
-    pub(super) async fn give_up(mut self) {
+    pub(super) async fn give_up(mut self: Box<Self>) {
         if self.acquisition.give_up() {
             let (session, owner) = (self.session.clone(), self.acquisition.owner());
-            let withdrawing = async move {
+            let withdrawing = Box::pin(async move {
                 session.withdraw(&owner).await;
                 Ok(())
-            };
+            });
             let place = self.session.connection.workplace.now(&self.runtime);
             let withdrawn = to_the_end(place, self.session.locker.key(), withdrawing).await;
             withdrawn.unwrap_or_else(|error| log::warn!(target: ACQUIRE, "could not leave the queue: {error}"));

@@ -1,6 +1,7 @@
 //! A lock that is held, until it is released.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used.
     pub async fn ownership(&self) -> Result<Ownership, Error> {
         let held = Arc::clone(&self.held);
-        self.beside_renewal(async move { held.ownership().await }).await
+        self.beside_renewal(Box::pin(async move { held.ownership().await })).await
     }
 
     /// Extends the lease by a whole one from now. A lock that is lost by the holder's own clock is not extended.
@@ -83,7 +84,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// The server cannot be used; the present lease goes on.
     pub async fn extend(&self) -> Result<Answer<Extended>, Error> {
         let held = Arc::clone(&self.held);
-        self.beside_renewal(async move { held.extend().await }).await
+        self.beside_renewal(Box::pin(async move { held.extend().await })).await
     }
 
     /// Renews the lock in the background, until it is released or lost or `renewal` is at its end; in place of any renewal
@@ -124,18 +125,18 @@ impl<C: Carrier + 'static> Guard<C> {
     /// Does `work` in a task of its own: a caller that does not poll must not keep the renewal from the connection.
     async fn beside_renewal<T: Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+        work: Pin<Box<impl Future<Output = Result<T, Error>> + Send + 'static>>,
     ) -> Result<T, Error> {
         to_the_end(Workplace::OwnTask.now(&self.runtime), self.key(), work).await
     }
 
-    fn release_held(&mut self) -> impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C> {
+    fn release_held(&mut self) -> Pin<Box<impl Future<Output = Result<Answer<Released>, Error>> + Send + use<C>>> {
         self.is_released = true;
         let (held, extension) = (Arc::clone(&self.held), self.stop_renewing());
-        async move {
+        Box::pin(async move {
             ended(extension).await;
             held.release().await
-        }
+        })
     }
 }
 

@@ -44,22 +44,19 @@ impl Workplace {
 }
 
 /// Does `work` in this place and waits for it. If this future is dropped half-way, a task carries `work` to its end, and
-/// what that ends with is dropped when it is there.
+/// what that ends with is dropped when it is there. `work` comes in a box, which the task takes over; and where it is made in
+/// its box, it is not copied there, and the caller's own future has no room for it.
 ///
 /// # Errors
 /// The runtime is shut down.
-pub(super) fn to_the_end<T: Send + 'static>(
+pub(super) async fn to_the_end<T: Send + 'static>(
     place: Place,
     key: &Key,
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> impl Future<Output = Result<T, Error>> + Send {
-    // In a box from the start: otherwise the caller's own future has room for all of it, also while it waits.
-    let work = Box::pin(work);
-    async move {
-        match place {
-            Place::CallersTask(runtime) => InCallersTask { runtime, work: Some(work) }.await,
-            Place::OwnTask(runtime) => in_own_task(runtime, key, work).await,
-        }
+    work: Pin<Box<impl Future<Output = Result<T, Error>> + Send + 'static>>,
+) -> Result<T, Error> {
+    match place {
+        Place::CallersTask(runtime) => InCallersTask { runtime, work: Some(work) }.await,
+        Place::OwnTask(runtime) => in_own_task(runtime, key, work).await,
     }
 }
 
