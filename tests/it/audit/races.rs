@@ -110,7 +110,7 @@ const WON_BY_A_FAST_CLOCK: &str = r#"1700000022.616000 [0 10.0.0.1:1] "SETNX" "l
 "#;
 
 #[test]
-fn who_has_lost_by_the_clock_alone_is_not_certain() {
+fn a_loss_by_the_clock_alone_is_not_certain() {
     let audit = audit(WON_BY_A_FAST_CLOCK);
     let certain: Vec<_> = audit.findings.iter().filter(|it| it.verdict.certainty == Certainty::Certain).collect();
     assert!(certain.is_empty(), "{certain:?}");

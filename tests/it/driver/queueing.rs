@@ -19,18 +19,18 @@ in_both_worlds! {
     the_first_waiter_is_served_first,
     a_later_client_is_not_served_before,
     a_dead_waiter_does_not_block_the_queue,
-    who_is_called_and_does_not_come_is_passed_over,
+    a_first_waiter_that_does_not_come_is_passed_over,
     a_notified_place_is_kept_for_a_shorter_time,
     a_waiter_that_listens_needs_fewer_attempts_to_keep_its_place,
-    who_gives_up_leaves_no_place,
+    a_waiter_that_gives_up_leaves_no_place,
     a_waiter_that_pauses_longer_than_its_place_lives_keeps_it,
-    who_tries_once_leaves_no_place,
+    an_attempt_without_a_wait_leaves_no_place,
     all_attempts_of_a_waiter_are_made_from_one_place,
     each_waiter_costs_two_commands,
     a_release_hands_the_lock_to_the_first_waiter_for_a_whole_lease,
     a_waiter_for_whom_little_would_be_left_tries_and_gets_a_whole_lease,
     a_waiter_that_listens_and_hangs_delays_the_others_as_a_holder_does,
-    who_gives_up_just_when_it_is_handed_the_lock_passes_it_on,
+    a_waiter_that_gives_up_as_it_is_handed_the_lock_passes_it_on,
 }
 
 fn lease(millis: u64) -> Lease {
@@ -106,7 +106,7 @@ fn a_dead_waiter_does_not_block_the_queue<W: World>() {
     });
 }
 
-fn who_is_called_and_does_not_come_is_passed_over<W: World>() {
+fn a_first_waiter_that_does_not_come_is_passed_over<W: World>() {
     let server = Server::start();
     let short = || fair().keeping_places_for(lease(300));
     let alice = W::open(&server, short());
@@ -209,7 +209,7 @@ fn a_waiter_that_pauses_longer_than_its_place_lives_keeps_it<W: World>() {
     }
 }
 
-fn who_gives_up_leaves_no_place<W: World>() {
+fn a_waiter_that_gives_up_leaves_no_place<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
     let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).hearing(&releases));
@@ -223,7 +223,7 @@ fn who_gives_up_leaves_no_place<W: World>() {
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Won(_))));
 }
 
-fn who_tries_once_leaves_no_place<W: World>() {
+fn an_attempt_without_a_wait_leaves_no_place<W: World>() {
     let server = Server::start();
     let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()));
     let _guard = alice.win();
@@ -355,7 +355,7 @@ fn a_waiter_that_listens_and_hangs_delays_the_others_as_a_holder_does<W: World>(
     assert!(matches!(bob.acquire(&Wait::every(ms(20))), Ok(Attempt::Won(_))));
 }
 
-fn who_gives_up_just_when_it_is_handed_the_lock_passes_it_on<W: World>() {
+fn a_waiter_that_gives_up_as_it_is_handed_the_lock_passes_it_on<W: World>() {
     let server = Server::start();
     let alice = W::open(&server, fair());
     let mut operator = server.connect();

@@ -24,9 +24,9 @@ in_both_worlds! {
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
     each_attempt_of_a_wait_has_a_token_of_its_own,
     a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired,
-    who_hears_nothing_any_more_is_woken_and_listens_anew,
-    who_may_not_listen_polls,
-    who_has_no_ears_polls,
+    a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew,
+    a_user_that_may_not_subscribe_polls,
+    a_waiter_without_a_listener_polls,
     a_lock_that_announces_nothing_is_polled,
     one_connection_serves_all_waiters_and_closes_after_the_last,
 }
@@ -208,7 +208,7 @@ fn a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired<W: World>
     assert!(matches!(world.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
 }
 
-fn who_hears_nothing_any_more_is_woken_and_listens_anew<W: World>() {
+fn a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
     let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
@@ -251,14 +251,14 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
     });
 }
 
-fn who_may_not_listen_polls<W: World>() {
+fn a_user_that_may_not_subscribe_polls<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
     cmd("ACL").arg(&["SETUSER", "default", "resetchannels"]).exec(&mut server.connect()).unwrap();
     wins_by_polling::<W>(&server, Some(&releases), announced());
 }
 
-fn who_has_no_ears_polls<W: World>() {
+fn a_waiter_without_a_listener_polls<W: World>() {
     wins_by_polling::<W>(&Server::start(), None, announced());
 }
 

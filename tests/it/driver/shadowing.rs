@@ -24,7 +24,7 @@ in_both_worlds!(
     a_holder_without_a_shadow_is_counted_by_the_clients_that_it_excludes,
     a_shadow_that_is_lost_is_counted_once_when_the_lock_is_extended,
     a_lock_that_is_lost_with_its_shadow_is_no_double_hold,
-    who_wins_does_not_wait_until_the_shadow_is_taken,
+    a_winner_does_not_wait_until_the_shadow_is_taken,
     a_lock_is_released_after_its_shadow,
     clients_that_hand_the_lock_to_each_other_find_the_shadow_free,
     a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller,
@@ -149,7 +149,7 @@ fn a_lock_that_is_lost_with_its_shadow_is_no_double_hold<W: World>() {
     assert_eq!(W::summary(&alices), ShadowSummary { agreed: 1, ..ShadowSummary::default() });
 }
 
-fn who_wins_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
+fn a_winner_does_not_wait_until_the_shadow_is_taken<W: World + 'static>() {
     let (server, shadows) = (Server::start(), Server::start());
     let (alice, alices) = client::<W>(&server, &shadows);
     let mut gate = Gate::shut(&shadows);

@@ -15,7 +15,7 @@ use crate::server::Server;
 in_both_worlds! {
     a_waiter_wins_when_the_holder_releases,
     a_waiter_wins_when_the_lease_has_expired,
-    who_gives_up_does_so_at_the_deadline_after_a_last_try,
+    a_waiter_gives_up_at_the_deadline_after_a_last_try,
     no_patience_is_one_try,
     so_many_tries_and_no_more,
     a_lost_reply_does_not_end_the_waiting,
@@ -59,7 +59,7 @@ fn a_waiter_wins_when_the_lease_has_expired<W: World>() {
     assert!(matches!(world.acquire(&Wait::every(ms(10))), Ok(Attempt::Won(_))));
 }
 
-fn who_gives_up_does_so_at_the_deadline_after_a_last_try<W: World>() {
+fn a_waiter_gives_up_at_the_deadline_after_a_last_try<W: World>() {
     let server = Server::start();
     acquire_as_another_owner(&server, AN_HOUR);
     let world = W::open(&server, token(AN_HOUR));
