@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lease = Lease::new(Duration::from_secs(10))?;
     let workers = (0..4).map(|_| {
         let locker = FairLock::new("example:metrics".into(), lease);
-        let lock = Lock::new(server.connect()?, locker).hearing(&releases).counting(&counters);
+        let lock = Lock::new(server.connect()?, locker).notified_by(&releases).counting(&counters);
         Ok(thread::spawn(move || work(&lock)))
     });
     for worker in workers.collect::<Result<Vec<_>, redis::RedisError>>()? {

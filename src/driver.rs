@@ -71,7 +71,7 @@
 //! let token = TokenLock::new("invoices".into(), lease).announced(Publish::Everywhere);
 //!
 //! let listener = { let server = server.clone(); ReleaseListener::finding(move || server.client())? };
-//! let notified = Lock::new(server.connect()?, token.clone()).hearing(&listener);
+//! let notified = Lock::new(server.connect()?, token.clone()).notified_by(&listener);
 //! let attempt = notified.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
 //!
 //! let replicated = Lock::new(server.connect()?, token.clone())

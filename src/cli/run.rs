@@ -145,7 +145,7 @@ impl Args {
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let mut lock = Lock::new(wires, Arc::clone(&locker));
         if let (ServerChoice::One(server), true) = (server, self.wait_policy != WaitPolicy::Backoff) {
-            lock = lock.hearing(&listener(server, key)?);
+            lock = lock.notified_by(&listener(server, key)?);
         }
         let voice = if self.conflict_exit_code == 0 { Voice::Quiet } else { self.voice() };
         let (wait, once, policy) = (self.wait, self.nonblock, self.wait_policy);

@@ -49,7 +49,7 @@ impl<'a, C: ConnectionLike + 'static> ComparedClient<'a, C> {
         let deletions = [own.deletion(), late.deletion()];
         let lock = Lock::new(own, Arc::clone(&locker));
         let lock = match clock.listener {
-            Some(listener) => lock.hearing(listener),
+            Some(listener) => lock.notified_by(listener),
             None => lock,
         };
         Self { clock, lock, locker, late, deletions, witness, is_exclusive, totals: ClientTotals::default() }

@@ -85,9 +85,9 @@ impl Renewal {
         self
     }
 
-    /// The course of a renewal that begins now.
-    pub(super) fn begin(&self, now: MonoTime) -> Course {
-        Course {
+    /// A renewal that begins now.
+    pub(super) fn begin(&self, now: MonoTime) -> RenewalProgress {
+        RenewalProgress {
             renewal: self.clone(),
             began: now,
             confirmed: 0,
@@ -98,8 +98,8 @@ impl Renewal {
     }
 }
 
-/// The course that a renewal takes.
-pub(super) struct Course {
+/// How far a renewal has come.
+pub(super) struct RenewalProgress {
     renewal: Renewal,
     began: MonoTime,
     confirmed: u32,
@@ -109,7 +109,7 @@ pub(super) struct Course {
     has_ended: bool,
 }
 
-impl Course {
+impl RenewalProgress {
     /// How long to pause before the next extension is sent, if the holder may still work for `term_left`; `None` if
     /// there is to be none.
     pub(super) fn pause(&self, term_left: Duration, now: MonoTime) -> Option<Duration> {
@@ -193,76 +193,76 @@ mod tests {
     #[test]
     fn a_third_of_what_is_left_and_after_failures_ever_sooner() {
         let renewal = Renewal::every_third();
-        let mut course = renewal.begin(at(0));
-        assert_eq!(course.pause(ms(900), at(0)), Some(ms(300)));
-        course.note(&Key::from("k"), &failed());
-        assert_eq!(course.pause(ms(600), at(300)), Some(ms(200)));
-        course.note(&Key::from("k"), &failed());
-        assert_eq!(course.pause(ms(2), at(898)), Some(ms(1)), "never busier than this");
-        assert_eq!(course.pause(ms(0), at(900)), None);
+        let mut renewing = renewal.begin(at(0));
+        assert_eq!(renewing.pause(ms(900), at(0)), Some(ms(300)));
+        renewing.note(&Key::from("k"), &failed());
+        assert_eq!(renewing.pause(ms(600), at(300)), Some(ms(200)));
+        renewing.note(&Key::from("k"), &failed());
+        assert_eq!(renewing.pause(ms(2), at(898)), Some(ms(1)), "never busier than this");
+        assert_eq!(renewing.pause(ms(0), at(900)), None);
     }
 
     #[test]
     fn a_fixed_interval_is_shortened_only_after_a_failure() {
         let renewal = Renewal::every(ms(700));
-        let mut course = renewal.begin(at(0));
-        assert_eq!(course.pause(ms(900), at(0)), Some(ms(700)));
-        course.note(&Key::from("k"), &failed());
-        assert_eq!(course.pause(ms(210), at(690)), Some(ms(70)));
-        course.note(&Key::from("k"), &confirmed());
-        assert_eq!(course.pause(ms(900), at(770)), Some(ms(700)));
+        let mut renewing = renewal.begin(at(0));
+        assert_eq!(renewing.pause(ms(900), at(0)), Some(ms(700)));
+        renewing.note(&Key::from("k"), &failed());
+        assert_eq!(renewing.pause(ms(210), at(690)), Some(ms(70)));
+        renewing.note(&Key::from("k"), &confirmed());
+        assert_eq!(renewing.pause(ms(900), at(770)), Some(ms(700)));
     }
 
     #[test]
     fn a_timer_keeps_its_interval_whatever_happens() {
         let renewal = Renewal::timer(ms(300));
-        let mut course = renewal.begin(at(0));
+        let mut renewing = renewal.begin(at(0));
         for _ in 0..3 {
-            assert_eq!(course.pause(ms(200), at(0)), Some(ms(300)));
-            course.note(&Key::from("k"), &failed());
+            assert_eq!(renewing.pause(ms(200), at(0)), Some(ms(300)));
+            renewing.note(&Key::from("k"), &failed());
         }
     }
 
     #[test]
     fn the_jedis_article_renews_at_once_and_then_when_the_lock_has_expired() {
         let renewal = Renewal::whole_lease(Lease::new(ms(900)).unwrap(), 4);
-        let mut course = renewal.begin(at(0));
-        assert_eq!(course.pause(ms(889), at(0)), Some(ms(0)));
-        course.note(&Key::from("k"), &confirmed());
-        assert_eq!(course.pause(ms(889), at(0)), Some(ms(900)), "longer than there is left");
-        course.note(&Key::from("k"), &Ok(Answer::Known(Extended::Lost)));
-        assert_eq!(course.pause(ms(0), at(900)), None);
+        let mut renewing = renewal.begin(at(0));
+        assert_eq!(renewing.pause(ms(889), at(0)), Some(ms(0)));
+        renewing.note(&Key::from("k"), &confirmed());
+        assert_eq!(renewing.pause(ms(889), at(0)), Some(ms(900)), "longer than there is left");
+        renewing.note(&Key::from("k"), &Ok(Answer::Known(Extended::Lost)));
+        assert_eq!(renewing.pause(ms(0), at(900)), None);
 
-        let mut course = renewal.begin(at(0));
-        (0..4).for_each(|_| course.note(&Key::from("k"), &confirmed()));
-        assert_eq!(course.pause(ms(889), at(0)), None, "four times, as the class has it");
+        let mut renewing = renewal.begin(at(0));
+        (0..4).for_each(|_| renewing.note(&Key::from("k"), &confirmed()));
+        assert_eq!(renewing.pause(ms(889), at(0)), None, "four times, as the class has it");
     }
 
     #[test]
     fn no_extension_is_sent_after_the_maximum() {
         let renewal = Renewal::every_third().for_at_most(ms(1000));
-        let course = renewal.begin(at(5000));
-        assert_eq!(course.pause(ms(900), at(5700)), Some(ms(300)));
-        assert_eq!(course.pause(ms(900), at(5701)), None);
+        let renewing = renewal.begin(at(5000));
+        assert_eq!(renewing.pause(ms(900), at(5700)), Some(ms(300)));
+        assert_eq!(renewing.pause(ms(900), at(5701)), None);
     }
 
     #[test]
     fn so_many_times_and_no_more() {
         let renewal = Renewal::every_third().times(2);
-        let mut course = renewal.begin(at(0));
-        course.note(&Key::from("k"), &confirmed());
-        assert_eq!(course.pause(ms(900), at(0)), Some(ms(300)));
-        course.note(&Key::from("k"), &confirmed());
-        assert_eq!(course.pause(ms(900), at(0)), None);
+        let mut renewing = renewal.begin(at(0));
+        renewing.note(&Key::from("k"), &confirmed());
+        assert_eq!(renewing.pause(ms(900), at(0)), Some(ms(300)));
+        renewing.note(&Key::from("k"), &confirmed());
+        assert_eq!(renewing.pause(ms(900), at(0)), None);
     }
 
     #[test]
     fn what_is_lost_or_cannot_be_extended_is_not_renewed_again() {
         for ended in [Extended::Lost, Extended::Unsupported] {
             let renewal = Renewal::every_third();
-            let mut course = renewal.begin(at(0));
-            course.note(&Key::from("k"), &Ok(Answer::Known(ended)));
-            assert_eq!(course.pause(ms(900), at(0)), None);
+            let mut renewing = renewal.begin(at(0));
+            renewing.note(&Key::from("k"), &Ok(Answer::Known(ended)));
+            assert_eq!(renewing.pause(ms(900), at(0)), None);
         }
     }
 }

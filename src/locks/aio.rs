@@ -109,7 +109,7 @@ impl Locks {
         if let Some(replication) = self.replication {
             lock = lock.replicated(replication);
         }
-        Lock { lock: lock.hearing(&self.shared.listener), renewal: Some(Renewal::every_third()) }
+        Lock { lock: lock.notified_by(&self.shared.listener), renewal: Some(Renewal::every_third()) }
     }
 
     /// The connection for locks with these timeouts.

@@ -82,7 +82,7 @@ impl Locks {
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
         let pool = self.pool(locker.lease().length());
         let carrier = PooledCarrier::new(&pool, locker.needs_own_connection() || self.replication.is_some());
-        let mut lock = blocking::Lock::new(carrier, locker).hearing(&self.shared.listener);
+        let mut lock = blocking::Lock::new(carrier, locker).notified_by(&self.shared.listener);
         if let Some(replication) = self.replication {
             lock = lock.replicated(replication);
         }

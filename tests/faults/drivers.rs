@@ -102,11 +102,11 @@ impl Listener {
     pub(crate) fn lock(&self, server: &Server, locker: Arc<dyn Locker>) -> Box<dyn Lock> {
         match self {
             Self::Blocking(listener) => {
-                Box::new(blocking::Lock::new(connect::blocking::Connection::to(server), locker).hearing(listener))
+                Box::new(blocking::Lock::new(connect::blocking::Connection::to(server), locker).notified_by(listener))
             }
             Self::Tokio(listener) => {
                 let connection = connect::aio::Connection::to(server);
-                Box::new(aio::Lock::on_own_connection(connection, locker).hearing(listener))
+                Box::new(aio::Lock::on_own_connection(connection, locker).notified_by(listener))
             }
         }
     }

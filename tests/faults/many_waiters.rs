@@ -33,7 +33,7 @@ async fn contend(server: &Server, waiters: usize) -> Result<(), Box<dyn Error + 
     // All attempts share one connection: on a busy machine the last reply may be late.
     let patient = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
     let connection = server.client().get_multiplexed_async_connection_with_config(&patient).await?;
-    let lock = aio::Lock::new(connection, locker).hearing(&aio::ReleaseListener::new(server.client()));
+    let lock = aio::Lock::new(connection, locker).notified_by(&aio::ReleaseListener::new(server.client()));
     let (inside, won) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut tasks = JoinSet::new();
     for _ in 0..waiters {

@@ -21,7 +21,7 @@ impl Ours {
     /// The same, with its own release listener.
     pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
         let releases = ReleaseListener::new(stand.server().client()).expect("random bytes can be read");
-        Self(Self::new(stand, spoken, key, lease).0.hearing(&releases))
+        Self(Self::new(stand, spoken, key, lease).0.notified_by(&releases))
     }
 
     /// One attempt.

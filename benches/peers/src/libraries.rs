@@ -138,7 +138,7 @@ impl Library for Lockshift {
             Kind::Notified | Kind::Fair => Wait::notified(),
         };
         let locker: std::sync::Arc<dyn Locker> = self.locker(key, side).into();
-        let lock = aio::Lock::new(self.connection.clone(), locker).hearing(&self.listener);
+        let lock = aio::Lock::new(self.connection.clone(), locker).notified_by(&self.listener);
         Some(LockshiftLock(lock, wait.for_at_most(FOREVER)))
     }
 }
@@ -339,5 +339,5 @@ pub(crate) fn queue(
 ) -> aio::Lock<MultiplexedConnection> {
     // Places are kept for as long as the lease.
     let place = lease();
-    aio::Lock::new(connection, FairLock::new(Key::from(key), lease()).keeping_places_for(place)).hearing(listener)
+    aio::Lock::new(connection, FairLock::new(Key::from(key), lease()).keeping_places_for(place)).notified_by(listener)
 }

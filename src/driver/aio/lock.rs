@@ -74,7 +74,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
 
     /// Waits for release notifications with this listener, where it waits with [`Wait::notified`].
     #[must_use]
-    pub fn hearing(self, listener: &ReleaseListener) -> Self {
+    pub fn notified_by(self, listener: &ReleaseListener) -> Self {
         Self { listener: Some(listener.clone()), ..self }
     }
 

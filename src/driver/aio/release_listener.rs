@@ -26,7 +26,7 @@ use crate::driver::waiting::{Listener, Waiters};
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let listener = ReleaseListener::new(client.clone());
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
-/// let lock = Lock::new(client.get_multiplexed_async_connection().await?, locker).hearing(&listener);
+/// let lock = Lock::new(client.get_multiplexed_async_connection().await?, locker).notified_by(&listener);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10))).await?;
 /// # Ok(())
 /// # }

@@ -10,7 +10,7 @@ use super::shadow_hold::Held;
 use super::timetable::{Entered, Timetable};
 use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
-use crate::driver::renewal::{Course, Renewal};
+use crate::driver::renewal::{Renewal, RenewalProgress};
 
 /// The renewal of one lock.
 pub(super) struct Renewing(Arc<Mutex<Progress>>);
@@ -28,7 +28,7 @@ enum Progress {
 /// The next extension of a renewal.
 struct Extension<C: Carrier + 'static> {
     held: Arc<Held<C>>,
-    course: Course,
+    renewing: RenewalProgress,
     timetable: Arc<Timetable>,
     progress: Arc<Mutex<Progress>>,
 }
@@ -37,9 +37,9 @@ impl Renewing {
     /// Begins to renew.
     pub(super) fn start<C: Carrier + 'static>(runtime: &Handle, held: Arc<Held<C>>, renewal: Renewal) -> Self {
         let progress = Arc::new(Mutex::new(Progress::Ended));
-        let course = renewal.begin(host::mono());
+        let renewing = renewal.begin(host::mono());
         let timetable = Timetable::of(runtime);
-        Extension { held, course, timetable, progress: Arc::clone(&progress) }.enter(&mut lock(&progress));
+        Extension { held, renewing, timetable, progress: Arc::clone(&progress) }.enter(&mut lock(&progress));
         Self(progress)
     }
 
@@ -62,7 +62,7 @@ impl<C: Carrier + 'static> Extension<C> {
     /// Enters it, if there is to be one.
     fn enter(self, progress: &mut Progress) {
         let now = host::mono();
-        *progress = match self.course.pause(self.held.lease.read(LeaseState::remaining), now) {
+        *progress = match self.renewing.pause(self.held.lease.read(LeaseState::remaining), now) {
             Some(pause) => {
                 let timetable = Arc::clone(&self.timetable);
                 Progress::Entered(timetable.enter(now.saturating_add(pause), Box::new(|| self.begin())))
@@ -87,7 +87,7 @@ impl<C: Carrier + 'static> Extension<C> {
 
     /// Sends it and enters the next one.
     async fn carry_out(mut self, ended: oneshot::Sender<()>) {
-        self.course.note(self.held.key(), &self.held.extend().await);
+        self.renewing.note(self.held.key(), &self.held.extend().await);
         let progress = Arc::clone(&self.progress);
         let mut progress = lock(&progress);
         if !matches!(*progress, Progress::Ended) {

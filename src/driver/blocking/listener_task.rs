@@ -26,9 +26,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct ListenerShared {
     find: Find,
     /// The thread blocks in a read, for as long as it takes; what is published here wakes it.
-    door: ReleaseChannel,
+    wake_channel: ReleaseChannel,
     pub(super) waiters: Arc<Waiters>,
-    knocker: Mutex<Knocker>,
+    waker: Mutex<ListenerWaker>,
 }
 
 /// Finds the server to listen to.
@@ -36,19 +36,19 @@ pub(super) type Find = Box<dyn Fn() -> RedisResult<Client> + Send + Sync>;
 
 /// What wakes the thread, on the server that it listens to.
 #[derive(Default)]
-struct Knocker {
+struct ListenerWaker {
     client: Option<Client>,
     connection: Option<Connection>,
 }
 
 impl ListenerShared {
     pub(super) fn new(find: Find) -> Result<Self, getrandom::Error> {
-        let channel = format!("lockshift:door:{}", host::owner(0)?.token.hex()).into_bytes();
+        let channel = format!("lockshift:wake:{}", host::owner(0)?.token.hex()).into_bytes();
         Ok(Self {
             find,
-            door: ReleaseChannel { channel, sharded: false },
+            wake_channel: ReleaseChannel { channel, sharded: false },
             waiters: Arc::new(Waiters::new()),
-            knocker: Mutex::default(),
+            waker: Mutex::default(),
         })
     }
 
@@ -63,7 +63,7 @@ impl ListenerShared {
             }
             ListenerState::Reading if state.registry.is_wanted(channel) => {
                 drop(state);
-                self.knock();
+                self.wake();
             }
             ListenerState::Connecting | ListenerState::Reading | ListenerState::Closed => {}
         }
@@ -73,7 +73,7 @@ impl ListenerShared {
     pub(super) fn close(&self) {
         let state = std::mem::replace(&mut self.waiters.state().listener, ListenerState::Closed);
         if state == ListenerState::Reading {
-            self.knock();
+            self.wake();
         }
     }
 
@@ -86,12 +86,12 @@ impl ListenerShared {
     }
 
     /// Wakes the thread from its read. If that cannot be done, waiters go on polling.
-    fn knock(&self) {
-        let mut knocker = self.knocker.lock().unwrap_or_else(PoisonError::into_inner);
-        let knock = cmd("PUBLISH").arg(&self.door.channel).arg("").to_owned();
+    fn wake(&self) {
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        let message = cmd("PUBLISH").arg(&self.wake_channel.channel).arg("").to_owned();
         for _ in 0..2 {
-            let sent = match knocker.connected() {
-                Ok(mut connection) => connection.req_command(&knock).map(|_| knocker.connection = Some(connection)),
+            let sent = match waker.connected() {
+                Ok(mut connection) => connection.req_command(&message).map(|_| waker.connection = Some(connection)),
                 Err(error) => Err(error),
             };
             self.waiters.count_command();
@@ -142,15 +142,15 @@ impl ListenerShared {
         let connection = client.get_connection_with_timeout(PATIENCE)?;
         connection.set_write_timeout(Some(PATIENCE))?;
         let address = client.get_connection_info().addr().clone();
-        *self.knocker.lock().unwrap_or_else(PoisonError::into_inner) =
-            Knocker { client: Some(client), connection: None };
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) =
+            ListenerWaker { client: Some(client), connection: None };
         Ok((connection, address))
     }
 
     /// Listens on this connection until it breaks, or no waiter is left and none can come.
     fn serve(&self, mut connection: Connection, address: &ConnectionAddr) -> RedisResult<()> {
         let mut asked = VecDeque::new();
-        self.ask(Change::Listen(self.door.clone()), &mut connection, &mut asked)?;
+        self.ask(Change::Listen(self.wake_channel.clone()), &mut connection, &mut asked)?;
         loop {
             let received = self.receive(&mut connection, address)?;
             if let Received::Refused(text) = &received {
@@ -198,7 +198,7 @@ impl ListenerShared {
                 state.registry.lost(&channel);
             }
             Received::Done | Received::Left(_) => match asked.pop_front() {
-                Some(Change::Listen(channel)) if channel == self.door => {
+                Some(Change::Listen(channel)) if channel == self.wake_channel => {
                     if state.listener == ListenerState::Connecting {
                         state.listener = ListenerState::Reading;
                     }
@@ -207,7 +207,7 @@ impl ListenerShared {
                 Some(Change::Leave(_)) | None => {}
             },
             Received::Refused(_) => match asked.pop_front() {
-                // Without a door the registry is read whenever something else comes in.
+                // Without that subscription the registry is read whenever something else comes in.
                 Some(Change::Listen(channel)) => state.registry.refused(&channel),
                 Some(Change::Leave(_)) | None => {}
             },
@@ -224,7 +224,7 @@ impl ListenerShared {
     }
 }
 
-impl Knocker {
+impl ListenerWaker {
     /// The connection, taken out.
     fn connected(&mut self) -> RedisResult<Connection> {
         if let Some(connection) = self.connection.take() {

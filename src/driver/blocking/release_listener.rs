@@ -15,7 +15,7 @@ use crate::driver::waiting::{Listener, Waiters};
 /// Clones are the same. It connects when the first waiter begins, from a thread of its own, and again whenever the
 /// connection breaks; the last clone that is dropped ends both.
 ///
-/// To wake its own thread it publishes on a channel that no other client listens to, `lockshift:door:` and a random token:
+/// To wake its own thread it publishes on a channel that no other client listens to, `lockshift:wake:` and a random token:
 /// a user restricted by ACL needs that channel too, and PUBLISH.
 ///
 /// ```no_run
@@ -28,7 +28,7 @@ use crate::driver::waiting::{Listener, Waiters};
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let listener = ReleaseListener::new(client.clone())?;
 /// let locker = TokenLock::new("invoices".into(), Lease::new(Duration::from_secs(30))?).announced(Publish::Everywhere);
-/// let lock = Lock::new(client.get_connection()?, locker).hearing(&listener);
+/// let lock = Lock::new(client.get_connection()?, locker).notified_by(&listener);
 /// let attempt = lock.acquire(&Wait::notified().for_at_most(Duration::from_secs(10)))?;
 /// # Ok(())
 /// # }

@@ -38,12 +38,12 @@ impl Renewing {
 }
 
 fn renew<C: Carrier + 'static>(held: &Held<C>, renewal: &Renewal, stopped: &Receiver<()>) {
-    let mut course = renewal.begin(host::mono());
-    while let Some(pause) = course.pause(held.lease.read(LeaseState::remaining), host::mono()) {
+    let mut renewing = renewal.begin(host::mono());
+    while let Some(pause) = renewing.pause(held.lease.read(LeaseState::remaining), host::mono()) {
         if is_stopped_within(pause, stopped) {
             return;
         }
-        course.note(held.key(), &at_once(held.extend()));
+        renewing.note(held.key(), &at_once(held.extend()));
     }
 }
 

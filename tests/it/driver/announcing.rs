@@ -48,7 +48,7 @@ fn a_release_wakes_a_waiter_of_every_lock_that_announces<W: World>() {
             let guard = holder.win();
             scope(|scope| {
                 let waiting = scope.spawn(|| {
-                    let waiter = W::open(&server, wanted).hearing(&listener);
+                    let waiter = W::open(&server, wanted).notified_by(&listener);
                     match waiter.acquire(&Wait::notified()) {
                         Ok(Attempt::Won(guard)) => matches!(waiter.release(guard), Ok(Answer::Known(Released::Freed))),
                         other => panic!("{name}: {other:?}"),

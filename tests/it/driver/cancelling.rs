@@ -231,7 +231,7 @@ async fn a_waiter_that_is_dropped_leaves_no_queue_entry() {
     let Ok(Attempt::Won(_guard)) = lock.try_acquire().await else { panic!("the lock is free") };
     for wait in [Wait::every(AN_HOUR), Wait::notified()] {
         let waiting = tokio::spawn({
-            let lock = lock.clone().hearing(&ReleaseListener::new(server.client()));
+            let lock = lock.clone().notified_by(&ReleaseListener::new(server.client()));
             async move { lock.acquire(&wait).await }
         });
         until_places(&server, 1);

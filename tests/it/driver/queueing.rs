@@ -56,7 +56,7 @@ fn die_in_the_queue(server: &Server, locker: &FairLock) {
 fn the_first_waiter_is_served_first<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let open = || W::open(&server, fair()).hearing(&releases);
+    let open = || W::open(&server, fair()).notified_by(&releases);
     let mut operator = server.connect();
     let alice = open();
     let guard = alice.win();
@@ -94,7 +94,7 @@ fn a_dead_waiter_does_not_block_the_queue<W: World>() {
     let server = Server::start();
     let short = || fair().keeping_places_for(lease(300));
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, short()).hearing(&releases));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, short()).notified_by(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     die_in_the_queue(&server, &short());
@@ -166,7 +166,7 @@ fn a_waiter_that_listens_needs_fewer_attempts_to_keep_its_place<W: World>() {
     let (polling, took) = attempts(W::open(&server, short()), Wait::every(AN_HOUR));
     // Every third of the time for which a place is kept, so that it comes in time when it is the first.
     assert!(polling > 6 && polling as u128 <= took.as_millis() / 133 + 2, "{polling} in {took:?}");
-    let (listening, took) = attempts(W::open(&server, short()).hearing(&releases), Wait::notified());
+    let (listening, took) = attempts(W::open(&server, short()).notified_by(&releases), Wait::notified());
     // Two before the subscription is confirmed, one at the end, and some while it is not confirmed yet.
     let most = took.as_millis() / 500 + 6;
     assert!(listening as u128 <= most, "{listening} in {took:?}");
@@ -212,7 +212,7 @@ fn a_waiter_that_pauses_longer_than_its_place_lives_keeps_it<W: World>() {
 fn a_waiter_that_gives_up_leaves_no_place<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).hearing(&releases));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, fair()).notified_by(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     for wait in [Wait::notified().for_at_most(ms(30)), Wait::backoff().tries(3)] {
@@ -248,7 +248,7 @@ fn each_waiter_costs_two_commands<W: World>() {
     const MANY: usize = 10;
     let server = Server::start();
     let releases = W::releases(&server);
-    let open = || W::open(&server, fair()).hearing(&releases);
+    let open = || W::open(&server, fair()).notified_by(&releases);
     let alice = open();
     let guard = alice.win();
     let mut operator = server.connect();
@@ -289,7 +289,7 @@ fn listeners(operator: &mut Connection) -> usize {
 fn won_after<W: World>(lockers: [FairLock; 2], holds: Duration) -> (Duration, bool) {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = lockers.map(|locker| W::open(&server, locker).hearing(&releases));
+    let [alice, bob] = lockers.map(|locker| W::open(&server, locker).notified_by(&releases));
     let mut guard = alice.win();
     alice.renew(&mut guard, Renewal::every_third());
     let mut operator = server.connect();

@@ -66,7 +66,7 @@ fn until_quiet(server: &Server, monitor: &mut Monitor) {
 fn a_release_wakes_the_waiter<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     scope(|scope| {
@@ -81,7 +81,8 @@ fn a_release_wakes_the_waiter<W: World>() {
 fn a_release_is_announced_on_the_channel_of_a_shard<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).hearing(&releases));
+    let [alice, bob] =
+        [(); 2].map(|()| W::open(&server, token(AN_HOUR).announced(Publish::InSlot)).notified_by(&releases));
     let guard = alice.win();
     let mut operator = server.connect();
     scope(|scope| {
@@ -96,7 +97,7 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
     const MANY: usize = 5;
     let server = Server::start();
     let releases = W::releases(&server);
-    let open = || W::open(&server, announced()).hearing(&releases);
+    let open = || W::open(&server, announced()).notified_by(&releases);
     let alice = open();
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
@@ -139,8 +140,8 @@ fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>
     let server = Server::start();
     let releases = W::releases(&server);
     let plan = Plan::default();
-    let [alice, carol] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
-    let bob = W::open_lossy(&server, announced(), plan.clone()).hearing(&releases);
+    let [alice, carol] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let bob = W::open_lossy(&server, announced(), plan.clone()).notified_by(&releases);
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let bob = wait_for_it(bob);
@@ -166,7 +167,7 @@ fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static
     let server = Server::start();
     let proxy = Proxy::before(&server);
     let releases = W::listener(proxy.client());
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let bob = wait_for_it(bob);
@@ -204,14 +205,14 @@ fn a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired<W: World>
     let server = Server::start();
     let releases = W::releases(&server);
     cmd("SET").arg("k").arg("a dead owner").arg("PX").arg(300).exec(&mut server.connect()).unwrap();
-    let world = W::open(&server, announced()).hearing(&releases);
+    let world = W::open(&server, announced()).notified_by(&releases);
     assert!(matches!(world.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
 }
 
 fn a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).hearing(&releases));
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
     let guard = alice.win();
     let mut monitor = Monitor::on(&server);
     let mut operator = server.connect();
@@ -235,7 +236,7 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
     cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
     let world = W::open(server, locker);
     let world = match releases {
-        Some(releases) => world.hearing(releases),
+        Some(releases) => world.notified_by(releases),
         None => world,
     };
     let mut monitor = Monitor::on(server);
@@ -276,7 +277,7 @@ fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
         clients.lines().count()
     };
     let releases = W::releases(&server);
-    let mut worlds: Vec<_> = (0..6).map(|_| W::open(&server, announced()).hearing(&releases)).collect();
+    let mut worlds: Vec<_> = (0..6).map(|_| W::open(&server, announced()).notified_by(&releases)).collect();
     let alice = worlds.pop().unwrap();
     let guard = alice.win();
     let before = connections(&mut operator);

@@ -29,7 +29,7 @@ pub(super) trait World: Send + Sized {
     /// A listener over a connection of this client.
     fn listener(client: Client) -> Self::ReleaseListener;
     /// The same lock, with this release listener.
-    fn hearing(self, releases: &Self::ReleaseListener) -> Self;
+    fn notified_by(self, releases: &Self::ReleaseListener) -> Self;
     /// The same lock, which so many replicas must have.
     fn replicated(self, replication: Replication) -> Self;
     /// The same lock, with these counters.
@@ -108,8 +108,8 @@ impl World for Threads {
         blocking::ReleaseListener::new(client).unwrap()
     }
 
-    fn hearing(self, releases: &Self::ReleaseListener) -> Self {
-        Self(self.0.hearing(releases))
+    fn notified_by(self, releases: &Self::ReleaseListener) -> Self {
+        Self(self.0.notified_by(releases))
     }
 
     fn replicated(self, replication: Replication) -> Self {
@@ -233,8 +233,8 @@ mod tasks {
             aio::ReleaseListener::new(client)
         }
 
-        fn hearing(self, releases: &Self::ReleaseListener) -> Self {
-            Self { lock: self.lock.hearing(releases), ..self }
+        fn notified_by(self, releases: &Self::ReleaseListener) -> Self {
+            Self { lock: self.lock.notified_by(releases), ..self }
         }
 
         fn counting(self, counters: &Arc<Counters>) -> Self {
