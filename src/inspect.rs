@@ -33,8 +33,8 @@ mod token;
 mod writer;
 
 pub use finding::Finding;
-pub use hazard::{Gravity, Hazard};
-pub use reader::{Reader, Would};
+pub use hazard::{Hazard, Severity};
+pub use reader::{Reaction, Reader};
 pub use server::ServerHazard;
 pub use shape::{Shapes, Sign};
 pub use sight::{LONGEST, Sight, few_fields, head, look};

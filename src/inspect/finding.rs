@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::hazard::{Gravity, Hazard};
-use super::reader::{Reader, Would, readers};
+use super::hazard::{Hazard, Severity};
+use super::reader::{Reaction, Reader, readers};
 use super::sight::Sight;
 use super::token::TokenForm;
 use super::writer::{Writer, foreign_token, writers, writers_of_hash};
@@ -68,8 +68,8 @@ impl Finding {
     }
 
     /// How grave the gravest of its hazards is; `None` if it has none.
-    pub fn gravity(&self) -> Option<Gravity> {
-        self.hazards.iter().map(Hazard::gravity).max()
+    pub fn severity(&self) -> Option<Severity> {
+        self.hazards.iter().map(Hazard::severity).max()
     }
 }
 
@@ -82,7 +82,7 @@ fn within(fleet: &[Protocol], writers: Vec<Writer>) -> Vec<Writer> {
 /// Whether the lock has expired for its own protocol. One that reads no stamps has it until Redis removes the key.
 fn is_expired(writer: &Writer, readers: &[Reader]) -> bool {
     let own = readers.iter().find(|reader| reader.protocol == writer.protocol);
-    own.is_some_and(|reader| reader.now == Would::Take)
+    own.is_some_and(|reader| reader.now == Reaction::Take)
 }
 
 fn ttl_ends_at(sight: &Sight) -> Option<UnixTime> {

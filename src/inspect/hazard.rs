@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::reader::{Reader, Would};
+use super::reader::{Reaction, Reader};
 use super::sight::Sight;
 use super::writer::Writer;
 use crate::wire::{Ttl, UnixTime};
@@ -52,9 +52,9 @@ pub enum Hazard {
     },
 }
 
-/// How grave a hazard is.
+/// How severe a hazard is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Gravity {
+pub enum Severity {
     /// It is so by design, or will pass.
     Notable,
     /// Some client will wait longer than it should.
@@ -106,13 +106,13 @@ impl Hazard {
     }
 
     /// How grave it is.
-    pub fn gravity(&self) -> Gravity {
+    pub fn severity(&self) -> Severity {
         match self {
-            Self::TakenWhileHeld { .. } | Self::EndsBeforeStamp { .. } => Gravity::Breaks,
-            Self::OtherType { .. } => Gravity::Blocks,
-            Self::NoTtl { stuck } if !stuck.is_empty() => Gravity::Blocks,
-            Self::OutlivesStamp { .. } | Self::ClocksApart { .. } => Gravity::Delays,
-            Self::Abandoned { .. } | Self::NoTtl { .. } => Gravity::Notable,
+            Self::TakenWhileHeld { .. } | Self::EndsBeforeStamp { .. } => Severity::Breaks,
+            Self::OtherType { .. } => Severity::Blocks,
+            Self::NoTtl { stuck } if !stuck.is_empty() => Severity::Blocks,
+            Self::OutlivesStamp { .. } | Self::ClocksApart { .. } => Severity::Delays,
+            Self::Abandoned { .. } | Self::NoTtl { .. } => Severity::Notable,
         }
     }
 
@@ -132,12 +132,12 @@ impl Hazard {
     /// Whether others than its own kind would take it while it is held.
     fn of_strangers(writers: &[Writer], readers: &[Reader]) -> Option<Self> {
         let is_own = |reader: &Reader| writers.iter().any(|writer| writer.protocol == reader.protocol);
-        let by = names(readers, |reader| reader.now == Would::Take && !is_own(reader));
+        let by = names(readers, |reader| reader.now == Reaction::Take && !is_own(reader));
         (!by.is_empty()).then_some(Self::TakenWhileHeld { by })
     }
 
     fn of_no_ttl(sight: &Sight, readers: &[Reader]) -> Option<Self> {
-        let stuck = || names(readers, |reader| reader.at_last != Would::Take);
+        let stuck = || names(readers, |reader| reader.at_last != Reaction::Take);
         (sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: stuck() })
     }
 

@@ -13,14 +13,14 @@ pub struct Reader {
     /// The protocol.
     pub protocol: Protocol,
     /// What it would do now.
-    pub now: Would,
+    pub now: Reaction,
     /// What it would do in a hundred years, if the value were still there.
-    pub at_last: Would,
+    pub at_last: Reaction,
 }
 
 /// What a client does about a key that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Would {
+pub enum Reaction {
     /// Takes the lock: it reads the value as expired.
     Take,
     /// Waits: it reads the value as live.
@@ -41,19 +41,19 @@ pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = P
             |at| match protocol.dialect() {
                 // It looks at its other key, and takes over in the end, when that has expired.
                 Some(dialect) if dialect.keys == Keys::OwnerAndExpiry && dialect.form.matches(value) => {
-                    if at == at_last { Would::Take } else { Would::WaitForTheKeyToGo }
+                    if at == at_last { Reaction::Take } else { Reaction::WaitForTheKeyToGo }
                 }
-                Some(dialect) => Would::of(dialect, value, at),
+                Some(dialect) => Reaction::of(dialect, value, at),
                 // Its commands are those of another type.
-                None if protocol.key_type() != KeyType::String => Would::Fail,
-                None => Would::WaitForTheKeyToGo,
+                None if protocol.key_type() != KeyType::String => Reaction::Fail,
+                None => Reaction::WaitForTheKeyToGo,
             };
         Reader { protocol, now: would(now), at_last: would(at_last) }
     };
     asked.map(reader).collect()
 }
 
-impl Would {
+impl Reaction {
     fn of(dialect: &'static Dialect, value: &[u8], at: Reading) -> Self {
         let Some(look) = dialect.look else {
             return if dialect.takeover == Takeover::Never { Self::WaitForTheKeyToGo } else { Self::Take };

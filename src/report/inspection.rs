@@ -7,7 +7,7 @@ use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::{Report, moment, table};
-use crate::inspect::{Finding, TokenForm, Would};
+use crate::inspect::{Finding, Reaction, TokenForm};
 use crate::lock::Mode;
 use crate::protocols::Holder;
 use crate::wire::{Printable, Ttl, UnixTime};
@@ -90,18 +90,18 @@ impl HashHolder {
 impl Inspection {
     /// What this finding says; in the text with every protocol's name, or with the first few of each kind.
     pub fn of(finding: Finding, names_all: bool) -> Self {
-        let would = |would: Would| {
-            let readers = finding.readers.iter().filter(|reader| reader.now == would && finding.is_lock());
+        let names = |reaction: Reaction| {
+            let readers = finding.readers.iter().filter(|reader| reader.now == reaction && finding.is_lock());
             readers.map(|reader| reader.protocol.name()).collect::<Vec<_>>()
         };
         let is_string = finding.sight.kind == "string";
         let value = finding.sight.value.as_ref().filter(|_| is_string);
         Self {
             value: value.map(|value| Printable(value).to_string()),
-            held_for: would(Would::Wait),
-            takers: would(Would::Take),
-            errors: would(Would::Fail),
-            not_read_by: would(Would::WaitForTheKeyToGo),
+            held_for: names(Reaction::Wait),
+            takers: names(Reaction::Take),
+            errors: names(Reaction::Fail),
+            not_read_by: names(Reaction::WaitForTheKeyToGo),
             hazard_ids: finding.hazards.iter().map(|hazard| hazard.name()).collect(),
             key: finding.sight.key.to_string(),
             exists: finding.sight.exists(),
@@ -159,8 +159,8 @@ impl Inspection {
     }
 
     /// The names of the protocols that would do this now.
-    fn names(&self, would: Would) -> Option<String> {
-        let readers = self.finding.readers.iter().filter(|reader| reader.now == would);
+    fn names(&self, reaction: Reaction) -> Option<String> {
+        let readers = self.finding.readers.iter().filter(|reader| reader.now == reaction);
         let names: Vec<_> = readers.map(|reader| reader.protocol.name()).collect();
         (!names.is_empty() && self.finding.is_lock()).then(|| self.list(&names))
     }
@@ -184,10 +184,10 @@ impl Inspection {
             ("written by", (is_string || self.finding.is_lock()).then(|| self.written_by())),
             ("token", self.token.as_ref().map(Token::text)),
             ("held by", self.held_by()),
-            ("held for", self.names(Would::Wait)),
-            ("taken by", self.names(Would::Take)),
-            ("an error to", self.names(Would::Fail)),
-            ("not read by", self.names(Would::WaitForTheKeyToGo)),
+            ("held for", self.names(Reaction::Wait)),
+            ("taken by", self.names(Reaction::Take)),
+            ("an error to", self.names(Reaction::Fail)),
+            ("not read by", self.names(Reaction::WaitForTheKeyToGo)),
         ];
         rows.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
     }

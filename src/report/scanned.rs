@@ -8,7 +8,7 @@ use comfy_table::{Cell, Color};
 use serde::Serialize;
 
 use super::{Report, moment, table};
-use crate::inspect::{Finding, Gravity};
+use crate::inspect::{Finding, Severity};
 use crate::scan::ScanSummary;
 use crate::wire::Ttl;
 
@@ -67,7 +67,7 @@ impl ScanReport {
                 Cell::new(writers(finding)),
                 Cell::new(ends(finding)),
                 Cell::new(ttl(finding.sight.ttl)),
-                coloured(Cell::new(hazards.join("; ")), finding.gravity()),
+                coloured(Cell::new(hazards.join("; ")), finding.severity()),
             ]);
         }
         table::text(rows)
@@ -135,10 +135,10 @@ fn ttl(ttl: Ttl) -> String {
     ttl.left_of_millis().map_or_else(|| "none".to_owned(), moment::length)
 }
 
-fn coloured(cell: Cell, gravity: Option<Gravity>) -> Cell {
-    match gravity {
+fn coloured(cell: Cell, severity: Option<Severity>) -> Cell {
+    match severity {
         None => cell,
-        Some(Gravity::Notable | Gravity::Delays) => cell.fg(Color::Yellow),
-        Some(Gravity::Blocks | Gravity::Breaks) => cell.fg(Color::Red),
+        Some(Severity::Notable | Severity::Delays) => cell.fg(Color::Yellow),
+        Some(Severity::Blocks | Severity::Breaks) => cell.fg(Color::Red),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inspect::{Finding, Gravity};
+use crate::inspect::{Finding, Severity};
 use crate::wire::Key;
 
 /// What a scan has found so far, in constant memory.
@@ -22,7 +22,7 @@ pub struct ScanSummary {
 
 /// The place of a finding: the gravest first, then by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(std::cmp::Reverse<Option<Gravity>>, Key);
+struct Rank(std::cmp::Reverse<Option<Severity>>, Key);
 
 impl ScanSummary {
     /// Nothing yet; of what comes, this many findings at the most are kept.
@@ -32,7 +32,7 @@ impl ScanSummary {
 
     /// Counts a lock, and keeps it if it is one of the gravest.
     pub fn add(&mut self, finding: Finding) {
-        let rank = Rank(std::cmp::Reverse(finding.gravity()), finding.sight.key.clone());
+        let rank = Rank(std::cmp::Reverse(finding.severity()), finding.sight.key.clone());
         // SCAN may hand a key out twice; seen while it is kept, it counts once.
         if self.kept.contains_key(&rank) {
             return;

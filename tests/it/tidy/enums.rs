@@ -50,7 +50,7 @@ const CLOSED: [(&str, &[&str], &str); 31] = [
     ),
     (
         "src",
-        &["Doing", "End", "Generation", "Gravity", "Grain", "Outcome", "Stop", "Times", "Would"],
+        &["Doing", "End", "Generation", "Severity", "Grain", "Outcome", "Stop", "Times", "Reaction"],
         "a reader of a trace, a search or an inspection has to say what each means to it",
     ),
 ];
