@@ -27,7 +27,7 @@ use lockshift_lock::{
     Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, Released, Vote, Votes,
 };
 use lockshift_wire::{
-    Command, Expiry, Fault, Key, Node, NodeReply, Only, Pending, Reply, Set, Silence, Transcript, Ttl, Turn,
+    Command, Expiry, Fault, Key, NoReply, Node, NodeReply, Only, Pending, Reply, Set, Transcript, Ttl, Turn,
 };
 
 use crate::token::{EXTEND, RELEASE};
@@ -203,8 +203,8 @@ fn vote(reply: NodeReply) -> Vote {
         NodeReply::Reply(Reply::Nil) => Vote::Held,
         NodeReply::Reply(Reply::Error(error)) => Vote::Refused(error),
         NodeReply::Reply(reply) => Vote::Refused(format!("unexpected reply {reply}")),
-        NodeReply::Silence(Silence::Unreachable) => Vote::Unreachable,
-        NodeReply::Silence(Silence::TooSlow) => Vote::TooSlow,
+        NodeReply::NoReply(NoReply::Unreachable) => Vote::Unreachable,
+        NodeReply::NoReply(NoReply::TooSlow) => Vote::TooSlow,
     }
 }
 

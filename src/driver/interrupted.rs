@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lockshift_wire::{Command, Entry, Fault, Key, NodeReply, Reply, Silence, Transcript};
+use lockshift_wire::{Command, Entry, Fault, Key, NoReply, NodeReply, Reply, Transcript};
 use redis::RedisError;
 use thiserror::Error;
 
@@ -53,8 +53,8 @@ impl Unanswered {
     pub(super) fn of_node_reply(reply: NodeReply) -> Result<Reply, Self> {
         let kind = match reply {
             NodeReply::Reply(reply) => return Ok(reply),
-            NodeReply::Silence(Silence::Unreachable) => io::ErrorKind::NotConnected,
-            NodeReply::Silence(Silence::TooSlow) => io::ErrorKind::TimedOut,
+            NodeReply::NoReply(NoReply::Unreachable) => io::ErrorKind::NotConnected,
+            NodeReply::NoReply(NoReply::TooSlow) => io::ErrorKind::TimedOut,
         };
         Err(Self { source: io::Error::from(kind).into(), may_have_run: true })
     }
@@ -64,8 +64,8 @@ impl Unanswered {
 pub(super) fn node_reply(answer: Result<Reply, RedisError>) -> NodeReply {
     match answer {
         Ok(reply) => NodeReply::Reply(reply),
-        Err(error) if error.is_timeout() => NodeReply::Silence(Silence::TooSlow),
-        Err(_) => NodeReply::Silence(Silence::Unreachable),
+        Err(error) if error.is_timeout() => NodeReply::NoReply(NoReply::TooSlow),
+        Err(_) => NodeReply::NoReply(NoReply::Unreachable),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lockshift_wire::{MonoTime, NodeReply, Silence};
+use lockshift_wire::{MonoTime, NoReply, NodeReply};
 
 /// Since when a connection has had a reply outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,8 +20,8 @@ impl LateReplies {
         match reply {
             // All replies before it have come too.
             NodeReply::Reply(_) => self.since = None,
-            NodeReply::Silence(Silence::TooSlow) => drop(self.since.get_or_insert(now)),
-            NodeReply::Silence(Silence::Unreachable) => {}
+            NodeReply::NoReply(NoReply::TooSlow) => drop(self.since.get_or_insert(now)),
+            NodeReply::NoReply(NoReply::Unreachable) => {}
         }
     }
 
@@ -38,8 +38,8 @@ fn a_connection_is_hopeless_so_long_after_the_first_late_reply() {
     let at = |secs| MonoTime::since_origin(Duration::from_secs(secs));
     let mut late = LateReplies::default();
     assert!(!late.is_hopeless(at(1000)));
-    late.note(&NodeReply::Silence(Silence::TooSlow), at(10));
-    late.note(&NodeReply::Silence(Silence::TooSlow), at(30));
+    late.note(&NodeReply::NoReply(NoReply::TooSlow), at(10));
+    late.note(&NodeReply::NoReply(NoReply::TooSlow), at(30));
     assert!(!late.is_hopeless(at(40)));
     assert!(late.is_hopeless(at(41)));
     late.note(&NodeReply::Reply(Reply::Nil), at(41));

@@ -7,7 +7,7 @@ use super::parts::{Activity, Claim, ClientView, Input, Next, OpenServers};
 use super::scene::Scene;
 use super::timeline::Timeline;
 use crate::lock::{Acquired, Extended, Hold, Refusal, Released};
-use crate::wire::{Command, Entry, Fault, Node, NodeReply, Pending, Reading, Reply, Silence, Transcript};
+use crate::wire::{Command, Entry, Fault, NoReply, Node, NodeReply, Pending, Reading, Reply, Transcript};
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl ClientStep<'_> {
             }
             Input::ReplyOn(node, reply) => (self.with_node_reply(actor, Node(node), NodeReply::Reply(reply)), None),
             Input::SilenceOn(node) => {
-                (self.with_node_reply(actor, Node(node), NodeReply::Silence(Silence::TooSlow)), None)
+                (self.with_node_reply(actor, Node(node), NodeReply::NoReply(NoReply::TooSlow)), None)
             }
             Input::Proceed(tick) => {
                 let mut actor = self.begun(actor);

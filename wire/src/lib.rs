@@ -35,7 +35,7 @@
 //! - [`Script`], [`script_file!`]: Lua as a typed command, EVALSHA first and EVAL where the server does not know the
 //!   script.
 //! - [`UnixTime`], [`MonoTime`], [`Reading`]: wall clock and monotonic clock as different types, passed in and never read.
-//! - [`Node`], [`NodeReply`], [`Silence`]: one command each to several servers, and what came back from each.
+//! - [`Node`], [`NodeReply`], [`NoReply`]: one command each to several servers, and what came back from each.
 //!
 //! The crate is `no_std` with `alloc` and knows nothing of locks: it has no socket, clock, thread or randomness.
 #![no_std]
@@ -69,7 +69,7 @@ pub use pending::{Pending, Turn};
 pub use printable::Printable;
 pub use procedure::{Procedure, Unfinished};
 pub use reply::Reply;
-pub use round::{NodeReply, Silence};
+pub use round::{NoReply, NodeReply};
 pub use script::Script;
 #[doc(hidden)]
 pub use script::{lua_code, lua_code_length};

@@ -11,12 +11,12 @@ pub enum NodeReply {
     /// A reply, which may be an error reply.
     Reply(Reply),
     /// Nothing. The command may have run all the same.
-    Silence(Silence),
+    NoReply(NoReply),
 }
 
 /// Why nothing came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Silence {
+pub enum NoReply {
     /// The connection to it is broken, or was never open.
     Unreachable,
     /// It did not answer in time.
@@ -28,7 +28,7 @@ impl NodeReply {
     pub fn reply(&self) -> Option<&Reply> {
         match self {
             Self::Reply(reply) => Some(reply),
-            Self::Silence(_) => None,
+            Self::NoReply(_) => None,
         }
     }
 
@@ -36,7 +36,7 @@ impl NodeReply {
     pub fn changed_nothing(&self, command: &Command) -> bool {
         match self {
             Self::Reply(reply) => command.changed_nothing(reply),
-            Self::Silence(_) => command.only_reads(),
+            Self::NoReply(_) => command.only_reads(),
         }
     }
 }
@@ -45,12 +45,12 @@ impl fmt::Display for NodeReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reply(reply) => reply.fmt(f),
-            Self::Silence(silence) => silence.fmt(f),
+            Self::NoReply(silence) => silence.fmt(f),
         }
     }
 }
 
-impl fmt::Display for Silence {
+impl fmt::Display for NoReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unreachable => "unreachable",

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lockshift_lock::{Hold, Lease, Owner, Token};
 use lockshift_wire::{
-    Command, MonoTime, Node, NodeReply, Pending, Printable, Reading, Reply, Script, Silence, Transcript, Turn,
+    Command, MonoTime, NoReply, Node, NodeReply, Pending, Printable, Reading, Reply, Script, Transcript, Turn,
     UnixTime, script_file,
 };
 
@@ -135,8 +135,8 @@ fn describe_command(command: &Command) -> String {
 
 fn heard(answer: &str) -> NodeReply {
     match answer {
-        "unreachable" => NodeReply::Silence(Silence::Unreachable),
-        "too slow" => NodeReply::Silence(Silence::TooSlow),
+        "unreachable" => NodeReply::NoReply(NoReply::Unreachable),
+        "too slow" => NodeReply::NoReply(NoReply::TooSlow),
         _ => NodeReply::Reply(reply(answer)),
     }
 }

@@ -36,7 +36,7 @@ impl Typed {
                     .into_iter()
                     .filter_map(|heard| match heard {
                         NodeReply::Reply(reply) => Some(reply),
-                        NodeReply::Silence(_) => None,
+                        NodeReply::NoReply(_) => None,
                     })
                     .collect()
             }

@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_wire::{Command, NodeReply, Reply, Silence};
+use lockshift_wire::{Command, NoReply, NodeReply, Reply};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult};
 use tokio::task::JoinSet;
@@ -63,7 +63,7 @@ impl Carrier for Masters {
 
     async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
         let reply = self.round(std::slice::from_ref(command)).await.pop();
-        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::Silence(Silence::Unreachable)))
+        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::NoReply(NoReply::Unreachable)))
     }
 
     async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
@@ -73,7 +73,7 @@ impl Carrier for Masters {
             let (cmd, patience) = (cmd(command), self.patience);
             asking.spawn(async move { (at, master.ask(cmd, patience).await) });
         }
-        let mut replies = vec![NodeReply::Silence(Silence::Unreachable); commands.len()];
+        let mut replies = vec![NodeReply::NoReply(NoReply::Unreachable); commands.len()];
         while let Some(asked) = asking.join_next().await {
             match asked {
                 Ok((at, first_reply)) => replies[at] = first_reply,
@@ -100,7 +100,7 @@ impl Master {
         // Unless a newer connection is in use by now.
         if number == Some(state.number) {
             state.late.note(&reply, host::mono());
-            if reply == NodeReply::Silence(Silence::Unreachable) {
+            if reply == NodeReply::NoReply(NoReply::Unreachable) {
                 state.open = None;
             }
         }
@@ -167,7 +167,7 @@ async fn no_task_waits_longer_for_a_master_than_its_own_patience() {
     let mut order = Vec::new();
     while let Some(asked) = asking.join_next().await {
         let (number, replies) = asked.unwrap();
-        assert_eq!(replies, [NodeReply::Silence(Silence::TooSlow)]);
+        assert_eq!(replies, [NodeReply::NoReply(NoReply::TooSlow)]);
         order.push(number);
     }
     assert_eq!(order, [0, 1, 2], "each ends when its own patience does");

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use lockshift_wire::{Command, MonoTime, NodeReply, Reply, Silence};
+use lockshift_wire::{Command, MonoTime, NoReply, NodeReply, Reply};
 use redis::{Client, Connection, RedisError, RedisResult};
 
 use super::carrier::Carrier;
@@ -78,7 +78,7 @@ impl Carrier for Masters {
 
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
         let reply = self.round(std::slice::from_ref(command)).pop();
-        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::Silence(Silence::Unreachable)))
+        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::NoReply(NoReply::Unreachable)))
     }
 
     fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
@@ -153,7 +153,7 @@ impl Master {
 
     /// Receives the reply to the command that was sent, if there is a connection.
     fn receive(&mut self, until: MonoTime) -> NodeReply {
-        let Some(open) = &mut self.open else { return NodeReply::Silence(Silence::Unreachable) };
+        let Some(open) = &mut self.open else { return NodeReply::NoReply(NoReply::Unreachable) };
         let left = until.saturating_since(host::mono()).max(SHORTEST);
         // The `redis` crate knows how many replies came too late, and passes over them.
         let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
@@ -162,7 +162,7 @@ impl Master {
         };
         let reply = node_reply(reply(answer).inspect_err(noted));
         open.late.note(&reply, host::mono());
-        if reply == NodeReply::Silence(Silence::Unreachable) {
+        if reply == NodeReply::NoReply(NoReply::Unreachable) {
             self.open = None;
         }
         reply

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use lockshift_wire::{Command, Entry, MonoTime, Node, NodeReply, Reading, Reply, Silence, UnixTime};
+use lockshift_wire::{Command, Entry, MonoTime, NoReply, Node, NodeReply, Reading, Reply, UnixTime};
 
 #[test]
 fn a_reply_tells_whether_anything_was_changed() {
@@ -37,7 +37,7 @@ fn a_reply_tells_whether_anything_was_changed() {
 
 #[test]
 fn silence_hides_what_a_command_did_unless_it_only_reads() {
-    for silence in [Silence::Unreachable, Silence::TooSlow].map(NodeReply::Silence) {
+    for silence in [NoReply::Unreachable, NoReply::TooSlow].map(NodeReply::NoReply) {
         assert!(silence.changed_nothing(&Command::new("GET").arg("k")));
         assert!(!silence.changed_nothing(&Command::new("DEL").arg("k")));
         assert_eq!(silence.reply(), None);

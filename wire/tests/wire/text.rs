@@ -1,6 +1,6 @@
 //! Bytes and commands as one reads and types them.
 
-use lockshift_wire::{Command, Fault, Key, NodeReply, Printable, Reply, Silence};
+use lockshift_wire::{Command, Fault, Key, NoReply, NodeReply, Printable, Reply};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -64,8 +64,8 @@ fn replies_and_faults_are_shown_on_one_line() {
 fn a_fault_of_several_servers_lists_what_came_from_each() {
     let replies = vec![
         NodeReply::Reply(Reply::Int(1)),
-        NodeReply::Silence(Silence::Unreachable),
-        NodeReply::Silence(Silence::TooSlow),
+        NodeReply::NoReply(NoReply::Unreachable),
+        NodeReply::NoReply(NoReply::TooSlow),
     ];
     let fault = Fault::TooFewAnswers { command: Command::new("DEL").arg("k"), replies, needed: 2 };
     assert_eq!(fault.to_string(), "DEL k: 2 of 3 servers must answer: #1: 1, #2: unreachable, #3: too slow");

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lockshift_wire::{
-    Command, Entry, Key, MonoTime, Node, NodeReply, Pending, Procedure, Reading, Reply, Silence, Transcript, Turn,
+    Command, Entry, Key, MonoTime, NoReply, Node, NodeReply, Pending, Procedure, Reading, Reply, Transcript, Turn,
     UnixTime,
 };
 
@@ -113,10 +113,10 @@ fn a_round_is_answered_in_any_order_and_silence_is_an_answer() {
     redis.record_node_reply(Node(2), NodeReply::Reply(Reply::Int(1)));
     assert_eq!(in_how_many(redis.rewind()), Err(Pending::Round(vec![exists(0), exists(1)])));
     let mut other = redis.clone();
-    for (node, reply) in [(0, NodeReply::Silence(Silence::TooSlow)), (1, NodeReply::Reply(Reply::Int(1)))] {
+    for (node, reply) in [(0, NodeReply::NoReply(NoReply::TooSlow)), (1, NodeReply::Reply(Reply::Int(1)))] {
         redis.record_node_reply(Node(node), reply.clone());
     }
-    for (node, reply) in [(1, NodeReply::Reply(Reply::Int(1))), (0, NodeReply::Silence(Silence::TooSlow))] {
+    for (node, reply) in [(1, NodeReply::Reply(Reply::Int(1))), (0, NodeReply::NoReply(NoReply::TooSlow))] {
         other.record_node_reply(Node(node), reply.clone());
     }
     assert_eq!(in_how_many(redis.rewind()), Ok(2));
@@ -157,7 +157,7 @@ fn a_round_that_changes_on_a_rerun_and_an_answer_too_many_are_bugs() {
     assert!(twice.contains("asks each server once"), "{twice}");
 
     let mut redis = Transcript::from_iter([half()]);
-    redis.record_node_reply(Node(1), NodeReply::Silence(Silence::Unreachable));
+    redis.record_node_reply(Node(1), NodeReply::NoReply(NoReply::Unreachable));
     for node in [0, 1, 2] {
         let mut redis = redis.clone();
         let again = AssertUnwindSafe(move || redis.record_node_reply(Node(node), NodeReply::Reply(Reply::Nil)));
