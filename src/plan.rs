@@ -10,7 +10,7 @@
 //! bridge mode, which hold the new key as bridges do.
 
 mod effort;
-mod no_way;
+mod no_plan;
 mod old_key;
 mod phase;
 mod phase_result;
@@ -19,7 +19,7 @@ mod rule;
 mod scenes;
 
 pub use effort::{Effort, PhaseBounds, PhaseVerdict};
-pub use no_way::NoWay;
+pub use no_plan::NoPlan;
 pub use old_key::{EXAMPLE_BEGINS, EXAMPLE_LEASE};
 pub use phase::{Phase, Way};
 pub use phase_result::{PhaseResult, Plan, plan};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::effort::{Effort, PhaseBounds, PhaseVerdict};
-use super::no_way::NoWay;
+use super::no_plan::NoPlan;
 use super::phase::{Phase, Way};
 use super::residual::Residual;
 use super::rule::RULES;
@@ -52,14 +52,14 @@ const MAX_WIDENINGS: u16 = 4;
 /// explored, and the progress, also before a phase is begun.
 ///
 /// # Errors
-/// [`NoWay`]: there is no such way, and why.
+/// [`NoPlan`]: there is no such way, and why.
 pub fn plan(
     fleet: &[&'static Dialect],
     to: &Choice,
     way: Way,
     effort: &Effort<'_>,
     watch: &mut dyn FnMut(Phase, &Progress),
-) -> Result<Plan, NoWay> {
+) -> Result<Plan, NoPlan> {
     let participants = Participants::new(fleet, to, way)?;
     let mut phases: Vec<PhaseResult> = Vec::new();
     for &phase in way.phases() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::effort::Effort;
-use super::no_way::NoWay;
+use super::no_plan::NoPlan;
 use super::phase::{Phase, Way};
 use crate::bridge::{Bridge, StolenStamp, Unbridgeable, new_key};
 use crate::explore::{Bounds, Client, Grain, Scene, Times};
@@ -47,7 +47,7 @@ const SHORTEST_MS: u64 = 100;
 const HALF_A_SECOND_MS: u64 = 500;
 
 impl Participants {
-    pub(super) fn new(fleet: &[&'static Dialect], to: &Choice, way: Way) -> Result<Self, NoWay> {
+    pub(super) fn new(fleet: &[&'static Dialect], to: &Choice, way: Way) -> Result<Self, NoPlan> {
         let key = Key::from("lock");
         let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
         let renewed = |client: Client| Client { renew_after: Some(1), ..client };
@@ -58,12 +58,12 @@ impl Participants {
         let across = |bridge: Bridge| renewed(Client::new("bridge", Arc::new(bridge)));
         let behind_guard = |dialect: &&'static Dialect| {
             let name = guarded_name(dialect, fleet);
-            let choice: Choice = name.parse().map_err(NoWay::NoGuard)?;
+            let choice: Choice = name.parse().map_err(NoPlan::NoGuard)?;
             Ok(Client::new(name, choice.locker(key.clone(), lease)))
         };
         let guarded = match way {
             Way::Bridge => Vec::new(),
-            Way::Guard => fleet.iter().map(behind_guard).collect::<Result<_, NoWay>>()?,
+            Way::Guard => fleet.iter().map(behind_guard).collect::<Result<_, NoPlan>>()?,
         };
         let bridge = Bridge::accepting_double_holds(fleet, key.clone(), longer)?;
         let stolen = match Bridge::new(fleet, key.clone(), lease) {

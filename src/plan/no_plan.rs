@@ -1,14 +1,14 @@
-//! Why a fleet has no way to a new protocol.
+//! Why no migration of a fleet can be planned.
 
 use thiserror::Error;
 
 use crate::bridge::Unbridgeable;
 use crate::protocols::Unsuitable;
 
-/// Why a fleet has no way to a new protocol.
+/// Why no migration of a fleet can be planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum NoWay {
+pub enum NoPlan {
     /// No bridge keeps all its clients out, and neither does a guard in bridge mode.
     #[error("this fleet has no bridge: {0}")]
     NoBridge(#[from] Unbridgeable),
