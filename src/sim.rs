@@ -68,10 +68,10 @@ mod timed_servers;
 mod transactions;
 
 #[cfg(feature = "sim")]
-mod agenda;
+mod event_queue;
 
 #[cfg(feature = "sim")]
-pub(crate) use agenda::Agenda;
+pub(crate) use event_queue::EventQueue;
 pub use flavour::Flavour;
 #[cfg(feature = "guard")]
 pub(crate) use glob::matches as matches_glob;

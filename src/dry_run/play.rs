@@ -10,7 +10,7 @@ use super::outcome::{DemandOutcome, HeldSpan};
 use crate::driver::Wait;
 use crate::lock::{Acquired, Held, Hold, Lease, Locker};
 use crate::protocols::Choice;
-use crate::sim::{Agenda, TimedServers};
+use crate::sim::{EventQueue, TimedServers};
 use crate::wire::{Fault, MonoTime, Transcript};
 
 /// From sending a command to receiving its reply.
@@ -59,7 +59,7 @@ pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
         wire: TimedServers::new(terms.choice.servers(), demand.began_at),
         chance: fastrand::Rng::with_seed(1),
         clients,
-        agenda: Agenda::default(),
+        event_queue: EventQueue::default(),
         outcome: DemandOutcome::default(),
         holds: Vec::new(),
     };
@@ -67,7 +67,7 @@ pub fn play(demand: &Demand, terms: &Terms) -> Result<DemandOutcome, Fault> {
         let wants_at = play.clients[client].wants_at(Duration::ZERO);
         play.note(client, wants_at);
     }
-    while let Some((at, client)) = play.agenda.take_next() {
+    while let Some((at, client)) = play.event_queue.take_next() {
         play.wire.now = at;
         let next = play.go_on(client)?;
         play.note(client, next);
@@ -82,7 +82,7 @@ struct Play<'a> {
     wire: TimedServers,
     chance: fastrand::Rng,
     clients: Vec<DemandClient<'a>>,
-    agenda: Agenda,
+    event_queue: EventQueue,
     outcome: DemandOutcome,
     holds: Vec<HeldSpan>,
 }
@@ -90,7 +90,7 @@ struct Play<'a> {
 impl<'a> Play<'a> {
     fn note(&mut self, client: usize, at: Option<Duration>) {
         if let Some(at) = at {
-            self.agenda.put(client, at);
+            self.event_queue.put(client, at);
         }
     }
 

@@ -10,7 +10,7 @@ use super::workload::{RoundTrips, TracedWork, TracedWorkload};
 use crate::driver::Wait;
 use crate::lock::{Acquired, Extended, Held, Hold, Lease, Locker, Owner, ReleaseChannel, Token};
 use crate::protocols::Choice;
-use crate::sim::{Agenda, Session, TimedServers};
+use crate::sim::{EventQueue, Session, TimedServers};
 use crate::wire::{Command, Fault, MonoTime, Transcript, Turn};
 
 /// A protocol, and how its clients use it.
@@ -72,14 +72,14 @@ pub(super) fn play(
         works,
         chance,
         clients: clients.collect(),
-        agenda: Agenda::default(),
+        event_queue: EventQueue::default(),
         beliefs: Vec::new(),
         counts: PeriodCounts::default(),
     };
     for client in 0..period.clients.len() {
-        period.agenda.put(client, workload.clients[client].from);
+        period.event_queue.put(client, workload.clients[client].from);
     }
-    while let Some((at, client)) = period.agenda.take_next().filter(|(at, _)| *at <= workload.length) {
+    while let Some((at, client)) = period.event_queue.take_next().filter(|(at, _)| *at <= workload.length) {
         period.servers.now = at;
         period.go_on(client)?;
     }
@@ -97,7 +97,7 @@ struct Period<'a, 'r> {
     works: Vec<TracedWork>,
     chance: &'r mut fastrand::Rng,
     clients: Vec<PeriodClient<'a>>,
-    agenda: Agenda,
+    event_queue: EventQueue,
     beliefs: Vec<BelievedHold>,
     counts: PeriodCounts,
 }
@@ -113,7 +113,7 @@ impl<'a> Period<'a, '_> {
 
     fn after_a_round_trip(&mut self, client: usize) {
         let at = self.servers.now + self.round_trip().max(Duration::from_micros(1));
-        self.agenda.put(client, at);
+        self.event_queue.put(client, at);
     }
 
     fn go_on(&mut self, client: usize) -> Result<(), Fault> {
@@ -198,7 +198,7 @@ impl<'a> Period<'a, '_> {
     /// Wakes the client when its work ends, or when it extends its lease.
     fn work_on(&mut self, client: usize, until: Duration) {
         let extends_at = self.servers.now + self.play.lease.length() / 3;
-        self.agenda.put(client, if self.play.renews { until.min(extends_at) } else { until });
+        self.event_queue.put(client, if self.play.renews { until.min(extends_at) } else { until });
     }
 
     fn work(
@@ -254,7 +254,7 @@ impl<'a> Period<'a, '_> {
         attempt.is_pausing = true;
         self.clients[client].doing = PeriodActivity::Wish(attempt);
         let pause = pause.unwrap_or(self.starved_after).max(self.round_trip());
-        self.agenda.put(client, now + pause);
+        self.event_queue.put(client, now + pause);
     }
 
     fn leave(&mut self, client: usize, hold: Hold, mut transcript: Transcript) -> Result<(), Fault> {
@@ -332,7 +332,7 @@ impl<'a> Period<'a, '_> {
         }
         let at = self.servers.now + rests[self.chance.usize(0..rests.len())];
         if at <= self.clients[client].window.until {
-            self.agenda.put(client, at);
+            self.event_queue.put(client, at);
         }
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 /// When each client goes on, since the beginning; clients of one moment in the order in which they were put.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     entries: BinaryHeap<Reverse<(Duration, u64, usize)>>,
     /// The number of each client's last entry: the earlier ones are void.
     last: Vec<u64>,
     count: u64,
 }
 
-impl Agenda {
+impl EventQueue {
     /// The client goes on at this moment, and at no other.
     pub(crate) fn put(&mut self, client: usize, at: Duration) {
         self.count += 1;
@@ -38,8 +38,8 @@ impl Agenda {
 #[test]
 fn a_client_goes_on_at_the_moment_that_was_put_last() {
     let at = Duration::from_secs;
-    let mut agenda = Agenda::default();
-    [(0, 5), (1, 3), (2, 3), (0, 1), (1, 4)].into_iter().for_each(|(client, secs)| agenda.put(client, at(secs)));
-    let all: Vec<_> = std::iter::from_fn(|| agenda.take_next()).collect();
+    let mut event_queue = EventQueue::default();
+    [(0, 5), (1, 3), (2, 3), (0, 1), (1, 4)].into_iter().for_each(|(client, secs)| event_queue.put(client, at(secs)));
+    let all: Vec<_> = std::iter::from_fn(|| event_queue.take_next()).collect();
     assert_eq!(all, [(at(1), 0), (at(3), 2), (at(4), 1)]);
 }
