@@ -18,18 +18,18 @@ pub(super) struct PeriodClient<'a> {
 
 /// What a client is doing.
 pub(super) enum PeriodActivity<'a> {
-    /// It rests until its next wish.
+    /// It rests until it wants the lock again.
     Resting,
     /// It wants the lock.
-    Wish(Wish<'a>),
+    Acquiring(PeriodAcquisition<'a>),
     /// It works, and extends its lease if it renews.
     Working { hold: Hold, until: Duration, extending: Option<Transcript> },
     /// It releases the lock.
     Leaving { hold: Hold, transcript: Transcript },
 }
 
-/// One wish for the lock, with the pauses between its tries.
-pub(super) struct Wish<'a> {
+/// One acquisition under way, with the pauses between its attempts.
+pub(super) struct PeriodAcquisition<'a> {
     pub(super) owner: Owner,
     /// Since when, since the beginning.
     pub(super) since: Duration,

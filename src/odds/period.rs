@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{PeriodActivity, PeriodClient, Wish};
+use super::client::{PeriodAcquisition, PeriodActivity, PeriodClient};
 use super::counts::PeriodCounts;
 use super::workload::{RoundTrips, TracedWork, TracedWorkload};
 use crate::driver::Wait;
@@ -119,16 +119,16 @@ impl<'a> Period<'a, '_> {
     fn go_on(&mut self, client: usize) -> Result<(), Fault> {
         match mem::replace(&mut self.clients[client].doing, PeriodActivity::Resting) {
             PeriodActivity::Resting => {
-                let attempt = self.wish(client);
+                let attempt = self.begin_acquisition(client);
                 self.ask(client, attempt)
             }
-            PeriodActivity::Wish(attempt) => self.ask(client, attempt),
+            PeriodActivity::Acquiring(attempt) => self.ask(client, attempt),
             PeriodActivity::Working { hold, until, extending } => self.work(client, hold, until, extending),
             PeriodActivity::Leaving { hold, transcript } => self.leave(client, hold, transcript),
         }
     }
 
-    fn wish(&mut self, client: usize) -> Wish<'a> {
+    fn begin_acquisition(&mut self, client: usize) -> PeriodAcquisition<'a> {
         let now = self.servers.now;
         let it = &mut self.clients[client];
         it.acquisitions += 1;
@@ -138,7 +138,7 @@ impl<'a> Period<'a, '_> {
             WaitPace::AsTraced(_) => None,
             WaitPace::Driver(wait) => Some(wait.begin(MonoTime::since_origin(now))),
         };
-        Wish {
+        PeriodAcquisition {
             owner,
             since: now,
             patience,
@@ -149,7 +149,7 @@ impl<'a> Period<'a, '_> {
         }
     }
 
-    fn ask(&mut self, client: usize, mut attempt: Wish<'a>) -> Result<(), Fault> {
+    fn ask(&mut self, client: usize, mut attempt: PeriodAcquisition<'a>) -> Result<(), Fault> {
         let (locker, owner) = (self.locker.clone(), attempt.owner);
         attempt.is_pausing = false;
         let waited = self.servers.now.saturating_sub(attempt.since);
@@ -160,7 +160,7 @@ impl<'a> Period<'a, '_> {
         let acquire = |redis: &mut Transcript| locker.acquire(&owner, redis);
         match self.turn(client, &mut attempt.transcript, acquire)? {
             None => {
-                self.clients[client].doing = PeriodActivity::Wish(attempt);
+                self.clients[client].doing = PeriodActivity::Acquiring(attempt);
                 self.after_a_round_trip(client);
             }
             Some(Acquired::Won(hold)) => self.won(client, &attempt, hold),
@@ -169,7 +169,7 @@ impl<'a> Period<'a, '_> {
         Ok(())
     }
 
-    fn won(&mut self, client: usize, attempt: &Wish<'a>, hold: Hold) {
+    fn won(&mut self, client: usize, attempt: &PeriodAcquisition<'a>, hold: Hold) {
         let now = self.servers.now;
         if attempt.listens {
             let listener = self.clients[client].listener();
@@ -229,7 +229,7 @@ impl<'a> Period<'a, '_> {
         Ok(())
     }
 
-    fn refused(&mut self, client: usize, mut attempt: Wish<'a>, held: &Held) {
+    fn refused(&mut self, client: usize, mut attempt: PeriodAcquisition<'a>, held: &Held) {
         let now = self.servers.now;
         if let (WaitPace::Driver(_), false) = (&self.play.pace, attempt.listens)
             && let Some(channel) = self.locker.release_channel(&attempt.owner)
@@ -252,7 +252,7 @@ impl<'a> Period<'a, '_> {
         };
         attempt.transcript = Transcript::new();
         attempt.is_pausing = true;
-        self.clients[client].doing = PeriodActivity::Wish(attempt);
+        self.clients[client].doing = PeriodActivity::Acquiring(attempt);
         let pause = pause.unwrap_or(self.starved_after).max(self.round_trip());
         self.event_queue.put(client, now + pause);
     }
@@ -282,9 +282,10 @@ impl<'a> Period<'a, '_> {
     /// Every waiter to which a release was announced tries again.
     fn wake_waiters(&mut self) {
         for waiter in 0..self.clients.len() {
-            let listens = matches!(&self.clients[waiter].doing, PeriodActivity::Wish(attempt) if attempt.listens);
+            let listens = matches!(&self.clients[waiter].doing, PeriodActivity::Acquiring(attempt) if attempt.listens);
             if listens && self.was_notified(self.clients[waiter].listener()) {
-                let pauses = matches!(&self.clients[waiter].doing, PeriodActivity::Wish(attempt) if attempt.is_pausing);
+                let pauses =
+                    matches!(&self.clients[waiter].doing, PeriodActivity::Acquiring(attempt) if attempt.is_pausing);
                 if pauses {
                     self.after_a_round_trip(waiter);
                 }
@@ -315,7 +316,7 @@ impl<'a> Period<'a, '_> {
     /// The counts, with the waits that have not ended.
     fn finish(mut self) -> PeriodCounts {
         let waits = self.clients.iter().filter_map(|client| match &client.doing {
-            PeriodActivity::Wish(attempt) if !attempt.is_starved => {
+            PeriodActivity::Acquiring(attempt) if !attempt.is_starved => {
                 Some(self.workload.length.saturating_sub(attempt.since))
             }
             _ => None,

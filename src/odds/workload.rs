@@ -170,7 +170,7 @@ impl TracedWorkload {
     }
 }
 
-/// From the end of each client's work to its next wish.
+/// From the end of each client's work to its next attempt to acquire.
 fn rests<'a, 'b: 'a>(clients: impl Iterator<Item = &'a Vec<&'b Episode>>) -> Vec<Duration> {
     let pairs = clients.flat_map(|episodes| episodes.windows(2));
     pairs.filter_map(|pair| Some(pair[1].asked_at.saturating_since(pair[0].until?))).collect()
@@ -183,7 +183,7 @@ fn median(lengths: &[Duration]) -> Duration {
 }
 
 /// What a client did with each lock. Old dialects send nothing once their lease has ended: if such a client goes on, it worked
-/// until it rested before its next wish, and if it does not, it died. Work that the end of the trace cuts off ends there.
+/// until it rested before it wanted the lock again, and if it does not, it died. Work that the end of the trace cuts off ends there.
 fn works<'a>(episodes: &'a [&Episode], rest: Duration, end: UnixTime) -> impl Iterator<Item = TracedWork> + 'a {
     episodes.iter().enumerate().map(move |(place, episode)| {
         let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
