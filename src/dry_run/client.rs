@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::demand::Want;
+use super::demand::LockRequest;
 use crate::driver::Patience;
 use crate::lock::{Hold, Owner, Token};
 use crate::sim::Session;
@@ -11,7 +11,7 @@ use crate::wire::Transcript;
 /// One client of a play. It does one thing after the other.
 pub(super) struct DemandClient<'a> {
     number: u32,
-    wants: std::slice::Iter<'a, Want>,
+    requests: std::slice::Iter<'a, LockRequest>,
     acquisitions: u32,
     pub(super) doing: DemandActivity<'a>,
 }
@@ -34,7 +34,7 @@ pub(super) enum DemandActivity<'a> {
 /// One attempt to acquire the lock, with the pauses between its tries.
 pub(super) struct DemandAttempt<'a> {
     pub(super) owner: Owner,
-    pub(super) want: Want,
+    pub(super) request: LockRequest,
     /// Since when, since the beginning.
     pub(super) since: Duration,
     pub(super) patience: Patience<'a>,
@@ -43,8 +43,8 @@ pub(super) struct DemandAttempt<'a> {
 }
 
 impl<'a> DemandClient<'a> {
-    pub(super) fn new(number: u32, wants: &'a [Want]) -> Self {
-        Self { number, wants: wants.iter(), acquisitions: 0, doing: DemandActivity::Resting }
+    pub(super) fn new(number: u32, requests: &'a [LockRequest]) -> Self {
+        Self { number, requests: requests.iter(), acquisitions: 0, doing: DemandActivity::Resting }
     }
 
     /// Its connection.
@@ -54,14 +54,14 @@ impl<'a> DemandClient<'a> {
 
     /// When it wants something next; `None` if never again.
     pub(super) fn wants_at(&self, now: Duration) -> Option<Duration> {
-        self.wants.as_slice().first().map(|want| want.asked_at.max(now))
+        self.requests.as_slice().first().map(|request| request.asked_at.max(now))
     }
 
     /// What it wants now, and its owner: another one for each acquisition.
-    pub(super) fn want(&mut self) -> Option<(Want, Owner)> {
-        let want = *self.wants.next()?;
+    pub(super) fn request(&mut self) -> Option<(LockRequest, Owner)> {
+        let request = *self.requests.next()?;
         self.acquisitions += 1;
         let name = u128::from(self.number) << 32 | u128::from(self.acquisitions);
-        Some((want, Owner::new(Token::new(name.to_be_bytes()), self.number, 1)))
+        Some((request, Owner::new(Token::new(name.to_be_bytes()), self.number, 1)))
     }
 }

@@ -27,7 +27,7 @@ pub struct Demand {
     /// When the trace begins.
     pub(super) began_at: UnixTime,
     /// What each client wanted, one after the other.
-    pub(super) clients: Vec<Vec<Want>>,
+    pub(super) clients: Vec<Vec<LockRequest>>,
 }
 
 /// What a trace does not show to its end.
@@ -41,9 +41,9 @@ pub struct Cut {
     pub unserved: u64,
 }
 
-/// A client wants the lock once.
+/// One acquisition that a client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Want {
+pub(super) struct LockRequest {
     /// When, since the beginning of the trace.
     pub(super) asked_at: Duration,
     /// How long the work takes; `None`: it never releases.
@@ -109,7 +109,7 @@ impl Demand {
         // A hold that is open at the end of the trace lasts at least until then. That it lasted longer was not seen.
         let is_open = |episode: &Episode| episode.lease.is_none_or(|lease| episode.since.saturating_add(lease) > end);
         let open_until = |episode: &Episode| is_open(episode).then_some(end);
-        let want = |episode: &&Episode| Want {
+        let request = |episode: &&Episode| LockRequest {
             asked_at: elapsed(episode.asked_at),
             work: episode.until.or(open_until(episode)).map(|until| until.saturating_since(episode.since)),
         };
@@ -122,7 +122,7 @@ impl Demand {
             is_guessed: false,
             cut,
             began_at,
-            clients: clients.into_values().map(|episodes| episodes.iter().map(want).collect()).collect(),
+            clients: clients.into_values().map(|episodes| episodes.iter().map(request).collect()).collect(),
         }
     }
 }

@@ -98,10 +98,10 @@ impl<'a> Play<'a> {
     fn go_on(&mut self, client: usize) -> Result<Option<Duration>, Fault> {
         match mem::replace(&mut self.clients[client].doing, DemandActivity::Resting) {
             DemandActivity::Resting => {
-                let Some((want, owner)) = self.clients[client].want() else { return Ok(None) };
+                let Some((request, owner)) = self.clients[client].request() else { return Ok(None) };
                 let since = self.wire.now;
                 let patience = self.terms.wait.begin(MonoTime::since_origin(since));
-                self.ask(client, DemandAttempt { owner, want, since, patience, transcript: Transcript::new() })
+                self.ask(client, DemandAttempt { owner, request, since, patience, transcript: Transcript::new() })
             }
             DemandActivity::Attempt(attempt) => self.ask(client, attempt),
             DemandActivity::Leaving { hold, transcript } => self.leave(client, hold, transcript),
@@ -137,8 +137,8 @@ impl<'a> Play<'a> {
         self.outcome.waits.push(waited);
         let lease_ends = hold.since.mono.saturating_add(hold.lease.length());
         let lease_left = lease_ends.saturating_since(MonoTime::since_origin(now));
-        self.holds.push(HeldSpan { since: now, until: now + attempt.want.work.unwrap_or(lease_left) });
-        let Some(work) = attempt.want.work else { return self.clients[client].wants_at(now) };
+        self.holds.push(HeldSpan { since: now, until: now + attempt.request.work.unwrap_or(lease_left) });
+        let Some(work) = attempt.request.work else { return self.clients[client].wants_at(now) };
         self.outcome.overruns += u64::from(work > lease_left);
         self.clients[client].doing = DemandActivity::Leaving { hold, transcript: Transcript::new() };
         Some(now + work)
