@@ -58,12 +58,12 @@ impl Failure {
 
     /// Says so on standard error.
     pub(super) fn tell(self) -> Exit {
-        self.tell_with(Voice::Normal)
+        self.tell_with(Verbosity::Normal)
     }
 
     /// Says so on standard error, unless quiet.
-    pub(super) fn tell_with(self, voice: Voice) -> Exit {
-        voice.warn(&self.sentence);
+    pub(super) fn tell_with(self, verbosity: Verbosity) -> Exit {
+        verbosity.warn(&self.sentence);
         self.exit
     }
 }
@@ -80,14 +80,14 @@ pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Failure> {
 
 /// Whether warnings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum Verbosity {
     /// They are.
     Normal,
     /// The exit status has to do.
     Quiet,
 }
 
-impl Voice {
+impl Verbosity {
     /// One line on standard error, unless quiet.
     pub(super) fn warn(self, sentence: impl std::fmt::Display) {
         match self {

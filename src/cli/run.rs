@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exit::{Exit, Failure, Voice};
+use super::exit::{Exit, Failure, Verbosity};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::run_carrier::RunCarrier;
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     // The error is printed first: the note is the last line.
     let exit = args
         .run_under_lock(&key, &server, grace, &events, &mut ran)
-        .unwrap_or_else(|failure| failure.tell_with(args.voice()));
+        .unwrap_or_else(|failure| failure.tell_with(args.verbosity()));
     if global.json {
         output::note(&ran);
     }
@@ -147,12 +147,12 @@ impl Args {
         if let (ServerChoice::One(server), true) = (server, self.wait_policy != WaitPolicy::Backoff) {
             lock = lock.notified_by(&listener(server, key)?);
         }
-        let voice = if self.conflict_exit_code == 0 { Voice::Quiet } else { self.voice() };
+        let verbosity = if self.conflict_exit_code == 0 { Verbosity::Quiet } else { self.verbosity() };
         let (wait, once, policy) = (self.wait, self.nonblock, self.wait_policy);
-        match (RunAcquisition { server, wait, once, policy, voice }).acquire(&lock, events, ran)? {
+        match (RunAcquisition { server, wait, once, policy, verbosity }).acquire(&lock, events, ran)? {
             AcquireEnd::Won(guard) => {
                 let limits = Limits { grace, on_lost: self.on_lost, max_runtime: self.max_runtime };
-                Holding { server, command: &self.command, limits, voice: self.voice() }
+                Holding { server, command: &self.command, limits, verbosity: self.verbosity() }
                     .hold(guard, &*locker, events, ran)
             }
             AcquireEnd::Held => Ok(Exit::Of(self.conflict_exit_code)),
@@ -160,8 +160,8 @@ impl Args {
         }
     }
 
-    fn voice(&self) -> Voice {
-        if self.quiet { Voice::Quiet } else { Voice::Normal }
+    fn verbosity(&self) -> Verbosity {
+        if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
     }
 }
 

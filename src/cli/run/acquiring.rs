@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::events::{RunEvent, RunEvents};
-use crate::cli::exit::{Exit, Failure, Voice};
+use crate::cli::exit::{Exit, Failure, Verbosity};
 use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
@@ -24,7 +24,7 @@ pub(super) struct RunAcquisition<'a> {
     /// How to wait.
     pub(super) policy: WaitPolicy,
     /// Whether to say so if another client holds the lock.
-    pub(super) voice: Voice,
+    pub(super) verbosity: Verbosity,
 }
 
 /// How that ended.
@@ -92,12 +92,12 @@ impl RunAcquisition<'_> {
             ));
         }
         if held.reason == Refusal::NoMajority {
-            self.voice.warn(format_args!("lock key `{key}` is held by another client: {}", held.votes));
+            self.verbosity.warn(format_args!("lock key `{key}` is held by another client: {}", held.votes));
             return Ok(AcquireEnd::Held);
         }
         // Whole seconds: the stamps of most dialects say no more.
         let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
-        self.voice.warn(format_args!("lock key `{key}` is held by another client{}", left.unwrap_or_default()));
+        self.verbosity.warn(format_args!("lock key `{key}` is held by another client{}", left.unwrap_or_default()));
         Ok(AcquireEnd::Held)
     }
 

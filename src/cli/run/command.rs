@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
 
 use super::events::{RunEvent, RunEvents};
-use crate::cli::exit::Voice;
+use crate::cli::exit::Verbosity;
 use crate::cli::program::this_program;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::signals::{self, Caught, StopRequest};
@@ -81,7 +81,7 @@ pub(super) fn grace(lease: Lease, kill_after: Option<Duration>) -> Result<Grace,
 pub(super) struct Running<'a> {
     guard: &'a Guard<RunCarrier>,
     limits: Limits,
-    voice: Voice,
+    verbosity: Verbosity,
     began: MonoTime,
     supervisor: Child,
     channel: SupervisorChannel,
@@ -98,7 +98,7 @@ impl<'a> Running<'a> {
         command: &[OsString],
         guard: &'a Guard<RunCarrier>,
         limits: Limits,
-        voice: Voice,
+        verbosity: Verbosity,
         events: &RunEvents,
     ) -> io::Result<Self> {
         become_subreaper()?;
@@ -125,7 +125,7 @@ impl<'a> Running<'a> {
         Ok(Self {
             guard,
             limits,
-            voice,
+            verbosity,
             began,
             supervisor,
             channel,
@@ -157,7 +157,7 @@ impl<'a> Running<'a> {
         let ended = self.supervisor.wait()?;
         if !reported || !ended.success() && self.outcome.not_run.is_none() {
             let key = self.guard.key();
-            self.voice
+            self.verbosity
                 .warn(format_args!("lock key `{key}`: the supervisor of the command was killed: killing the command"));
         }
         // It has left nothing but daemons, unless it was killed.
@@ -178,7 +178,7 @@ impl<'a> Running<'a> {
     fn end_for_good(&mut self) {
         let key = self.guard.key();
         self.outcome.timed_out = true;
-        self.voice.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
+        self.verbosity.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
         self.channel.send(&SupervisorOrder::End);
     }
 
@@ -197,7 +197,8 @@ impl<'a> Running<'a> {
             SupervisorNote::Ending => {
                 self.outcome.ended_early = true;
                 if self.outcome.lost.is_none() {
-                    self.voice.warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
+                    self.verbosity
+                        .warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
                 }
             }
             SupervisorNote::Ended { status, left_running } => {
@@ -219,10 +220,10 @@ impl<'a> Running<'a> {
         };
         self.outcome.lost = Some(loss);
         if self.limits.on_lost == OnLost::Warn {
-            self.voice.warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
+            self.verbosity.warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
             return;
         }
-        self.voice.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
+        self.verbosity.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
         self.channel.send(&SupervisorOrder::End);
     }
 
