@@ -8,14 +8,14 @@ use crate::child::Handle;
 use crate::client::Stay;
 use crate::patience::{pause, until};
 use crate::promise::{Damage, FaultRow};
-use crate::proxy::{Cut, Strike};
+use crate::proxy::{Cut, MessageFault};
 use crate::server::Options;
 
 /// A fault that strikes at a command of one client.
 pub(crate) struct Fault {
     pub(crate) row: FaultRow,
     /// What happens at a command.
-    pub(crate) strike: fn(&Target) -> Strike,
+    pub(crate) strike: fn(&Target) -> MessageFault,
     /// The options of a server for each run; `None`: all runs share a server with default options.
     pub(crate) server: Option<fn() -> Options>,
     /// Ends the fault.
@@ -45,18 +45,18 @@ impl Target {
     }
 
     /// Kills the server, which loses what it did not persist, and restarts it.
-    fn crash(&self) -> Strike {
+    fn crash(&self) -> MessageFault {
         let target = self.clone();
-        Strike::First(Box::new(move || {
+        MessageFault::First(Box::new(move || {
             target.run(&["DEBUG", "CRASH-AND-RECOVER", "0"]);
             until("the server is back", || target.server.get_connection().ok().map(drop));
         }))
     }
 
     /// Removes these permissions from all clients.
-    fn forbid(&self, rights: &'static str) -> Strike {
+    fn forbid(&self, rights: &'static str) -> MessageFault {
         let target = self.clone();
-        Strike::First(Box::new(move || {
+        MessageFault::First(Box::new(move || {
             let words = ["ACL", "SETUSER", "default"].into_iter().chain(rights.split(' '));
             target.run(&words.collect::<Vec<_>>());
         }))
@@ -66,9 +66,9 @@ impl Target {
         self.run(&["ACL", "SETUSER", "default", "+@all"]);
     }
 
-    fn on_process(&self, act: fn(&Self)) -> Strike {
+    fn on_process(&self, act: fn(&Self)) -> MessageFault {
         let target = self.clone();
-        Strike::First(Box::new(move || act(&target)))
+        MessageFault::First(Box::new(move || act(&target)))
     }
 
     /// Stops the process until other clients hold the lock, then calls `then` and resumes it.
@@ -83,9 +83,9 @@ impl Target {
         });
     }
 
-    fn first(&self, words: &'static [&'static str]) -> Strike {
+    fn first(&self, words: &'static [&'static str]) -> MessageFault {
         let target = self.clone();
-        Strike::First(Box::new(move || target.run(words)))
+        MessageFault::First(Box::new(move || target.run(words)))
     }
 }
 
@@ -98,7 +98,7 @@ const fn row(name: &'static str) -> FaultRow {
 
 const WIRE: Fault = Fault {
     row: row("no fault"),
-    strike: |_| Strike::First(Box::new(|| ())),
+    strike: |_| MessageFault::First(Box::new(|| ())),
     server: None,
     heal: |_| (),
     strikes_process: false,
@@ -114,24 +114,24 @@ const HOUR_NS: i64 = 3_600_000_000_000;
 /// Every fault.
 pub(crate) const FAULTS: &[Fault] = &[
     WIRE,
-    Fault { row: row("command cut off"), strike: |_| Strike::Cut(Cut::Before), ..WIRE },
-    Fault { row: row("command cut in half"), strike: |_| Strike::Cut(Cut::Within), ..WIRE },
-    Fault { row: row("reply cut off"), strike: |_| Strike::Cut(Cut::After), ..WIRE },
-    Fault { row: row("reply cut in half"), strike: |_| Strike::Cut(Cut::WithinReply), ..WIRE },
-    Fault { row: row("reply cut at any byte"), strike: |target| Strike::CutReply(target.place), ..WIRE },
-    Fault { row: row("reply byte by byte"), strike: |_| Strike::Trickle, ..WIRE },
-    Fault { row: FaultRow { delay: LATE, ..row("command late") }, strike: |_| Strike::Late(LATE), ..WIRE },
-    Fault { row: row("reply late"), strike: |_| Strike::LateReply(LATE), ..WIRE },
-    Fault { row: row("connection hangs"), strike: |_| Strike::Hang, ..WIRE },
+    Fault { row: row("command cut off"), strike: |_| MessageFault::Cut(Cut::Before), ..WIRE },
+    Fault { row: row("command cut in half"), strike: |_| MessageFault::Cut(Cut::Within), ..WIRE },
+    Fault { row: row("reply cut off"), strike: |_| MessageFault::Cut(Cut::After), ..WIRE },
+    Fault { row: row("reply cut in half"), strike: |_| MessageFault::Cut(Cut::WithinReply), ..WIRE },
+    Fault { row: row("reply cut at any byte"), strike: |target| MessageFault::CutReply(target.place), ..WIRE },
+    Fault { row: row("reply byte by byte"), strike: |_| MessageFault::Trickle, ..WIRE },
+    Fault { row: FaultRow { delay: LATE, ..row("command late") }, strike: |_| MessageFault::Late(LATE), ..WIRE },
+    Fault { row: row("reply late"), strike: |_| MessageFault::LateReply(LATE), ..WIRE },
+    Fault { row: row("connection hangs"), strike: |_| MessageFault::Hang, ..WIRE },
     Fault { row: FaultRow { stay: Stay::Overrunning, ..row("holder stands still past its lease") }, ..WIRE },
     Fault {
         row: FaultRow { stay: Stay::Overrunning, ..row("holder stands still, reply cut off") },
-        strike: |_| Strike::Cut(Cut::After),
+        strike: |_| MessageFault::Cut(Cut::After),
         ..WIRE
     },
     Fault {
         row: FaultRow { stay: Stay::Renewing, ..row("renewing, reply cut off") },
-        strike: |_| Strike::Cut(Cut::After),
+        strike: |_| MessageFault::Cut(Cut::After),
         ..WIRE
     },
     Fault { row: row("CLIENT KILL"), strike: |target| target.first(&["CLIENT", "KILL", "TYPE", "normal"]), ..SERVER },
@@ -144,7 +144,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         row: FaultRow { delay: LATE, ..row("DEBUG SLEEP") },
         strike: |target| {
             let target = target.clone();
-            Strike::First(Box::new(move || {
+            MessageFault::First(Box::new(move || {
                 std::thread::spawn(move || target.run(&["DEBUG", "SLEEP", "0.35"]));
                 // Give it time to begin sleeping.
                 pause(Duration::from_millis(20));
@@ -164,7 +164,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         row: FaultRow { damage: Damage::StoredData, ..row("eviction") },
         strike: |target| {
             let target = target.clone();
-            Strike::First(Box::new(move || {
+            MessageFault::First(Box::new(move || {
                 target.run(&["CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1"]);
                 target.run(&["SET", "filler", "1"]);
                 target.run(&["CONFIG", "SET", "maxmemory", "0"]);

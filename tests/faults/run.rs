@@ -16,7 +16,7 @@ use crate::faults::{Fault, Target};
 use crate::judge::{FinalState, Observations, broken_promises, observations};
 use crate::patience::{now, pause};
 use crate::promise::{FaultRow, promise};
-use crate::proxy::{Proxy, Strike};
+use crate::proxy::{MessageFault, Proxy};
 use crate::server::Server;
 use crate::tested_locks::TestedLock;
 use crate::witness::{Event, Log, Outcome, Stamp, Witness, stamp};
@@ -100,7 +100,7 @@ impl FaultRun<'_> {
             let strike = Mutex::new(Some(strike));
             let strikes = || {
                 let strike = strike.lock().expect("no thread panics while it holds this").take();
-                if let Some(Strike::First(act)) = strike {
+                if let Some(MessageFault::First(act)) = strike {
                     *struck_at.lock().expect("no thread panics while it holds this") = Some(stamp());
                     act();
                 }

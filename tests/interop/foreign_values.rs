@@ -7,7 +7,7 @@ use crate::foreign::is_ready;
 use crate::patience::until;
 use crate::roster::{CLIENTS, Client, KEYS_BEGIN, Spoken};
 use crate::scenes::word;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
 /// A lease that outlasts all tests.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
@@ -24,14 +24,14 @@ pub(crate) struct Written {
 }
 
 /// What all clients that are ready write, in all protocols that they speak.
-pub(crate) fn written(stand: &Stand) -> Vec<Written> {
+pub(crate) fn written(testbed: &Testbed) -> Vec<Written> {
     let ready = CLIENTS.iter().filter(|client| is_ready(client.name));
-    ready.flat_map(|client| client.speaks.iter().map(|spoken| write(stand, client, *spoken))).collect()
+    ready.flat_map(|client| client.speaks.iter().map(|spoken| write(testbed, client, *spoken))).collect()
 }
 
-fn write(stand: &Stand, client: &'static Client, spoken: Spoken) -> Written {
-    let holder = stand.session(client);
-    let mut connection = stand.connect();
+fn write(testbed: &Testbed, client: &'static Client, spoken: Spoken) -> Written {
+    let holder = testbed.session(client);
+    let mut connection = testbed.connect();
     let mut written = |lease: Duration| {
         // A short lease can end before it is looked at, on a busy machine.
         let mut tries = 0..;

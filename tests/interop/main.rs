@@ -5,7 +5,7 @@
 //!
 //! - [`roster`]: the clients, and which of our protocols each of them speaks.
 //! - [`foreign`]: a client as a child process, and the requests that it answers.
-//! - [`stand`]: the one server and the clients that are running.
+//! - [`testbed`]: the one server and the clients that are running.
 //! - [`ours`]: our side of a scene.
 //! - [`content`]: what a key holds, read from a server and written to another.
 //! - [`foreign_values`]: what every client writes, kept for the other clients to meet.
@@ -37,7 +37,7 @@ mod proven;
 mod roster;
 mod scenes;
 mod scoped;
-mod stand;
+mod testbed;
 mod wire;
 
 /// Shared with the other integration tests.
@@ -57,21 +57,21 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, run};
 
 use it::{golden, guard_process, monitor, patience, server};
-use stand::Stand;
+use testbed::Testbed;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The scenes mostly wait.
     arguments.test_threads = arguments.test_threads.or(Some(8));
-    let stand = Arc::new(Stand::new());
-    let packages = packages::trials(&stand).chain(scoped::trials(&stand));
-    let apart = scenes::trials_apart(&stand).chain(masters::trials());
-    let trials = scenes::trials(&stand).chain(packages).chain(apart).collect();
+    let testbed = Arc::new(Testbed::new());
+    let packages = packages::trials(&testbed).chain(scoped::trials(&testbed));
+    let apart = scenes::trials_apart(&testbed).chain(masters::trials());
+    let trials = scenes::trials(&testbed).chain(packages).chain(apart).collect();
     let conclusion = run(&arguments, trials);
     // A run of some scenes renews the rows that it has played in whole, and compares nothing.
     let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();
     if conclusion.has_failed() || arguments.list || !is_compared {
         return conclusion.exit_code();
     }
-    proven::compare(&stand)
+    proven::compare(&testbed)
 }

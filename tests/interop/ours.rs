@@ -8,20 +8,20 @@ use redis::Connection;
 
 use crate::patience::until;
 use crate::roster::Spoken;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
 /// A lock of ours on a connection of its own.
 pub(crate) struct Ours(Lock<Connection>);
 
 impl Ours {
-    pub(crate) fn new(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        Self(Lock::new(stand.connect(), spoken.opponent(key, lease)))
+    pub(crate) fn new(testbed: &Testbed, spoken: Spoken, key: &str, lease: Duration) -> Self {
+        Self(Lock::new(testbed.connect(), spoken.opponent(key, lease)))
     }
 
     /// The same, with its own release listener.
-    pub(crate) fn listening(stand: &Stand, spoken: Spoken, key: &str, lease: Duration) -> Self {
-        let releases = ReleaseListener::new(stand.server().client()).expect("random bytes can be read");
-        Self(Self::new(stand, spoken, key, lease).0.notified_by(&releases))
+    pub(crate) fn listening(testbed: &Testbed, spoken: Spoken, key: &str, lease: Duration) -> Self {
+        let releases = ReleaseListener::new(testbed.server().client()).expect("random bytes can be read");
+        Self(Self::new(testbed, spoken, key, lease).0.notified_by(&releases))
     }
 
     /// One attempt.

@@ -14,7 +14,7 @@ use lockshift::wire::{Command, Key, MonoTime, Reading, UnixTime};
 use crate::foreign::Session;
 use crate::prediction;
 use crate::roster::CLIENTS;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 use crate::wire::At;
 
 /// One of each language: the Redis client underneath does not matter here.
@@ -27,13 +27,13 @@ const LEASE: Duration = Duration::from_secs(60);
 const NOW_MS: i64 = 1_810_000_000_000;
 
 /// A trial for every package.
-pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
-    let stand = Arc::clone(stand);
+pub(crate) fn trials(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial> + use<> {
+    let testbed = Arc::clone(testbed);
     PACKAGES.iter().map(move |name| {
-        let stand = Arc::clone(&stand);
+        let testbed = Arc::clone(&testbed);
         Trial::test(format!("with_{}::every_dialect", name.replace('-', "_")), move || {
             let client = CLIENTS.iter().find(|client| client.name == *name).expect("it stands in the roster");
-            let session = stand.session(client);
+            let session = testbed.session(client);
             let tables = tables();
             let dialects: Vec<_> = tables.dialects.lines().filter_map(|row| row.split('\t').next()).collect();
             assert!(dialects.len() > 90, "the table holds the catalogue: {}", dialects.len());

@@ -10,24 +10,24 @@ use crate::foreign::is_ready;
 use crate::golden::golden;
 use crate::roster::{CLIENTS, Client, Spoken};
 use crate::scenes::{SCENES, Scene};
-use crate::stand::{Proof, Stand};
+use crate::testbed::{Proof, Testbed};
 
 const BEGINS: &str = "<!-- interop -->\n\n";
 const ENDS: &str = "\n<!-- /interop -->";
 
 /// Compares the results of a complete run with the table, or writes it.
-pub(crate) fn compare(stand: &Stand) -> ExitCode {
+pub(crate) fn compare(testbed: &Testbed) -> ExitCode {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/interop.md");
     let page = fs::read_to_string(path).expect("there is such a page");
     let (before, rest) = page.split_once(BEGINS).expect("a table begins");
     let (kept, after) = rest.split_once(ENDS).expect("what begins ends");
-    let table = table(stand, kept);
+    let table = table(testbed, kept);
     let is_as_kept =
         std::panic::catch_unwind(|| golden("docs/interop.md", &format!("{before}{BEGINS}{table}{ENDS}{after}")));
     if is_as_kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn table(stand: &Stand, kept: &str) -> String {
+fn table(testbed: &Testbed, kept: &str) -> String {
     let heads: Vec<_> = SCENES.iter().map(|scene| scene.head).collect();
     let mut table = format!("| client | through | protocol | {} |\n", heads.join(" | "));
     table += &format!("|---|---|---|{}\n", ":-:|".repeat(heads.len()));
@@ -36,11 +36,11 @@ fn table(stand: &Stand, kept: &str) -> String {
             let begins = format!("| {} | ", client.name);
             let protocol = format!(" | `{}` | ", spoken.label());
             let as_kept = kept.lines().find(|line| line.starts_with(&begins) && line.contains(&protocol));
-            if is_ready(client.name) && is_played(stand, client, *spoken) {
-                let version = stand.session(client).ask("version");
+            if is_ready(client.name) && is_played(testbed, client, *spoken) {
+                let version = testbed.session(client).ask("version");
                 let kept_version = as_kept.and_then(|line| line.strip_prefix(&begins)?.split(" | ").next());
                 let version = kept_version.filter(|_| !client.is_pinned).unwrap_or(&version);
-                table += &format!("{begins}{version}{protocol}{} |\n", marks(stand, client, *spoken));
+                table += &format!("{begins}{version}{protocol}{} |\n", marks(testbed, client, *spoken));
             } else if let Some(row) = as_kept {
                 table += &format!("{row}\n");
             }
@@ -50,15 +50,15 @@ fn table(stand: &Stand, kept: &str) -> String {
 }
 
 /// Whether this run has played every scene of the row.
-fn is_played(stand: &Stand, client: &Client, spoken: Spoken) -> bool {
-    let proofs = stand.proofs();
+fn is_played(testbed: &Testbed, client: &Client, spoken: Spoken) -> bool {
+    let proofs = testbed.proofs();
     let proof = |scene: &Scene| Proof { client: client.name, spoken: spoken.label(), scene: scene.name };
     SCENES.iter().filter(|scene| scene.is_for(spoken)).all(|scene| proofs.contains(&proof(scene)))
 }
 
 /// What has been proven, a mark for each scene.
-fn marks(stand: &Stand, client: &Client, spoken: Spoken) -> String {
-    let proofs = stand.proofs();
+fn marks(testbed: &Testbed, client: &Client, spoken: Spoken) -> String {
+    let proofs = testbed.proofs();
     let marks = SCENES.iter().map(|scene| {
         let proof = Proof { client: client.name, spoken: spoken.label(), scene: scene.name };
         if proofs.contains(&proof) { scene.mark } else { "" }

@@ -19,7 +19,7 @@ use libtest_mimic::Trial;
 
 use crate::content::Contents;
 use crate::roster::{CLIENTS, Client, KEYS_BEGIN, Spoken};
-use crate::stand::{Proof, Stand};
+use crate::testbed::{Proof, Testbed};
 
 /// A lease that outlasts any scene.
 const LONG: Duration = Duration::from_secs(600);
@@ -51,7 +51,7 @@ struct SceneApart {
 
 /// The participants of a scene.
 struct Part<'a> {
-    stand: &'a Stand,
+    testbed: &'a Testbed,
     client: &'static Client,
     spoken: Spoken,
     scene: &'static str,
@@ -121,16 +121,16 @@ pub(crate) const SCENES: &[Scene] = &[
 ];
 
 /// Every scene with every client in every protocol that it speaks.
-pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
-    let stand = Arc::clone(stand);
+pub(crate) fn trials(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial> + use<> {
+    let testbed = Arc::clone(testbed);
     let rows = CLIENTS.iter().flat_map(|client| client.speaks.iter().map(move |spoken| (client, *spoken)));
     let scenes = rows.flat_map(|(client, spoken)| SCENES.iter().map(move |scene| (client, spoken, scene)));
     scenes.filter(|(_, spoken, scene)| scene.is_for(*spoken)).map(move |(client, spoken, scene)| {
-        let stand = Arc::clone(&stand);
+        let testbed = Arc::clone(&testbed);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
-            Part { stand: &stand, client, spoken, scene: scene.name }.play(scene.play);
-            stand.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
+            Part { testbed: &testbed, client, spoken, scene: scene.name }.play(scene.play);
+            testbed.note(Proof { client: client.name, spoken: spoken.label(), scene: scene.name });
             Ok(())
         })
     })
@@ -138,18 +138,18 @@ pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> 
 
 /// The scenes that have no column in the table: every client with an old protocol behind the guard, and every client that
 /// extends.
-pub(crate) fn trials_apart(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
-    let stand = Arc::clone(stand);
+pub(crate) fn trials_apart(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial> + use<> {
+    let testbed = Arc::clone(testbed);
     let guarded = guarded::rows().flat_map(|(client, spoken)| {
         guarded::SCENES.iter().chain(guard_modes::SCENES).map(move |it| (client, spoken, *it))
     });
     let extension = SceneApart { name: "ends_later_once_extended", play: extension::ends_later_once_extended };
     let extended = extension::rows().map(move |(client, spoken)| (client, spoken, extension));
     guarded.chain(extended).map(move |(client, spoken, scene)| {
-        let stand = Arc::clone(&stand);
+        let testbed = Arc::clone(&testbed);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {
-            Part { stand: &stand, client, spoken, scene: scene.name }.play(scene.play);
+            Part { testbed: &testbed, client, spoken, scene: scene.name }.play(scene.play);
             Ok(())
         })
     })
@@ -164,7 +164,7 @@ impl Part<'_> {
     /// Plays the scene, and deletes what is left of it: `KEYS`, by which contents are read, looks at every key there is.
     fn play(&self, play: fn(&Part<'_>)) {
         play(self);
-        let mut server = self.stand.connect();
+        let mut server = self.testbed.connect();
         Contents::of(&mut server, &self.key("")).delete(&mut server);
     }
 

@@ -13,7 +13,7 @@ use crate::ours::Ours;
 use crate::patience::{pause, until};
 use crate::roster::{CLIENTS, Client, Spoken};
 use crate::scenes::word;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 use crate::wire::Redis;
 
 /// One of each language: the Redis client underneath does not matter here.
@@ -28,24 +28,24 @@ const LEASE: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(600);
 
 /// Its trials, for every package.
-pub(crate) fn trials(stand: &Arc<Stand>) -> impl Iterator<Item = Trial> + use<> {
-    let scoped = trials_of(SCOPED, "waits_until_its_timeout", waits_until_its_timeout, stand)
-        .chain(trials_of(SCOPED, "scoped_form_is_renewed", scoped_form_is_renewed, stand))
-        .chain(trials_of(SCOPED, "scoped_form_ends_with_a_loss", scoped_form_ends_with_a_loss, stand));
-    scoped.chain(trials_of(WITH_TESTS, "its_own_tests", its_own_tests, stand))
+pub(crate) fn trials(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial> + use<> {
+    let scoped = trials_of(SCOPED, "waits_until_its_timeout", waits_until_its_timeout, testbed)
+        .chain(trials_of(SCOPED, "scoped_form_is_renewed", scoped_form_is_renewed, testbed))
+        .chain(trials_of(SCOPED, "scoped_form_ends_with_a_loss", scoped_form_ends_with_a_loss, testbed));
+    scoped.chain(trials_of(WITH_TESTS, "its_own_tests", its_own_tests, testbed))
 }
 
 fn trials_of(
     names: &'static [&'static str],
     what: &'static str,
-    play: fn(&Stand, &'static Client),
-    stand: &Arc<Stand>,
+    play: fn(&Testbed, &'static Client),
+    testbed: &Arc<Testbed>,
 ) -> impl Iterator<Item = Trial> + use<> {
-    let stand = Arc::clone(stand);
+    let testbed = Arc::clone(testbed);
     names.iter().map(move |name| {
-        let stand = Arc::clone(&stand);
+        let testbed = Arc::clone(&testbed);
         Trial::test(format!("with_{}::{what}", word(name)), move || {
-            play(&stand, CLIENTS.iter().find(|client| client.name == *name).expect("it stands in the roster"));
+            play(&testbed, CLIENTS.iter().find(|client| client.name == *name).expect("it stands in the roster"));
             Ok(())
         })
     })
@@ -53,7 +53,7 @@ fn trials_of(
 
 /// A lock, a session with the client that uses it, and a connection that looks on.
 struct Scene<'a> {
-    stand: &'a Stand,
+    testbed: &'a Testbed,
     spoken: Spoken,
     session: Session,
     server: redis::Connection,
@@ -64,17 +64,17 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// One for each protocol of the package: the token and the bridge.
-    fn each(stand: &'a Stand, client: &'static Client, scene: &str) -> impl Iterator<Item = Self> {
+    fn each(testbed: &'a Testbed, client: &'static Client, scene: &str) -> impl Iterator<Item = Self> {
         client.speaks.iter().map(move |spoken| {
             let key = format!("scoped.{}.{}.{scene}", client.name, word(&spoken.label()));
-            let (session, server, end) = (stand.lone_session(client), stand.connect(), format!("{key}.end"));
-            Self { stand, spoken: *spoken, session, server, key, end }
+            let (session, server, end) = (testbed.lone_session(client), testbed.connect(), format!("{key}.end"));
+            Self { testbed, spoken: *spoken, session, server, key, end }
         })
     }
 
     /// Ours on the same key.
     fn ours(&self) -> Ours {
-        Ours::new(self.stand, self.spoken, &self.key, LONG)
+        Ours::new(self.testbed, self.spoken, &self.key, LONG)
     }
 
     /// The key of the token.
@@ -112,8 +112,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn waits_until_its_timeout(stand: &Stand, client: &'static Client) {
-    for scene in Scene::each(stand, client, "waits") {
+fn waits_until_its_timeout(testbed: &Testbed, client: &'static Client) {
+    for scene in Scene::each(testbed, client, "waits") {
         let question = |patience_ms| format!("lock {} {} {} {patience_ms}", scene.spoken.protocol, scene.key, 600_000);
         let guard = scene.ours().acquire().expect("the lock is free");
         assert_eq!(scene.session.ask(&question(100)), "held", "{}", scene.spoken.protocol);
@@ -125,8 +125,8 @@ fn waits_until_its_timeout(stand: &Stand, client: &'static Client) {
     }
 }
 
-fn scoped_form_is_renewed(stand: &Stand, client: &'static Client) {
-    let mut scenes: Vec<_> = Scene::each(stand, client, "renewed").collect();
+fn scoped_form_is_renewed(testbed: &Testbed, client: &'static Client) {
+    let mut scenes: Vec<_> = Scene::each(testbed, client, "renewed").collect();
     scenes.iter_mut().for_each(Scene::begin);
     pause(LEASE + Duration::from_millis(100));
     for scene in &mut scenes {
@@ -139,9 +139,9 @@ fn scoped_form_is_renewed(stand: &Stand, client: &'static Client) {
 }
 
 /// Nothing ends the work here but the renewal, which finds that the lock is lost.
-fn scoped_form_ends_with_a_loss(stand: &Stand, client: &'static Client) {
-    let mut lost: Vec<_> = Scene::each(stand, client, "lost").collect();
-    let mut intruded: Vec<_> = Scene::each(stand, client, "intruded").filter(Scene::is_bridge).collect();
+fn scoped_form_ends_with_a_loss(testbed: &Testbed, client: &'static Client) {
+    let mut lost: Vec<_> = Scene::each(testbed, client, "lost").collect();
+    let mut intruded: Vec<_> = Scene::each(testbed, client, "intruded").filter(Scene::is_bridge).collect();
     for scene in &mut lost {
         scene.begin();
         let key = scene.token_key();
@@ -159,9 +159,9 @@ fn scoped_form_ends_with_a_loss(stand: &Stand, client: &'static Client) {
     }
 }
 
-fn its_own_tests(stand: &Stand, client: &'static Client) {
+fn its_own_tests(testbed: &Testbed, client: &'static Client) {
     let output = Program::new(own_tests(client.name))
-        .env("REDIS_URL", stand.server().url())
+        .env("REDIS_URL", testbed.server().url())
         .output()
         .expect("the package's tests can be started");
     let shown = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

@@ -1,16 +1,16 @@
 //! The contract: every protocol, through every driver, on a real server, says on the wire exactly what its original says.
 //!
 //! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
-//! said in [`scene`]; [`stage`] plays it at a time of its own ([`elsewhen`]), so that every stamp is a literal.
+//! said in [`scene`]; [`stage`] plays it at a time of its own ([`timed_locker`]), so that every stamp is a literal.
 
 mod bridge;
-mod elsewhen;
 mod legacy;
 mod modern;
 mod redisson;
 mod scene;
 mod stage;
 mod table;
+mod timed_locker;
 mod wording;
 
 use std::fmt::Write;

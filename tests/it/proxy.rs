@@ -33,7 +33,7 @@ impl Cut {
 }
 
 /// What happens at a message.
-pub(crate) enum Strike {
+pub(crate) enum MessageFault {
     /// The connection is cut.
     Cut(Cut),
     /// The connection is cut within the reply, after this many bytes of it; counted on from its start if it is shorter.
@@ -59,7 +59,7 @@ pub(crate) struct Proxy {
 /// What is still to happen.
 #[derive(Default)]
 struct Plan {
-    strike: Option<(usize, Strike)>,
+    strike: Option<(usize, MessageFault)>,
     struck: Option<Instant>,
     messages: Vec<Vec<u8>>,
     held_back: bool,
@@ -114,11 +114,11 @@ impl Proxy {
 
     /// Cuts the connection at the next message but `skip`.
     pub(crate) fn cut(&self, skip: usize, cut: Cut) {
-        self.strike(skip, Strike::Cut(cut));
+        self.strike(skip, MessageFault::Cut(cut));
     }
 
     /// Strikes at the next message but `skip`.
-    pub(crate) fn strike(&self, skip: usize, strike: Strike) {
+    pub(crate) fn strike(&self, skip: usize, strike: MessageFault) {
         lock(&self.plan).strike = Some((skip, strike));
     }
 
@@ -153,7 +153,7 @@ impl Drop for Proxy {
 
 impl Plan {
     /// What happens at the message that has just come.
-    fn next(&mut self, message: &[u8]) -> Option<Strike> {
+    fn next(&mut self, message: &[u8]) -> Option<MessageFault> {
         self.messages.push(message.to_vec());
         match self.strike.take()? {
             (0, strike) => {
@@ -208,18 +208,18 @@ enum Passage {
 }
 
 /// How the message at which this happens passes, and its reply.
-fn passages(strike: Strike) -> (Passage, Passage) {
+fn passages(strike: MessageFault) -> (Passage, Passage) {
     match strike {
-        Strike::Cut(Cut::Before) => (Passage::None, Passage::All),
-        Strike::Cut(Cut::Within) => (Passage::Half, Passage::All),
-        Strike::Cut(Cut::After) => (Passage::All, Passage::None),
-        Strike::Cut(Cut::WithinReply) => (Passage::All, Passage::Half),
-        Strike::CutReply(bytes) => (Passage::All, Passage::Part(bytes)),
-        Strike::Late(delay) => (Passage::Late(delay), Passage::All),
-        Strike::LateReply(delay) => (Passage::All, Passage::Late(delay)),
-        Strike::Trickle => (Passage::All, Passage::ByteByByte),
-        Strike::Hang => (Passage::Never, Passage::All),
-        Strike::First(act) => {
+        MessageFault::Cut(Cut::Before) => (Passage::None, Passage::All),
+        MessageFault::Cut(Cut::Within) => (Passage::Half, Passage::All),
+        MessageFault::Cut(Cut::After) => (Passage::All, Passage::None),
+        MessageFault::Cut(Cut::WithinReply) => (Passage::All, Passage::Half),
+        MessageFault::CutReply(bytes) => (Passage::All, Passage::Part(bytes)),
+        MessageFault::Late(delay) => (Passage::Late(delay), Passage::All),
+        MessageFault::LateReply(delay) => (Passage::All, Passage::Late(delay)),
+        MessageFault::Trickle => (Passage::All, Passage::ByteByByte),
+        MessageFault::Hang => (Passage::Never, Passage::All),
+        MessageFault::First(act) => {
             act();
             (Passage::All, Passage::All)
         }
@@ -301,7 +301,7 @@ fn a_message_or_its_reply_is_late_split_or_never_comes() {
     let proxy = Proxy::before(&server);
     let mut other = server.connect();
     redis::cmd("SET").arg("n").arg(0).exec(&mut other).unwrap();
-    let first = Strike::First(Box::new(move || redis::cmd("SET").arg("n").arg(10).exec(&mut other).unwrap()));
+    let first = MessageFault::First(Box::new(move || redis::cmd("SET").arg("n").arg(10).exec(&mut other).unwrap()));
     let mut connection = proxy.client().get_connection().unwrap();
     let mut incremented = |strike, read_within| {
         connection.set_read_timeout(read_within).unwrap();
@@ -310,15 +310,15 @@ fn a_message_or_its_reply_is_late_split_or_never_comes() {
         (redis::cmd("INCR").arg("n").query::<u8>(&mut connection).ok(), began.elapsed() >= DELAY)
     };
 
-    assert_eq!(incremented(Strike::Late(DELAY), None), (Some(1), true));
-    assert_eq!(incremented(Strike::LateReply(DELAY), None), (Some(2), true));
-    assert_eq!(incremented(Strike::Trickle, None).0, Some(3));
+    assert_eq!(incremented(MessageFault::Late(DELAY), None), (Some(1), true));
+    assert_eq!(incremented(MessageFault::LateReply(DELAY), None), (Some(2), true));
+    assert_eq!(incremented(MessageFault::Trickle, None).0, Some(3));
     assert_eq!(incremented(first, None).0, Some(11), "it is done before the message passes");
-    assert_eq!(incremented(Strike::Hang, Some(DELAY)), (None, true));
+    assert_eq!(incremented(MessageFault::Hang, Some(DELAY)), (None, true));
     assert!(proxy.struck().is_some_and(|struck| struck.elapsed() >= DELAY), "it has struck long ago");
 
     let mut connection = proxy.client().get_connection().unwrap();
-    proxy.strike(0, Strike::CutReply(1));
+    proxy.strike(0, MessageFault::CutReply(1));
     assert!(redis::cmd("INCR").arg("n").exec(&mut connection).unwrap_err().is_connection_dropped());
     assert_eq!(redis::cmd("GET").arg("n").query(&mut server.connect()), Ok(12), "it ran, unlike the one that hung");
 }

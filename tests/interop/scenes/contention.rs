@@ -33,7 +33,7 @@ pub(super) fn a_thousand_cycles(part: &Part<'_>) {
     let (key, witness) = (part.key("key"), part.key("witness"));
     let question =
         format!("work {} {key} {witness} {CYCLES} {} {}", part.spoken.protocol, HOLD.as_millis(), LEASE.as_millis());
-    let theirs = [(); 2].map(|()| part.stand.session(part.client));
+    let theirs = [(); 2].map(|()| part.testbed.session(part.client));
     for session in &theirs {
         session.ask("version");
         session.begin(&question);
@@ -64,8 +64,8 @@ impl Drop for Done<'_> {
 
 /// One of our clients: at least its share, and then until the foreign clients have finished, so that there is always contention.
 fn work(part: &Part<'_>, key: &str, witness: &str, they_are_done: &AtomicBool) -> Seen {
-    let ours = Ours::new(part.stand, part.spoken, key, LEASE);
-    let mut counter = part.stand.connect();
+    let ours = Ours::new(part.testbed, part.spoken, key, LEASE);
+    let mut counter = part.testbed.connect();
     let mut seen = Seen::default();
     let started = now();
     while seen.holds < CYCLES || !they_are_done.load(Ordering::Relaxed) {

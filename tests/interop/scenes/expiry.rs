@@ -19,10 +19,10 @@ use crate::prediction::ends;
 const SHORT: Duration = Duration::from_secs(1);
 
 pub(super) fn taken_when_expired(part: &Part<'_>) {
-    let theirs = part.stand.session(part.client);
+    let theirs = part.testbed.session(part.client);
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
     assert!(theirs.acquires(part.spoken.protocol, &held_by_them, SHORT), "the lock is free");
-    Ours::new(part.stand, part.spoken, &held_by_us, SHORT).hold().abandon();
+    Ours::new(part.testbed, part.spoken, &held_by_us, SHORT).hold().abandon();
     let they_end = end_for(part, &held_by_them, &*part.spoken.opponent(&held_by_them, SHORT));
     let we_end = end_for(part, &held_by_us, &*part.spoken.locker(&held_by_us, SHORT));
 
@@ -32,13 +32,13 @@ pub(super) fn taken_when_expired(part: &Part<'_>) {
 
 /// When a newcomer that speaks this can have the lock that is there now; `None`: never.
 pub(super) fn end_for(part: &Part<'_>, key: &str, newcomer: &dyn Locker) -> Option<UnixTime> {
-    let contents = Contents::of(&mut part.stand.connect(), key);
+    let contents = Contents::of(&mut part.testbed.connect(), key);
     ends(newcomer, &contents, host::wall())
 }
 
 /// We acquire what they have left, when it expires, for a lease of the same length: some protocols judge by their own.
 pub(super) fn we_take_over(part: &Part<'_>, key: &str, end: Option<UnixTime>, lease: Duration) {
-    let ours = Ours::new(part.stand, part.spoken, key, lease);
+    let ours = Ours::new(part.testbed, part.spoken, key, lease);
     taken_at(end, || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
 }
 

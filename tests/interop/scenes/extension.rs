@@ -23,10 +23,10 @@ pub(super) fn rows() -> impl Iterator<Item = (&'static Client, Spoken)> {
 }
 
 pub(super) fn ends_later_once_extended(part: &Part<'_>) {
-    let (theirs, protocol) = (part.stand.session(part.client), part.spoken.protocol);
+    let (theirs, protocol) = (part.testbed.session(part.client), part.spoken.protocol);
     let (held_by_them, held_by_us) = (part.key("theirs"), part.key("ours"));
     assert!(theirs.acquires(protocol, &held_by_them, LEASE), "the lock is free");
-    let guard = Ours::new(part.stand, part.spoken, &held_by_us, LEASE).hold();
+    let guard = Ours::new(part.testbed, part.spoken, &held_by_us, LEASE).hold();
     let end = |key: &str| end_for(part, key, &*part.spoken.opponent(key, LEASE)).expect("it ends");
     let ends = [&held_by_them, &held_by_us].map(|key| end(key));
 
@@ -41,7 +41,7 @@ pub(super) fn ends_later_once_extended(part: &Part<'_>) {
         assert!(after >= before.saturating_add(EXTENDED_AFTER / 2), "extended from {before:?} to {after:?}");
     }
 
-    let ours = Ours::new(part.stand, part.spoken, &held_by_them, LEASE);
+    let ours = Ours::new(part.testbed, part.spoken, &held_by_them, LEASE);
     taken_at(Some(later[0]), || ours.acquire().is_some_and(|guard| guard.release().is_ok()));
     taken_at(Some(later[1]), || theirs.acquires(protocol, &held_by_us, LEASE));
 }

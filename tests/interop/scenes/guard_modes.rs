@@ -10,7 +10,7 @@ use lockshift::modern::TokenLock;
 
 use super::{LONG, Part, SceneApart};
 use crate::patience::until;
-use crate::stand::SceneSession;
+use crate::testbed::SceneSession;
 
 pub(super) const SCENES: &[SceneApart] = &[
     SceneApart { name: "an_observed_client_is_unchanged_and_seen", play: observed },
@@ -19,19 +19,19 @@ pub(super) const SCENES: &[SceneApart] = &[
 
 /// Two sessions with a client on this port.
 fn two<'a>(part: &Part<'a>, port: u16) -> [SceneSession<'a>; 2] {
-    [(); 2].map(|()| part.stand.session_on(part.client, port))
+    [(); 2].map(|()| part.testbed.session_on(part.client, port))
 }
 
 /// One holder and one waiter: each acquisition and refusal is in the events, and no race is found.
 fn observed(part: &Part<'_>) {
-    let (guard, path) = part.stand.observer();
+    let (guard, path) = part.testbed.observer();
     let (key, protocol, [holder, waiter]) = (part.key("k"), part.spoken.protocol, two(part, guard.port()));
     assert!(holder.acquires(protocol, &key, LONG), "the lock is free");
     assert!(!waiter.acquires(protocol, &key, LONG), "it is held");
     holder.release(&key);
     assert!(waiter.acquires(protocol, &key, LONG), "it was released");
     waiter.release(&key);
-    let direct: bool = redis::cmd("EXISTS").arg(&key).query(&mut part.stand.connect()).unwrap();
+    let direct: bool = redis::cmd("EXISTS").arg(&key).query(&mut part.testbed.connect()).unwrap();
     assert!(!direct, "the observed client deletes its key itself");
 
     let events: Vec<serde_json::Value> = until("the release is in the events", || {
@@ -47,10 +47,10 @@ fn observed(part: &Part<'_>) {
 
 /// An old client and one of the token lock on the new key.
 fn bridged(part: &Part<'_>) {
-    let port = part.stand.bridging_guard().port();
-    let (key, protocol, old) = (part.key("k"), part.spoken.protocol, part.stand.session_on(part.client, port));
+    let port = part.testbed.bridging_guard().port();
+    let (key, protocol, old) = (part.key("k"), part.spoken.protocol, part.testbed.session_on(part.client, port));
     let lease = Lease::new(Duration::from_secs(60)).expect("a minute is a lease");
-    let token = Lock::new(part.stand.connect(), TokenLock::new(new_key(&key.as_str().into()), lease));
+    let token = Lock::new(part.testbed.connect(), TokenLock::new(new_key(&key.as_str().into()), lease));
     for _ in 0..3 {
         assert!(old.acquires(protocol, &key, LONG), "the lock is free");
         assert!(matches!(token.try_acquire().unwrap(), Attempt::Held(_)), "the old client holds it");

@@ -14,7 +14,7 @@ use super::{LONG, Part, SceneApart};
 use crate::ours::Ours;
 use crate::patience::{now, pause, until};
 use crate::roster::{CLIENTS, Client, Spoken};
-use crate::stand::SceneSession;
+use crate::testbed::SceneSession;
 
 /// A lease that every protocol can say.
 const SHORT: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ pub(crate) fn rows() -> impl Iterator<Item = (&'static Client, Spoken)> {
 
 /// Two sessions with a client behind the guard.
 fn two<'a>(part: &Part<'a>) -> [SceneSession<'a>; 2] {
-    [(); 2].map(|()| part.stand.session_on(part.client, part.stand.guard().port()))
+    [(); 2].map(|()| part.testbed.session_on(part.client, part.testbed.guard().port()))
 }
 
 fn exclude_each_other(part: &Part<'_>) {
@@ -47,7 +47,7 @@ fn exclude_each_other(part: &Part<'_>) {
         for _ in 0..3 {
             assert!(!other.acquires(protocol, &key, LONG), "it is held");
         }
-        let ttl: i64 = redis::cmd("PTTL").arg(&key).query(&mut part.stand.connect()).unwrap();
+        let ttl: i64 = redis::cmd("PTTL").arg(&key).query(&mut part.testbed.connect()).unwrap();
         assert!(ttl > 0, "the guard gives it a time to live");
         one.release(&key);
         assert!(other.acquires(protocol, &key, LONG), "it was released");
@@ -57,7 +57,7 @@ fn exclude_each_other(part: &Part<'_>) {
 
 fn exclude_unguarded_ones(part: &Part<'_>) {
     let (key, protocol, [theirs, _]) = (part.key("k"), part.spoken.protocol, two(part));
-    let ours = Ours::new(part.stand, part.spoken, &key, LONG);
+    let ours = Ours::new(part.testbed, part.spoken, &key, LONG);
     for _ in 0..3 {
         assert!(theirs.acquires(protocol, &key, LONG), "the lock is free");
         assert!(ours.acquire().is_none(), "the guarded client holds it");
@@ -70,7 +70,7 @@ fn exclude_unguarded_ones(part: &Part<'_>) {
 
 fn take_over(part: &Part<'_>) {
     let (key, protocol, [late, next]) = (part.key("k"), part.spoken.protocol, two(part));
-    let value = || -> Option<Vec<u8>> { redis::cmd("GET").arg(&key).query(&mut part.stand.connect()).unwrap() };
+    let value = || -> Option<Vec<u8>> { redis::cmd("GET").arg(&key).query(&mut part.testbed.connect()).unwrap() };
     let began = now();
     assert!(late.acquires(protocol, &key, SHORT), "the lock is free");
     let first = value();
@@ -90,11 +90,11 @@ fn take_over(part: &Part<'_>) {
 
 /// Holders of four clients, on a key into which an expired lock is put again and again.
 fn contend(part: &Part<'_>) {
-    let (doubles, overruns) = double_holds(part, part.stand.guard().port(), "guarded", 60);
+    let (doubles, overruns) = double_holds(part, part.testbed.guard().port(), "guarded", 60);
     assert!(doubles == 0 || overruns > 0, "{doubles} double holds, {overruns} overruns");
     if part.spoken.protocol == "php-del-takeover" {
         // The witness can fail: without a guard the same clients hold twice.
-        let doubled = (0..20).any(|round| double_holds(part, part.stand.port(), &format!("alone{round}"), 60).0 > 0);
+        let doubled = (0..20).any(|round| double_holds(part, part.testbed.port(), &format!("alone{round}"), 60).0 > 0);
         assert!(doubled, "no double hold without a guard");
     }
 }
@@ -104,13 +104,13 @@ fn double_holds(part: &Part<'_>, port: u16, what: &str, cycles: usize) -> (usize
     const LEASE: Duration = Duration::from_secs(5);
     let (key, witness) = (part.key(what), part.key(&format!("{what}-witness")));
     let question = format!("work {} {key} {witness} {cycles} 1 {}", part.spoken.protocol, LEASE.as_millis());
-    let sessions = [(); 4].map(|()| part.stand.session_on(part.client, port));
+    let sessions = [(); 4].map(|()| part.testbed.session_on(part.client, port));
     for session in &sessions {
         session.ask("version");
         session.begin(&question);
     }
     let expired = expired(part.spoken);
-    let mut crashes = part.stand.connect();
+    let mut crashes = part.testbed.connect();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -13,7 +13,7 @@ use redis::Connection;
 use super::Part;
 use crate::content::Contents;
 use crate::prediction::Outcome;
-use crate::stand::SceneSession;
+use crate::testbed::SceneSession;
 use crate::wire::At;
 
 /// Half of it is long enough for any newcomer to come.
@@ -25,8 +25,8 @@ const SAMPLE: usize = 16;
 pub(super) fn as_the_matrix_says(part: &Part<'_>) {
     let mut meeting = Meeting {
         part,
-        newcomer: part.stand.session(part.client),
-        connection: part.stand.connect(),
+        newcomer: part.testbed.session(part.client),
+        connection: part.testbed.connect(),
         key: part.key("key"),
     };
     for holder in every_holder() {

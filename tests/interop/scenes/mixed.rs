@@ -16,8 +16,8 @@ use crate::patience::until;
 use crate::prediction::{Outcome, comes, ends};
 
 pub(super) fn among_foreign_values(part: &Part<'_>) {
-    let newcomer = part.stand.session(part.client);
-    for written in part.stand.foreign_values() {
+    let newcomer = part.testbed.session(part.client);
+    for written in part.testbed.foreign_values() {
         let (holder, ours) = (written.spoken.locker("k", LONG), part.spoken.locker("k", LONG));
         let verdict = || meet(&holder, &ours, host::wall());
         let may_share = holder.mode() == Mode::Shared && ours.mode() == Mode::Shared;
@@ -52,7 +52,7 @@ fn meets(part: &Part<'_>, newcomer: &Session, written: &Written, how: &str, cont
     let holder = format!("{how}.{}.{}", written.client.name, word(&written.spoken.label()));
     let key = part.key(&holder);
     let contents = Contents(BTreeMap::from([(key.clone().into_bytes(), content.clone())]));
-    let mut connection = part.stand.connect();
+    let mut connection = part.testbed.connect();
     contents.put(&mut connection);
     let found = Contents::of(&mut connection, &key);
     let foreseen = comes(&*part.spoken.locker(&key, LONG), &found, host::wall());

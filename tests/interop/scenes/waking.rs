@@ -28,12 +28,12 @@ pub(super) fn is_announced(spoken: Spoken) -> bool {
 /// Both directions at once: we wait for a lock of theirs, and they for one of ours.
 pub(super) fn woken_by_the_release(part: &Part<'_>) {
     let (theirs, ours) = (part.key("theirs"), part.key("ours"));
-    let [holder, waiter] = [(); 2].map(|()| part.stand.session(part.client));
+    let [holder, waiter] = [(); 2].map(|()| part.testbed.session(part.client));
     assert!(holder.acquires(part.spoken.protocol, &theirs, LONG), "the lock is free");
-    let guard = Ours::new(part.stand, part.spoken, &ours, LONG).acquire().expect("the lock is free");
-    let our_waiter = Ours::listening(part.stand, part.spoken, &theirs, LONG);
+    let guard = Ours::new(part.testbed, part.spoken, &ours, LONG).acquire().expect("the lock is free");
+    let our_waiter = Ours::listening(part.testbed, part.spoken, &theirs, LONG);
     waiter.ask("version");
-    let mut wire = Monitor::on(part.stand.server());
+    let mut wire = Monitor::on(part.testbed.server());
     let question = format!("lock {} {ours} {} {}", part.spoken.protocol, LONG.as_millis(), PATIENCE.as_millis());
     waiter.begin(&question);
     let (released, won) = std::thread::scope(|scope| {

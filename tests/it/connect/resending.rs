@@ -11,7 +11,7 @@ use redis::cmd;
 use super::Proxied;
 use crate::life::{Locks, Over};
 use crate::protocols;
-use crate::proxy::{Cut, Strike};
+use crate::proxy::{Cut, MessageFault};
 
 const LEASE: Duration = Duration::from_secs(600);
 
@@ -21,11 +21,11 @@ const LATE: Duration = Duration::from_millis(600);
 /// What happens to a reply.
 const FAULTS: [&str; 3] = ["late", "lost with the connection", "cut in half"];
 
-fn strike(fault: &str) -> Strike {
+fn strike(fault: &str) -> MessageFault {
     match fault {
-        "late" => Strike::LateReply(LATE),
-        "lost with the connection" => Strike::Cut(Cut::After),
-        "cut in half" => Strike::Cut(Cut::WithinReply),
+        "late" => MessageFault::LateReply(LATE),
+        "lost with the connection" => MessageFault::Cut(Cut::After),
+        "cut in half" => MessageFault::Cut(Cut::WithinReply),
         _ => unreachable!("{fault} is a fault"),
     }
 }
@@ -78,7 +78,7 @@ fn sent_twice<L: Locks>(proxied: &Proxied, locks: &L) -> Vec<String> {
 fn a_late_reply_to_an_ownerless_release_costs_nobody_the_lock<L: Locks>(proxied: &Proxied, locks: &L) {
     let lock = locks.lock(locker("java-lua", "released late"));
     let Ok(Attempt::Won(guard)) = locks.try_acquire(&lock) else { panic!("the lock is free") };
-    proxied.proxy.strike(0, Strike::LateReply(LATE * 4));
+    proxied.proxy.strike(0, MessageFault::LateReply(LATE * 4));
     let released = std::thread::scope(|scope| {
         let mut direct = proxied.server.connect();
         scope.spawn(move || {

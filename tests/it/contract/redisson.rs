@@ -1,6 +1,6 @@
 //! Redisson's locks among themselves, on a real server: what stands there, who is woken, and where they trip.
 
-mod town;
+mod observed_server;
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use lockshift::wire::Key;
 use redis::cmd;
 
 use super::stage::{ALICE, BOB};
-use town::{Client, Keys, Town};
+use observed_server::{Client, Keys, ObservedServer};
 
 const CAROL: Owner = Owner::new(Token::new([0xcc; 16]), 4713, 9);
 
@@ -50,13 +50,13 @@ fn what_stands_on_the_server() {
         (&|| Client::of(side(Mode::Exclusive), ALICE), keys([("k", "hash mode write <alice>:write 2 for a time")])),
     ];
     for (client, expected) in table {
-        let mut town = Town::open();
+        let mut observed = ObservedServer::open();
         let mut alice = client();
-        assert!(town.enters(&mut alice) && town.enters(&mut alice), "she may enter again");
-        assert_eq!(town.keys(), expected);
-        assert_eq!(town.leaves(&mut alice), Released::StillHeld);
-        assert_eq!(town.leaves(&mut alice), Released::Freed);
-        let left: Vec<_> = town.keys().into_keys().collect();
+        assert!(observed.enters(&mut alice) && observed.enters(&mut alice), "she may enter again");
+        assert_eq!(observed.keys(), expected);
+        assert_eq!(observed.leaves(&mut alice), Released::StillHeld);
+        assert_eq!(observed.leaves(&mut alice), Released::Freed);
+        let left: Vec<_> = observed.keys().into_keys().collect();
         let counter = expected.contains_key("redisson_lock_token:{k}");
         assert_eq!(left, if counter { vec!["redisson_lock_token:{k}".to_owned()] } else { vec![] });
     }
@@ -64,14 +64,14 @@ fn what_stands_on_the_server() {
 
 #[test]
 fn a_fence_grows_with_every_entry() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let [mut alice, mut bob] = [ALICE, BOB].map(|owner| Client::of(mutex(Kind::Fenced), owner));
-    assert!(town.enters(&mut alice) && town.enters(&mut alice) && !town.enters(&mut bob));
+    assert!(observed.enters(&mut alice) && observed.enters(&mut alice) && !observed.enters(&mut bob));
     let fences: Vec<_> = alice.holds.iter().map(|hold| hold.fence).collect();
     assert_eq!(fences, [Some(1), Some(2)]);
-    town.leaves(&mut alice);
-    town.leaves(&mut alice);
-    assert!(town.enters(&mut bob));
+    observed.leaves(&mut alice);
+    observed.leaves(&mut alice);
+    assert!(observed.enters(&mut bob));
     assert_eq!(bob.holds[0].fence, Some(3));
 }
 
@@ -88,32 +88,32 @@ fn each_release_wakes_its_kind_of_waiter() {
         (&|| Client::of(fair(), ALICE), &[]),
     ];
     for (client, expected) in table {
-        let mut town = Town::open();
+        let mut observed = ObservedServer::open();
         let mut alice = client();
-        assert!(town.enters(&mut alice) && town.enters(&mut alice));
-        assert_eq!(town.leaves(&mut alice), Released::StillHeld);
-        assert_eq!(town.hears(), [""; 0], "she is still in");
-        assert_eq!(town.leaves(&mut alice), Released::Freed);
-        assert_eq!(town.hears(), expected);
+        assert!(observed.enters(&mut alice) && observed.enters(&mut alice));
+        assert_eq!(observed.leaves(&mut alice), Released::StillHeld);
+        assert_eq!(observed.hears(), [""; 0], "she is still in");
+        assert_eq!(observed.leaves(&mut alice), Released::Freed);
+        assert_eq!(observed.hears(), expected);
     }
 }
 
 /// What is announced by SPUBLISH is not heard by who has subscribed otherwise.
 #[test]
 fn two_ways_to_announce_do_not_meet() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let mut alice = Client::of(mutex(Kind::Reentrant).publish(Publish::InSlot), ALICE);
-    assert!(town.enters(&mut alice));
+    assert!(observed.enters(&mut alice));
     let channel = alice.lock.release_channel(&ALICE).expect("it is announced");
     assert!(channel.sharded);
     let subscribe = cmd("SSUBSCRIBE").arg(&channel.channel).get_packed_command();
-    town.messages.send_packed_command(&subscribe).expect("the server listens");
-    town.messages.recv_response().expect("it confirms");
-    assert_eq!(town.leaves(&mut alice), Released::Freed);
+    observed.messages.send_packed_command(&subscribe).expect("the server listens");
+    observed.messages.recv_response().expect("it confirms");
+    assert_eq!(observed.leaves(&mut alice), Released::Freed);
     let message: (String, String, String) =
-        redis::from_redis_value(town.messages.recv_response().expect("a message")).expect("of a shard");
+        redis::from_redis_value(observed.messages.recv_response().expect("a message")).expect("of a shard");
     assert_eq!(message, ("smessage".into(), "redisson_lock__channel:{k}".into(), "0".into()));
-    assert_eq!(town.hears(), [""; 0], "PSUBSCRIBE hears nothing of it");
+    assert_eq!(observed.hears(), [""; 0], "PSUBSCRIBE hears nothing of it");
 }
 
 /// The second time, the latch answers, and nothing else happens.
@@ -127,14 +127,16 @@ fn a_release_whose_reply_was_lost_can_be_sent_again() {
         &|| Client::of(side(Mode::Exclusive), ALICE),
     ];
     for client in table {
-        let mut town = Town::open();
+        let mut observed = ObservedServer::open();
         let mut alice = client();
-        assert!(town.enters(&mut alice) && town.enters(&mut alice));
-        town.loses_the_reply_of_leaving(&alice);
-        assert_eq!(town.keys()["redisson_unlock_latch:{k}:<alice's>"], "string 0 for a time");
-        assert_eq!(town.leaves(&mut alice), Released::StillHeld, "she has left once, not twice");
-        assert!(town.keys().contains_key("k") && !town.keys().contains_key("redisson_unlock_latch:{k}:<alice's>"));
-        assert_eq!(town.leaves(&mut alice), Released::Freed);
+        assert!(observed.enters(&mut alice) && observed.enters(&mut alice));
+        observed.loses_the_reply_of_leaving(&alice);
+        assert_eq!(observed.keys()["redisson_unlock_latch:{k}:<alice's>"], "string 0 for a time");
+        assert_eq!(observed.leaves(&mut alice), Released::StillHeld, "she has left once, not twice");
+        assert!(
+            observed.keys().contains_key("k") && !observed.keys().contains_key("redisson_unlock_latch:{k}:<alice's>")
+        );
+        assert_eq!(observed.leaves(&mut alice), Released::Freed);
     }
 }
 
@@ -142,90 +144,95 @@ fn a_release_whose_reply_was_lost_can_be_sent_again() {
 #[test]
 fn a_latch_of_a_deleted_lock_answers_yes() {
     for mode in [Mode::Shared, Mode::Exclusive] {
-        let mut town = Town::open();
+        let mut observed = ObservedServer::open();
         let mut alice = Client::of(side(mode), ALICE);
-        assert!(town.enters(&mut alice));
-        cmd("FLUSHALL").exec(&mut town.connection).expect("the server answers");
+        assert!(observed.enters(&mut alice));
+        cmd("FLUSHALL").exec(&mut observed.connection).expect("the server answers");
         let again = alice.holds.clone();
-        town.loses_the_reply_of_leaving(&alice);
-        assert_eq!(town.leaves(&mut alice), Released::Freed, "{mode:?}");
+        observed.loses_the_reply_of_leaving(&alice);
+        assert_eq!(observed.leaves(&mut alice), Released::Freed, "{mode:?}");
         alice.holds = again;
-        assert_eq!(town.leaves(&mut alice), Released::Lost, "{mode:?}: without a latch the reply is the truth");
+        assert_eq!(observed.leaves(&mut alice), Released::Lost, "{mode:?}: without a latch the reply is the truth");
     }
 }
 
 /// A writer that becomes a reader first publishes nothing: readers that wait sleep until the lease has expired.
 #[test]
 fn a_writer_that_stays_as_a_reader_wakes_no_waiter() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let mut writing = Client::of(side(Mode::Exclusive), ALICE);
     let mut reading = Client::of(side(Mode::Shared), ALICE);
     let mut bob = Client::of(side(Mode::Shared), BOB);
-    assert!(town.enters(&mut writing) && town.enters(&mut reading) && !town.enters(&mut bob));
-    assert_eq!(town.leaves(&mut writing), Released::Freed);
-    assert_eq!(town.hears(), [""; 0]);
-    assert_eq!(town.keys()["k"], "hash mode read <alice> 1 for a time");
-    assert!(town.enters(&mut bob), "though it could");
-    assert_eq!(town.leaves(&mut reading), Released::StillHeld, "it reads on");
-    assert_eq!(town.leaves(&mut bob), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_rwlock:{k} 0"]);
+    assert!(observed.enters(&mut writing) && observed.enters(&mut reading) && !observed.enters(&mut bob));
+    assert_eq!(observed.leaves(&mut writing), Released::Freed);
+    assert_eq!(observed.hears(), [""; 0]);
+    assert_eq!(observed.keys()["k"], "hash mode read <alice> 1 for a time");
+    assert!(observed.enters(&mut bob), "though it could");
+    assert_eq!(observed.leaves(&mut reading), Released::StillHeld, "it reads on");
+    assert_eq!(observed.leaves(&mut bob), Released::Freed);
+    assert_eq!(observed.hears(), ["redisson_rwlock:{k} 0"]);
 }
 
 #[test]
 fn a_reader_cannot_become_a_writer() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let mut reading = Client::of(side(Mode::Shared), ALICE);
     let mut writing = Client::of(side(Mode::Exclusive), ALICE);
-    assert!(town.enters(&mut reading) && !town.enters(&mut writing), "she waits for herself");
+    assert!(observed.enters(&mut reading) && !observed.enters(&mut writing), "she waits for herself");
 }
 
 #[test]
 fn the_first_waiter_is_served_first() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let [mut alice, mut bob, mut carol] = [ALICE, BOB, CAROL].map(|owner| Client::of(fair(), owner));
-    assert!(town.enters(&mut alice) && !town.enters(&mut bob) && !town.enters(&mut carol) && !town.enters(&mut bob));
-    assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <bob> <carol> for ever");
-    assert!(town.was_notified(&carol) <= Some(lease().length()), "a queued client receives the lease");
+    assert!(
+        observed.enters(&mut alice)
+            && !observed.enters(&mut bob)
+            && !observed.enters(&mut carol)
+            && !observed.enters(&mut bob)
+    );
+    assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <bob> <carol> for ever");
+    assert!(observed.was_notified(&carol) <= Some(lease().length()), "a queued client receives the lease");
 
-    assert_eq!(town.leaves(&mut alice), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<bob> 0"]);
-    assert!(!town.enters(&mut carol), "it is not her turn");
-    assert!(!town.enters(&mut alice), "she came back last");
-    assert!(town.enters(&mut bob));
-    assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <carol> <alice> for ever");
-    assert_eq!(town.leaves(&mut bob), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
+    assert_eq!(observed.leaves(&mut alice), Released::Freed);
+    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<bob> 0"]);
+    assert!(!observed.enters(&mut carol), "it is not her turn");
+    assert!(!observed.enters(&mut alice), "she came back last");
+    assert!(observed.enters(&mut bob));
+    assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> <alice> for ever");
+    assert_eq!(observed.leaves(&mut bob), Released::Freed);
+    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
 }
 
 #[test]
 fn a_waiter_that_gives_up_leaves_the_queue() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let [mut alice, bob, carol] = [ALICE, BOB, CAROL].map(|owner| Client::of(fair(), owner));
-    assert!(town.enters(&mut alice));
-    assert!(town.was_notified(&bob) <= Some(lease().length()));
-    let behind_bob = town.was_notified(&carol).expect("a time");
+    assert!(observed.enters(&mut alice));
+    assert!(observed.was_notified(&bob) <= Some(lease().length()));
+    let behind_bob = observed.was_notified(&carol).expect("a time");
     assert!(behind_bob > Duration::from_secs(300), "all the time that Bob is waited for: {behind_bob:?}");
-    let score = |town: &mut Town| {
+    let score = |observed: &mut ObservedServer| {
         let command = cmd("ZSCORE").arg("redisson_lock_timeout:{k}").arg(CAROL.thread_name()).take();
-        command.query::<f64>(&mut town.connection).expect("she stands in it")
+        command.query::<f64>(&mut observed.connection).expect("she stands in it")
     };
-    let before = score(&mut town);
-    town.ask(|redis| bob.lock.withdraw(&BOB, redis));
-    assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <carol> for ever");
-    assert!((before - score(&mut town) - 300_000.0).abs() < 0.5, "she comes five minutes earlier");
-    assert_eq!(town.leaves(&mut alice), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
+    let before = score(&mut observed);
+    observed.ask(|redis| bob.lock.withdraw(&BOB, redis));
+    assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> for ever");
+    assert!((before - score(&mut observed) - 300_000.0).abs() < 0.5, "she comes five minutes earlier");
+    assert_eq!(observed.leaves(&mut alice), Released::Freed);
+    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
 }
 
 /// Until when a waiter is waited for is reckoned by clocks of clients: one that is six minutes ahead finds the others late.
 #[test]
 fn a_clock_that_is_ahead_jumps_the_queue() {
-    let mut town = Town::open();
+    let mut observed = ObservedServer::open();
     let [mut alice, mut bob] = [ALICE, BOB].map(|owner| Client::of(fair(), owner));
     let mut carol = Client::of(fair(), CAROL).ahead(Duration::from_secs(360));
-    assert!(town.enters(&mut alice) && !town.enters(&mut bob) && !town.enters(&mut carol));
-    assert_eq!(town.keys()["redisson_lock_queue:{k}"], "list <carol> for ever", "Bob has been thrown out");
-    assert_eq!(town.leaves(&mut alice), Released::Freed);
-    assert_eq!(town.hears(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not notified");
-    assert!(town.enters(&mut carol) && !town.enters(&mut bob));
+    assert!(observed.enters(&mut alice) && !observed.enters(&mut bob) && !observed.enters(&mut carol));
+    assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> for ever", "Bob has been thrown out");
+    assert_eq!(observed.leaves(&mut alice), Released::Freed);
+    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not notified");
+    assert!(observed.enters(&mut carol) && !observed.enters(&mut bob));
 }

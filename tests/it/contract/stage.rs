@@ -7,8 +7,8 @@ use lockshift::driver::Attempt;
 use lockshift::lock::{Locker, Owner, Token};
 use redis::{Cmd, Connection, cmd};
 
-use super::elsewhen::{Elsewhen, FakeClock};
 use super::scene::{Action, Given, Scene};
+use super::timed_locker::{FakeClock, TimedLocker};
 use super::wording;
 use crate::drivers::Driver;
 use crate::monitor::Monitor;
@@ -106,9 +106,13 @@ impl<D: Driver> Stage<D> {
     fn players(&self, cast: &Cast) -> Players<D> {
         let clock = FakeClock::new();
         let lock = |lock: &Arc<dyn Locker>, owner| {
-            let elsewhen =
-                Elsewhen { lock: Arc::clone(lock), owner, clock: clock.clone(), also_time: cast.clock == Clock::Set };
-            self.driver.lock(&self.server.client(), elsewhen)
+            let timed_locker = TimedLocker {
+                lock: Arc::clone(lock),
+                owner,
+                clock: clock.clone(),
+                also_time: cast.clock == Clock::Set,
+            };
+            self.driver.lock(&self.server.client(), timed_locker)
         };
         let (alice, bob) = (lock(&cast.alice, ALICE), lock(&cast.bob, BOB));
         Players { clock, alice, bob, alices: None, bobs: None }

@@ -7,7 +7,7 @@ use redis::{Commands, Connection, cmd};
 
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
-use crate::proxy::{Proxy, Strike};
+use crate::proxy::{MessageFault, Proxy};
 use crate::server::Server;
 
 fn get(port: u16, request: &str) -> String {
@@ -130,7 +130,7 @@ fn every_double_takeover_that_the_guard_prevents_is_counted_once() {
         direct.set::<_, _, ()>(key, left_behind).unwrap();
         let mut other = faster.connect();
         let acquire = move || assert_eq!(other.set_nx(key, stamp), Ok(true));
-        between.strike(1, Strike::First(Box::new(acquire)));
+        between.strike(1, MessageFault::First(Box::new(acquire)));
         assert_eq!(client.set_nx(key, stamp), Ok(false), "{key}");
         assert!(!between.spare(), "{key}: the other client acquired before the takeover");
     }

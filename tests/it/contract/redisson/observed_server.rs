@@ -9,8 +9,8 @@ use lockshift::lock::{Acquired, Hold, Locker, Owner, Released};
 use lockshift::wire::{Command, Pending, Printable, Reply, Transcript, Turn};
 use redis::{Connection, cmd};
 
-use super::super::elsewhen::{Elsewhen, FakeClock};
 use super::super::stage::{ALICE, BOB};
+use super::super::timed_locker::{FakeClock, TimedLocker};
 use super::CAROL;
 use crate::server::Server;
 
@@ -18,7 +18,7 @@ use crate::server::Server;
 pub(super) type Keys = BTreeMap<String, String>;
 
 /// A server, a connection to it, and a client that receives every message.
-pub(super) struct Town {
+pub(super) struct ObservedServer {
     pub(super) connection: Connection,
     pub(super) messages: Connection,
     _server: Server,
@@ -26,14 +26,14 @@ pub(super) struct Town {
 
 /// A client that speaks one protocol, and what it has won.
 pub(super) struct Client {
-    pub(super) lock: Elsewhen,
+    pub(super) lock: TimedLocker,
     owner: Owner,
     pub(super) holds: Vec<Hold>,
 }
 
 impl Client {
     pub(super) fn of(lock: impl Locker + 'static, owner: Owner) -> Self {
-        let lock = Elsewhen { lock: Arc::new(lock), owner, clock: FakeClock::new(), also_time: false };
+        let lock = TimedLocker { lock: Arc::new(lock), owner, clock: FakeClock::new(), also_time: false };
         Self { lock, owner, holds: Vec::new() }
     }
 
@@ -44,7 +44,7 @@ impl Client {
     }
 }
 
-impl Town {
+impl ObservedServer {
     pub(super) fn open() -> Self {
         let server = Server::start();
         let (connection, mut messages) = (server.connect(), server.connect());

@@ -51,7 +51,7 @@ fn reading_at(wall: UnixTime) -> Reading {
 }
 
 /// `lock`, as it behaves when `owner` asks and the clocks say so.
-pub(super) struct Elsewhen {
+pub(super) struct TimedLocker {
     pub(super) lock: Arc<dyn Locker>,
     pub(super) owner: Owner,
     pub(super) clock: FakeClock,
@@ -60,7 +60,7 @@ pub(super) struct Elsewhen {
     pub(super) also_time: bool,
 }
 
-impl Elsewhen {
+impl TimedLocker {
     fn run<T>(&self, redis: &mut Transcript, turn: impl Fn(&mut Transcript) -> Turn<T>) -> Turn<T> {
         let mut inner = Transcript::new();
         loop {
@@ -100,7 +100,7 @@ fn inside(hold: &Hold) -> Hold {
 }
 
 #[deny(clippy::missing_trait_methods, reason = "a default in place of what the protocol says would be a silent lie")]
-impl Locker for Elsewhen {
+impl Locker for TimedLocker {
     fn key(&self) -> &Key {
         self.lock.key()
     }

@@ -19,7 +19,7 @@ use crate::server::Server;
 
 /// The one server of all tests and the clients that are running against it.
 #[derive(Default)]
-pub(crate) struct Stand {
+pub(crate) struct Testbed {
     /// Sessions that no scene uses at the moment, that of the longest rest first. Before the server, so that they end
     /// first.
     idle: Mutex<VecDeque<(Place, Session)>>,
@@ -42,7 +42,7 @@ const MOST_IDLE: usize = 48;
 
 /// A session for a scene, which leaves it to the next.
 pub(crate) struct SceneSession<'a> {
-    stand: &'a Stand,
+    testbed: &'a Testbed,
     place: Place,
     session: Option<Session>,
 }
@@ -58,7 +58,7 @@ impl Deref for SceneSession<'_> {
 impl Drop for SceneSession<'_> {
     fn drop(&mut self) {
         let Some(session) = self.session.take().filter(Session::is_idle) else { return };
-        let mut idle = self.stand.idle.lock().expect("no thread panics while it holds this");
+        let mut idle = self.testbed.idle.lock().expect("no thread panics while it holds this");
         idle.push_back((self.place, session));
         let one_too_many = if idle.len() > MOST_IDLE { idle.pop_front() } else { None };
         drop(idle);
@@ -75,8 +75,8 @@ pub(crate) struct Proof {
     pub(crate) scene: &'static str,
 }
 
-impl Stand {
-    /// A stand on which nothing runs yet.
+impl Testbed {
+    /// A testbed on which nothing runs yet.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -90,7 +90,7 @@ impl Stand {
     pub(crate) fn session_on(&self, client: &Client, port: u16) -> SceneSession<'_> {
         let place = (client.name, port);
         let session = self.idle_session(place).unwrap_or_else(|| self.new_session(client, port));
-        SceneSession { stand: self, place, session: Some(session) }
+        SceneSession { testbed: self, place, session: Some(session) }
     }
 
     fn idle_session(&self, place: Place) -> Option<Session> {
