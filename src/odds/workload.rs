@@ -183,7 +183,8 @@ fn median(lengths: &[Duration]) -> Duration {
 }
 
 /// What a client did with each lock. Old dialects send nothing once their lease has ended: if such a client goes on, it worked
-/// until it rested before it wanted the lock again, and if it does not, it died. Work that the end of the trace cuts off ends there.
+/// until it rested before it wanted the lock again, and if it does not, it died. Work that the end of the trace cuts off ends
+/// there.
 fn works<'a>(episodes: &'a [&Episode], rest: Duration, end: UnixTime) -> impl Iterator<Item = TracedWork> + 'a {
     episodes.iter().enumerate().map(move |(place, episode)| {
         let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
