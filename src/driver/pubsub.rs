@@ -128,6 +128,17 @@ fn message(sharded: bool, mut rest: impl Iterator<Item = Value>) -> Received {
 }
 
 #[test]
+fn a_channel_is_subscribed_to_and_left_by_the_commands_of_its_kind() {
+    let of = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };
+    let commands =
+        [Change::Listen(of(false)), Change::Leave(of(false)), Change::Listen(of(true)), Change::Leave(of(true))];
+    let names = ["SUBSCRIBE", "UNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE"];
+    for (change, name) in commands.iter().zip(names) {
+        assert_eq!(command(change).get_packed_command(), cmd(name).arg("c").get_packed_command());
+    }
+}
+
+#[test]
 fn resp2_and_resp3_are_read_alike() {
     let bulk = |text: &str| Value::BulkString(text.into());
     let channel = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };

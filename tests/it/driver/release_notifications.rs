@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, scope};
 
-use lockshift::driver::{Answer, Attempt, Error, Wait};
+use lockshift::driver::blocking::Lock;
+use lockshift::driver::{Answer, Attempt, Error, Wait, aio};
 use lockshift::lock::Released;
 use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
@@ -25,6 +26,7 @@ in_both_worlds! {
     each_attempt_of_a_wait_has_a_token_of_its_own,
     a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired,
     a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew,
+    a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
     a_waiter_without_a_listener_polls,
     a_lock_that_announces_nothing_is_polled,
@@ -219,12 +221,7 @@ fn a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew<W: World>(
     scope(|scope| {
         let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
         until_quiet(&server, &mut monitor);
-        // RESP3 clients count as normal ones: the listener is found by its last command.
-        let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
-        let listener =
-            clients.lines().find(|line| line.contains("sub=") && !line.contains(" sub=0 ")).expect("it listens");
-        let id: u64 = listener.split(&['=', ' '][..]).nth(1).unwrap().parse().unwrap();
-        assert_eq!(cmd("CLIENT").arg(&["KILL", "ID"]).arg(id).query(&mut operator), Ok(1));
+        disconnect_listener(&mut operator);
         until("it listens again", || (listeners(&mut operator, false) == 1).then_some(()));
         until_quiet(&server, &mut monitor);
         drop(alice.release(guard));
@@ -250,6 +247,68 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
         cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
         assert!(waiting.join().unwrap());
     });
+}
+
+fn disconnect_listener(operator: &mut Connection) {
+    // RESP3 clients count as normal ones: the listener is found by its subscription.
+    let clients: String = cmd("CLIENT").arg("LIST").query(operator).unwrap();
+    let listener = clients.lines().find(|line| line.contains("sub=") && !line.contains(" sub=0 ")).expect("it listens");
+    let id: u64 = listener.split(&['=', ' '][..]).nth(1).unwrap().parse().unwrap();
+    assert_eq!(cmd("CLIENT").arg(&["KILL", "ID"]).arg(id).query(operator), Ok(1));
+}
+
+/// A listener that is disconnected while no client waits ends, and the next waiter starts another one.
+fn a_listener_that_ended_without_waiters_is_started_again<W: World + 'static>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, mut bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let (mut monitor, mut operator) = (Monitor::on(&server), server.connect());
+    for _ in 0..2 {
+        let guard = alice.win();
+        let waiting = wait_for_it(bob);
+        until_quiet(&server, &mut monitor);
+        assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+        let (world, won) = waiting.recv_timeout(PATIENCE).expect("Bob is notified");
+        let Ok(Attempt::Won(guard)) = won else { panic!("no other client wants it: {won:?}") };
+        bob = world;
+        drop(bob.release(guard));
+        disconnect_listener(&mut operator);
+        // The listener finds that out.
+        pause(ms(100));
+    }
+}
+
+#[test]
+fn a_listener_whose_runtime_has_ended_goes_on_in_the_one_of_a_waiter() {
+    let server = Server::start();
+    let [ended, going_on] = [(); 2].map(|()| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("threads can be started")
+    });
+    let listener = aio::ReleaseListener::new(server.client());
+    let holder = Lock::new(server.connect(), announced());
+    let Ok(Attempt::Won(guard)) = holder.try_acquire() else { panic!("no other client wants it") };
+    let mut monitor = Monitor::on(&server);
+    let waits_on = |runtime: &tokio::runtime::Runtime| {
+        let (client, listener) = (server.client(), listener.clone());
+        runtime.spawn(async move {
+            let connection = client.get_multiplexed_async_connection().await.expect("the server accepts connections");
+            let lock = aio::Lock::new(connection, announced()).notified_by(&listener);
+            lock.acquire(&Wait::notified()).await.map(|attempt| matches!(attempt, Attempt::Won(_)))
+        })
+    };
+    drop(waits_on(&ended));
+    until_quiet(&server, &mut monitor);
+    let waiting = waits_on(&going_on);
+    until_quiet(&server, &mut monitor);
+    ended.shutdown_timeout(PATIENCE);
+    until_quiet(&server, &mut monitor);
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    assert!(matches!(going_on.block_on(waiting), Ok(Ok(true))));
+    assert_eq!(count(&monitor.take(), "SET"), 1, "it does not poll");
 }
 
 fn a_user_that_may_not_subscribe_polls<W: World>() {
