@@ -73,8 +73,14 @@ pub fn random_key() -> Result<[u8; 16], getrandom::Error> {
 
 /// What all owners of this process have in common. A process that was forked off is another one.
 fn instance(supply: &mut Supply, pid: u32) -> Result<Token, getrandom::Error> {
-    static INSTANCE: Mutex<Option<(u32, Token)>> = Mutex::new(None);
-    let mut instance = INSTANCE.lock().unwrap_or_else(PoisonError::into_inner);
+    static INSTANCE: Mutex<Instance> = Mutex::new(None);
+    instance_of(&mut INSTANCE.lock().unwrap_or_else(PoisonError::into_inner), supply, pid)
+}
+
+/// What was drawn, and the process that drew it.
+type Instance = Option<(u32, Token)>;
+
+fn instance_of(instance: &mut Instance, supply: &mut Supply, pid: u32) -> Result<Token, getrandom::Error> {
     match *instance {
         Some((drawn_by, token)) if drawn_by == pid => Ok(token),
         Some(_) | None => {
@@ -367,4 +373,12 @@ mod tests {
         assert_eq!(thread_number(), mine);
         assert_ne!(std::thread::spawn(thread_number).join().unwrap(), mine);
     }
+}
+
+#[test]
+fn a_process_that_was_forked_off_has_another_instance() {
+    let (mut instance, mut supply) = (None, Supply::empty());
+    let [own, again, forked] = [1, 1, 2].map(|pid| instance_of(&mut instance, &mut supply, pid).unwrap());
+    assert_eq!(own, again);
+    assert_ne!(own, forked);
 }

@@ -59,3 +59,21 @@ impl Undisclaimed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[test]
+fn an_entry_is_disclaimed_by_its_own_thread_only() {
+    use std::time::Duration;
+
+    use lockshift_lock::{Lease, Token};
+    use lockshift_modern::{ReentrantLock, TokenLock};
+
+    let lease = Lease::new(Duration::from_secs(1)).unwrap();
+    let [one, other] = [1, 2].map(|thread| Owner::new(Token::new([0; 16]), 1, thread));
+    let undisclaimed = Undisclaimed::default();
+    undisclaimed.owners().push(one);
+    let reentrant = ReentrantLock::new("k".into(), lease);
+    assert_eq!(undisclaimed.take(&reentrant, &other), None);
+    assert_eq!(undisclaimed.take(&reentrant, &one), Some(one));
+    undisclaimed.owners().push(one);
+    assert_eq!(undisclaimed.take(&TokenLock::new("k".into(), lease), &other), Some(one), "a token is of no thread");
+}

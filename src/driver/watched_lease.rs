@@ -77,3 +77,24 @@ impl WatchedLease {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[test]
+fn a_change_wakes_every_watcher_that_still_waits() {
+    use std::time::Duration;
+
+    use lockshift_lock::{Hold, Lease};
+
+    let hour = Duration::from_secs(3600);
+    let hold = Hold { value: Vec::new(), since: host::reading(), lease: Lease::new(hour).unwrap(), fence: None };
+    let lease = WatchedLease::new(LeaseState::new(hold, true, Arc::default(), host::mono()));
+    let [first, second, gone] = [(); 3].map(|()| WakeUp::default());
+    for watcher in [&gone, &first, &second, &first] {
+        let watched = lease.look(watcher, |_, _| Watched::<()>::In(hour));
+        assert!(matches!(watched, Watched::In(_)));
+    }
+    drop(gone);
+    lease.look(&second, |_, _| Watched::<()>::In(hour));
+    assert_eq!(lease.watchers(), 2, "one that waits no more is forgotten");
+    lease.change(|_, _| ());
+    assert!(first.is_woken() && second.is_woken());
+}

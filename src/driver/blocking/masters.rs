@@ -168,3 +168,22 @@ impl Master {
         reply
     }
 }
+
+/// A master that accepts a connection and never answers.
+#[test]
+fn a_connection_is_closed_when_its_replies_are_so_late_that_none_will_come() {
+    use redis::IntoConnectionInfo;
+
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let info = format!("redis://{}/", silent.local_addr().unwrap()).into_connection_info().unwrap();
+    // A client that introduces itself waits for a reply to that.
+    let wordless = info.redis_settings().clone().set_skip_set_lib_name();
+    let client = Client::open(info.set_redis_settings(wordless)).unwrap();
+    let mut masters = Masters::new([client], Duration::from_millis(100));
+    assert_eq!(masters.round(&[Command::new("PING")]), [NodeReply::NoReply(NoReply::TooSlow)]);
+    let master = &mut masters.masters[0];
+    master.write_off(host::mono().saturating_add(Duration::from_secs(20)));
+    assert!(master.open.is_some(), "they may still come");
+    master.write_off(host::mono().saturating_add(Duration::from_secs(40)));
+    assert!(master.open.is_none());
+}

@@ -26,6 +26,7 @@ in_both_worlds! {
     each_attempt_of_a_wait_has_a_token_of_its_own,
     a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired,
     a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew,
+    a_listening_waiter_sends_nothing_until_the_release,
     a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
     a_waiter_without_a_listener_polls,
@@ -247,6 +248,29 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
         cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
         assert!(waiting.join().unwrap());
     });
+}
+
+fn a_listening_waiter_sends_nothing_until_the_release<W: World + 'static>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, bob, carol] = [(); 3].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let bob = wait_for_it(bob);
+    until_quiet(&server, &mut monitor);
+    let carol = wait_for_it(carol);
+    until("Carol has tried", || (count(&monitor.take(), "SET") > 0).then_some(()));
+    // Longer than the longest pause of a waiter that polls.
+    pause(ms(2500));
+    let sent = monitor.take();
+    let is_of_an_attempt = |name: &String| ["SET", "PTTL"].contains(&name.as_str());
+    assert!(names(&sent).iter().all(is_of_an_attempt), "the channel is subscribed to: {sent:?}");
+    assert!(count(&sent, "SET") < 2, "both wait: {sent:?}");
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+    let (bob, won) = bob.recv_timeout(PATIENCE).unwrap();
+    let Ok(Attempt::Won(guard)) = won else { panic!("it is his turn: {won:?}") };
+    assert!(matches!(bob.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert!(matches!(carol.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
 }
 
 fn disconnect_listener(operator: &mut Connection) {
