@@ -113,3 +113,10 @@ pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>)
         Err(error) => log::warn!(target: RELEASE, "not released, its lease will end it: {error}"),
     }
 }
+
+#[test]
+fn only_an_attempt_after_which_the_lock_is_held_uses_the_wake_up() {
+    assert!(Attempt::Won(()).uses_the_wake_up());
+    assert!(Attempt::<()>::Held(Held::because(Refusal::Live)).uses_the_wake_up());
+    assert!(!Attempt::<()>::TooLate.uses_the_wake_up());
+}

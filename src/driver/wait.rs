@@ -347,6 +347,15 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_that_is_about_to_end_again_and_again_is_waited_for_longer_each_time() {
+        let wait = Wait::notified();
+        let mut patience = wait.begin(at(0));
+        let waits = [(); 4].map(|()| patience.expected(ms(1)));
+        assert_eq!(waits, [ms(1), BACKOFF.ceiling(1), BACKOFF.ceiling(2), BACKOFF.ceiling(3)]);
+        assert_eq!([SOON, ms(1)].map(|left| patience.expected(left)), [SOON, ms(1)], "it was extended meanwhile");
+    }
+
+    #[test]
     fn the_waiters_of_a_dead_holder_come_back_one_after_another() {
         let wait = Wait::notified();
         let latest = |waiters, left| wait.begin(at(0)).pause(Some(left), Some(waiters), at(0), longest).unwrap() - left;

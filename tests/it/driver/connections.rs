@@ -5,7 +5,7 @@ mod tasks;
 
 use std::thread;
 
-use lockshift::driver::blocking::Lock;
+use lockshift::driver::blocking::{Lock, Masters};
 use lockshift::driver::{Answer, Attempt, ErrorKind, Renewal};
 use lockshift::lock::{Extended, Lease, Ownership, Released};
 use lockshift::modern::TokenLock;
@@ -14,7 +14,7 @@ use redis::ConnectionLike;
 
 use super::lockers::Watched;
 use super::world::{AN_HOUR, ms, token};
-use crate::patience::pause;
+use crate::patience::{PATIENCE, pause};
 use crate::server::{Cluster, Server};
 
 /// Acquires, is refused, looks, extends, renews, releases, and does it once more from another thread.
@@ -49,6 +49,15 @@ fn a_connection_that_speaks_resp3() {
     let server = Server::start();
     let client = redis::Client::open(format!("{}?protocol=resp3", server.url())).unwrap();
     carries_a_lock(client.get_connection().unwrap());
+}
+
+/// One master is one server over one connection.
+#[test]
+fn a_single_master_carries_watch() {
+    let server = Server::start();
+    let lock = Lock::new(Masters::new([server.client()], PATIENCE), Watched(Key::from("k")));
+    let Ok(Attempt::Won(guard)) = lock.try_acquire() else { panic!("the lock is free") };
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
 }
 
 #[test]

@@ -277,12 +277,16 @@ fn a_listening_waiter_sends_nothing_until_the_release<W: World + 'static>() {
     assert!(matches!(carol.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
 }
 
-fn disconnect_listener(operator: &mut Connection) {
-    // RESP3 clients count as normal ones: the listener is found by its subscription.
+/// The clients that have subscribed to some channel. RESP3 clients count as normal ones.
+fn subscribers(operator: &mut Connection) -> Vec<u64> {
     let clients: String = cmd("CLIENT").arg("LIST").query(operator).unwrap();
-    let listener = clients.lines().find(|line| line.contains("sub=") && !line.contains(" sub=0 ")).expect("it listens");
-    let id: u64 = listener.split(&['=', ' '][..]).nth(1).unwrap().parse().unwrap();
-    assert_eq!(cmd("CLIENT").arg(&["KILL", "ID"]).arg(id).query(operator), Ok(1));
+    let subscribed = clients.lines().filter(|line| line.contains(" sub=") && !line.contains(" sub=0 "));
+    subscribed.map(|line| line.split(&['=', ' '][..]).nth(1).unwrap().parse().unwrap()).collect()
+}
+
+fn disconnect_listener(operator: &mut Connection) {
+    let listener = subscribers(operator).remove(0);
+    assert_eq!(cmd("CLIENT").arg(&["KILL", "ID"]).arg(listener).query(operator), Ok(1));
 }
 
 /// A listener that is disconnected while no client waits ends, and the next waiter starts another one.
@@ -382,5 +386,5 @@ fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
         let worlds: Vec<_> = waiting.into_iter().map(|waiting| waiting.join().unwrap().unwrap()).collect();
         drop((worlds, alice, releases));
     });
-    until("no client listens any more", || (listeners(&mut operator, false) == 0).then_some(()));
+    until("no client listens any more", || subscribers(&mut operator).is_empty().then_some(()));
 }
