@@ -332,6 +332,7 @@ mod tests {
         assert_eq!(check.read(mono(3000), wall(68_050)), mono(63_000), "a minute of sleep");
         assert_eq!(check.read(mono(4000), wall(9050)), mono(64_000), "set back, which suspends nothing");
         assert_eq!(check.read(mono(5000), wall(20_050)), mono(75_000), "ten seconds of sleep");
+        assert_eq!(check.read(mono(1_005_000), wall(1_020_950)), mono(1_075_000), "disciplined for a long time");
     }
 
     #[test]

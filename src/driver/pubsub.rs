@@ -139,6 +139,15 @@ fn a_channel_is_subscribed_to_and_left_by_the_commands_of_its_kind() {
 }
 
 #[test]
+fn a_listener_goes_to_the_server_that_has_taken_the_place_of_its_own() {
+    let client = |port: u16| Client::open(("127.0.0.1", port)).unwrap();
+    let own = client(1).get_connection_info().addr().clone();
+    assert!(still_at(&own, Ok(client(1))).is_ok());
+    assert!(still_at(&own, Ok(client(2))).is_err());
+    assert!(still_at(&own, Err(io::Error::from(io::ErrorKind::TimedOut).into())).is_ok(), "it cannot be found now");
+}
+
+#[test]
 fn resp2_and_resp3_are_read_alike() {
     let bulk = |text: &str| Value::BulkString(text.into());
     let channel = |sharded| ReleaseChannel { channel: b"c".to_vec(), sharded };

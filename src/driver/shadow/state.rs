@@ -146,6 +146,8 @@ mod tests {
     #[test]
     fn a_late_answer_is_ignored() {
         let state = state();
+        state.begin(PATIENCE, at(0)).unwrap().answer(None, at(100));
+        assert_eq!(state.summary(), ShadowSummary::default(), "in time");
         for comparison in [None, Some(ShadowComparison::Doubled), Some(ShadowComparison::Failed)] {
             state.begin(PATIENCE, at(0)).unwrap().answer(comparison, at(101));
         }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, scope};
 
-use lockshift::driver::blocking::Lock;
-use lockshift::driver::{Answer, Attempt, Error, Wait, aio};
+#[cfg(feature = "tokio")]
+use lockshift::driver::aio;
+use lockshift::driver::blocking::{Lock, ReleaseListener};
+use lockshift::driver::{Answer, Attempt, Error, Wait};
 use lockshift::lock::Released;
 use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
@@ -310,6 +312,71 @@ fn a_listener_that_ended_without_waiters_is_started_again<W: World + 'static>() 
     }
 }
 
+/// The caller is asked again and again whether to go on, and a release ends the wait as it ends any other.
+#[test]
+fn a_wait_that_its_caller_may_end_is_woken_by_a_release() {
+    let server = Server::start();
+    let listener = ReleaseListener::new(server.client()).expect("random bytes can be read");
+    let [holder, waiter] = [(); 2].map(|()| Lock::new(server.connect(), announced()).notified_by(&listener));
+    let Ok(Attempt::Won(guard)) = holder.try_acquire() else { panic!("no other client wants it") };
+    let mut asked = 0;
+    let ended = waiter.acquire_while(&Wait::notified(), |attempt, _| {
+        assert!(matches!(attempt, Ok(Attempt::Held(_))));
+        asked += 1;
+        asked < 5
+    });
+    assert!(matches!(ended, Ok(Attempt::Held(_))) && asked == 5, "{ended:?}");
+    let mut monitor = Monitor::on(&server);
+    let (won, wins) = channel();
+    thread::spawn(move || {
+        let attempt = waiter.acquire_while(&Wait::notified(), |_, _| true);
+        won.send(matches!(attempt, Ok(Attempt::Won(_))))
+    });
+    until_quiet(&server, &mut monitor);
+    assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+    assert!(wins.recv_timeout(PATIENCE).expect("the release wakes it"));
+}
+
+/// Waits until a listener has counted as many commands as the server has run for it.
+fn until_counted(monitor: &mut Monitor, commands: impl Fn() -> u64) {
+    let mut sent = Vec::new();
+    until("the listener has counted its commands", || {
+        sent.extend(monitor.take());
+        let of_listener = ["SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH", "PING"].map(|name| count(&sent, name) as u64);
+        let all: u64 = of_listener.into_iter().sum();
+        (all > 0 && all == commands()).then_some(())
+    });
+}
+
+#[test]
+fn a_listener_counts_the_commands_that_its_thread_sends() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("another owner").arg("PX").arg(500).exec(&mut server.connect()).unwrap();
+    let mut monitor = Monitor::on(&server);
+    let listener = ReleaseListener::new(server.client()).expect("random bytes can be read");
+    let lock = Lock::new(server.connect(), announced()).notified_by(&listener);
+    assert!(matches!(lock.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
+    until_counted(&mut monitor, || listener.commands());
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn a_listener_counts_the_commands_that_its_task_sends() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("another owner").arg("PX").arg(500).exec(&mut server.connect()).unwrap();
+    let mut monitor = Monitor::on(&server);
+    let listener = aio::ReleaseListener::new(server.client());
+    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    let waits = async {
+        let connection = server.client().get_multiplexed_async_connection().await.expect("it accepts connections");
+        let lock = aio::Lock::new(connection, announced()).notified_by(&listener);
+        matches!(lock.acquire(&Wait::notified()).await, Ok(Attempt::Won(_)))
+    };
+    assert!(runtime.block_on(waits));
+    until_counted(&mut monitor, || listener.commands());
+}
+
+#[cfg(feature = "tokio")]
 #[test]
 fn a_listener_whose_runtime_has_ended_goes_on_in_the_one_of_a_waiter() {
     let server = Server::start();
