@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_release_found_is_counted() {
+        for (released, lost, intruded) in
+            [(Released::Freed, 0, 0), (Released::LeftAlone, 0, 0), (Released::Lost, 1, 0), (Released::Intruded, 1, 1)]
+        {
+            let counters = Arc::new(Counters::default());
+            let mut state = LeaseState::new(hold_since(0), true, Arc::clone(&counters), at(5));
+            state.end(at(10));
+            state.note_released(released);
+            let counted = counters.counted();
+            assert_eq!((counted.lost, counted.intruded), (lost, intruded), "{released:?}");
+        }
+    }
+
+    #[test]
     fn a_term_is_overrun_at_the_end_of_its_validity() {
         let state = lease_since(100);
         assert_eq!(state.remaining(at(1087)), Duration::from_millis(1));

@@ -130,5 +130,6 @@ mod tests {
         assert!(wait.on_disk().judge(&key, pair(1, 2)).is_ok());
         assert!(wait.on_disk().judge(&key, pair(0, 2)).is_err(), "not on the master's disk");
         assert!(wait.on_disk().judge(&key, Ok(Reply::Int(2))).is_err(), "not a reply to WAITAOF");
+        assert!(wait.judge(&key, pair(1, 2)).is_err(), "not a reply to WAIT");
     }
 }

@@ -10,6 +10,7 @@ use lockshift::modern::FairLock;
 use lockshift::wire::{Key, Script, Transcript, script_file};
 use redis::{Connection, cmd};
 
+use super::logbook;
 use super::world::{AN_HOUR, World, in_both_worlds, ms};
 use crate::monitor::{Monitor, Source};
 use crate::patience::until;
@@ -24,6 +25,7 @@ in_both_worlds! {
     a_waiter_that_listens_needs_fewer_attempts_to_keep_its_place,
     a_waiter_that_gives_up_leaves_no_place,
     a_waiter_that_pauses_longer_than_its_place_lives_keeps_it,
+    a_place_that_could_not_be_left_is_logged,
     an_attempt_without_a_wait_leaves_no_place,
     all_attempts_of_a_waiter_are_made_from_one_place,
     each_waiter_costs_two_commands,
@@ -221,6 +223,18 @@ fn a_waiter_that_gives_up_leaves_no_place<W: World>() {
     }
     drop(alice.release(guard));
     assert!(matches!(bob.try_acquire(), Ok(Attempt::Won(_))));
+}
+
+fn a_place_that_could_not_be_left_is_logged<W: World>() {
+    logbook::open();
+    let server = Server::start();
+    let key = format!("queue of {}", std::any::type_name::<W>());
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, FairLock::new(Key::from(key.as_str()), lease(60_000))));
+    let _guard = alice.win();
+    cmd("ACL").arg(&["SETUSER", "default", "-zrem"]).exec(&mut server.connect()).unwrap();
+    assert!(matches!(bob.try_acquire(), Ok(Attempt::Held(_))));
+    let warnings = logbook::warnings_about(&key);
+    assert!(warnings.iter().any(|text| text.contains("could not leave the queue")), "{warnings:?}");
 }
 
 fn an_attempt_without_a_wait_leaves_no_place<W: World>() {

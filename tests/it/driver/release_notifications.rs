@@ -1,6 +1,9 @@
 //! Waiting for the message that a release is: which waiters are woken, which are not, and that none sleeps through it.
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, scope};
 
@@ -29,6 +32,8 @@ in_both_worlds! {
     a_listening_waiter_wins_when_the_lease_of_a_dead_holder_has_expired,
     a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew,
     a_listening_waiter_sends_nothing_until_the_release,
+    a_listener_keeps_its_connection_to_a_quiet_server,
+    a_listener_connects_anew_after_longer_and_longer_pauses,
     a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
     a_waiter_without_a_listener_polls,
@@ -250,6 +255,39 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
         cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
         assert!(waiting.join().unwrap());
     });
+}
+
+/// A server that sends nothing for long is asked whether it is still there.
+fn a_listener_keeps_its_connection_to_a_quiet_server<W: World + 'static>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let bob = wait_for_it(bob);
+    until_quiet(&server, &mut monitor);
+    let mut operator = server.connect();
+    let listener = subscribers(&mut operator);
+    until("it asks", || (count(&monitor.take(), "PING") > 0).then_some(()));
+    pause(ms(100));
+    assert_eq!(subscribers(&mut operator), listener);
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert!(matches!(bob.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
+}
+
+fn a_listener_connects_anew_after_longer_and_longer_pauses<W: World>() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
+    let closing = TcpListener::bind("127.0.0.1:0").unwrap();
+    let releases = W::listener(redis::Client::open(("127.0.0.1", closing.local_addr().unwrap().port())).unwrap());
+    let connected = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connected);
+    // Ends with the test binary.
+    thread::spawn(move || closing.incoming().for_each(|_| drop(counter.fetch_add(1, Ordering::Relaxed))));
+    let world = W::open(&server, announced()).notified_by(&releases);
+    assert!(matches!(world.acquire(&Wait::notified().for_at_most(ms(1000))), Ok(Attempt::Held(_))));
+    let connected = connected.load(Ordering::Relaxed);
+    assert!((2..=10).contains(&connected), "10 ms, and twice as long each time: {connected}");
 }
 
 fn a_listening_waiter_sends_nothing_until_the_release<W: World + 'static>() {
