@@ -329,6 +329,8 @@ mod tests {
         let mut check = CrossCheck::new(wall(5000));
         assert_eq!(check.read(mono(1000), wall(6000)), mono(1000));
         assert_eq!(check.read(mono(2000), wall(7050)), mono(2000), "disciplined");
+        let mut by_a_hair = CrossCheck::new(wall(0));
+        assert_eq!(by_a_hair.read(mono(1000), wall(1101)), mono(1000), "a tenth of a second and a thousandth");
         assert_eq!(check.read(mono(3000), wall(68_050)), mono(63_000), "a minute of sleep");
         assert_eq!(check.read(mono(4000), wall(9050)), mono(64_000), "set back, which suspends nothing");
         assert_eq!(check.read(mono(5000), wall(20_050)), mono(75_000), "ten seconds of sleep");
@@ -374,6 +376,17 @@ mod tests {
         assert_eq!(thread_number(), mine);
         assert_ne!(std::thread::spawn(thread_number).join().unwrap(), mine);
     }
+}
+
+#[test]
+fn a_process_that_was_forked_off_draws_its_own_bits() {
+    let mut supply = Supply::empty();
+    supply.token(1).unwrap();
+    let drawn = supply.bits;
+    supply.token(1).unwrap();
+    assert_eq!(supply.bits, drawn, "one question serves many tokens");
+    supply.token(2).unwrap();
+    assert_ne!(supply.bits, drawn);
 }
 
 #[test]

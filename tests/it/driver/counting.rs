@@ -52,6 +52,13 @@ fn a_lost_lock_is_counted_once<W: World>() {
     world.wait_until_lost(&guard);
     world.abandon(guard);
     assert_eq!(counters.counted().lost, 2);
+
+    // Found out by the release.
+    cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+    let guard = world.win();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
+    drop(world.release(guard));
+    assert_eq!(counters.counted().lost, 3);
 }
 
 fn several_locks_share_their_counters<W: World>() {

@@ -16,7 +16,7 @@ use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
 
 use super::losing_replies::{Break, Plan};
-use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
+use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
 use crate::monitor::{Line, Monitor, Source};
 use crate::patience::{PATIENCE, pause, until};
 use crate::proxy::Proxy;
@@ -33,6 +33,7 @@ in_both_worlds! {
     a_waiter_whose_listener_was_disconnected_is_woken_and_listens_anew,
     a_listening_waiter_sends_nothing_until_the_release,
     a_listener_keeps_its_connection_to_a_quiet_server,
+    a_waiter_listens_after_another_channel_was_left,
     a_listener_connects_anew_after_longer_and_longer_pauses,
     a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
@@ -273,6 +274,35 @@ fn a_listener_keeps_its_connection_to_a_quiet_server<W: World + 'static>() {
     assert_eq!(subscribers(&mut operator), listener);
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
     assert!(matches!(bob.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
+}
+
+/// The channel of a lock without waiters is left, and the next one is subscribed to.
+fn a_waiter_listens_after_another_channel_was_left<W: World + 'static>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    let bob = wait_for_it(bob);
+    until_quiet(&server, &mut monitor);
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+    let (_bob, won) = bob.recv_timeout(PATIENCE).unwrap();
+    assert!(matches!(won, Ok(Attempt::Won(_))), "{won:?}");
+
+    let other = || token_on("other", AN_HOUR).announced(Publish::Everywhere);
+    let [holder, waiter] = [(); 2].map(|()| W::open(&server, other()).notified_by(&releases));
+    let guard = holder.win();
+    // The channel is kept for a second.
+    pause(ms(1500));
+    let waiter = wait_for_it(waiter);
+    let mut operator = server.connect();
+    until("the channel is left", || (listeners(&mut operator, false) == 0).then_some(()));
+    pause(ms(500));
+    monitor.skip();
+    pause(ms(1500));
+    assert_eq!(count(&monitor.take(), "SET"), 0, "it does not poll");
+    assert!(matches!(holder.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert!(matches!(waiter.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
 }
 
 fn a_listener_connects_anew_after_longer_and_longer_pauses<W: World>() {
