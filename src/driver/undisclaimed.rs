@@ -45,9 +45,13 @@ impl Undisclaimed {
     /// Removes and returns an attempt that `owner` may disclaim. The entries of a re-entrant owner are disclaimed by its own
     /// thread only: another could count them while the thread enters once more.
     pub(super) fn take(&self, locker: &dyn Locker, owner: &Owner) -> Option<Owner> {
+        self.take_by(|owner| locker.reentrant_name(owner), owner)
+    }
+
+    fn take_by(&self, name_of: impl Fn(&Owner) -> Option<String>, owner: &Owner) -> Option<Owner> {
         let may_disclaim = |earlier: &Owner| {
-            let name = locker.reentrant_name(earlier);
-            name.is_none() || name == locker.reentrant_name(owner)
+            let name = name_of(earlier);
+            name.is_none() || name == name_of(owner)
         };
         let mut owners = self.owners();
         let place = owners.iter().rposition(may_disclaim)?;
@@ -62,18 +66,14 @@ impl Undisclaimed {
 
 #[test]
 fn an_entry_is_disclaimed_by_its_own_thread_only() {
-    use std::time::Duration;
+    use lockshift_lock::Token;
 
-    use lockshift_lock::{Lease, Token};
-    use lockshift_modern::{ReentrantLock, TokenLock};
-
-    let lease = Lease::new(Duration::from_secs(1)).unwrap();
     let [one, other] = [1, 2].map(|thread| Owner::new(Token::new([0; 16]), 1, thread));
     let undisclaimed = Undisclaimed::default();
     undisclaimed.owners().push(one);
-    let reentrant = ReentrantLock::new("k".into(), lease);
-    assert_eq!(undisclaimed.take(&reentrant, &other), None);
-    assert_eq!(undisclaimed.take(&reentrant, &one), Some(one));
+    let by_thread = |owner: &Owner| Some(owner.thread.to_string());
+    assert_eq!(undisclaimed.take_by(by_thread, &other), None);
+    assert_eq!(undisclaimed.take_by(by_thread, &one), Some(one));
     undisclaimed.owners().push(one);
-    assert_eq!(undisclaimed.take(&TokenLock::new("k".into(), lease), &other), Some(one), "a token is of no thread");
+    assert_eq!(undisclaimed.take_by(|_| None, &other), Some(one), "a token is of no thread");
 }

@@ -141,14 +141,3 @@ impl fmt::Debug for Shadow {
         f.debug_struct("Shadow").field("summary", &self.summary()).finish_non_exhaustive()
     }
 }
-
-#[test]
-fn callers_wait_for_a_shadow_as_long_as_was_asked_for() {
-    use lockshift_lock::Lease;
-    use lockshift_modern::TokenLock;
-
-    let client = redis::Client::open("redis://127.0.0.1/").unwrap();
-    let shadow = Shadow::new(client, TokenLock::new("k".into(), Lease::new(Duration::from_secs(1)).unwrap()));
-    let asked_for = shadow.patience + Duration::from_secs(1);
-    assert_eq!(shadow.patient_for(asked_for).patience, asked_for);
-}

@@ -30,6 +30,7 @@ in_both_worlds!(
     a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller,
     a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
     a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards,
+    a_slow_shadow_is_waited_for_as_long_as_was_asked_for,
     an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well,
 );
 
@@ -66,6 +67,17 @@ fn until_there_are(server: &Server, expected: &[&str]) {
 /// The summary follows the caller, who waits for nothing.
 fn until_counted<W: World>(shadow: &W::Shadow, expected: ShadowSummary) {
     until(format_args!("the summary is {expected:?}"), || (W::summary(shadow) == expected).then_some(()));
+}
+
+/// Longer than a shadow is waited for by default.
+fn a_slow_shadow_is_waited_for_as_long_as_was_asked_for<W: World>() {
+    let [server, shadows] = [(); 2].map(|()| Server::start());
+    let (client, shadow) = client::<W>(&server, &shadows);
+    let guard = client.win();
+    until_counted::<W>(&shadow, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
+    cmd("CLIENT").arg("PAUSE").arg(400).exec(&mut shadows.connect()).unwrap();
+    release(&client, guard);
+    assert_eq!(keys(&shadows), [""; 0], "the release has waited for it");
 }
 
 fn release<W: World>(client: &W, guard: W::Guard) {
