@@ -90,7 +90,7 @@ impl Rewriting<'_> {
     fn node_reply(&self, reply: &NodeReply) -> NodeReply {
         match reply {
             NodeReply::Reply(reply) => NodeReply::Reply(self.reply(reply)),
-            NodeReply::NoReply(silence) => NodeReply::NoReply(*silence),
+            NodeReply::NoReply(reason) => NodeReply::NoReply(*reason),
         }
     }
 

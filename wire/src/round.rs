@@ -45,7 +45,7 @@ impl fmt::Display for NodeReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reply(reply) => reply.fmt(f),
-            Self::NoReply(silence) => silence.fmt(f),
+            Self::NoReply(reason) => reason.fmt(f),
         }
     }
 }
