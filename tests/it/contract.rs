@@ -1,7 +1,7 @@
 //! The contract: every protocol, through every driver, on a real server, says on the wire exactly what its original says.
 //!
-//! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; what happens in a scene is
-//! said in [`scene`]; [`stage`] plays it at a time of its own ([`timed_locker`]), so that every stamp is a literal.
+//! What is expected stands in tables of text ([`table`]), a line for each protocol and scene; [`scene`] lists
+//! what happens in each scene; [`stage`] plays it at a time of its own ([`timed_locker`]), so that every stamp is a literal.
 
 mod bridge;
 mod legacy;

@@ -92,13 +92,13 @@ fn each_release_wakes_its_kind_of_waiter() {
         let mut alice = client();
         assert!(observed.enters(&mut alice) && observed.enters(&mut alice));
         assert_eq!(observed.leaves(&mut alice), Released::StillHeld);
-        assert_eq!(observed.hears(), [""; 0], "she is still in");
+        assert_eq!(observed.received(), [""; 0], "she is still in");
         assert_eq!(observed.leaves(&mut alice), Released::Freed);
-        assert_eq!(observed.hears(), expected);
+        assert_eq!(observed.received(), expected);
     }
 }
 
-/// What is announced by SPUBLISH is not heard by who has subscribed otherwise.
+/// What is announced by SPUBLISH does not reach a client that has subscribed otherwise.
 #[test]
 fn two_ways_to_announce_do_not_meet() {
     let mut observed = ObservedServer::open();
@@ -113,7 +113,7 @@ fn two_ways_to_announce_do_not_meet() {
     let message: (String, String, String) =
         redis::from_redis_value(observed.messages.recv_response().expect("a message")).expect("of a shard");
     assert_eq!(message, ("smessage".into(), "redisson_lock__channel:{k}".into(), "0".into()));
-    assert_eq!(observed.hears(), [""; 0], "PSUBSCRIBE hears nothing of it");
+    assert_eq!(observed.received(), [""; 0], "PSUBSCRIBE receives nothing of it");
 }
 
 /// The second time, the latch answers, and nothing else happens.
@@ -165,12 +165,12 @@ fn a_writer_that_stays_as_a_reader_wakes_no_waiter() {
     let mut bob = Client::of(side(Mode::Shared), BOB);
     assert!(observed.enters(&mut writing) && observed.enters(&mut reading) && !observed.enters(&mut bob));
     assert_eq!(observed.leaves(&mut writing), Released::Freed);
-    assert_eq!(observed.hears(), [""; 0]);
+    assert_eq!(observed.received(), [""; 0]);
     assert_eq!(observed.keys()["k"], "hash mode read <alice> 1 for a time");
     assert!(observed.enters(&mut bob), "though it could");
     assert_eq!(observed.leaves(&mut reading), Released::StillHeld, "it reads on");
     assert_eq!(observed.leaves(&mut bob), Released::Freed);
-    assert_eq!(observed.hears(), ["redisson_rwlock:{k} 0"]);
+    assert_eq!(observed.received(), ["redisson_rwlock:{k} 0"]);
 }
 
 #[test]
@@ -195,13 +195,13 @@ fn the_first_waiter_is_served_first() {
     assert!(observed.was_notified(&carol) <= Some(lease().length()), "a queued client receives the lease");
 
     assert_eq!(observed.leaves(&mut alice), Released::Freed);
-    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<bob> 0"]);
+    assert_eq!(observed.received(), ["redisson_lock__channel:{k}:<bob> 0"]);
     assert!(!observed.enters(&mut carol), "it is not her turn");
     assert!(!observed.enters(&mut alice), "she came back last");
     assert!(observed.enters(&mut bob));
     assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> <alice> for ever");
     assert_eq!(observed.leaves(&mut bob), Released::Freed);
-    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
+    assert_eq!(observed.received(), ["redisson_lock__channel:{k}:<carol> 0"]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_waiter_that_gives_up_leaves_the_queue() {
     assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> for ever");
     assert!((before - score(&mut observed) - 300_000.0).abs() < 0.5, "she comes five minutes earlier");
     assert_eq!(observed.leaves(&mut alice), Released::Freed);
-    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"]);
+    assert_eq!(observed.received(), ["redisson_lock__channel:{k}:<carol> 0"]);
 }
 
 /// Until when a waiter is waited for is reckoned by clocks of clients: one that is six minutes ahead finds the others late.
@@ -233,6 +233,6 @@ fn a_clock_that_is_ahead_jumps_the_queue() {
     assert!(observed.enters(&mut alice) && !observed.enters(&mut bob) && !observed.enters(&mut carol));
     assert_eq!(observed.keys()["redisson_lock_queue:{k}"], "list <carol> for ever", "Bob has been thrown out");
     assert_eq!(observed.leaves(&mut alice), Released::Freed);
-    assert_eq!(observed.hears(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not notified");
+    assert_eq!(observed.received(), ["redisson_lock__channel:{k}:<carol> 0"], "and is not notified");
     assert!(observed.enters(&mut carol) && !observed.enters(&mut bob));
 }

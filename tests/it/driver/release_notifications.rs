@@ -147,6 +147,19 @@ fn wait_for_it<W: World + 'static>(world: W) -> Receiver<Ended<W>> {
     ends
 }
 
+/// Alice, what she holds, and how Bob's wait ends, who listens now.
+fn alice_holds_and_bob_listens<W: World + 'static>(
+    server: &Server,
+    releases: &W::ReleaseListener,
+    monitor: &mut Monitor,
+) -> (W, W::Guard, Receiver<Ended<W>>) {
+    let [alice, bob] = [(); 2].map(|()| W::open(server, announced()).notified_by(releases));
+    let guard = alice.win();
+    let bob = wait_for_it(bob);
+    until_quiet(server, monitor);
+    (alice, guard, bob)
+}
+
 fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>() {
     let server = Server::start();
     let releases = W::releases(&server);
@@ -178,11 +191,8 @@ fn a_listener_whose_peer_is_dead_is_given_up_and_listens_anew<W: World + 'static
     let server = Server::start();
     let proxy = Proxy::before(&server);
     let releases = W::listener(proxy.client());
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
-    let guard = alice.win();
     let mut monitor = Monitor::on(&server);
-    let bob = wait_for_it(bob);
-    until_quiet(&server, &mut monitor);
+    let (alice, guard, bob) = alice_holds_and_bob_listens::<W>(&server, &releases, &mut monitor);
 
     proxy.hold_back();
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
@@ -262,11 +272,8 @@ fn wins_by_polling<W: World>(server: &Server, releases: Option<&W::ReleaseListen
 fn a_listener_keeps_its_connection_to_a_quiet_server<W: World + 'static>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
-    let guard = alice.win();
     let mut monitor = Monitor::on(&server);
-    let bob = wait_for_it(bob);
-    until_quiet(&server, &mut monitor);
+    let (alice, guard, bob) = alice_holds_and_bob_listens::<W>(&server, &releases, &mut monitor);
     let mut operator = server.connect();
     let listener = subscribers(&mut operator);
     until("it asks", || (count(&monitor.take(), "PING") > 0).then_some(()));
@@ -280,11 +287,8 @@ fn a_listener_keeps_its_connection_to_a_quiet_server<W: World + 'static>() {
 fn a_waiter_listens_after_another_channel_was_left<W: World + 'static>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
-    let guard = alice.win();
     let mut monitor = Monitor::on(&server);
-    let bob = wait_for_it(bob);
-    until_quiet(&server, &mut monitor);
+    let (alice, guard, bob) = alice_holds_and_bob_listens::<W>(&server, &releases, &mut monitor);
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
     let (_bob, won) = bob.recv_timeout(PATIENCE).unwrap();
     assert!(matches!(won, Ok(Attempt::Won(_))), "{won:?}");

@@ -79,7 +79,7 @@ impl ObservedServer {
         self.ask(|redis| client.lock.release(&hold, redis))
     }
 
-    /// Sends what the release sends first, and never hears of it again.
+    /// Sends what the release sends first, and never receives the reply.
     pub(super) fn loses_the_reply_of_leaving(&mut self, client: &Client) {
         let hold = client.holds.last().expect("it has won");
         let mut redis = Transcript::new();
@@ -97,16 +97,16 @@ impl ObservedServer {
     }
 
     /// What was announced since the last look: `channel message`.
-    pub(super) fn hears(&mut self) -> Vec<String> {
+    pub(super) fn received(&mut self) -> Vec<String> {
         cmd("PUBLISH").arg("fence").arg("").exec(&mut self.connection).expect("the server answers");
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         loop {
             let message: (String, String, String, String) =
                 redis::from_redis_value(self.messages.recv_response().expect("a message")).expect("of a pattern");
             if message.2 == "fence" {
-                return heard;
+                return received;
             }
-            heard.push(shown(format!("{} {}", message.2, message.3)));
+            received.push(shown(format!("{} {}", message.2, message.3)));
         }
     }
 
