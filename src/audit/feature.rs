@@ -158,6 +158,20 @@ fn one_script_is_not_taken_for_another() {
 }
 
 #[test]
+fn a_fraction_that_ends_in_zero_is_not_taken_for_another() {
+    use crate::audit::event::LockEvent;
+    use crate::wire::Command;
+    let of = |value: &str| {
+        let command = Command::new("SETNX").arg("lock").arg(value);
+        let event = LockEvent::new("client".into(), command, UnixTime::from_nanos(1_700_000_000_000_000_000), 1);
+        feature(&"lock".into(), &[LockExchange::new(event, Reply::Int(1))])
+    };
+    assert_eq!(of("1700000030.21"), of("1700000030.22"));
+    assert_ne!(of("1700000030.20"), of("1700000030.21"));
+    assert_ne!(of("1700000030.0"), of("1700000030.2"));
+}
+
+#[test]
 fn what_the_lock_is_called_makes_no_difference() {
     use crate::audit::event::LockEvent;
     use crate::wire::Command;

@@ -158,6 +158,8 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
         } else if run.iter().all(u8::is_ascii_digit) {
             // What a short number begins with can make it sort before or behind others.
             (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
+            // Some write as many digits of a fraction as it takes, and some always as many.
+            (is_fraction && run.ends_with(b"0")).hash(hasher);
             is_fraction = length >= 10;
         } else if length < 12 {
             capitals(run, hasher);
