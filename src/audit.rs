@@ -17,6 +17,8 @@
 //! Only keys on which a lock begins are followed, and each is forgotten when no client holds, wants or remembers it, so that
 //! memory is bound by the locks that are alive. Read/write locks are counted and not judged.
 //!
+//! A whole trace is judged faster in several threads ([`Auditor::in_threads`]), which find the same.
+//!
 //! ```
 //! use lockshift::audit::Auditor;
 //! use lockshift::monitor::Parser;
@@ -68,6 +70,8 @@ mod locks;
 mod clients;
 mod recent_looks;
 mod running_script;
+mod share;
+mod shares;
 mod summary;
 mod waiting_commands;
 

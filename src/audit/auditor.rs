@@ -3,7 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap as StdHashMap;
+use std::collections::{BTreeMap, HashMap as StdHashMap};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,11 +22,12 @@ use super::findings::FindingList;
 use super::grammar::Grammar;
 use super::live::{HoldEvent, LiveLock};
 use super::lock::AuditedLock;
-use super::locks::{AuditedLocks, LockName};
+use super::locks::{FollowedKeys, Joining, LockId, LockName};
 use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
 use super::script_args::script_keys;
 use super::scripts::{Script, scripts, sha1};
+use super::shares::LockShares;
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
 use crate::monitor::{Line, Source, Word};
@@ -34,9 +36,11 @@ use crate::wire::{Command, CommandWord, Key, Printable, Reply, UnixTime};
 /// Reads a trace, line by line.
 #[derive(Debug)]
 pub struct Auditor {
+    /// Tells which commands begin a lock of several keys.
     grammar: Grammar,
     scripts: &'static StdHashMap<Vec<u8>, Script>,
-    locks: AuditedLocks,
+    keys: FollowedKeys,
+    locks: LockShares,
     clients_by: ClientsBy,
     /// The name of each client that is remembered.
     names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
@@ -51,11 +55,6 @@ pub struct Auditor {
     waiting: WaitingCommands,
     /// The key that the transaction of a connection is about.
     watching: HashMap<Box<[u8]>, WatchedKey, FxBuildHasher>,
-    findings: FindingList,
-    /// Every acquisition, if they are kept.
-    episodes: Option<Vec<Episode>>,
-    /// Which holds began and ended since that was last asked, if it is kept.
-    hold_events: Option<Vec<HoldEvent>>,
     summaries: Summaries,
     lines: u64,
     commands: u64,
@@ -83,10 +82,6 @@ struct WatchedKey {
 
 /// Number of lines between two searches for what can be forgotten.
 const SWEEP_EVERY: u64 = 1 << 16;
-/// A lock that is silent for this long is forgotten, even if it is held.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
-/// A lock that is free and silent for this long is forgotten.
-const IDLE_AFTER: Duration = Duration::from_secs(5);
 
 impl Default for Auditor {
     fn default() -> Self {
@@ -100,7 +95,8 @@ impl Auditor {
         Self {
             grammar: Grammar::new(),
             scripts: scripts(),
-            locks: AuditedLocks::default(),
+            keys: FollowedKeys::default(),
+            locks: LockShares::here(),
             clients_by: ClientsBy::default(),
             names: HashMap::default(),
             clocked: HashSet::default(),
@@ -109,9 +105,6 @@ impl Auditor {
             answer: None,
             waiting: WaitingCommands::default(),
             watching: HashMap::default(),
-            findings: FindingList::default(),
-            episodes: None,
-            hold_events: None,
             summaries: Summaries::default(),
             lines: 0,
             commands: 0,
@@ -124,25 +117,37 @@ impl Auditor {
 
     /// The same, keeping every acquisition: memory then grows with their number.
     #[must_use]
-    pub fn keeping_episodes(self) -> Self {
-        Self { episodes: Some(Vec::new()), ..self }
+    pub fn keeping_episodes(mut self) -> Self {
+        self.locks.ask_all(|share| share.episodes = Some(Vec::new()));
+        self
     }
 
     /// The same, keeping which holds begin and end until [`take_hold_events`](Self::take_hold_events) asks for it.
     #[must_use]
-    pub fn keeping_hold_events(self) -> Self {
-        Self { hold_events: Some(Vec::new()), ..self }
+    pub fn keeping_hold_events(mut self) -> Self {
+        self.locks.ask_all(|share| share.hold_events = Some(Vec::new()));
+        self
     }
 
-    /// Which holds began and ended since this was last asked, in the order of the trace.
+    /// The same, judging locks in so many other threads while this one reads on, if it has not read of any yet. To ask for
+    /// what is found before the end is to wait for all of them.
+    #[must_use]
+    pub fn in_threads(self, count: NonZeroUsize) -> Self {
+        Self { locks: self.locks.in_threads(count), ..self }
+    }
+
+    /// Which holds began and ended since this was last asked, by the time.
     pub fn take_hold_events(&mut self) -> Vec<HoldEvent> {
-        self.hold_events.as_mut().map(std::mem::take).unwrap_or_default()
+        let events = self.locks.ask_all(|share| share.hold_events.as_mut().map(std::mem::take).unwrap_or_default());
+        let mut events = events.concat();
+        events.sort_by_key(|event| event.at);
+        events
     }
 
     /// The locks that clients hold or wait for at this moment of the server's clock, by their keys. Call it now and then:
     /// it looks at every lock that is followed.
-    pub fn live(&self, at: UnixTime) -> Vec<LiveLock> {
-        let mut live: Vec<_> = self.locks.iter().flat_map(|lock| lock.live(at)).collect();
+    pub fn live(&mut self, at: UnixTime) -> Vec<LiveLock> {
+        let mut live = self.locks.ask_all(move |share| share.live(at)).concat();
         live.sort_by(|one, other| (one.database, &one.key).cmp(&(other.database, &other.key)));
         live
     }
@@ -196,7 +201,7 @@ impl Auditor {
     /// What was found since the last call, or turned out to be another race; the first call begins that and returns nothing.
     /// A finding may still get more lines.
     pub fn new_findings(&mut self) -> Vec<Finding> {
-        self.findings.take_new()
+        self.locks.ask_all(|share| share.findings.take_new()).concat()
     }
 
     /// Reads the commands before which no request from `now` on can have run.
@@ -264,28 +269,21 @@ impl Auditor {
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
     fn deliver(&mut self, database: u32, key: &[u8], event: LockEvent) {
-        let Some(event) = self.observe(database, key, event) else { return };
-        self.follow(database, key, event.at);
-        self.observe(database, key, event);
+        let lock = self.follow(database, key, event.at);
+        let key = CommandWord::from(key);
+        self.locks.tell(lock, move |share| share.observe(lock, &key, event));
     }
 
-    /// Lets the lock of this key observe an event; returns it if the key is no lock so far.
-    fn observe(&mut self, database: u32, key: &[u8], event: LockEvent) -> Option<LockEvent> {
-        let Some(lock) = self.locks.get_mut(database, key) else { return Some(event) };
-        lock.observe(&mut self.grammar, &mut self.findings, key, event);
-        collect(&mut self.episodes, &mut self.hold_events, lock);
-        None
-    }
-
-    /// Follows this key as a lock.
-    fn follow(&mut self, database: u32, key: &[u8], at: UnixTime) {
-        if !self.locks.contains(database, key) {
-            let is_known = self.summaries.knows(database, key);
-            let mut lock = AuditedLock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
-            lock.episodes = self.episodes.as_ref().map(|_| Vec::new());
-            lock.hold_events = self.hold_events.as_ref().map(|_| Vec::new());
-            self.locks.insert(LockName::new(database, key), lock);
+    /// Follows this key as a lock, if it is none so far.
+    fn follow(&mut self, database: u32, key: &[u8], at: UnixTime) -> LockId {
+        if let Some(lock) = self.keys.get(database, key) {
+            return lock;
         }
+        let is_known = self.summaries.knows(database, key);
+        let new = AuditedLock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
+        let lock = self.keys.add(database, key);
+        self.locks.tell(lock, move |share| share.add(lock, new));
+        lock
     }
 
     /// A command about one key.
@@ -303,7 +301,7 @@ impl Auditor {
             CommandRole::Writes => has_looked || is_conditional(line),
             _ => false,
         };
-        if !begins && !self.locks.contains(line.database, key) {
+        if !begins && !self.keys.contains(line.database, key) {
             if role == CommandRole::Looks {
                 self.recent_looks.look(address, key, line);
             }
@@ -343,29 +341,36 @@ impl Auditor {
         let Some((first, others)) = keys.split_first() else { return };
         let won = LockExchange::new(event.clone(), Reply::Int(1));
         if self.grammar.begins(&Key::new(first.as_slice()), &won) {
-            self.join(&LockName::new(line.database, first), others, true, line.at);
+            self.join(line.database, first, others, true, line.at);
             self.deliver(line.database, first, event);
         } else {
             for key in &keys {
-                if self.locks.contains(line.database, key) {
+                if self.keys.contains(line.database, key) {
                     self.deliver(line.database, key, event.clone());
                 }
             }
         }
     }
 
-    /// Joins keys to a lock: as parts of it, or as locks by themselves.
+    /// Joins keys to the lock of `to`: as parts of it, or as locks by themselves.
     fn join<'a>(
         &mut self,
-        name: &LockName,
+        database: u32,
+        to: &[u8],
         keys: impl IntoIterator<Item = &'a CommandWord>,
         is_part: bool,
         at: UnixTime,
     ) {
-        self.follow(name.database, &name.key, at);
+        let lock = self.follow(database, to, at);
         for key in keys {
-            let is_known = self.summaries.knows(name.database, key);
-            self.locks.join(name, key, is_part, is_known);
+            let Some(joining) = self.keys.join(database, key, lock) else { continue };
+            let other = match joining {
+                Joining::Key => None,
+                Joining::Lock(other) => Some(self.locks.ask(other, move |share| share.take(other))),
+            };
+            let is_known = self.summaries.knows(database, key);
+            let (to, key) = (CommandWord::from(to), Key::new(key.as_slice()));
+            self.locks.tell(lock, move |share| share.lock(lock).join(&to, key, is_part, other, is_known));
         }
     }
 
@@ -411,7 +416,7 @@ impl Auditor {
         let begins = role == CommandRole::Claims || role == CommandRole::Writes && is_conditional(line);
         let concerns_key =
             matches!(role, CommandRole::Looks | CommandRole::Touches | CommandRole::Writes | CommandRole::Claims);
-        if concerns_key && (begins || self.locks.contains(line.database, &key)) {
+        if concerns_key && (begins || self.keys.contains(line.database, &key)) {
             let caller = &running.event;
             let (connection, asks_time, by_token) = (caller.connection.clone(), caller.asks_time, caller.by_token);
             let event = LockEvent::new(caller.client.clone(), line.command(), line.at, number);
@@ -427,46 +432,33 @@ impl Auditor {
             return self.unknown_script(&running);
         };
         let (database, at) = (running.database, running.event.at);
-        if script.claims || self.locks.contains(database, key) {
-            let name = LockName::new(database, key);
+        if script.claims || self.keys.contains(database, key) {
             let keys = running.event.command.args().get(2..).unwrap_or_default();
-            self.join(&name, keys.iter().take(script.before), false, at);
-            self.join(&name, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
+            self.join(database, key, keys.iter().take(script.before), false, at);
+            self.join(database, key, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
             let event = LockEvent { has_written: running.has_written(script), ..running.event.clone() };
-            if !self.has_been_granted(database, key, &event) {
-                self.deliver(database, key, event);
-            }
+            let (lock, key) = (self.follow(database, key, at), CommandWord::from(key.as_slice()));
+            self.locks.tell(lock, move |share| share.observe_script(lock, &key, event));
         }
         for key in &running.deleted {
-            if let Some(lock) = self.locks.get_mut(database, key) {
-                lock.was_deleted(&self.grammar, &mut self.findings, key, &running.event);
+            if let Some(lock) = self.keys.get(database, key) {
+                let (key, script) = (key.clone(), running.event.clone());
+                self.locks.tell(lock, move |share| share.was_deleted(lock, &key, &script));
             }
         }
-        if let Some(token) = running.granted(script) {
-            self.hand_over(database, key, token, &running.event);
+        if let (Some(token), Some(lock)) = (running.granted(script), self.keys.get(database, key)) {
+            let (key, token, release) = (CommandWord::from(key.as_slice()), token.clone(), running.event.clone());
+            self.locks.tell(lock, move |share| share.hand_over(lock, &key, &token, &release));
         }
-    }
-
-    /// A release has written the token of a waiter into the key of its lock: the waiter acquires as if it had tried just then.
-    fn hand_over(&mut self, database: u32, key: &[u8], token: &CommandWord, release: &LockEvent) {
-        let Some(attempt) = self.locks.get_mut(database, key).and_then(|lock| lock.hand_over(token)) else { return };
-        let LockEvent { at, until, line, is_doubtful, .. } = *release;
-        let attempt = LockEvent { at, until, line, is_doubtful, known_reply: None, has_written: Some(true), ..attempt };
-        self.deliver(database, key, attempt);
-    }
-
-    /// Whether this is the attempt of a client to which the lock has been handed over: it finds that out.
-    fn has_been_granted(&mut self, database: u32, key: &[u8], event: &LockEvent) -> bool {
-        let claims = event.script.is_some_and(|script| script.claims);
-        claims && self.locks.get_mut(database, key).is_some_and(|lock| lock.has_been_granted(event))
     }
 
     /// A script that no known protocol has, and whose calls were not listed: it may have done anything to its keys.
     fn unknown_script(&mut self, running: &RunningScript) {
         let keys = script_keys(&running.event.command).iter().filter(|_| !running.has_called);
         for key in keys {
-            if let Some(lock) = self.locks.get_mut(running.database, key) {
-                lock.was_touched_unseen(key);
+            if let Some(lock) = self.keys.get(running.database, key) {
+                let key = key.clone();
+                self.locks.tell(lock, move |share| share.lock(lock).was_touched_unseen(&key));
             }
         }
     }
@@ -492,9 +484,8 @@ impl Auditor {
     fn rename(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let (Some(from), Some(to)) = (line.word(1).map(Word::bytes), line.word(2).map(Word::bytes)) else { return };
         let only_if_missing = line.word(0).is_some_and(|name| name.quoted().len() == "RENAMENX".len());
-        let moved = self.locks.get_mut(line.database, &from).and_then(|lock| lock.text_in(&from, line.at));
-        let target = self.locks.get_mut(line.database, &to);
-        let is_blocked = only_if_missing && target.is_some_and(|lock| lock.text_in(&to, line.at).is_some());
+        let moved = self.text_in(line.database, &from, line.at);
+        let is_blocked = only_if_missing && self.text_in(line.database, &to, line.at).is_some();
         if is_blocked || from == to {
             return;
         }
@@ -509,6 +500,12 @@ impl Auditor {
         }
     }
 
+    /// The text that a key of a lock holds, and when that expires.
+    fn text_in(&mut self, database: u32, key: &[u8], at: UnixTime) -> Option<(Vec<u8>, Option<UnixTime>)> {
+        let (lock, key) = (self.keys.get(database, key)?, CommandWord::from(key));
+        self.locks.ask(lock, move |share| share.lock(lock).text_in(&key, at))
+    }
+
     /// FLUSHALL, FLUSHDB or SWAPDB: the keys of one database are gone, of two, or of all.
     fn sweep_database(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
@@ -519,19 +516,16 @@ impl Auditor {
             true => swapped.contains(&Some(database)),
             false => is(b"flushall") || database == line.database,
         };
-        let names: Vec<LockName> = self.locks.names().filter(|name| concerns(name.database)).cloned().collect();
-        for name in names {
-            let event = self.event(number, line.at, address, Command::new("DEL").arg(&*name.key));
+        for lock in self.keys.locks(concerns) {
+            let event = self.event(number, line.at, address, line.command());
             let event = LockEvent { is_administrative: true, ..event };
-            let Some(lock) = self.locks.get_mut(name.database, &name.key) else { continue };
-            lock.lose_all(&mut self.findings, &event, is_swap);
-            collect(&mut self.episodes, &mut self.hold_events, lock);
+            self.locks.tell(lock, move |share| share.lose_all(lock, &event, is_swap));
         }
     }
 
     /// Lets the lock of this key, if it is one, observe what a command did that no protocol sends.
     fn administer(&mut self, number: u64, line: &Line<'_>, address: &[u8], key: &[u8], command: Command) {
-        if self.locks.contains(line.database, key) {
+        if self.keys.contains(line.database, key) {
             let event = self.event(number, line.at, address, command);
             self.deliver(line.database, key, LockEvent { is_administrative: true, ..event });
         }
@@ -540,69 +534,52 @@ impl Auditor {
     /// Forgets the locks that are silent.
     fn sweep(&mut self) {
         self.swept_at = self.commands;
-        let at = self.last_at;
-        let (findings, summaries) = (&mut self.findings, &mut self.summaries);
-        let (episodes, hold_events) = (&mut self.episodes, &mut self.hold_events);
-        self.locks.retain(|_, lock| {
-            let age = at.saturating_since(lock.last_at);
-            let stays = age <= FORGOTTEN_AFTER && (age <= IDLE_AFTER || !lock.is_idle(at));
-            if !stays {
-                lock.settle(findings, at);
-                collect(episodes, hold_events, lock);
-                summaries.add(lock);
-            }
-            stays
-        });
+        let (line, at) = (self.lines, self.last_at);
+        let silent = self.locks.ask_all(move |share| share.forget_silent(line, at));
+        self.summarise(silent);
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
         self.clocked.retain(|address| self.names.contains_key(address));
-        let locks = &self.locks;
-        self.watching.retain(|_, watched| locks.contains(watched.name.database, &watched.name.key));
+        let keys = &self.keys;
+        self.watching.retain(|_, watched| keys.contains(watched.name.database, &watched.name.key));
+    }
+
+    /// Keeps what is known of locks that are forgotten.
+    fn summarise(&mut self, forgotten: Vec<BTreeMap<LockId, AuditedLock>>) {
+        // In one order, however many threads there are.
+        let forgotten: BTreeMap<LockId, AuditedLock> = forgotten.into_iter().flatten().collect();
+        self.keys.forget(&forgotten.keys().copied().collect());
+        forgotten.values().for_each(|lock| self.summaries.add(lock));
     }
 
     /// The result at the end of the trace.
     pub fn finish(mut self) -> Audit {
         self.read_waiting(None);
         self.conclude_script();
-        let at = self.last_at;
-        let (findings, summaries) = (&mut self.findings, &mut self.summaries);
-        let (episodes, hold_events) = (&mut self.episodes, &mut self.hold_events);
-        self.locks.retain(|_, lock| {
-            lock.settle(findings, at);
-            collect(episodes, hold_events, lock);
-            summaries.add(lock);
-            false
-        });
+        let (line, at) = (self.lines, self.last_at);
+        let forgotten = self.locks.ask_all(move |share| share.forget_all(line, at));
+        self.summarise(forgotten);
+        let findings = self.locks.ask_all(|share| std::mem::take(&mut share.findings));
+        let episodes = self.locks.ask_all(|share| share.episodes.take().unwrap_or_default());
+        let mut episodes = episodes.concat();
+        let order = |episode: &Episode| (episode.asked_at, episode.since, episode.database);
+        episodes.sort_by(|one, other| order(one).cmp(&order(other)).then_with(|| one.key.cmp(&other.key)));
         let length = self.first_at.map_or(Duration::ZERO, |first_at| at.saturating_since(first_at));
-        let mut episodes = self.episodes.unwrap_or_default();
-        episodes.sort_by_key(|episode| episode.asked_at);
-        let audit = self.summaries.finish(self.findings.finish(), self.lines, self.commands, length);
+        let audit = self.summaries.finish(FindingList::finish(findings), self.lines, self.commands, length);
         Audit { episodes, first_at: self.first_at, stepped_back: self.stepped_back, ..audit }
     }
 }
 
 impl KnownLocks for Auditor {
     fn would_answer(&mut self, command: &WaitingCommand) -> bool {
+        let Some(lock) = command.keys.iter().find_map(|key| self.keys.get(command.database, key)) else { return true };
         let event = self.waiting_event(command);
-        let mut keys = command.keys.iter();
-        let lock = keys.find(|key| self.locks.contains(command.database, key));
-        let Some(lock) = lock.and_then(|key| self.locks.get_mut(command.database, key)) else { return true };
-        lock.keys.would_answer(&event)
+        self.locks.ask(lock, move |share| share.lock(lock).keys.would_answer(&event))
     }
 
     fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> RunningOrder {
+        let Some(lock) = self.keys.get(first.database, key) else { return RunningOrder::Unknown };
         let (one, other) = (self.waiting_event(first), self.waiting_event(second));
-        let lock = self.locks.get_mut(first.database, key);
-        lock.map_or(RunningOrder::Unknown, |lock| lock.keys.order(&one, &other))
-    }
-}
-
-/// Takes what a lock has kept.
-fn collect(episodes: &mut Option<Vec<Episode>>, hold_events: &mut Option<Vec<HoldEvent>>, lock: &mut AuditedLock) {
-    if let (Some(all), Some(of_lock)) = (episodes, &mut lock.episodes) {
-        all.append(of_lock);
-    }
-    if let (Some(all), Some(of_lock)) = (hold_events, &mut lock.hold_events) {
-        all.append(of_lock);
+        self.locks.ask(lock, move |share| share.lock(lock).keys.order(&one, &other))
     }
 }
 

@@ -133,6 +133,11 @@ impl Conversation {
         Some(Self { client, acquisitions: 0, asked_at: None, is_by_token: true, ..unreleased })
     }
 
+    fn leave_grammar(&mut self) {
+        self.position.leave_grammar();
+        self.unreleased.iter_mut().for_each(|unreleased| unreleased.leave_grammar());
+    }
+
     /// How far it has come, by the protocols that it may speak.
     pub(super) fn candidates(&self) -> Candidates {
         self.position.candidates.among(self.variants)
@@ -351,6 +356,11 @@ impl Conversations {
         for conversation in other.all {
             self.push(Conversation { home: conversation.home + indexes, ..conversation });
         }
+    }
+
+    /// They go on in another grammar.
+    pub(super) fn leave_grammar(&mut self) {
+        self.all.iter_mut().for_each(Conversation::leave_grammar);
     }
 
     fn push(&mut self, conversation: Conversation) -> usize {

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::finding::{Evidence, Finding, Verdict};
+use super::locks::LockId;
 use crate::race_id::RaceId;
 use crate::wire::Key;
 
@@ -17,6 +18,9 @@ const FIRST: usize = 8;
 /// Maximum number of pairs of a race and a key; beyond that, keys are put together.
 const GROUPS: usize = 1 << 12;
 
+/// Where in the trace something was found: the line that was read then, and the lock that was judged.
+type FoundAt = (u64, LockId);
+
 /// A finding, by the number of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FindingPlace(usize);
@@ -26,7 +30,9 @@ pub(super) struct FindingPlace(usize);
 pub(super) struct FindingList {
     /// Number of those that no longer change.
     settled: usize,
-    open: VecDeque<Finding>,
+    open: VecDeque<(FoundAt, Finding)>,
+    /// Where what is found now is found.
+    found_at: FoundAt,
     groups: HashMap<(Option<RaceId>, u32, Key), Group, FxBuildHasher>,
     /// Those that were added or became another race since they were last asked for, if they are asked for.
     new: Option<Vec<FindingPlace>>,
@@ -37,17 +43,22 @@ pub(super) struct FindingList {
 /// Findings of one race.
 #[derive(Debug, Default)]
 struct Group {
-    first: Vec<Finding>,
-    last: Option<Finding>,
+    first: Vec<(FoundAt, Finding)>,
+    last: Option<(FoundAt, Finding)>,
     more: u64,
 }
 
 impl FindingList {
+    /// What is found from now on is found when this line is read, of this lock.
+    pub(super) fn reads(&mut self, line: u64, lock: LockId) {
+        self.found_at = (line, lock);
+    }
+
     /// Adds a finding.
     pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> FindingPlace {
         let place = FindingPlace(self.settled + self.open.len());
         self.new.iter_mut().for_each(|new| new.push(place));
-        self.open.push_back(Finding { key: key.clone(), database, verdict, more: 0 });
+        self.open.push_back((self.found_at, Finding { key: key.clone(), database, verdict, more: 0 }));
         if self.open.len() > OPEN {
             self.settle_first();
         }
@@ -56,11 +67,11 @@ impl FindingList {
 
     /// A finding that may still change.
     pub(super) fn get(&self, place: FindingPlace) -> Option<&Verdict> {
-        self.open.get(place.0.checked_sub(self.settled)?).map(|finding| &finding.verdict)
+        self.open.get(place.0.checked_sub(self.settled)?).map(|(_, finding)| &finding.verdict)
     }
 
     fn get_mut(&mut self, place: FindingPlace) -> Option<&mut Verdict> {
-        self.open.get_mut(place.0.checked_sub(self.settled)?).map(|finding| &mut finding.verdict)
+        self.open.get_mut(place.0.checked_sub(self.settled)?).map(|(_, finding)| &mut finding.verdict)
     }
 
     /// This line shows a finding, too, if that may still change.
@@ -81,45 +92,79 @@ impl FindingList {
     /// The findings that were added or became another race since the last call; none at the first one, which begins that.
     pub(super) fn take_new(&mut self) -> Vec<Finding> {
         let new = self.new.replace(Vec::new()).unwrap_or_default();
-        new.into_iter().filter_map(|place| self.open.get(place.0.checked_sub(self.settled)?).cloned()).collect()
+        let found = |place: FindingPlace| Some(&self.open.get(place.0.checked_sub(self.settled)?)?.1);
+        new.into_iter().filter_map(found).cloned().collect()
     }
 
     fn settle_first(&mut self) {
-        let Some(finding) = self.open.pop_front() else { return };
+        let Some(found) = self.open.pop_front() else { return };
         self.settled += 1;
-        let name = (finding.verdict.race, finding.database, finding.key.clone());
+        let name = (found.1.verdict.race, found.1.database, found.1.key.clone());
         let has_room = self.groups.len() < GROUPS;
         match self.groups.get_mut(&name) {
-            Some(group) => group.add(finding),
-            None if has_room => self.groups.entry(name).or_default().add(finding),
-            None => self.elsewhere.entry(finding.verdict.race).or_default().add(finding),
+            Some(group) => group.add(found),
+            None if has_room => self.groups.entry(name).or_default().add(found),
+            None => self.elsewhere.entry(found.1.verdict.race).or_default().add(found),
         }
     }
 
-    /// All findings that are kept, in the order of their lines.
-    pub(super) fn finish(mut self) -> Vec<Finding> {
-        while !self.open.is_empty() {
-            self.settle_first();
+    /// All findings that are kept of these lists, which are of other keys each, in the order of their lines.
+    pub(super) fn finish(lists: Vec<Self>) -> Vec<Finding> {
+        let mut apart: Vec<(Option<RaceId>, Group)> = Vec::new();
+        let mut elsewhere: BTreeMap<Option<RaceId>, Vec<Group>> = BTreeMap::new();
+        for mut list in lists {
+            while !list.open.is_empty() {
+                list.settle_first();
+            }
+            apart.extend(list.groups.into_iter().map(|((race, ..), group)| (race, group)));
+            list.elsewhere.into_iter().for_each(|(race, group)| elsewhere.entry(race).or_default().push(group));
         }
-        let groups = self.groups.into_values().chain(self.elsewhere.into_values());
+        apart.sort_by_key(|(_, group)| group.begins_at());
+        for (race, group) in apart.split_off(GROUPS.min(apart.len())) {
+            elsewhere.entry(race).or_default().push(group);
+        }
+        let groups = apart.into_iter().map(|(_, group)| group).chain(elsewhere.into_values().map(Group::together));
         let mut all: Vec<Finding> = groups.flat_map(Group::kept).collect();
-        all.sort_by_key(|finding| finding.verdict.lines.last().copied());
+        all.sort_by(|one, other| one.place_in_trace().cmp(&other.place_in_trace()));
         all
     }
 }
 
+impl Finding {
+    fn place_in_trace(&self) -> impl Ord {
+        (self.verdict.lines.last(), self.database, &self.key, self.verdict.race)
+    }
+}
+
 impl Group {
-    fn add(&mut self, finding: Finding) {
+    fn add(&mut self, found: (FoundAt, Finding)) {
         if self.first.len() < FIRST {
-            self.first.push(finding);
+            self.first.push(found);
         } else {
             self.more += u64::from(self.last.is_some());
-            self.last = Some(finding);
+            self.last = Some(found);
         }
+    }
+
+    fn begins_at(&self) -> Option<FoundAt> {
+        self.first.first().map(|(found_at, _)| *found_at)
+    }
+
+    /// These groups as one.
+    fn together(groups: Vec<Self>) -> Self {
+        let more: u64 = groups.iter().map(|group| group.more).sum();
+        let mut found: Vec<_> =
+            groups.into_iter().flat_map(|group| group.first.into_iter().chain(group.last)).collect();
+        found.sort_by_key(|(found_at, _)| *found_at);
+        let mut all = Self::default();
+        found.into_iter().for_each(|found| all.add(found));
+        all.more += more;
+        all
     }
 
     fn kept(self) -> impl Iterator<Item = Finding> {
         let more = self.more;
-        self.first.into_iter().chain(self.last.map(|last| Finding { more, ..last }))
+        let last = self.last.map(|(_, last)| Finding { more, ..last });
+        self.first.into_iter().map(|(_, finding)| finding).chain(last)
     }
 }

@@ -101,6 +101,13 @@ impl Grammar {
     }
 }
 
+impl Position {
+    /// The same, in another grammar, which does not know its place.
+    pub(super) fn leave_grammar(&mut self) {
+        self.place = None;
+    }
+}
+
 impl Candidates {
     /// Runs these protocols over a conversation.
     fn of(variants: VariantSet, key: &Key, exchanges: &[LockExchange]) -> Self {

@@ -1,11 +1,11 @@
-//! The locks that are followed, by their keys: a lock of several keys is found by each of them.
+//! The keys that are followed, and the lock that each belongs to: a lock of several keys is found by each of them.
+
+use std::collections::BTreeSet;
 
 use hashbrown::{Equivalent, HashMap};
 use rustc_hash::FxBuildHasher;
 
 use super::keys::Keys;
-use super::lock::AuditedLock;
-use crate::wire::Key;
 
 /// A key in a database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,12 +21,33 @@ struct LockNameRef<'a> {
     key: &'a [u8],
 }
 
-/// The locks that are followed.
+/// A lock that is followed, by the number of those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LockId(pub(super) usize);
+
+/// The keys that are followed.
 #[derive(Debug, Default)]
-pub(super) struct AuditedLocks {
-    all: HashMap<LockName, AuditedLock, FxBuildHasher>,
-    /// The keys that were joined to a lock with another name, and that name.
-    joined: HashMap<LockName, LockName, FxBuildHasher>,
+pub(super) struct FollowedKeys {
+    all: HashMap<LockName, FollowedKey, FxBuildHasher>,
+    /// The number of keys of each lock that has several.
+    several: HashMap<LockId, usize, FxBuildHasher>,
+    next: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FollowedKey {
+    lock: LockId,
+    /// Whether its lock began with another key.
+    is_joined: bool,
+}
+
+/// What joins a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// A key that was not followed.
+    Key,
+    /// A key with the lock that began with it.
+    Lock(LockId),
 }
 
 impl Equivalent<LockName> for LockNameRef<'_> {
@@ -41,58 +62,62 @@ impl LockName {
     }
 }
 
-impl AuditedLocks {
+impl FollowedKeys {
     /// Whether this key belongs to a lock.
     pub(super) fn contains(&self, database: u32, key: &[u8]) -> bool {
-        let name = LockNameRef { database, key };
-        self.all.contains_key(&name) || !self.joined.is_empty() && self.joined.contains_key(&name)
+        self.all.contains_key(&LockNameRef { database, key })
     }
 
     /// The lock that this key belongs to.
-    pub(super) fn get_mut(&mut self, database: u32, key: &[u8]) -> Option<&mut AuditedLock> {
-        let name = LockNameRef { database, key };
-        match self.joined.get(&name) {
-            Some(name) => self.all.get_mut(name),
-            None => self.all.get_mut(&name),
+    pub(super) fn get(&self, database: u32, key: &[u8]) -> Option<LockId> {
+        self.all.get(&LockNameRef { database, key }).map(|followed| followed.lock)
+    }
+
+    /// Follows a key as a lock by itself.
+    pub(super) fn add(&mut self, database: u32, key: &[u8]) -> LockId {
+        let lock = LockId(self.next);
+        self.next += 1;
+        self.all.insert(LockName::new(database, key), FollowedKey { lock, is_joined: false });
+        lock
+    }
+
+    /// Joins a key to this lock, with the lock that began with it. Returns what that is; `None` if the key belongs to a lock
+    /// that began with another one, or if this lock would have too many.
+    pub(super) fn join(&mut self, database: u32, key: &[u8], to: LockId) -> Option<Joining> {
+        let followed = self.all.get(&LockNameRef { database, key }).copied();
+        if followed.is_some_and(|followed| followed.is_joined || followed.lock == to) {
+            return None;
         }
-    }
-
-    /// Follows a lock.
-    pub(super) fn insert(&mut self, name: LockName, lock: AuditedLock) {
-        self.all.insert(name, lock);
-    }
-
-    /// Joins a key to the lock of this name, as a part of it or as a lock by itself, unless that lock would have too many.
-    pub(super) fn join(&mut self, name: &LockName, key: &[u8], is_part: bool, is_known: bool) {
-        let joined = LockName::new(name.database, key);
-        if joined == *name || self.joined.contains_key(&joined) {
-            return;
+        let other = followed.map(|followed| followed.lock);
+        let count = self.count(to) + other.map_or(1, |other| self.count(other));
+        if count > Keys::MOST {
+            return None;
         }
-        let other = self.all.remove(&joined);
-        let home = self.joined.get(name).unwrap_or(name).clone();
-        let Some(lock) = self.all.get_mut(&home) else { return };
-        if lock.keys.count() + other.as_ref().map_or(1, |other| other.keys.count()) > Keys::MOST {
-            self.all.extend(other.map(|other| (joined, other)));
-            return;
+        self.several.insert(to, count);
+        let joined = FollowedKey { lock: to, is_joined: true };
+        if other.is_some_and(|other| self.several.remove(&other).is_some()) {
+            self.all
+                .values_mut()
+                .filter(|followed| Some(followed.lock) == other)
+                .for_each(|followed| *followed = joined);
         }
-        lock.join(&name.key, Key::new(key), is_part, other, is_known);
-        self.joined.values_mut().filter(|other| **other == joined).for_each(|other| other.clone_from(&home));
-        self.joined.insert(joined, home);
+        self.all.insert(LockName::new(database, key), joined);
+        Some(other.map_or(Joining::Key, Joining::Lock))
     }
 
-    /// All locks.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &AuditedLock> {
-        self.all.values()
+    fn count(&self, lock: LockId) -> usize {
+        self.several.get(&lock).copied().unwrap_or(1)
     }
 
-    /// The names of all locks.
-    pub(super) fn names(&self) -> impl Iterator<Item = &LockName> {
-        self.all.keys()
+    /// All locks with a key in such a database, in the order in which they were followed.
+    pub(super) fn locks(&self, is_database: impl Fn(u32) -> bool) -> BTreeSet<LockId> {
+        let keys = self.all.iter().filter(|(name, _)| is_database(name.database));
+        keys.map(|(_, followed)| followed.lock).collect()
     }
 
-    /// Forgets all locks but these.
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(&LockName, &mut AuditedLock) -> bool) {
-        self.all.retain(|name, lock| stays(name, lock));
-        self.joined.retain(|_, home| self.all.contains_key(home));
+    /// Forgets the keys of these locks.
+    pub(super) fn forget(&mut self, locks: &BTreeSet<LockId>) {
+        self.all.retain(|_, followed| !locks.contains(&followed.lock));
+        self.several.retain(|lock, _| !locks.contains(lock));
     }
 }

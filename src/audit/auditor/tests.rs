@@ -3,19 +3,23 @@
 use std::fs;
 use std::path::Path;
 
+use super::super::share::LockShare;
 use super::*;
 use crate::monitor::Parser;
 
 /// What a trace shows, and the grammar as it was learnt from it.
 fn audited(trace: &str, grammar: Grammar) -> (String, Grammar) {
-    let mut auditor = Auditor { grammar, ..Auditor::new() };
+    let mut share = LockShare::new();
+    share.grammar = grammar;
+    let mut auditor = Auditor { locks: LockShares::Here(Box::new(share)), ..Auditor::new() };
     let mut parser = Parser::new();
     for (number, line) in (1..).zip(trace.lines()) {
         if let Ok(line) = parser.parse(line.as_bytes()) {
             auditor.read(number, &line);
         }
     }
-    let grammar = std::mem::replace(&mut auditor.grammar, Grammar::new());
+    let LockShares::Here(share) = &mut auditor.locks else { unreachable!("it has no threads") };
+    let grammar = std::mem::replace(&mut share.grammar, Grammar::new());
     let Audit { locks, findings, .. } = auditor.finish();
     (format!("{locks:#?}\n{findings:#?}"), grammar)
 }

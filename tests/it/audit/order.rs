@@ -8,8 +8,15 @@ use lockshift::wire::{Command, Reply, UnixTime};
 /// The milliseconds of the request and of the reply, the client, the words, the reply.
 type Sent<'a> = (u64, Option<u64>, &'a str, &'a [&'a str], Reply);
 
+/// Audits these in this thread, and in others, which find the same.
 fn audited(commands: &[Sent<'_>]) -> Audit {
-    let mut auditor = Auditor::new();
+    let audit = audited_by(Auditor::new(), commands);
+    let in_threads = audited_by(Auditor::new().in_threads(2.try_into().unwrap()), commands);
+    assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"));
+    audit
+}
+
+fn audited_by(mut auditor: Auditor, commands: &[Sent<'_>]) -> Audit {
     let moment = |ms: u64| UnixTime::from_nanos((1_700_000_000_000 + ms as i64) * 1_000_000);
     for (number, (at, answered_at, client, words, reply)) in (1..).zip(commands) {
         let command = Command::from_words(words.iter().copied()).unwrap();

@@ -9,9 +9,20 @@ use lockshift::monitor::{Line, Lines, Parser, Source, Text};
 use lockshift::sim::{Flavour, Server, Session, Value};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
-/// Audits a text, keeping every acquisition.
+/// Audits a text, keeping every acquisition: in this thread, and in others, which find the same.
 pub(crate) fn audit(text: &str) -> Audit {
-    let (mut auditor, mut parser) = (Auditor::new().keeping_episodes(), Parser::new());
+    let new = || Auditor::new().keeping_episodes();
+    let audit = audit_by(new(), text);
+    for threads in [1, 3] {
+        let in_threads = audit_by(new().in_threads(threads.try_into().unwrap()), text);
+        assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"), "{threads} threads");
+    }
+    audit
+}
+
+/// Audits a text so.
+fn audit_by(mut auditor: Auditor, text: &str) -> Audit {
+    let mut parser = Parser::new();
     let mut lines = Lines::new(text.as_bytes());
     while let Some(Text::Line(number, line)) = lines.next_line().unwrap() {
         auditor.read(number, &parser.parse(line).unwrap_or_else(|error| panic!("{number}: {error}")));

@@ -1,0 +1,151 @@
+//! All locks, each judged by one thread: by the one that reads the trace, or by others while it reads on.
+//!
+//! What happens to one lock does not depend on another one, so a thread gets what concerns its locks in the order of the
+//! trace, and nothing else has an order.
+
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::panic;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{Builder, JoinHandle};
+
+use super::locks::LockId;
+use super::share::LockShare;
+
+/// All locks, in one share or in several.
+#[derive(Debug)]
+pub(super) enum LockShares {
+    /// Judged by the thread that reads.
+    Here(Box<LockShare>),
+    /// Judged by these.
+    InThreads(Vec<ShareThread>),
+}
+
+/// A thread that judges a share.
+pub(super) struct ShareThread {
+    /// What it is to do and was not sent yet.
+    batch: Vec<Work>,
+    sender: SyncSender<Vec<Work>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Work = Box<dyn FnOnce(&mut LockShare) + Send>;
+
+/// Number of things to do that are sent at once.
+const BATCH: usize = 256;
+/// Number of batches that a thread may be behind.
+const MOST_BATCHES: usize = 8;
+
+impl LockShares {
+    /// One share, judged by the thread that reads.
+    pub(super) fn here() -> Self {
+        Self::Here(Box::new(LockShare::new()))
+    }
+
+    /// A share for each of so many threads, or as many as can be started, in place of one that is empty.
+    pub(super) fn in_threads(self, count: NonZeroUsize) -> Self {
+        let Self::Here(share) = &self else { return self };
+        if !share.is_empty() {
+            return self;
+        }
+        let threads: Vec<_> = (0..count.get()).map_while(|_| ShareThread::start(share.another()).ok()).collect();
+        if threads.is_empty() { self } else { Self::InThreads(threads) }
+    }
+
+    /// Lets the thread of this lock do something, now or later.
+    pub(super) fn tell(&mut self, lock: LockId, work: impl FnOnce(&mut LockShare) + Send + 'static) {
+        match self {
+            Self::Here(share) => work(share),
+            Self::InThreads(threads) => {
+                let place = lock.0 % threads.len();
+                threads[place].tell(Box::new(work));
+            }
+        }
+    }
+
+    /// What the thread of this lock answers, after all that it was told.
+    pub(super) fn ask<R: Send + 'static>(
+        &mut self,
+        lock: LockId,
+        question: impl FnOnce(&mut LockShare) -> R + Send + 'static,
+    ) -> R {
+        match self {
+            Self::Here(share) => question(share),
+            Self::InThreads(threads) => {
+                let place = lock.0 % threads.len();
+                let answer = threads[place].ask(question);
+                threads[place].answered(&answer)
+            }
+        }
+    }
+
+    /// What all threads answer, each after all that it was told.
+    pub(super) fn ask_all<R: Send + 'static>(
+        &mut self,
+        question: impl Fn(&mut LockShare) -> R + Clone + Send + 'static,
+    ) -> Vec<R> {
+        match self {
+            Self::Here(share) => vec![question(share)],
+            Self::InThreads(threads) => {
+                let answers: Vec<_> = threads.iter_mut().map(|thread| thread.ask(question.clone())).collect();
+                threads.iter_mut().zip(answers).map(|(thread, answer)| thread.answered(&answer)).collect()
+            }
+        }
+    }
+}
+
+impl ShareThread {
+    fn start(share: LockShare) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::sync_channel(MOST_BATCHES);
+        let thread = Builder::new().name("audit".to_owned()).spawn(|| judge(share, receiver))?;
+        Ok(Self { batch: Vec::with_capacity(BATCH), sender, thread: Some(thread) })
+    }
+
+    fn tell(&mut self, work: Work) {
+        self.batch.push(work);
+        if self.batch.len() == BATCH {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        if self.sender.send(batch).is_err() {
+            self.panicked();
+        }
+    }
+
+    fn ask<R: Send + 'static>(&mut self, question: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
+        let (sender, answer) = mpsc::sync_channel(1);
+        // Who asked waits for the answer, or this thread has panicked.
+        self.tell(Box::new(move |share| drop(sender.send(question(share)))));
+        self.send();
+        answer
+    }
+
+    fn answered<R>(&mut self, answer: &Receiver<R>) -> R {
+        answer.recv().unwrap_or_else(|_| self.panicked())
+    }
+
+    /// Panics as the thread did: it ends in no other way while it has a sender.
+    fn panicked(&mut self) -> ! {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => panic::resume_unwind(panic),
+            Some(Ok(())) | None => unreachable!("a thread judges until its sender is dropped"),
+        }
+    }
+}
+
+impl fmt::Debug for ShareThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShareThread").field("unsent", &self.batch.len()).finish_non_exhaustive()
+    }
+}
+
+/// Does what comes, until nothing more can come.
+fn judge(mut share: LockShare, batches: Receiver<Vec<Work>>) {
+    for work in batches.into_iter().flatten() {
+        work(&mut share);
+    }
+}
