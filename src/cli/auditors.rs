@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::thread;
 
 use super::exit::{Exit, Failure};
 use super::trace::TraceCommand;
@@ -21,7 +23,11 @@ impl<F: Fn() -> Auditor> Auditors<F> {
 
     /// Lets the auditor of its server read a command.
     pub(super) fn read(&mut self, read: TraceCommand<'_>) {
-        let auditor = self.all.entry(read.server()).or_insert_with(&self.new);
+        let auditor = self.all.entry(read.server()).or_insert_with(|| match &read {
+            TraceCommand::Line { .. } => in_threads((self.new)()),
+            // Where replies decide the order of commands, each of them is asked for by the thread that reads.
+            TraceCommand::Observed { .. } | TraceCommand::Exchange { .. } => (self.new)(),
+        });
         match read {
             TraceCommand::Line { number, line } => auditor.read(number, &line),
             TraceCommand::Observed { number, line, reply } => auditor.read_in_order(number, &line, reply),
@@ -51,5 +57,14 @@ impl<F: Fn() -> Auditor> Auditors<F> {
             audits.push((None, (self.new)().finish()));
         }
         audits
+    }
+}
+
+/// The same auditor, with as many threads as there are processors, up to as many as one thread can read for.
+fn in_threads(auditor: Auditor) -> Auditor {
+    const MOST: NonZeroUsize = NonZeroUsize::new(4).expect("it is not 0");
+    match thread::available_parallelism() {
+        Ok(NonZeroUsize::MIN) | Err(_) => auditor,
+        Ok(processors) => auditor.in_threads(processors.min(MOST)),
     }
 }
