@@ -88,4 +88,5 @@ async fn a_lease_that_ends_while_the_machine_is_suspended_is_lost_soon_after_it_
     // Two naps of half a second, on a busy machine.
     let lost = host::within(Duration::from_secs(20), async { tokio::join!(biased; watch.wait(), suspend) }).await;
     assert_eq!(lost, Some((Some(Loss::Overrun), ())));
+    assert_eq!(watch.lost(), Some(Loss::Overrun));
 }

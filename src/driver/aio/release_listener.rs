@@ -90,3 +90,9 @@ impl Listener for ReleaseListener {
         self.0.listen_on(channel);
     }
 }
+
+#[test]
+fn a_listener_without_a_waiter_has_sent_nothing() {
+    let client = Client::open("redis://127.0.0.1/").unwrap();
+    assert_eq!(ReleaseListener::new(client).commands(), 0);
+}

@@ -133,3 +133,13 @@ impl Drop for UnfinishedRelease {
         }
     }
 }
+
+#[tokio::test]
+async fn work_that_panics_in_its_own_task_panics_where_it_is_awaited() {
+    let key = Key::from("k");
+    let place = Place::OwnTask(Handle::current());
+    let work = async { panic!("the work panics") };
+    let awaited = tokio::spawn(async move { to_the_end::<()>(place, &key, Box::pin(work)).await });
+    let panic = awaited.await.unwrap_err().into_panic();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the work panics"));
+}
