@@ -1,6 +1,6 @@
 //! Waiting for the message that a release is: which waiters are woken, which are not, and that none sleeps through it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -493,8 +493,15 @@ fn a_listener_whose_runtime_has_ended_goes_on_in_the_one_of_a_waiter() {
 fn a_user_that_may_not_subscribe_polls<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
-    cmd("ACL").arg(&["SETUSER", "default", "resetchannels"]).exec(&mut server.connect()).unwrap();
+    let mut operator = server.connect();
+    cmd("ACL").arg(&["SETUSER", "default", "resetchannels"]).exec(&mut operator).unwrap();
     wins_by_polling::<W>(&server, Some(&releases), announced());
+    // Nothing is wrong with the connection: it is asked once.
+    let denied: Vec<HashMap<String, String>> = cmd("ACL").arg("LOG").query(&mut operator).unwrap();
+    let is_subscription =
+        |entry: &&HashMap<String, String>| entry["context"] == "toplevel" && entry["object"] == "{k}:released";
+    let subscriptions: Vec<&String> = denied.iter().filter(is_subscription).map(|entry| &entry["count"]).collect();
+    assert_eq!(subscriptions, ["1"], "{denied:?}");
 }
 
 fn a_waiter_without_a_listener_polls<W: World>() {
