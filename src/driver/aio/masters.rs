@@ -172,3 +172,27 @@ async fn no_task_waits_longer_for_a_master_than_its_own_patience() {
     }
     assert_eq!(order, [0, 1, 2], "each ends when its own patience does");
 }
+
+#[tokio::test]
+async fn each_connection_to_a_master_has_another_number() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::open(format!("redis://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        let mut accepted = Vec::new();
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            // The client says its name and its version.
+            let _ = connection.read(&mut [0; 1024]).await.unwrap();
+            connection.write_all(b"+OK\r\n+OK\r\n").await.unwrap();
+            accepted.push(connection);
+        }
+    });
+    let masters = Masters::new([client], Duration::from_secs(10));
+    let master = &masters.masters[0];
+    let first = master.connection().await.unwrap().1;
+    assert_eq!(master.connection().await.unwrap().1, first, "it is open");
+    master.state().open = None;
+    assert_ne!(master.connection().await.unwrap().1, first);
+}
