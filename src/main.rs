@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use mimalloc::MiMalloc;
-
-/// An audit frees in one thread what another one has read, which the system's allocators are slow at.
+/// An audit frees in one thread what another one has read, which the allocator of glibc is slow at.
+#[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     lockshift::cli::main()
