@@ -11,7 +11,7 @@ use super::locks::LockId;
 use crate::race_id::RaceId;
 use crate::wire::Key;
 
-/// Number of latest findings that may still turn out to be another race or get more lines.
+/// Number of latest findings of one thread that may still turn out to be another race or get more lines.
 const OPEN: usize = 1 << 12;
 /// Number of first findings of one race on one key that are kept.
 const FIRST: usize = 8;
