@@ -274,7 +274,7 @@ impl Auditor {
         self.locks.tell(lock, move |share| share.observe(lock, &key, event));
     }
 
-    /// Follows this key as a lock, if it is none so far.
+    /// Follows this key as a lock, unless it belongs to one.
     fn follow(&mut self, database: u32, key: &[u8], at: UnixTime) -> LockId {
         if let Some(lock) = self.keys.get(database, key) {
             return lock;

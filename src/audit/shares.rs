@@ -53,7 +53,7 @@ impl LockShares {
         if threads.is_empty() { self } else { Self::InThreads(threads) }
     }
 
-    /// Lets the thread of this lock do something, now or later.
+    /// Lets the thread of this lock do something; does not wait for it.
     pub(super) fn tell(&mut self, lock: LockId, work: impl FnOnce(&mut LockShare) + Send + 'static) {
         match self {
             Self::Here(share) => work(share),
@@ -64,32 +64,32 @@ impl LockShares {
         }
     }
 
-    /// What the thread of this lock answers, after all that it was told.
+    /// Lets the thread of this lock do something after all that it was told, and waits for the result.
     pub(super) fn ask<R: Send + 'static>(
         &mut self,
         lock: LockId,
-        question: impl FnOnce(&mut LockShare) -> R + Send + 'static,
+        work: impl FnOnce(&mut LockShare) -> R + Send + 'static,
     ) -> R {
         match self {
-            Self::Here(share) => question(share),
+            Self::Here(share) => work(share),
             Self::InThreads(threads) => {
                 let place = lock.0 % threads.len();
-                let answer = threads[place].ask(question);
-                threads[place].answered(&answer)
+                let result = threads[place].ask(work);
+                threads[place].result_of(&result)
             }
         }
     }
 
-    /// What all threads answer, each after all that it was told.
+    /// The same in every thread.
     pub(super) fn ask_all<R: Send + 'static>(
         &mut self,
-        question: impl Fn(&mut LockShare) -> R + Clone + Send + 'static,
+        work: impl Fn(&mut LockShare) -> R + Clone + Send + 'static,
     ) -> Vec<R> {
         match self {
-            Self::Here(share) => vec![question(share)],
+            Self::Here(share) => vec![work(share)],
             Self::InThreads(threads) => {
-                let answers: Vec<_> = threads.iter_mut().map(|thread| thread.ask(question.clone())).collect();
-                threads.iter_mut().zip(answers).map(|(thread, answer)| thread.answered(&answer)).collect()
+                let results: Vec<_> = threads.iter_mut().map(|thread| thread.ask(work.clone())).collect();
+                threads.iter_mut().zip(results).map(|(thread, result)| thread.result_of(&result)).collect()
             }
         }
     }
@@ -116,16 +116,16 @@ impl ShareThread {
         }
     }
 
-    fn ask<R: Send + 'static>(&mut self, question: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
-        let (sender, answer) = mpsc::sync_channel(1);
-        // Who asked waits for the answer, or this thread has panicked.
-        self.tell(Box::new(move |share| drop(sender.send(question(share)))));
+    fn ask<R: Send + 'static>(&mut self, work: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
+        let (sender, result) = mpsc::sync_channel(1);
+        // Without a receiver, the thread that waited for it has panicked.
+        self.tell(Box::new(move |share| drop(sender.send(work(share)))));
         self.send();
-        answer
+        result
     }
 
-    fn answered<R>(&mut self, answer: &Receiver<R>) -> R {
-        answer.recv().unwrap_or_else(|_| self.panicked())
+    fn result_of<R>(&mut self, result: &Receiver<R>) -> R {
+        result.recv().unwrap_or_else(|_| self.panicked())
     }
 
     /// Panics as the thread did: it ends in no other way while it has a sender.
