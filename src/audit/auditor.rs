@@ -118,14 +118,14 @@ impl Auditor {
     /// The same, keeping every acquisition: memory then grows with their number.
     #[must_use]
     pub fn keeping_episodes(mut self) -> Self {
-        self.locks.ask_all(|share| share.episodes = Some(Vec::new()));
+        self.locks.call_all(|share| share.episodes = Some(Vec::new()));
         self
     }
 
     /// The same, keeping which holds begin and end until [`take_hold_events`](Self::take_hold_events) asks for it.
     #[must_use]
     pub fn keeping_hold_events(mut self) -> Self {
-        self.locks.ask_all(|share| share.hold_events = Some(Vec::new()));
+        self.locks.call_all(|share| share.hold_events = Some(Vec::new()));
         self
     }
 
@@ -138,7 +138,7 @@ impl Auditor {
 
     /// Which holds began and ended since this was last asked, by the time.
     pub fn take_hold_events(&mut self) -> Vec<HoldEvent> {
-        let events = self.locks.ask_all(|share| share.hold_events.as_mut().map(std::mem::take).unwrap_or_default());
+        let events = self.locks.call_all(|share| share.hold_events.as_mut().map(std::mem::take).unwrap_or_default());
         let mut events = events.concat();
         events.sort_by_key(|event| event.at);
         events
@@ -147,7 +147,7 @@ impl Auditor {
     /// The locks that clients hold or wait for at this moment of the server's clock, by their keys. Call it now and then:
     /// it looks at every lock that is followed.
     pub fn live(&mut self, at: UnixTime) -> Vec<LiveLock> {
-        let mut live = self.locks.ask_all(move |share| share.live(at)).concat();
+        let mut live = self.locks.call_all(move |share| share.live(at)).concat();
         live.sort_by(|one, other| (one.database, &one.key).cmp(&(other.database, &other.key)));
         live
     }
@@ -201,7 +201,7 @@ impl Auditor {
     /// What was found since the last call, or turned out to be another race; the first call begins that and returns nothing.
     /// A finding may still get more lines.
     pub fn new_findings(&mut self) -> Vec<Finding> {
-        self.locks.ask_all(|share| share.findings.take_new()).concat()
+        self.locks.call_all(|share| share.findings.take_new()).concat()
     }
 
     /// Reads the commands before which no request from `now` on can have run.
@@ -271,7 +271,7 @@ impl Auditor {
     fn deliver(&mut self, database: u32, key: &[u8], event: LockEvent) {
         let lock = self.follow(database, key, event.at);
         let key = CommandWord::from(key);
-        self.locks.tell(lock, move |share| share.observe(lock, &key, event));
+        self.locks.send(lock, move |share| share.observe(lock, &key, event));
     }
 
     /// Follows this key as a lock, unless it belongs to one.
@@ -282,7 +282,7 @@ impl Auditor {
         let is_known = self.summaries.knows(database, key);
         let new = AuditedLock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
         let lock = self.keys.add(database, key);
-        self.locks.tell(lock, move |share| share.add(lock, new));
+        self.locks.send(lock, move |share| share.add(lock, new));
         lock
     }
 
@@ -366,11 +366,11 @@ impl Auditor {
             let Some(joining) = self.keys.join(database, key, lock) else { continue };
             let other = match joining {
                 Joining::Key => None,
-                Joining::Lock(other) => Some(self.locks.ask(other, move |share| share.take(other))),
+                Joining::Lock(other) => Some(self.locks.call(other, move |share| share.take(other))),
             };
             let is_known = self.summaries.knows(database, key);
             let (to, key) = (CommandWord::from(to), Key::new(key.as_slice()));
-            self.locks.tell(lock, move |share| share.lock(lock).join(&to, key, is_part, other, is_known));
+            self.locks.send(lock, move |share| share.lock(lock).join(&to, key, is_part, other, is_known));
         }
     }
 
@@ -438,17 +438,17 @@ impl Auditor {
             self.join(database, key, script.parts.iter().filter_map(|index| keys.get(*index)), true, at);
             let event = LockEvent { has_written: running.has_written(script), ..running.event.clone() };
             let (lock, key) = (self.follow(database, key, at), CommandWord::from(key.as_slice()));
-            self.locks.tell(lock, move |share| share.observe_script(lock, &key, event));
+            self.locks.send(lock, move |share| share.observe_script(lock, &key, event));
         }
         for key in &running.deleted {
             if let Some(lock) = self.keys.get(database, key) {
                 let (key, script) = (key.clone(), running.event.clone());
-                self.locks.tell(lock, move |share| share.was_deleted(lock, &key, &script));
+                self.locks.send(lock, move |share| share.was_deleted(lock, &key, &script));
             }
         }
         if let (Some(token), Some(lock)) = (running.granted(script), self.keys.get(database, key)) {
             let (key, token, release) = (CommandWord::from(key.as_slice()), token.clone(), running.event.clone());
-            self.locks.tell(lock, move |share| share.hand_over(lock, &key, &token, &release));
+            self.locks.send(lock, move |share| share.hand_over(lock, &key, &token, &release));
         }
     }
 
@@ -458,7 +458,7 @@ impl Auditor {
         for key in keys {
             if let Some(lock) = self.keys.get(running.database, key) {
                 let key = key.clone();
-                self.locks.tell(lock, move |share| share.lock(lock).was_touched_unseen(&key));
+                self.locks.send(lock, move |share| share.lock(lock).was_touched_unseen(&key));
             }
         }
     }
@@ -503,7 +503,7 @@ impl Auditor {
     /// The text that a key of a lock holds, and when that expires.
     fn text_in(&mut self, database: u32, key: &[u8], at: UnixTime) -> Option<(Vec<u8>, Option<UnixTime>)> {
         let (lock, key) = (self.keys.get(database, key)?, CommandWord::from(key));
-        self.locks.ask(lock, move |share| share.lock(lock).text_in(&key, at))
+        self.locks.call(lock, move |share| share.lock(lock).text_in(&key, at))
     }
 
     /// FLUSHALL, FLUSHDB or SWAPDB: the keys of one database are gone, of two, or of all.
@@ -519,7 +519,7 @@ impl Auditor {
         for lock in self.keys.locks(concerns) {
             let event = self.event(number, line.at, address, line.command());
             let event = LockEvent { is_administrative: true, ..event };
-            self.locks.tell(lock, move |share| share.lose_all(lock, &event, is_swap));
+            self.locks.send(lock, move |share| share.lose_all(lock, &event, is_swap));
         }
     }
 
@@ -535,7 +535,7 @@ impl Auditor {
     fn sweep(&mut self) {
         self.swept_at = self.commands;
         let (line, at) = (self.lines, self.last_at);
-        let silent = self.locks.ask_all(move |share| share.forget_silent(line, at));
+        let silent = self.locks.call_all(move |share| share.forget_silent(line, at));
         self.summarise(silent);
         self.names.retain(|_, name| Arc::strong_count(name) > 1);
         self.clocked.retain(|address| self.names.contains_key(address));
@@ -556,10 +556,10 @@ impl Auditor {
         self.read_waiting(None);
         self.conclude_script();
         let (line, at) = (self.lines, self.last_at);
-        let forgotten = self.locks.ask_all(move |share| share.forget_all(line, at));
+        let forgotten = self.locks.call_all(move |share| share.forget_all(line, at));
         self.summarise(forgotten);
-        let findings = self.locks.ask_all(|share| std::mem::take(&mut share.findings));
-        let episodes = self.locks.ask_all(|share| share.episodes.take().unwrap_or_default());
+        let findings = self.locks.call_all(|share| std::mem::take(&mut share.findings));
+        let episodes = self.locks.call_all(|share| share.episodes.take().unwrap_or_default());
         let mut episodes = episodes.concat();
         let order = |episode: &Episode| (episode.asked_at, episode.since, episode.database);
         episodes.sort_by(|one, other| order(one).cmp(&order(other)).then_with(|| one.key.cmp(&other.key)));
@@ -573,13 +573,13 @@ impl KnownLocks for Auditor {
     fn would_answer(&mut self, command: &WaitingCommand) -> bool {
         let Some(lock) = command.keys.iter().find_map(|key| self.keys.get(command.database, key)) else { return true };
         let event = self.waiting_event(command);
-        self.locks.ask(lock, move |share| share.lock(lock).keys.would_answer(&event))
+        self.locks.call(lock, move |share| share.lock(lock).keys.would_answer(&event))
     }
 
     fn order(&mut self, key: &[u8], first: &WaitingCommand, second: &WaitingCommand) -> RunningOrder {
         let Some(lock) = self.keys.get(first.database, key) else { return RunningOrder::Unknown };
         let (one, other) = (self.waiting_event(first), self.waiting_event(second));
-        self.locks.ask(lock, move |share| share.lock(lock).keys.order(&one, &other))
+        self.locks.call(lock, move |share| share.lock(lock).keys.order(&one, &other))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) enum LockShares {
 
 /// A thread that judges a share.
 pub(super) struct ShareThread {
-    /// What it is to do and was not sent yet.
+    /// What is not sent yet.
     batch: Vec<Work>,
     sender: SyncSender<Vec<Work>>,
     thread: Option<JoinHandle<()>>,
@@ -32,7 +32,7 @@ pub(super) struct ShareThread {
 
 type Work = Box<dyn FnOnce(&mut LockShare) + Send>;
 
-/// Number of things to do that are sent at once.
+/// How much work is sent at once.
 const BATCH: usize = 256;
 /// Number of batches that a thread may be behind.
 const MOST_BATCHES: usize = 8;
@@ -53,19 +53,19 @@ impl LockShares {
         if threads.is_empty() { self } else { Self::InThreads(threads) }
     }
 
-    /// Lets the thread of this lock do something; does not wait for it.
-    pub(super) fn tell(&mut self, lock: LockId, work: impl FnOnce(&mut LockShare) + Send + 'static) {
+    /// Runs this in the thread of the lock, after what was sent to it before, and does not wait for it.
+    pub(super) fn send(&mut self, lock: LockId, work: impl FnOnce(&mut LockShare) + Send + 'static) {
         match self {
             Self::Here(share) => work(share),
             Self::InThreads(threads) => {
                 let place = lock.0 % threads.len();
-                threads[place].tell(Box::new(work));
+                threads[place].push(Box::new(work));
             }
         }
     }
 
-    /// Lets the thread of this lock do something after all that it was told, and waits for the result.
-    pub(super) fn ask<R: Send + 'static>(
+    /// Runs this in the thread of the lock, after what was sent to it before, and waits for the result.
+    pub(super) fn call<R: Send + 'static>(
         &mut self,
         lock: LockId,
         work: impl FnOnce(&mut LockShare) -> R + Send + 'static,
@@ -74,21 +74,21 @@ impl LockShares {
             Self::Here(share) => work(share),
             Self::InThreads(threads) => {
                 let place = lock.0 % threads.len();
-                let result = threads[place].ask(work);
+                let result = threads[place].call(work);
                 threads[place].result_of(&result)
             }
         }
     }
 
-    /// The same in every thread.
-    pub(super) fn ask_all<R: Send + 'static>(
+    /// Runs this in every thread, after what was sent to it before, and waits for the results.
+    pub(super) fn call_all<R: Send + 'static>(
         &mut self,
         work: impl Fn(&mut LockShare) -> R + Clone + Send + 'static,
     ) -> Vec<R> {
         match self {
             Self::Here(share) => vec![work(share)],
             Self::InThreads(threads) => {
-                let results: Vec<_> = threads.iter_mut().map(|thread| thread.ask(work.clone())).collect();
+                let results: Vec<_> = threads.iter_mut().map(|thread| thread.call(work.clone())).collect();
                 threads.iter_mut().zip(results).map(|(thread, result)| thread.result_of(&result)).collect()
             }
         }
@@ -102,25 +102,25 @@ impl ShareThread {
         Ok(Self { batch: Vec::with_capacity(BATCH), sender, thread: Some(thread) })
     }
 
-    fn tell(&mut self, work: Work) {
+    fn push(&mut self, work: Work) {
         self.batch.push(work);
         if self.batch.len() == BATCH {
-            self.send();
+            self.flush();
         }
     }
 
-    fn send(&mut self) {
+    fn flush(&mut self) {
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
         if self.sender.send(batch).is_err() {
             self.panicked();
         }
     }
 
-    fn ask<R: Send + 'static>(&mut self, work: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
+    fn call<R: Send + 'static>(&mut self, work: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
         let (sender, result) = mpsc::sync_channel(1);
         // Without a receiver, the thread that waited for it has panicked.
-        self.tell(Box::new(move |share| drop(sender.send(work(share)))));
-        self.send();
+        self.push(Box::new(move |share| drop(sender.send(work(share)))));
+        self.flush();
         result
     }
 
@@ -143,7 +143,7 @@ impl fmt::Debug for ShareThread {
     }
 }
 
-/// Does what comes, until nothing more can come.
+/// Does the work that arrives, until the sender is dropped.
 fn judge(mut share: LockShare, batches: Receiver<Vec<Work>>) {
     for work in batches.into_iter().flatten() {
         work(&mut share);
