@@ -4,7 +4,8 @@
 //! The two take turns. `cargo bench --bench audit` prints how many lines each goes through in a second of one processor,
 //! which a busy machine does not change, and the most memory that an audit needs for half of the lines and for all of
 //! them; and how many lines of the same trace it goes through in a second of the clock, plain and compressed, because
-//! decompressing has a thread of its own, and judging has some. With a path behind `--`, it only writes the first trace there, and with a second path the other one.
+//! decompressing has a thread of its own, and judging has some. With a path behind `--`, it only writes the first trace there, and
+//! with a second path the other one.
 
 mod fleet;
 #[path = "../measure/peak.rs"]
