@@ -19,6 +19,10 @@ pub(super) struct Scanner {
     state: ScannerState,
     kind: u8,
     is_nil: bool,
+    /// How many elements the frame has, if it is an array.
+    count: u64,
+    /// Which of them are errors.
+    failed: Vec<u64>,
 }
 
 /// Where in an element the stream is.
@@ -63,6 +67,11 @@ impl Scanner {
     /// Whether that is an error, or nil: the command had no effect.
     pub(super) fn is_refusal(&self) -> bool {
         self.is_nil || matches!(self.kind, b'-' | b'!' | b'_')
+    }
+
+    /// Which elements of the array that was scanned last are errors, in their order: the commands of a transaction that failed.
+    pub(super) fn take_failed(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.failed)
     }
 
     /// Scans to the end of the frame, or of the piece.
@@ -121,8 +130,13 @@ impl Scanner {
     }
 
     fn begin(&mut self, kind: u8) -> Result<(), Malformed> {
-        if self.open.is_empty() {
-            (self.kind, self.is_nil) = (kind, false);
+        match self.open[..] {
+            [] => {
+                (self.kind, self.is_nil) = (kind, false);
+                self.failed.clear();
+            }
+            [left] if matches!(kind, b'-' | b'!') => self.failed.push(self.count - left),
+            _ => {}
         }
         self.state = match kind {
             b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => ScannerState::Line,
@@ -155,6 +169,9 @@ impl Scanner {
         }
         if self.open.len() == DEEPEST {
             return Err(Malformed);
+        }
+        if self.open.is_empty() {
+            self.count = elements;
         }
         self.open.push(elements);
         self.state = ScannerState::Start;
@@ -195,6 +212,23 @@ mod tests {
         b"|1\r\n+ttl\r\n:3\r\n$2\r\nab\r\n",
         b"=6\r\ntxt:ab\r\n",
     ];
+
+    #[test]
+    fn the_errors_among_the_elements_of_an_array_are_found() {
+        let mut scanner = Scanner::default();
+        for (frame, failed) in [
+            ("*4\r\n-ERR a\r\n*2\r\n-ERR inner\r\n:1\r\n!3\r\nERR\r\n+OK\r\n", vec![0, 2]),
+            ("-ERR\r\n", vec![]),
+            ("*1\r\n-ERR\r\n", vec![0]),
+            ("*0\r\n", vec![]),
+        ] {
+            for byte in frame.as_bytes() {
+                scanner.scan(&[*byte]).unwrap();
+            }
+            assert!(!scanner.is_inside());
+            assert_eq!(scanner.take_failed(), failed, "{frame}");
+        }
+    }
 
     proptest! {
         #[test]

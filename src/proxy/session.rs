@@ -19,7 +19,7 @@ use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
-use super::traffic::{GuardedCommand, LONGEST, Traffic, is_deletion};
+use super::traffic::{GuardedCommand, LONGEST, QueuedCommand, Traffic, is_deletion};
 use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note, Rule};
@@ -322,6 +322,7 @@ impl ProxySession {
     async fn serve_one(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        let is_first_watch = command.is("WATCH") && self.traffic.connection().is_renewable();
         let received = self.traffic.connection().part(&key).receive(rule, &key, &command);
         let mut redis = Transcript::new();
         let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
@@ -367,6 +368,9 @@ impl ProxySession {
                         Answer::Pass => {
                             self.traffic.to_server.extend_from_slice(&frame);
                             self.traffic.owed += 1;
+                            if is_first_watch {
+                                self.traffic.watches();
+                            }
                         }
                         Answer::Send(command) => {
                             command.pack(&mut self.traffic.to_server);
@@ -453,24 +457,23 @@ impl ProxySession {
         self.traffic.to_server.extend_from_slice(&frame);
         let reply = self.reply(true).await?;
         let is_queued = reply.as_ref().is_some_and(|reply| *reply == Reply::Status("QUEUED".to_owned()));
+        self.traffic.owed += 1;
         if is_queued {
-            self.traffic.queued.push(Some(command));
+            self.traffic.replied(false, &[]);
+            self.traffic.queued.push(QueuedCommand::Observed(command));
         } else {
             let queued = std::mem::take(&mut self.traffic.queued);
-            self.traffic.owed += 1;
+            let database = self.traffic.database;
+            let is_refusal = matches!(reply, Some(Reply::Error(_) | Reply::Nil));
+            let replies = match &reply {
+                Some(Reply::Array(replies)) if command.is("EXEC") => &replies[..],
+                _ => &[],
+            };
+            let failed: Vec<u64> = (0..).zip(replies).filter(|(_, it)| is_error(it)).map(|(place, _)| place).collect();
             self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
-            self.traffic.replied(matches!(reply, Some(Reply::Error(_) | Reply::Nil)));
-            if command.is("EXEC") {
-                let replies = match &reply {
-                    Some(Reply::Array(replies)) => replies.clone(),
-                    _ => Vec::new(),
-                };
-                queued.into_iter().zip(replies).for_each(|(command, reply)| {
-                    command
-                        .into_iter()
-                        .for_each(|command| self.report(Occurrence::Exchange(command, Some(reply.clone()))));
-                });
-            } else if command.is("WATCH") {
+            self.traffic.replied(is_refusal, &failed);
+            self.report_transaction(database, queued, replies);
+            if command.is("WATCH") && !is_refusal {
                 self.traffic.watched = Some(key);
             } else if command.is("UNWATCH") {
                 self.traffic.watched = None;
@@ -479,6 +482,19 @@ impl ProxySession {
         }
         drop(turn);
         Ok(())
+    }
+
+    /// Reports the observed commands of a transaction, each in its database: the transaction began in this one.
+    fn report_transaction(&self, mut database: u32, queued: Vec<QueuedCommand>, replies: &[Reply]) {
+        for (command, reply) in queued.into_iter().zip(replies) {
+            match command {
+                QueuedCommand::Observed(command) => {
+                    self.report_in(database, Occurrence::Exchange(command, Some(reply.clone())));
+                }
+                QueuedCommand::Selects(selected) if !is_error(reply) => database = selected,
+                QueuedCommand::Selects(_) | QueuedCommand::Other => {}
+            }
+        }
     }
 
     /// Reports a command; a deletion of several keys as one of each, whose replies are known if they are all the same.
@@ -500,8 +516,12 @@ impl ProxySession {
     }
 
     fn report(&self, what: Occurrence) {
+        self.report_in(self.traffic.database, what);
+    }
+
+    fn report_in(&self, database: u32, what: Occurrence) {
         if let Some(sink) = &self.shared.sink {
-            sink(ProxyEvent { client: Arc::clone(&self.client_name), database: self.traffic.database, what });
+            sink(ProxyEvent { client: Arc::clone(&self.client_name), database, what });
         }
     }
 
@@ -577,4 +597,8 @@ impl ProxySession {
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
         self.report(Occurrence::Note(key.clone(), note.clone()));
     }
+}
+
+fn is_error(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(_))
 }

@@ -33,13 +33,22 @@ pub(super) struct Traffic {
     is_resp3: bool,
     /// The database that the client has selected.
     pub(super) database: u32,
-    /// The observed key that the connection watches, and the commands that it has queued since MULTI; `None` for those that
-    /// are not observed.
+    /// The observed key that the connection watches, and the commands that it has queued since MULTI, if the guard observes.
     pub(super) watched: Option<Key>,
-    pub(super) queued: Vec<Option<Command>>,
+    pub(super) queued: Vec<QueuedCommand>,
     /// What the guard knows of the connection in this database, and in those that were selected before.
     connection: GuardedConnection,
     elsewhere: BTreeMap<u32, GuardedConnection>,
+}
+
+/// A command that waits for EXEC.
+#[derive(Debug)]
+pub(super) enum QueuedCommand {
+    /// One on an observed key.
+    Observed(Command),
+    /// One that selects this database.
+    Selects(u32),
+    Other,
 }
 
 /// A guarded command on a guarded key, at the head of what the client has sent.
@@ -87,8 +96,11 @@ impl Traffic {
 
     /// The observed key that a command steers without naming it.
     fn steered(&self, name: &[u8]) -> Option<Key> {
-        let queued = || self.queued.iter().flatten().next().and_then(|command| command.args().first());
-        let key = self.watched.clone().or_else(|| queued().map(|key| Key::new(key.clone())));
+        let observed = |queued: &QueuedCommand| match queued {
+            QueuedCommand::Observed(command) => command.args().first().cloned(),
+            QueuedCommand::Selects(_) | QueuedCommand::Other => None,
+        };
+        let key = self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
         key.filter(|_| steers_transaction(name))
     }
 
@@ -167,15 +179,16 @@ impl Traffic {
                     }
                 }
             }
+            let first = words.get(1).copied().unwrap_or_default();
             if keys.observes() && self.connection().is_in_multi() {
-                self.queued.push(None);
+                self.queued.push(selected(name, first).map_or(QueuedCommand::Other, QueuedCommand::Selects));
             }
             self.owed += 1;
             match whole {
                 Some(length) => passed += length,
                 None => passed += self.commands.scan(rest)?.used,
             }
-            self.note_state(name, words.get(1).copied().unwrap_or_default());
+            self.note_state(name, first);
         }
         Ok((passed, None))
     }
@@ -187,10 +200,8 @@ impl Traffic {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         if UNCOUNTED.iter().any(|name| is(name)) || is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY") {
             self.is_raw = true;
-        } else if is("SELECT") {
-            let database = std::str::from_utf8(first).ok().and_then(|database| database.parse().ok());
-            let changes = database.map(ConnectionChange::Database);
-            changes.into_iter().for_each(|change| self.unconfirmed.passed(change, self.owed));
+        } else if let Some(database) = selected(name, first) {
+            self.unconfirmed.passed(ConnectionChange::Database(database), self.owed);
         } else if is("HELLO") {
             if !first.is_empty() {
                 self.unconfirmed.passed(ConnectionChange::Resp3(first == b"3"), self.owed);
@@ -214,10 +225,15 @@ impl Traffic {
         }
     }
 
-    /// The server has answered a command that has passed.
-    pub(super) fn replied(&mut self, is_refusal: bool) {
+    /// WATCH passes; its reply is counted.
+    pub(super) fn watches(&mut self) {
+        self.unconfirmed.watches(self.owed);
+    }
+
+    /// The server has answered a command that has passed; if that was EXEC, the commands at these places have failed.
+    pub(super) fn replied(&mut self, is_refusal: bool, failed: &[u64]) {
         self.owed = self.owed.saturating_sub(1);
-        for change in self.unconfirmed.replied(is_refusal) {
+        for change in self.unconfirmed.replied(is_refusal, failed) {
             match change {
                 ConnectionChange::Database(database) => self.select(database),
                 ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
@@ -225,6 +241,7 @@ impl Traffic {
                     self.connection().observe(&Command::new("DISCARD"));
                     self.queued.clear();
                 }
+                ConnectionChange::NoWatch => self.connection().observe(&Command::new("UNWATCH")),
             }
         }
     }
@@ -239,7 +256,8 @@ impl Traffic {
             let Scanned { used, ended } = self.replies.scan(&self.to_client[at..])?;
             at += used;
             if ended.is_some_and(|kind| kind != b'>') {
-                self.replied(self.replies.is_refusal());
+                let failed = self.replies.take_failed();
+                self.replied(self.replies.is_refusal(), &failed);
             }
         }
         Ok(())
@@ -249,6 +267,12 @@ impl Traffic {
     pub(super) fn answer(&mut self, reply: &Reply) {
         encode_reply(reply, self.is_resp3, &mut self.to_client);
     }
+}
+
+/// The database that a command of this name and first argument selects, if it does.
+fn selected(name: &[u8], first: &[u8]) -> Option<u32> {
+    let database = || std::str::from_utf8(first).ok()?.parse().ok();
+    name.eq_ignore_ascii_case(b"SELECT").then(database).flatten()
 }
 
 pub(super) fn is_deletion(name: &[u8]) -> bool {

@@ -11,6 +11,8 @@ pub(super) enum ConnectionChange {
     Resp3(bool),
     /// No transaction is open.
     NoTransaction,
+    /// No key is watched.
+    NoWatch,
 }
 
 /// What the commands on their way will change, in their order.
@@ -19,8 +21,16 @@ pub(super) struct Unconfirmed {
     /// Replies that were received.
     replies: u64,
     awaited: VecDeque<(u64, Effect)>,
-    /// What the commands of the transaction change that the server has opened.
-    queued: Option<Vec<ConnectionChange>>,
+    /// The transaction that the server has opened.
+    queued: Option<QueuedCommands>,
+}
+
+/// The commands of a transaction that runs later.
+#[derive(Debug, Default)]
+struct QueuedCommands {
+    count: u64,
+    /// What they change, each with its place among them.
+    changes: Vec<(u64, ConnectionChange)>,
 }
 
 /// What one command does unless the server refuses it.
@@ -30,7 +40,9 @@ enum Effect {
     Changes(ConnectionChange),
     /// It begins a transaction.
     Begins,
-    /// It runs the transaction. A command that fails in it is taken to succeed.
+    /// It watches a key; none is watched yet.
+    Watches,
+    /// It runs the transaction.
     Executes,
     /// It discards the transaction.
     Discards,
@@ -42,6 +54,11 @@ impl Unconfirmed {
     /// A command passes that changes this; its reply is the last of those `owed`.
     pub(super) fn passed(&mut self, change: ConnectionChange, owed: u64) {
         self.awaits(Effect::Changes(change), owed);
+    }
+
+    /// The first WATCH passes; its reply is the last of those `owed`.
+    pub(super) fn watches(&mut self, owed: u64) {
+        self.awaits(Effect::Watches, owed);
     }
 
     /// MULTI passes; its reply is the last of those `owed`.
@@ -68,30 +85,49 @@ impl Unconfirmed {
         self.awaited.push_back((self.replies + owed, effect));
     }
 
-    /// The next reply has arrived. Returns what has changed by that.
-    pub(super) fn replied(&mut self, is_refusal: bool) -> Vec<ConnectionChange> {
+    /// The next reply has arrived; if it is that of EXEC, the commands at these places have failed. Returns what has changed
+    /// by that.
+    pub(super) fn replied(&mut self, is_refusal: bool, failed: &[u64]) -> Vec<ConnectionChange> {
         self.replies += 1;
-        if self.awaited.front().is_none_or(|(reply, _)| *reply != self.replies) {
-            return Vec::new();
-        }
-        let Some((_, effect)) = self.awaited.pop_front() else { return Vec::new() };
+        let is_awaited = self.awaited.front().is_some_and(|(reply, _)| *reply == self.replies);
+        let effect = if is_awaited { self.awaited.pop_front().map(|(_, effect)| effect) } else { None };
         match effect {
             // One inside another is refused, and the other goes on.
-            Effect::Begins if is_refusal && self.queued.is_none() => return vec![ConnectionChange::NoTransaction],
-            Effect::Executes => return self.queued.take().filter(|_| !is_refusal).unwrap_or_default(),
+            Some(Effect::Begins) if is_refusal && self.queued.is_none() => {
+                return vec![ConnectionChange::NoTransaction];
+            }
+            Some(Effect::Executes) => {
+                let queued = self.queued.take().filter(|_| !is_refusal).unwrap_or_default();
+                return queued.changes_without(failed);
+            }
+            Some(Effect::Watches) if is_refusal => return vec![ConnectionChange::NoWatch],
             _ if is_refusal => {}
-            Effect::Begins => self.queued = Some(Vec::new()),
-            Effect::Changes(change) => match &mut self.queued {
-                Some(queued) => queued.push(change),
-                None => return vec![change],
-            },
-            Effect::Discards => self.queued = None,
-            Effect::Resets => {
+            Some(Effect::Begins) => self.queued = Some(QueuedCommands::default()),
+            Some(Effect::Discards) => self.queued = None,
+            Some(Effect::Resets) => {
                 self.queued = None;
                 return vec![ConnectionChange::Database(0), ConnectionChange::Resp3(false)];
             }
+            Some(Effect::Changes(change)) => match &mut self.queued {
+                Some(queued) => queued.push(Some(change)),
+                None => return vec![change],
+            },
+            Some(Effect::Watches) | None => self.queued.iter_mut().for_each(|queued| queued.push(None)),
         }
         Vec::new()
+    }
+}
+
+impl QueuedCommands {
+    fn push(&mut self, change: Option<ConnectionChange>) {
+        self.changes.extend(change.map(|change| (self.count, change)));
+        self.count += 1;
+    }
+
+    /// What they have changed, where those at these places have failed.
+    fn changes_without(self, failed: &[u64]) -> Vec<ConnectionChange> {
+        let succeeded = self.changes.into_iter().filter(|(place, _)| failed.binary_search(place).is_err());
+        succeeded.map(|(_, change)| change).collect()
     }
 }
 
@@ -101,7 +137,7 @@ mod tests {
 
     /// What has changed by each of these replies.
     fn replied<const N: usize>(unconfirmed: &mut Unconfirmed, are_refusals: [bool; N]) -> [Vec<ConnectionChange>; N] {
-        are_refusals.map(|is_refusal| unconfirmed.replied(is_refusal))
+        are_refusals.map(|is_refusal| unconfirmed.replied(is_refusal, &[]))
     }
 
     #[test]
@@ -151,6 +187,27 @@ mod tests {
             ends.executed(1);
             assert_eq!(replied(&mut ends, [true]), [nothing()]);
         }
+    }
+
+    #[test]
+    fn a_command_that_fails_in_a_transaction_changes_nothing() {
+        let mut unconfirmed = Unconfirmed::default();
+        unconfirmed.transaction_begins(1);
+        // Behind MULTI: a command that changes nothing, the database 99, another such command, the database 1.
+        unconfirmed.passed(ConnectionChange::Database(99), 3);
+        unconfirmed.passed(ConnectionChange::Database(1), 5);
+        unconfirmed.executed(6);
+        assert_eq!(replied(&mut unconfirmed, [false; 5]), [const { Vec::new() }; 5]);
+        assert_eq!(unconfirmed.replied(false, &[0, 1]), [ConnectionChange::Database(1)]);
+    }
+
+    #[test]
+    fn a_watch_that_was_refused_is_none() {
+        let mut unconfirmed = Unconfirmed::default();
+        unconfirmed.watches(1);
+        assert_eq!(replied(&mut unconfirmed, [true]), [[ConnectionChange::NoWatch]]);
+        unconfirmed.watches(1);
+        assert_eq!(replied(&mut unconfirmed, [false]), [[]]);
     }
 
     #[test]

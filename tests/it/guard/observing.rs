@@ -61,6 +61,51 @@ fn every_command_on_an_observed_key_is_reported_with_its_reply() {
     conforms("guard", &serde_json::from_slice(&ended.stdout).expect("the counts are JSON"));
 }
 
+/// A transaction may select a database between two commands, and may fail to select another one.
+#[test]
+fn a_command_of_a_transaction_is_reported_in_the_database_in_which_it_ran() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    let mut client = guard.connect();
+    let queued: [&[&str]; 6] =
+        [&["GET", "lock:a"], &["SELECT", "3"], &["GET", "lock:b"], &["SELECT", "99"], &["PING"], &["GET", "lock:c"]];
+    cmd("MULTI").exec(&mut client).unwrap();
+    for words in queued {
+        assert_eq!(cmd(words[0]).arg(&words[1..]).query(&mut client), Ok("QUEUED".to_owned()));
+    }
+    let refused = cmd("EXEC").exec(&mut client).unwrap_err();
+    assert!(refused.to_string().contains("DB index is out of range"), "{refused}");
+    assert_eq!(client.get("lock:d"), Ok(None::<String>));
+    let of_keys = |event: &Value| event["command"][0] == "GET";
+    let expected = ["a", "b", "c", "d"].map(|key| {
+        let database = if key == "a" { 0 } else { 3 };
+        format!(r#"{database} command ["GET","lock:{key}"] null"#)
+    });
+    let reported: Vec<_> = events(&file, "command").iter().filter(|event| of_keys(event)).map(shown).collect();
+    assert_eq!(reported, expected);
+    guard.terminate();
+}
+
+/// A client that may not send WATCH watches nothing: what ends a transaction of its concerns no lock.
+#[test]
+fn a_watch_that_is_refused_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let permissions = ["on", "nopass", "~*", "&*", "+@all", "-watch"];
+    cmd("ACL").arg("SETUSER").arg("plain").arg(&permissions).exec(&mut server.connect()).unwrap();
+    let guard = observer(&server, &file);
+    let mut client = guard.connect();
+    cmd("AUTH").arg("plain").arg("any").exec(&mut client).unwrap();
+    assert_eq!(cmd("WATCH").arg("lock:a").exec(&mut client).unwrap_err().code(), Some("NOPERM"));
+    redis::pipe().atomic().set("plain", 1).exec(&mut client).unwrap();
+    let reported = events(&file, "command");
+    assert_eq!(reported.iter().map(|event| event["command"][0].clone()).collect::<Vec<_>>(), ["WATCH"]);
+    guard.terminate();
+}
+
 /// The order of the events is the order in which the server ran the commands: of all that increment a key by SETNX and DEL,
 /// each SETNX that won follows a DEL.
 #[test]

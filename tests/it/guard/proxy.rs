@@ -159,6 +159,14 @@ fn a_database_that_is_not_selected_after_all_is_not_assumed() {
         transaction.atomic().cmd("SELECT").arg(1);
         assert_eq!(transaction.query::<Option<()>>(client), Ok(None));
     });
+    acquire_and_release(&mut client, &mut |client| {
+        cmd("MULTI").exec(client).unwrap();
+        for command in [cmd("PING"), cmd("DEL").arg("lock:other").clone(), cmd("SELECT").arg(99).clone()] {
+            assert_eq!(command.query(client), Ok("QUEUED".to_owned()));
+        }
+        let refused = cmd("EXEC").exec(client).unwrap_err();
+        assert!(refused.to_string().contains("DB index is out of range"), "{refused}");
+    });
     // What it selects in the end is selected, also in one piece with what follows.
     assert!(client.set_nx::<_, _, bool>("lock:here", 4_102_444_800_i64).unwrap());
     let pieces = [["SELECT", "1"], ["SELECT", "99"], ["DEL", "lock:here"]];

@@ -63,3 +63,24 @@ fn a_lock_ends_when_the_connection_of_its_client_does_and_after_the_maximum() {
     let text = String::from_utf8(guard.done().0.stdout).unwrap();
     assert!(text.contains("1  Connections that ended while"), "{text}");
 }
+
+/// A connection that watches a lock is left alone, as an extension would end its transaction. A refused WATCH watches nothing.
+#[test]
+fn a_lock_is_extended_after_a_watch_that_was_refused() {
+    let server = Server::start();
+    let permissions = ["on", "nopass", "~*", "&*", "+@all", "-watch"];
+    cmd("ACL").arg("SETUSER").arg("plain").arg(&permissions).exec(&mut server.connect()).unwrap();
+    let guard = renewing(&server, "protect", "1h");
+    let [mut holder, mut direct] = [guard.connect(), server.connect()];
+    cmd("AUTH").arg("plain").arg("any").exec(&mut holder).unwrap();
+    let end = now(&mut direct) + 2;
+    assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
+    let first: String = direct.get("lock:a").unwrap();
+    assert_eq!(cmd("WATCH").arg("lock:a").exec(&mut holder).unwrap_err().code(), Some("NOPERM"));
+    until("the lease is extended", || {
+        let now: Option<String> = direct.get("lock:a").unwrap();
+        assert!(now.is_some(), "the lock has ended");
+        now.filter(|now| *now != first)
+    });
+    assert_eq!(holder.del("lock:a"), Ok(1));
+}
