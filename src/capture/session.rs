@@ -113,10 +113,6 @@ impl CapturedConnection {
 
     fn answered(&mut self, answered_at: UnixTime, reply: Reply, each: &mut dyn FnMut(CapturedExchange)) {
         let Some((at, command)) = self.waiting.pop_front() else { return };
-        if command.is("SELECT") && reply == Reply::ok() {
-            let index = command.args().first().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
-            self.database = index.unwrap_or(self.database);
-        }
         if reply == Reply::Status("QUEUED".to_owned()) {
             self.queued.push(command);
             return;
@@ -128,12 +124,24 @@ impl CapturedConnection {
             };
             // They ran when EXEC did, not when they were queued.
             for (command, reply) in std::mem::take(&mut self.queued).into_iter().zip(replies) {
+                self.note_connection(&command, &reply);
                 each(self.exchange(at, command, Some((reply, answered_at))));
             }
-        } else if command.is("DISCARD") {
+        } else if command.is("DISCARD") || command.is("RESET") {
             self.queued.clear();
         }
+        self.note_connection(&command, &reply);
         each(self.exchange(at, command, Some((reply, answered_at))));
+    }
+
+    /// A command has run: SELECT and RESET change the connection.
+    fn note_connection(&mut self, command: &Command, reply: &Reply) {
+        if command.is("SELECT") && *reply == Reply::ok() {
+            let index = command.args().first().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+            self.database = index.unwrap_or(self.database);
+        } else if command.is("RESET") && *reply == Reply::Status("RESET".to_owned()) {
+            (self.database, self.version) = (0, Version::Resp2);
+        }
     }
 
     fn exchange(&self, at: UnixTime, command: Command, reply: Option<(Reply, UnixTime)>) -> CapturedExchange {

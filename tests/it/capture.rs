@@ -86,6 +86,41 @@ fn a_capture_has_the_commands_of_monitor_and_their_replies() {
     }
 }
 
+/// A transaction may select a database between two commands, and may fail to select another one; RESET selects the first.
+#[test]
+fn a_command_is_in_the_database_that_monitor_lists() {
+    let server = Server::start();
+    let mut monitor = Monitor::on(&server);
+    let recorder = Recorder::before(server.address());
+    let url = format!("redis://{}/2", recorder.address());
+    let mut connection = redis::Client::open(url.as_str()).unwrap().get_connection().unwrap();
+    let pieces: [&[&str]; 11] = [
+        &["MULTI"],
+        &["GET", "a"],
+        &["SELECT", "3"],
+        &["GET", "b"],
+        &["SELECT", "99"],
+        &["GET", "c"],
+        &["EXEC"],
+        &["GET", "d"],
+        &["RESET"],
+        &["GET", "e"],
+        &["GET", "f"],
+    ];
+    for words in pieces {
+        // EXEC reports the SELECT that failed.
+        let _: redis::RedisResult<redis::Value> = redis::cmd(words[0]).arg(&words[1..]).query(&mut connection);
+    }
+    let lines = monitor.take();
+    let gets = |(database, command): (u32, String)| command.starts_with("GET").then_some((database, command));
+    let listed: Vec<_> = lines.iter().filter_map(|line| gets((line.database, line.to_string()))).collect();
+    let (exchanges, _) = read(&capture_of(&recorder.recorded(), Format::Pcap, Wire::AsSent));
+    let found: Vec<_> =
+        shown(&exchanges).into_iter().filter_map(|(database, command, _)| gets((database, command))).collect();
+    assert_eq!(found, listed);
+    assert_eq!(found.iter().map(|(database, _)| *database).collect::<Vec<_>>(), [2, 3, 3, 3, 0, 0]);
+}
+
 #[test]
 fn segments_that_are_cut_reordered_and_sent_again_say_the_same() {
     let server = Server::start();
