@@ -9,34 +9,82 @@ use crate::wire::{Command, Key};
 
 /// What the guard knows of one client connection: where its client is in its protocol on each guarded key, and whether it is
 /// inside MULTI.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default)]
 pub struct GuardedConnection {
-    sessions: BTreeMap<Key, KeySession>,
+    sessions: BTreeMap<Key, KnownSession>,
     transaction: GuardedTransaction,
+    /// Number of updates.
+    updates: u64,
+    /// With so many keys it [has too many](Self::has_too_many), or with twice [`REMEMBERED`] if that is more.
+    too_many: usize,
 }
 
+#[derive(Clone, Debug)]
+struct KnownSession {
+    session: KeySession,
+    /// The number of its last update.
+    updated: u64,
+}
+
+/// Of the keys that may be forgotten, so many are remembered.
+const REMEMBERED: usize = 256;
+
 impl GuardedConnection {
-    /// The keys on which its client holds a lock that it has not released.
+    /// The keys on which its client has a lock that it has not released.
     pub fn held(&self) -> impl Iterator<Item = &Key> {
-        self.sessions.iter().filter(|(_, session)| session.grant().is_some()).map(|(key, _)| key)
+        self.sessions.iter().filter(|(_, known)| known.session.grant().is_some()).map(|(key, _)| key)
     }
 
     /// What it knows of one key: all that a command on this key needs, however many locks its client holds.
     pub fn part(&self, key: &Key) -> ConnectionPart {
-        ConnectionPart::new(self.sessions.get(key).cloned().unwrap_or_default(), self.transaction)
+        ConnectionPart::new(
+            self.sessions.get(key).map(|known| known.session.clone()).unwrap_or_default(),
+            self.transaction,
+        )
     }
 
     /// A command on this key has made this of the [`part`](Self::part).
     pub fn update(&mut self, key: &Key, after: ConnectionPart) {
         let (session, transaction) = after.into_parts();
         self.transaction = transaction;
-        if session.is_empty() {
+        self.updates += 1;
+        let known = KnownSession { session, updated: self.updates };
+        if known.session.is_empty() {
             self.sessions.remove(key);
-        } else if let Some(known) = self.sessions.get_mut(key) {
-            *known = session;
+        } else if let Some(before) = self.sessions.get_mut(key) {
+            *before = known;
         } else {
-            self.sessions.insert(key.clone(), session);
+            self.sessions.insert(key.clone(), known);
         }
+    }
+
+    /// Whether it is time to [forget](Self::forget) some keys: of clients that never release, or never end their attempts,
+    /// it knows more and more.
+    pub fn has_too_many(&self) -> bool {
+        self.sessions.len() >= self.too_many.max(2 * REMEMBERED)
+    }
+
+    /// Forgets the keys on which its client has an attempt under way, or a lock that it `holds` no more, but for the latest.
+    /// Returns the keys of those locks. A later DEL of one is ignored.
+    pub fn forget(&mut self, holds: impl Fn(&Key) -> bool) -> Vec<Key> {
+        let ended = self.sessions.iter().filter(|(key, known)| known.session.grant().is_none() || !holds(key));
+        let mut ended: Vec<(u64, Key)> = ended.map(|(key, known)| (known.updated, key.clone())).collect();
+        ended.sort_unstable();
+        ended.truncate(ended.len().saturating_sub(REMEMBERED));
+        let forgotten = self.forget_these(ended.into_iter().map(|(_, key)| key));
+        self.too_many = 2 * self.sessions.len();
+        forgotten
+    }
+
+    /// Forgets each lock that its client `holds` no more. Returns their keys.
+    pub fn forget_ended(&mut self, holds: impl Fn(&Key) -> bool) -> Vec<Key> {
+        let ended: Vec<Key> = self.held().filter(|key| !holds(key)).cloned().collect();
+        self.forget_these(ended)
+    }
+
+    fn forget_these(&mut self, keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
+        let is_lock = |key: &Key| self.sessions.remove(key).is_some_and(|known| known.session.grant().is_some());
+        keys.into_iter().filter(is_lock).collect()
     }
 
     /// The client selects another database, where this is known of it: its transaction goes with it. Returns what is known of the
@@ -53,7 +101,7 @@ impl GuardedConnection {
 
     /// Whether its client holds no lock, has no attempt under way, and neither watches a lock nor is inside MULTI.
     pub fn is_idle(&self) -> bool {
-        *self == Self::default()
+        self.sessions.is_empty() && self.is_renewable()
     }
 
     /// Whether it is inside MULTI, where commands are queued.

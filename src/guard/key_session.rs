@@ -47,6 +47,9 @@ pub(super) struct Grant {
     pub(super) token: Option<Vec<u8>>,
 }
 
+/// Number of locks of one key that a client has not released and that are remembered. Only the latest can still be in the key.
+const MOST_HOLDS: usize = 16;
+
 /// How often the guard judges what the server has shown it, if that changes before it can write.
 const MOST_LOOKS: usize = 3;
 
@@ -66,6 +69,14 @@ impl KeySession {
     /// What the client holds by its latest attempt.
     pub(super) fn grant(&self) -> Option<&Grant> {
         self.holds.last()
+    }
+
+    /// The client has acquired this.
+    fn hold(&mut self, grant: Grant) {
+        if self.holds.len() == MOST_HOLDS {
+            self.holds.remove(0);
+        }
+        self.holds.push(grant);
     }
 
     /// Whether nothing is known that the next command could depend on.
@@ -196,7 +207,7 @@ impl ReceivedCommand {
             None => None,
         };
         let (mut session, mut attempt) = (self.session.clone(), attempt.clone());
-        session.holds.extend(granted);
+        granted.into_iter().for_each(|grant| session.hold(grant));
         claimed_at.iter().for_each(|clocks| attempt.forget_impossible(guard, clocks));
         attempt.decided = decision;
         let Some(reply) = attempt.choose(guard, command) else { return Ok((session, Answer::Pass, notes)) };
@@ -249,7 +260,7 @@ impl ReceivedCommand {
         let mut session = self.session.clone();
         match take(guard, &clocks, remaining, redis)? {
             Decided::Won { stamp, note, replaced } => {
-                session.holds.push(guard.grant(value.to_vec(), stamp));
+                session.hold(guard.grant(value.to_vec(), stamp));
                 let reply = match replaced {
                     KeyContent::Value(judged) if command.is("GETSET") => Reply::Bulk(judged),
                     KeyContent::Nothing | KeyContent::NotString if command.is("GETSET") => Reply::Nil,

@@ -29,6 +29,16 @@ pub(super) enum Overrun {
 }
 
 impl HeldLeases {
+    /// Whether the lease of this lock has not ended, as its client believes.
+    pub(super) fn is_running(&self, database: u32, key: &Key) -> bool {
+        self.0.get(&(database, key.clone())).is_some_and(|lease| lease.end > Instant::now())
+    }
+
+    /// Nobody asks for this lock any more.
+    pub(super) fn forget(&mut self, database: u32, key: &Key) {
+        self.0.remove(&(database, key.clone()));
+    }
+
     /// What happened to a lock. Returns what is known of a release after the end of its lease.
     pub(super) fn note(&mut self, database: u32, key: &Key, note: &Note) -> Option<Overrun> {
         let name = || (database, key.clone());

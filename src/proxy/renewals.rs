@@ -56,6 +56,11 @@ impl Renewals {
         Some((key.clone(), renewal.length.min(renewal.until - now)))
     }
 
+    /// Whether this lock is still extended.
+    pub(super) fn has(&self, database: u32, key: &Key) -> bool {
+        self.0.contains_key(&(database, key.clone()))
+    }
+
     /// The lock is not held any more.
     pub(super) fn forget(&mut self, database: u32, key: &Key) {
         self.0.remove(&(database, key.clone()));

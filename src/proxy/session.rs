@@ -125,8 +125,11 @@ impl ProxySession {
         for (database, key) in self.unanswered.take(self.client.written()) {
             let _ = timeout(LAST_REPLIES, self.withdraw_behind(database, &key)).await;
         }
-        let held: Vec<Key> = self.traffic.connections().flat_map(GuardedConnection::held).cloned().collect();
-        for key in held {
+        let held = self.traffic.connections().flat_map(|(database, connection)| {
+            connection.held().map(move |key| (database, key.clone())).collect::<Vec<_>>()
+        });
+        let held: Vec<_> = held.filter(|(database, key)| holds(&self.leases, &self.renewals, *database, key)).collect();
+        for (_, key) in held {
             self.note(&key, &Note::HolderDisconnected);
         }
     }
@@ -233,10 +236,27 @@ impl ProxySession {
 
     /// Goes over to settings that were replaced, if nothing of its client depends on the old ones.
     fn take_settings_over(&mut self) {
-        let has_changed = self.changes.has_changed().unwrap_or(false);
-        if has_changed && self.traffic.is_between_locks() {
+        if !self.changes.has_changed().unwrap_or(false) {
+            return;
+        }
+        let Self { traffic, leases, renewals, .. } = self;
+        for (database, connection) in traffic.connections() {
+            for key in connection.forget_ended(|key| holds(leases, renewals, database, key)) {
+                leases.forget(database, &key);
+            }
+        }
+        if self.traffic.is_between_locks() {
             self.settings = Arc::clone(&self.changes.borrow_and_update());
             self.renewals = Renewals::default();
+        }
+    }
+
+    /// Forgets what its client has left behind long ago.
+    fn forget(&mut self) {
+        let Self { traffic, leases, renewals, .. } = self;
+        let database = traffic.database;
+        for key in traffic.connection().forget(|key| holds(leases, renewals, database, key)) {
+            leases.forget(database, &key);
         }
     }
 
@@ -347,6 +367,9 @@ impl ProxySession {
                     self.traffic.connection().update(&key, after);
                     if !has_withdrawn {
                         notes.iter().for_each(|note| self.note(&key, note));
+                    }
+                    if self.traffic.connection().has_too_many() {
+                        self.forget();
                     }
                     if notes.iter().any(|note| matches!(note, Note::Acquired(_) | Note::TookOver(_))) {
                         if self.has_client_left().await && self.withdraw(&key).await? {
@@ -597,6 +620,11 @@ impl ProxySession {
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
         self.report(Occurrence::Note(key.clone(), note.clone()));
     }
+}
+
+/// Whether a client still has a lock of this key that it has acquired: its lease has not ended, or the guard extends it.
+fn holds(leases: &HeldLeases, renewals: &Renewals, database: u32, key: &Key) -> bool {
+    leases.is_running(database, key) || renewals.has(database, key)
 }
 
 fn is_error(reply: &Reply) -> bool {

@@ -65,9 +65,10 @@ impl Traffic {
         &mut self.connection
     }
 
-    /// The same in each database.
-    pub(super) fn connections(&self) -> impl Iterator<Item = &GuardedConnection> {
-        std::iter::once(&self.connection).chain(self.elsewhere.values())
+    /// The same in each database, with that.
+    pub(super) fn connections(&mut self) -> impl Iterator<Item = (u32, &mut GuardedConnection)> {
+        let elsewhere = self.elsewhere.iter_mut().map(|(database, connection)| (*database, connection));
+        std::iter::once((self.database, &mut self.connection)).chain(elsewhere)
     }
 
     fn select(&mut self, database: u32) {
@@ -89,8 +90,8 @@ impl Traffic {
     }
 
     /// Whether the client holds no lock, has no attempt under way and is outside of a transaction.
-    pub(super) fn is_between_locks(&self) -> bool {
-        let is_idle = self.connections().all(GuardedConnection::is_idle);
+    pub(super) fn is_between_locks(&mut self) -> bool {
+        let is_idle = self.connections().all(|(_, connection)| connection.is_idle());
         is_idle && self.watched.is_none() && self.queued.is_empty()
     }
 

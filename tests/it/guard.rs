@@ -10,6 +10,7 @@ mod explored;
 mod leaving;
 mod observing;
 mod proxy;
+mod remembering;
 mod renewing;
 mod server_faults;
 mod transparent;
