@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Guarded, Lifetime, Rule, Unguardable};
+use super::{Answer, ConnectionPart, Guarded, GuardedConnection, Lifetime, Rule, Unguardable};
 use crate::bridge::new_key;
-use crate::legacy::{Clock, Dialect, Lock, LookOrder, Looks, catalogue};
+use crate::legacy::{Clock, Dialect, Lock, LookOrder, Looks, catalogue, find};
 use crate::lock::{Acquired, Hold, Lease, Locker, Owner, Released, Token};
 use crate::rehearsal::Rehearsal;
 use crate::sim::{Flavour, Server, Session, Value};
-use crate::wire::{Command, Key, MonoTime, Pending, Reading, Transcript, UnixTime};
+use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, UnixTime};
 
 const CLIENT: Session = Session(1);
 const OTHER: Session = Session(2);
@@ -114,6 +114,69 @@ fn which_dialects_cannot_be_guarded_and_why() {
         .collect();
     let expected: Vec<&str> = include_str!("tests/unguardable.txt").lines().collect();
     assert_eq!(refused, expected);
+}
+
+/// Serves a command of the client of this connection, and returns what the client is answered.
+fn serve(connection: &mut GuardedConnection, rule: &Rule, command: &Command, server: &mut Server) -> Reply {
+    let key = Key::new(command.args()[0].clone());
+    let received = connection.part(&key).receive(rule, &key, command);
+    let mut redis = Transcript::new();
+    loop {
+        match received.serve(&owner(1), true, redis.rewind()) {
+            Ok((after, answer, _)) => {
+                connection.update(&key, after);
+                return match answer {
+                    Answer::Reply(reply) => reply,
+                    Answer::Pass => server.call(CLIENT, command, NOW),
+                    Answer::Send(command) => server.call(CLIENT, &command, NOW),
+                };
+            }
+            Err(Pending::Clock) => redis.record_clock(at(NOW)),
+            Err(Pending::Send(command)) => redis.record_reply(server.call(CLIENT, &command, NOW)),
+            Err(pending) => panic!("{pending:?}"),
+        }
+    }
+}
+
+/// What a client of `php-getset` sends first, for so many seconds.
+fn setnx(key: &str, secs: u64) -> Command {
+    Command::new("SETNX").arg(key).arg(NOW.saturating_add(Duration::from_secs(secs)).as_secs().to_string())
+}
+
+/// A client that claims and does not look at the key when it is refused, as its protocol would.
+#[test]
+fn of_attempts_that_do_not_go_on_the_latest_are_remembered() {
+    const ATTEMPTS: usize = 600;
+    let rule = Rule::new(&[find("php-getset").unwrap()], Lifetime::BeyondStamp).unwrap();
+    let (mut connection, mut server) = (GuardedConnection::default(), Server::new(Flavour::Redis70));
+    let keys: Vec<String> = (0..ATTEMPTS).map(|number| format!("order:{number}")).collect();
+    let mut forgets = 0;
+    for key in &keys {
+        server.call(OTHER, &setnx(key, 10), NOW);
+        assert_eq!(serve(&mut connection, &rule, &setnx(key, 10), &mut server), Reply::Int(0));
+        if connection.has_too_many() {
+            assert_eq!(connection.forget(|_| true), [], "it holds nothing");
+            forgets += 1;
+        }
+    }
+    let is_known = |key: &String| connection.part(&Key::from(key.as_str())) != ConnectionPart::default();
+    let known: Vec<bool> = keys.iter().map(is_known).collect();
+    let (forgotten, latest) = known.split_at(512 - 256);
+    assert_eq!((forgets, forgotten.contains(&true), latest.contains(&false)), (1, false, false));
+}
+
+/// A client that acquires the same lock again and again, and never releases it.
+#[test]
+fn of_the_locks_of_one_key_that_were_not_released_the_latest_are_remembered() {
+    let rule = Rule::new(&[find("php-getset").unwrap()], Lifetime::BeyondStamp).unwrap();
+    let (mut connection, mut server) = (GuardedConnection::default(), Server::new(Flavour::Redis70));
+    let delete = Command::new("DEL").arg("cron");
+    for secs in 1..=40 {
+        server.call(OTHER, &delete, NOW);
+        assert_eq!(serve(&mut connection, &rule, &setnx("cron", secs), &mut server), Reply::Int(1));
+    }
+    let deletions = (1..).find(|_| serve(&mut connection, &rule, &delete, &mut server) == Reply::Int(1));
+    assert_eq!(deletions, Some(16), "the earlier ones are not there any more");
 }
 
 proptest! {
