@@ -1,11 +1,18 @@
 //! The name of a Redis key: bytes, never assumed to be text.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::key_text;
 
 /// The name of a Redis key.
+///
+/// ```
+/// use lockshift_wire::Key;
+/// let order = 42;
+/// assert_eq!(Key::from(format!("order:{order}")), Key::from("order:42"));
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Vec<u8>);
 
@@ -42,6 +49,30 @@ impl Key {
 
 impl From<&str> for Key {
     fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for Key {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<&String> for Key {
+    fn from(name: &String) -> Self {
+        Self::new(name.as_str())
+    }
+}
+
+impl From<&[u8]> for Key {
+    fn from(name: &[u8]) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<Vec<u8>> for Key {
+    fn from(name: Vec<u8>) -> Self {
         Self::new(name)
     }
 }
