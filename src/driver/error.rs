@@ -122,3 +122,12 @@ impl StdError for Error {
         self.source.as_deref().map(|source| source as _)
     }
 }
+
+#[test]
+fn what_is_neither_a_refusal_nor_of_the_network_makes_a_connection_unusable() {
+    let kind = |source: RedisError| Error::connection(&Key::from("k"), source).kind();
+    assert_eq!(kind((redis::ErrorKind::InvalidClientConfig, "no such address").into()), ErrorKind::Unusable);
+    assert_eq!(kind(io::Error::from(io::ErrorKind::BrokenPipe).into()), ErrorKind::Disconnected);
+    assert_eq!(kind(io::Error::from(io::ErrorKind::ConnectionRefused).into()), ErrorKind::ConnectionRefused);
+    assert_eq!(kind(io::Error::from(io::ErrorKind::TimedOut).into()), ErrorKind::TimedOut);
+}

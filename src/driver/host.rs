@@ -39,8 +39,12 @@ pub(super) fn nap(left: Duration) -> Duration {
 /// The wall clock.
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn wall() -> UnixTime {
+    unix_time(SystemTime::now())
+}
+
+fn unix_time(time: SystemTime) -> UnixTime {
     let nanos = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
-    UnixTime::from_nanos(match SystemTime::now().duration_since(UNIX_EPOCH) {
+    UnixTime::from_nanos(match time.duration_since(UNIX_EPOCH) {
         Ok(after) => nanos(after),
         Err(before) => -nanos(before.duration()),
     })
@@ -321,6 +325,23 @@ mod tests {
         let mono = mono().saturating_since(MonoTime::since_origin(Duration::ZERO)).as_secs_f64();
         let after = passed();
         assert!((before - 0.02..=after + 0.02).contains(&mono), "{before} <= {mono} <= {after}");
+    }
+
+    #[test]
+    fn a_wall_clock_may_be_before_1970() {
+        let second = Duration::from_secs(1);
+        assert_eq!(unix_time(UNIX_EPOCH + second), UnixTime::from_nanos(1_000_000_000));
+        assert_eq!(unix_time(UNIX_EPOCH - second), UnixTime::from_nanos(-1_000_000_000));
+    }
+
+    #[cfg(feature = "tokio")]
+    #[tokio::test]
+    async fn a_task_has_a_number_that_no_thread_and_no_other_task_has() {
+        let numbers = || tokio::spawn(async { (task_number(), task_number()) });
+        let ((one, again), (other, _)) = (numbers().await.unwrap(), numbers().await.unwrap());
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+        assert!(one >= 1 << 62 && other >= 1 << 62, "{one} {other}");
     }
 
     #[test]

@@ -120,3 +120,9 @@ fn only_an_attempt_after_which_the_lock_is_held_uses_the_wake_up() {
     assert!(Attempt::<()>::Held(Held::because(Refusal::Live)).uses_the_wake_up());
     assert!(!Attempt::<()>::TooLate.uses_the_wake_up());
 }
+
+#[test]
+fn only_an_attempt_that_was_won_has_a_guard() {
+    assert_eq!(Attempt::Won(1).won(), Some(1));
+    assert_eq!(Attempt::<u8>::TooLate.won(), None);
+}

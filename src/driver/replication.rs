@@ -115,6 +115,7 @@ mod tests {
     #[test]
     fn zero_would_wait_for_ever_and_is_never_sent() {
         assert_eq!(words(Replication::to(2, Duration::ZERO)), ["WAIT", "2", "1"]);
+        assert_eq!(Replication::to(2, Duration::ZERO).within(), Duration::from_millis(1));
         assert_eq!(words(Replication::to(2, Duration::from_micros(1500)).on_disk()), ["WAITAOF", "1", "2", "2"]);
     }
 

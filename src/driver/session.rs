@@ -151,3 +151,44 @@ async fn leave_transaction(connection: &mut impl Link) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockshift_wire::NodeReply;
+
+    use super::*;
+    use crate::driver::Unanswered;
+    use crate::driver::link::at_once;
+
+    /// A connection whose server answers DISCARD with this.
+    struct Answering(Reply, Vec<String>);
+
+    impl Link for Answering {
+        fn servers(&self) -> usize {
+            1
+        }
+
+        fn is_own(&self) -> bool {
+            true
+        }
+
+        async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
+            self.1.push(command.to_string());
+            Ok(if command.is("DISCARD") { self.0.clone() } else { Reply::ok() })
+        }
+
+        async fn round(&mut self, _: &[Command]) -> Vec<NodeReply> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_connection_that_watches_outside_of_multi_is_made_to_stop_that() {
+        let outside = Reply::Error("ERR DISCARD without MULTI".to_owned());
+        for (reply, sent) in [(Reply::ok(), vec!["DISCARD"]), (outside, vec!["DISCARD", "UNWATCH"])] {
+            let mut connection = Answering(reply, Vec::new());
+            at_once(leave_transaction(&mut connection));
+            assert_eq!(connection.1, sent);
+        }
+    }
+}

@@ -194,3 +194,11 @@ fn a_subscription_that_the_server_ends_is_asked_for_again() {
     shared.registry.lost(&shared.channel);
     assert_eq!(shared.registry.due(at(0)), [], "it is under way");
 }
+
+#[test]
+fn waiters_are_counted_where_a_release_would_wake_them() {
+    let confirmed = Fixture::of(3);
+    assert_eq!(confirmed.registry.waiters(&confirmed.channel), Some(3));
+    let unconfirmed = Fixture::unconfirmed(3);
+    assert_eq!(unconfirmed.registry.waiters(&unconfirmed.channel), None);
+}

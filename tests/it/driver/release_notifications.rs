@@ -1,7 +1,8 @@
 //! Waiting for the message that a release is: which waiters are woken, which are not, and that none sleeps through it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::TcpListener;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -16,7 +17,7 @@ use lockshift::modern::{Publish, TokenLock};
 use redis::{Connection, cmd};
 
 use super::losing_replies::{Break, Plan};
-use super::world::{AN_HOUR, World, in_both_worlds, ms, token, token_on};
+use super::world::{AN_HOUR, Threads, World, in_both_worlds, ms, token, token_on};
 use crate::monitor::{Line, Monitor, Source};
 use crate::patience::{PATIENCE, pause, until};
 use crate::proxy::Proxy;
@@ -283,6 +284,43 @@ fn a_listener_keeps_its_connection_to_a_quiet_server<W: World + 'static>() {
     assert!(matches!(bob.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
 }
 
+/// The `redis` crate drops what comes in first after a read that timed out. If that was a message, a release may have been
+/// missed, and the listener begins anew.
+#[test]
+fn a_thread_that_may_have_missed_a_message_connects_anew() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
+    let quiet = TcpListener::bind("127.0.0.1:0").unwrap();
+    let releases = Threads::listener(redis::Client::open(("127.0.0.1", quiet.local_addr().unwrap().port())).unwrap());
+    let connected = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connected);
+    // Ends with the test binary.
+    thread::spawn(move || {
+        for connection in quiet.incoming() {
+            counter.fetch_add(1, Ordering::Relaxed);
+            thread::spawn(move || say_nothing_until_asked(&connection.unwrap()));
+        }
+    });
+    let _waiting = wait_for_it(Threads::open(&server, announced()).notified_by(&releases));
+    until("it connects anew", || (connected.load(Ordering::Relaxed) >= 2).then_some(()));
+}
+
+/// A server of which a message arrives just before it answers the first PING.
+fn say_nothing_until_asked(mut connection: &TcpStream) {
+    let mut parser = redis::Parser::new();
+    while let Ok(redis::Value::Array(words)) = parser.parse_value(connection) {
+        let words: Vec<String> = words.iter().map(|word| redis::from_redis_value_ref(word).unwrap()).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let answer = match words[..] {
+            ["SUBSCRIBE", channel] => format!("*3\r\n$9\r\nsubscribe\r\n${}\r\n{channel}\r\n:1\r\n", channel.len()),
+            ["PING", "1"] => "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\nx\r\n*2\r\n$4\r\npong\r\n$1\r\n1\r\n".to_owned(),
+            ["PING", argument] => format!("*2\r\n$4\r\npong\r\n${}\r\n{argument}\r\n", argument.len()),
+            _ => "+OK\r\n".to_owned(),
+        };
+        connection.write_all(answer.as_bytes()).unwrap();
+    }
+}
+
 /// The channel of a lock without waiters is left, and the next one is subscribed to.
 fn a_waiter_listens_after_another_channel_was_left<W: World + 'static>() {
     let server = Server::start();
@@ -389,6 +427,7 @@ fn a_listener_that_ended_without_waiters_is_started_again<W: World + 'static>() 
         disconnect_listener(&mut operator);
         // The listener finds that out.
         pause(ms(100));
+        assert_eq!(subscribers(&mut operator), [0; 0], "it does not connect anew for nobody");
     }
 }
 

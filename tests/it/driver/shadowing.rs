@@ -294,4 +294,7 @@ fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
     until_counted::<W>(&alices, ShadowSummary { agreed: 2, ..ShadowSummary::default() });
     pause(ms(20));
     assert_eq!(keys(&server), ["k", SHADOW], "if it were released, it would be by now");
+    drop((alice, alices));
+    pause(ms(50));
+    assert_eq!(keys(&server), ["k", SHADOW], "nor does the end of the shadow release it");
 }
