@@ -580,4 +580,5 @@ fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
         drop((worlds, alice, releases));
     });
     until("no client listens any more", || subscribers(&mut operator).is_empty().then_some(()));
+    assert_eq!(count(&monitor.take(), "PING"), 0, "it does not wait until it would ask the server");
 }
