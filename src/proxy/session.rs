@@ -19,7 +19,7 @@ use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
-use super::traffic::{GuardedCommand, LONGEST, QueuedCommand, Traffic, is_deletion};
+use super::traffic::{GuardedCommand, LONGEST, QueuedCommand, ReadyCommand, ReplyCounting, Traffic, is_deletion};
 use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note, Rule};
@@ -77,6 +77,8 @@ enum Moved {
 enum SessionEnd {
     Io,
     Malformed,
+    /// A command cannot be guarded on this connection.
+    Unguardable,
 }
 
 impl From<io::Error> for SessionEnd {
@@ -115,8 +117,15 @@ impl ProxySession {
     /// Serves the client until it or the server closes the connection, or it is asked to drain.
     pub(super) async fn run(mut self, drain: watch::Receiver<bool>) {
         self.shared.counters.connected();
-        if let Err(SessionEnd::Malformed) = self.serve(drain).await {
-            self.traffic.to_client.extend_from_slice(b"-ERR Protocol error: not a valid RESP frame\r\n");
+        let error: Option<&[u8]> = match self.serve(drain).await {
+            Ok(()) | Err(SessionEnd::Io) => None,
+            Err(SessionEnd::Malformed) => Some(b"-ERR Protocol error: not a valid RESP frame\r\n"),
+            Err(SessionEnd::Unguardable) => Some(
+                b"-ERR lockshift guard: a guarded key after MONITOR or CLIENT REPLY, or a subscription in a transaction\r\n",
+            ),
+        };
+        if let Some(error) = error {
+            self.traffic.to_client.extend_from_slice(error);
             let _ = self.client.deliver(&mut self.traffic.to_client).await;
         }
         let _ = self.client.end().await;
@@ -141,11 +150,13 @@ impl ProxySession {
             self.take_settings_over();
             while self.traffic.to_server.len() < MOST_WAITING {
                 match self.traffic.advance(&self.settings.keys)? {
-                    Some(guarded) => {
+                    Some(ReadyCommand::Guarded(guarded)) => {
                         let began = Instant::now();
                         self.guard(guarded).await?;
                         self.shared.answers.observe(began.elapsed().as_secs_f64());
                     }
+                    Some(ReadyCommand::AfterSubscription) => self.end_subscription().await?,
+                    Some(ReadyCommand::Unguardable) => return Err(SessionEnd::Unguardable),
                     None => break,
                 }
             }
@@ -265,7 +276,8 @@ impl ProxySession {
         let next = self.renewals.next(self.traffic.database).filter(|_| self.from_client == Incoming::More)?;
         let traffic = &mut self.traffic;
         let is_between = traffic.owed == 0 && traffic.to_server.is_empty() && !traffic.commands.is_inside();
-        (is_between && !traffic.is_raw && traffic.connection().is_renewable()).then_some(next)
+        (is_between && traffic.counting == ReplyCounting::Counted && traffic.connection().is_renewable())
+            .then_some(next)
     }
 
     /// Extends the lock that is due.
@@ -295,6 +307,54 @@ impl ProxySession {
                     }
                     return Ok(());
                 }
+            }
+        }
+    }
+
+    /// Finds out whether a connection that has subscribed to channels answers commands again: the others of a pool go on with
+    /// it, or its replies are of version 3. What arrives until that is known is passed on.
+    async fn end_subscription(&mut self) -> Result<(), SessionEnd> {
+        let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        let question = owner.token.hex();
+        let answer = Reply::bulk(question.as_bytes());
+        let to_subscriber = Reply::Array(vec![Reply::bulk("pong"), answer.clone()]);
+        Command::new("PING").arg(&question).pack(&mut self.traffic.to_server);
+        self.server.deliver(&mut self.traffic.to_server).await?;
+        let (mut frame, mut arrived) = (Vec::new(), Vec::new());
+        loop {
+            arrived.clear();
+            if self.server.read_into(&mut arrived).await? == 0 {
+                return Err(SessionEnd::Io);
+            }
+            let mut rest = &arrived[..];
+            while !rest.is_empty() {
+                let Scanned { used, ended } = self.traffic.replies.scan(rest)?;
+                frame.extend_from_slice(&rest[..used]);
+                rest = &rest[used..];
+                let reply = ended.filter(|_| frame.len() <= LONGEST).and_then(|_| reply_of(decode::value(&frame)).ok());
+                let counting = match reply {
+                    Some(reply) if reply == answer => Some(ReplyCounting::Counted),
+                    Some(reply) if reply == to_subscriber => Some(ReplyCounting::Subscribed),
+                    Some(Reply::Error(text)) if text.contains("'ping'") => Some(ReplyCounting::Never),
+                    _ => None,
+                };
+                if let Some(counting) = counting {
+                    self.traffic.counting = counting;
+                    self.traffic.passes_next = counting == ReplyCounting::Subscribed;
+                    let before = self.traffic.to_client.len();
+                    self.traffic.to_client.extend_from_slice(rest);
+                    return Ok(self.traffic.count_replies(before)?);
+                }
+                if ended.is_some_and(|kind| kind != b'>') && self.traffic.owed > 0 {
+                    let failed = self.traffic.replies.take_failed();
+                    self.traffic.replied(self.traffic.replies.is_refusal(), &failed);
+                }
+                if ended.is_some() || frame.len() > LONGEST {
+                    self.traffic.to_client.append(&mut frame);
+                }
+            }
+            if self.traffic.to_client.len() >= MOST_WAITING {
+                self.client.deliver(&mut self.traffic.to_client).await?;
             }
         }
     }
@@ -454,7 +514,10 @@ impl ProxySession {
     /// database.
     async fn withdraw_behind(&mut self, database: u32, key: &Key) -> Result<(), SessionEnd> {
         let traffic = &mut self.traffic;
-        if traffic.is_raw || traffic.commands.is_inside() || traffic.connection().is_in_multi() {
+        if traffic.counting != ReplyCounting::Counted
+            || traffic.commands.is_inside()
+            || traffic.connection().is_in_multi()
+        {
             return Ok(());
         }
         self.server.deliver(&mut self.traffic.to_server).await?;

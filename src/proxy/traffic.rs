@@ -28,8 +28,9 @@ pub(super) struct Traffic {
     /// How many replies the server owes.
     pub(super) owed: u64,
     unconfirmed: Unconfirmed,
-    /// Whether replies cannot be counted any more: the connection listens to messages.
-    pub(super) is_raw: bool,
+    pub(super) counting: ReplyCounting,
+    /// The next command passes uncounted: the server will refuse it, as the connection listens to messages.
+    pub(super) passes_next: bool,
     is_resp3: bool,
     /// The database that the client has selected.
     pub(super) database: u32,
@@ -39,6 +40,27 @@ pub(super) struct Traffic {
     /// What the guard knows of the connection in this database, and in those that were selected before.
     connection: GuardedConnection,
     elsewhere: BTreeMap<u32, GuardedConnection>,
+}
+
+/// Whether each command has one reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ReplyCounting {
+    #[default]
+    Counted,
+    /// The connection has subscribed to channels, and messages look like replies in version 2 of the protocol. Before the next
+    /// command that is not about channels it is asked whether it answers commands again. What is `owed` was sent before that.
+    Subscribed,
+    /// Not any more: it shows what others send, or the client wants no replies.
+    Never,
+}
+
+/// What is at the head of what the client has sent.
+pub(super) enum ReadyCommand {
+    Guarded(GuardedCommand),
+    /// One before which a [subscriber](ReplyCounting::Subscribed) is asked.
+    AfterSubscription,
+    /// One on a guarded key whose reply cannot be [found](ReplyCounting::Never).
+    Unguardable,
 }
 
 /// A command that waits for EXEC.
@@ -105,27 +127,27 @@ impl Traffic {
         key.filter(|_| steers_transaction(name))
     }
 
-    /// Passes on what the client has sent, up to a guarded command that can be served now.
-    pub(super) fn advance(&mut self, keys: &GuardedKeys) -> Result<Option<GuardedCommand>, Malformed> {
+    /// Passes on what the client has sent, up to a command that does not simply pass and can be served now.
+    pub(super) fn advance(&mut self, keys: &GuardedKeys) -> Result<Option<ReadyCommand>, Malformed> {
         if self.from_client.is_empty() {
             return Ok(None);
         }
         let mut arrived = std::mem::take(&mut self.from_client);
-        let (passed, guarded) = self.examine(&arrived, keys)?;
-        if guarded.is_none() && passed == arrived.len() && self.to_server.is_empty() {
+        let (passed, ready) = self.examine(&arrived, keys)?;
+        if ready.is_none() && passed == arrived.len() && self.to_server.is_empty() {
             std::mem::swap(&mut self.to_server, &mut arrived);
         } else {
-            if guarded.is_none() {
+            if ready.is_none() {
                 self.to_server.extend_from_slice(&arrived[..passed]);
             }
             drop(arrived.drain(..passed));
         }
         self.from_client = arrived;
-        Ok(guarded)
+        Ok(ready)
     }
 
-    /// How much of this passes, or the guarded command at its beginning and how long that is.
-    fn examine(&mut self, arrived: &[u8], keys: &GuardedKeys) -> Result<(usize, Option<GuardedCommand>), Malformed> {
+    /// How much of this passes; or the command at its beginning, and how much of that is taken out.
+    fn examine(&mut self, arrived: &[u8], keys: &GuardedKeys) -> Result<(usize, Option<ReadyCommand>), Malformed> {
         let mut passed = 0;
         while passed < arrived.len() {
             let rest = &arrived[passed..];
@@ -144,6 +166,12 @@ impl Traffic {
                 passed += whole.map_or_else(|| Ok(Scanner::default().scan(rest)?.used), Ok)?;
                 continue;
             };
+            if self.counting == ReplyCounting::Subscribed && !is_allowed_to_subscribers(name) && !self.passes_next {
+                if passed > 0 || !self.to_server.is_empty() {
+                    break;
+                }
+                return Ok((0, Some(ReadyCommand::AfterSubscription)));
+            }
             let key = match keys.key_of(words) {
                 // Of several keys any may be guarded, and the first stands for all.
                 None if count > 2 && is_deletion(name) && !keys.is_empty() => {
@@ -160,9 +188,11 @@ impl Traffic {
                 None => self.steered(name),
                 key => key,
             };
-            if let Some(key) = key.filter(|_| !self.is_raw || !keys.observes()) {
-                if self.is_raw {
-                    return Err(Malformed);
+            if let Some(key) = key.filter(|_| self.counting == ReplyCounting::Counted || !keys.observes())
+                && !self.passes_next
+            {
+                if self.counting != ReplyCounting::Counted {
+                    return Ok((0, Some(ReadyCommand::Unguardable)));
                 }
                 let length = match whole {
                     Some(length) => Some(length),
@@ -176,7 +206,7 @@ impl Traffic {
                     Some(length) => {
                         let frame = rest[..length].to_vec();
                         let command = head.command().or_else(|| command(&frame)).ok_or(Malformed)?;
-                        return Ok((length, Some(GuardedCommand { key, command, frame })));
+                        return Ok((length, Some(ReadyCommand::Guarded(GuardedCommand { key, command, frame }))));
                     }
                 }
             }
@@ -184,7 +214,8 @@ impl Traffic {
             if keys.observes() && self.connection().is_in_multi() {
                 self.queued.push(selected(name, first).map_or(QueuedCommand::Other, QueuedCommand::Selects));
             }
-            self.owed += 1;
+            self.owed += u64::from(self.counting == ReplyCounting::Counted);
+            self.passes_next = false;
             match whole {
                 Some(length) => passed += length,
                 None => passed += self.commands.scan(rest)?.used,
@@ -197,10 +228,23 @@ impl Traffic {
     /// A command of this name and first argument passes, which changes the state of the connection, or does not. Its reply is
     /// counted.
     pub(super) fn note_state(&mut self, name: &[u8], first: &[u8]) {
-        const UNCOUNTED: [&str; 6] = ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"];
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        if UNCOUNTED.iter().any(|name| is(name)) || is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY") {
-            self.is_raw = true;
+        if self.counting != ReplyCounting::Counted {
+            if is("RESET") {
+                (self.is_resp3, self.watched) = (false, None);
+                self.select(0);
+            }
+            return;
+        }
+        if ["MONITOR", "SYNC", "PSYNC"].iter().any(|name| is(name))
+            || is("CLIENT") && first.eq_ignore_ascii_case(b"REPLY")
+            || is_subscription(name) && self.connection().is_in_multi()
+        {
+            self.counting = ReplyCounting::Never;
+        } else if is_subscription(name) {
+            // It has a reply for each channel, or none.
+            self.counting = ReplyCounting::Subscribed;
+            self.owed = self.owed.saturating_sub(1);
         } else if let Some(database) = selected(name, first) {
             self.unconfirmed.passed(ConnectionChange::Database(database), self.owed);
         } else if is("HELLO") {
@@ -249,14 +293,14 @@ impl Traffic {
 
     /// Counts the replies in what the server has sent to the client, from this byte on.
     pub(super) fn count_replies(&mut self, from: usize) -> Result<(), Malformed> {
-        if self.is_raw {
+        if self.counting == ReplyCounting::Never {
             return Ok(());
         }
         let mut at = from;
         while at < self.to_client.len() {
             let Scanned { used, ended } = self.replies.scan(&self.to_client[at..])?;
             at += used;
-            if ended.is_some_and(|kind| kind != b'>') {
+            if ended.is_some_and(|kind| kind != b'>') && (self.owed > 0 || self.counting == ReplyCounting::Counted) {
                 let failed = self.replies.take_failed();
                 self.replied(self.replies.is_refusal(), &failed);
             }
@@ -274,6 +318,18 @@ impl Traffic {
 fn selected(name: &[u8], first: &[u8]) -> Option<u32> {
     let database = || std::str::from_utf8(first).ok()?.parse().ok();
     name.eq_ignore_ascii_case(b"SELECT").then(database).flatten()
+}
+
+/// Whether a command of this name changes what a connection subscribes to.
+fn is_subscription(name: &[u8]) -> bool {
+    ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"]
+        .iter()
+        .any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// Whether a connection that subscribes to channels may send this and go on with that.
+fn is_allowed_to_subscribers(name: &[u8]) -> bool {
+    is_subscription(name) || [b"PING", b"QUIT"].iter().any(|other| name.eq_ignore_ascii_case(*other))
 }
 
 pub(super) fn is_deletion(name: &[u8]) -> bool {

@@ -88,6 +88,23 @@ fn a_command_of_a_transaction_is_reported_in_the_database_in_which_it_ran() {
     guard.terminate();
 }
 
+/// A pool hands a connection on that has subscribed before.
+#[test]
+fn what_a_connection_sends_after_it_has_subscribed_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    let mut client = guard.connect();
+    let mut subscription = client.as_pubsub();
+    subscription.subscribe("news").unwrap();
+    drop(subscription);
+    assert_eq!(client.set_nx("lock:a", "1700000030"), Ok(true));
+    let reported: Vec<_> = events(&file, "command").iter().map(shown).collect();
+    assert_eq!(reported, [r#"0 command ["SETNX","lock:a","1700000030"] 1"#]);
+    guard.terminate();
+}
+
 /// A client that may not send WATCH watches nothing: what ends a transaction of its concerns no lock.
 #[test]
 fn a_watch_that_is_refused_is_none() {

@@ -177,6 +177,67 @@ fn a_database_that_is_not_selected_after_all_is_not_assumed() {
     assert_eq!(client.del("lock:here"), Ok(1));
 }
 
+/// A pool hands a connection on that has subscribed before.
+#[test]
+fn a_connection_that_has_subscribed_is_guarded_again() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut direct = server.connect();
+    let far = 4_102_444_800_i64;
+    let mut client = guard.connect();
+    // In one piece: what was sent before is answered before.
+    let pieces = [vec!["SELECT", "1"], vec!["SUBSCRIBE", "one", "two"], vec!["UNSUBSCRIBE"], vec!["PING"]];
+    let pieces: Vec<u8> = pieces.iter().flat_map(|words| cmd(words[0]).arg(&words[1..]).get_packed_command()).collect();
+    client.send_packed_command(&pieces).unwrap();
+    for _ in 0..6 {
+        client.recv_response().unwrap();
+    }
+    assert!(client.set_nx::<_, _, bool>("lock:pooled", far).unwrap());
+    cmd("SELECT").arg(1).exec(&mut direct).unwrap();
+    let stamp: i64 = direct.get("lock:pooled").unwrap();
+    assert_ne!(stamp, far, "the client has written its own stamp");
+    assert_eq!(client.del("lock:pooled"), Ok(1));
+}
+
+/// While it subscribes, a connection of version 2 is refused other commands by the server, and one of version 3 is not.
+#[test]
+fn a_connection_that_subscribes_is_guarded_if_it_may_send_commands() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let mut direct = server.connect();
+    let far = 4_102_444_800_i64;
+    for version in [2, 3] {
+        let mut stream = guard.stream();
+        let key = format!("lock:{version}");
+        let mut ask = |words: &[&str]| {
+            stream.write_all(&cmd(words[0]).arg(&words[1..]).get_packed_command()).unwrap();
+            redis::parse_redis_value(&received(&mut stream)).unwrap()
+        };
+        ask(&["HELLO", &version.to_string()]);
+        ask(&["SUBSCRIBE", "news"]);
+        let answer = ask(&["SETNX", &key, &far.to_string()]);
+        if version == 2 {
+            let redis::Value::ServerError(error) = answer else { panic!("{answer:?}") };
+            assert!(error.details().unwrap().contains("allowed in this context"), "{error:?}");
+            assert_eq!(direct.exists(&key), Ok(false));
+        } else {
+            assert_eq!(answer, redis::Value::Int(1));
+            assert_ne!(direct.get(&key), Ok(far), "the client has written its own stamp");
+        }
+        direct.publish::<_, _, ()>("news", "text").unwrap();
+        let message = String::from_utf8(received(&mut stream)).unwrap();
+        assert!(message.contains("message") && message.contains("text"), "{message}");
+    }
+}
+
+/// What arrives next.
+fn received(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = vec![0; 4096];
+    let length = stream.read(&mut bytes).unwrap();
+    bytes.truncate(length);
+    bytes
+}
+
 /// The locks of a client that may send no MULTI are guarded after it has tried.
 #[test]
 fn a_transaction_that_is_refused_does_not_begin() {
