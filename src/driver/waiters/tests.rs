@@ -202,3 +202,11 @@ fn waiters_are_counted_where_a_release_would_wake_them() {
     let unconfirmed = Fixture::unconfirmed(3);
     assert_eq!(unconfirmed.registry.waiters(&unconfirmed.channel), None);
 }
+
+#[test]
+fn nobody_listens_on_a_channel_whose_waiters_had_left_before_that_was_asked_for() {
+    let mut shared = Fixture::unconfirmed(1);
+    shared.leave(0, at(0));
+    assert_eq!(shared.registry.due(at(0).saturating_add(LINGER)), []);
+    assert!(!shared.registry.is_wanted(&shared.channel));
+}
