@@ -31,6 +31,10 @@ use crate::wire::{Command, CommandWord, Fault, Key, Pending, Reply, Transcript};
 const MOST_UNREAD: usize = 512 * 1024;
 /// A direction that has so many bytes to deliver reads no more.
 const MOST_WAITING: usize = 64 * 1024;
+/// What a client gets for a command on a guarded key whose reply could not be found.
+const UNGUARDABLE: &[u8] =
+    b"-ERR lockshift guard: no guarded key after MONITOR, CLIENT REPLY, a subscription inside MULTI, or any \
+    subscription if PING is not permitted\r\n";
 /// How long the server may take to answer what a client has left behind.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
 
@@ -120,9 +124,7 @@ impl ProxySession {
         let error: Option<&[u8]> = match self.serve(drain).await {
             Ok(()) | Err(SessionEnd::Io) => None,
             Err(SessionEnd::Malformed) => Some(b"-ERR Protocol error: not a valid RESP frame\r\n"),
-            Err(SessionEnd::Unguardable) => Some(
-                b"-ERR lockshift guard: a guarded key after MONITOR or CLIENT REPLY, or a subscription in a transaction\r\n",
-            ),
+            Err(SessionEnd::Unguardable) => Some(UNGUARDABLE),
         };
         if let Some(error) = error {
             self.traffic.to_client.extend_from_slice(error);

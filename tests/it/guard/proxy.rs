@@ -230,6 +230,34 @@ fn a_connection_that_subscribes_is_guarded_if_it_may_send_commands() {
     }
 }
 
+/// Where the guard cannot know which reply is whose it guards nothing, and says so.
+#[test]
+fn a_guarded_key_is_refused_where_replies_cannot_be_counted() {
+    let server = Server::start();
+    let permissions = ["on", "nopass", "~*", "&*", "+@all", "-ping"];
+    cmd("ACL").arg("SETUSER").arg("quiet").arg(&permissions).exec(&mut server.connect()).unwrap();
+    let guard = guard(&server);
+    let before: [&[&[&str]]; 3] = [
+        &[&["CLIENT", "REPLY", "ON"]],
+        &[&["MULTI"], &["SUBSCRIBE", "news"], &["DISCARD"]],
+        &[&["AUTH", "quiet", "any"], &["SUBSCRIBE", "news"], &["UNSUBSCRIBE"], &["GET", "plain"]],
+    ];
+    for commands in before {
+        let mut stream = guard.stream();
+        let mut ask = |words: &[&str]| {
+            stream.write_all(&cmd(words[0]).arg(&words[1..]).get_packed_command()).unwrap();
+            String::from_utf8(received(&mut stream)).unwrap()
+        };
+        for words in commands {
+            assert!(!ask(words).contains("guard"), "{words:?}");
+        }
+        let refused = ask(&["SETNX", "lock:a", "4102444800"]);
+        assert!(refused.starts_with("-ERR lockshift guard: no guarded key after"), "{commands:?}: {refused}");
+        assert_eq!(received(&mut stream), b"", "the connection is closed");
+    }
+    assert_eq!(server.connect().exists("lock:a"), Ok(false));
+}
+
 /// What arrives next.
 fn received(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
