@@ -39,6 +39,7 @@ in_both_worlds! {
     a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
     a_waiter_without_a_listener_polls,
+    a_wait_that_polls_does_not_listen,
     a_lock_that_announces_nothing_is_polled,
     one_connection_serves_all_waiters_and_closes_after_the_last,
 }
@@ -545,6 +546,15 @@ fn a_user_that_may_not_subscribe_polls<W: World>() {
 
 fn a_waiter_without_a_listener_polls<W: World>() {
     wins_by_polling::<W>(&Server::start(), None, announced());
+}
+
+fn a_wait_that_polls_does_not_listen<W: World>() {
+    let server = Server::start();
+    cmd("SET").arg("k").arg("another owner").exec(&mut server.connect()).unwrap();
+    let world = W::open(&server, announced()).notified_by(&W::releases(&server));
+    let mut monitor = Monitor::on(&server);
+    assert!(matches!(world.acquire(&Wait::every(ms(10)).for_at_most(ms(200))), Ok(Attempt::Held(_))));
+    assert_eq!(count(&monitor.take(), "SUBSCRIBE"), 0);
 }
 
 fn a_lock_that_announces_nothing_is_polled<W: World>() {

@@ -13,7 +13,7 @@ use redis::cmd;
 
 use super::gate::Gate;
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token_on};
-use crate::patience::{PATIENCE, pause, until};
+use crate::patience::{PATIENCE, pause, until, wall};
 use crate::server::{Options, Server};
 
 const SHADOW: &str = "{k}:shadow";
@@ -30,6 +30,7 @@ in_both_worlds!(
     a_shadow_whose_server_refuses_or_is_gone_disturbs_no_caller,
     a_shadow_whose_server_is_not_there_yet_is_asked_once_it_is,
     a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards,
+    a_release_does_not_wait_for_a_shadow_that_has_hung_for_long,
     a_slow_shadow_is_waited_for_as_long_as_was_asked_for,
     an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well,
 );
@@ -282,6 +283,21 @@ fn a_shadow_that_hangs_is_not_waited_for_and_keeps_up_afterwards<W: World>() {
     shadows.resume();
     until("it has answered what it was asked, in order", || (W::summary(&alices).failed > failed).then_some(()));
     until_there_are(&shadows, &[]);
+}
+
+fn a_release_does_not_wait_for_a_shadow_that_has_hung_for_long<W: World>() {
+    let (server, shadows) = (Server::start(), Server::start());
+    let (alice, alices) = impatient::<W>(&server, &shadows, ms(2000));
+    let guard = alice.win();
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
+    shadows.pause();
+    assert!(matches!(alice.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    pause(ms(2100));
+    let began = wall();
+    release(&alice, guard);
+    let took = wall() - began;
+    shadows.resume();
+    assert!(took < ms(1000), "{took:?}");
 }
 
 fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
