@@ -97,3 +97,22 @@ pub(super) fn log_undone(key: &Key, done: &str, ended: &Result<(), Interrupted>)
 pub(super) fn has_acted(redis: &Transcript) -> bool {
     redis.entries().iter().any(Entry::may_have_acted)
 }
+
+#[test]
+fn what_was_sent_may_have_acted_unless_it_only_reads_or_was_not_run() {
+    let (set, get) = (Command::new("SET").arg("k").arg("v"), Command::new("GET").arg("k"));
+    let mut acted = Transcript::new();
+    let _ = acted.send(set.clone());
+    acted.record_reply(Reply::ok());
+    for (before, command, may_have_run, may_have_acted) in [
+        (&Transcript::new(), &set, true, true),
+        (&Transcript::new(), &set, false, false),
+        (&Transcript::new(), &get, true, false),
+        (&acted, &get, true, true),
+        (&acted, &set, false, true),
+    ] {
+        let source = std::io::Error::from(std::io::ErrorKind::ConnectionReset).into();
+        let interrupted = Interrupted::at(command.clone(), Unanswered { source, may_have_run }, before);
+        assert_eq!(interrupted.may_have_acted, may_have_acted, "{command}, {may_have_run}");
+    }
+}

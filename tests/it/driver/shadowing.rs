@@ -33,6 +33,7 @@ in_both_worlds!(
     a_release_does_not_wait_for_a_shadow_that_has_hung_for_long,
     a_slow_shadow_is_waited_for_as_long_as_was_asked_for,
     an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well,
+    a_late_release_leaves_the_shadow_of_the_next_holder,
 );
 
 /// PHP's lock on `k`, for an hour.
@@ -298,6 +299,24 @@ fn a_release_does_not_wait_for_a_shadow_that_has_hung_for_long<W: World>() {
     let took = wall() - began;
     shadows.resume();
     assert!(took < ms(1000), "{took:?}");
+}
+
+fn a_late_release_leaves_the_shadow_of_the_next_holder<W: World>() {
+    let server = Server::start();
+    let (alice, alices) = client::<W>(&server, &server);
+    let late = alice.win();
+    until_counted::<W>(&alices, ShadowSummary { agreed: 1, ..ShadowSummary::default() });
+    // As if both leases had ended.
+    cmd("DEL").arg("k").arg(SHADOW).exec(&mut server.connect()).unwrap();
+    let next = alice.win();
+    until_counted::<W>(&alices, ShadowSummary { agreed: 2, ..ShadowSummary::default() });
+    let _ = alice.release(late);
+    // The old lock itself deletes what is there.
+    cmd("SET").arg("k").arg("4102444800").exec(&mut server.connect()).unwrap();
+    assert!(matches!(alice.try_acquire(), Ok(Attempt::Held(_))));
+    until_counted::<W>(&alices, ShadowSummary { agreed: 3, ..ShadowSummary::default() });
+    assert_eq!(keys(&server), ["k", SHADOW]);
+    drop(next);
 }
 
 fn an_abandoned_lock_leaves_its_shadow_to_the_lease_as_well<W: World>() {
