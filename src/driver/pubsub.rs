@@ -165,3 +165,9 @@ fn resp2_and_resp3_are_read_alike() {
     assert_eq!(push(PushKind::Disconnection), Received::Broken);
     assert_eq!(push(PushKind::Invalidate), Received::Nothing);
 }
+
+#[test]
+fn a_refused_subscription_is_the_reply_to_the_oldest_command() {
+    let refusal = redis::parse_redis_value(b"-NOPERM No permissions to access a channel\r\n").unwrap();
+    assert!(matches!(Received::in_value(refusal), Received::Refused(_)));
+}
