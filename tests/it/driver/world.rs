@@ -117,7 +117,9 @@ impl World for Threads {
     }
 
     fn counting(self, counters: &Arc<Counters>) -> Self {
-        Self(self.0.counting(counters))
+        let lock = self.0.counting(counters);
+        assert!(Arc::ptr_eq(lock.counters(), counters));
+        Self(lock)
     }
 
     fn shadow(server: &Server, locker: impl Locker + 'static, patience: Duration) -> Self::Shadow {
@@ -238,7 +240,9 @@ mod tasks {
         }
 
         fn counting(self, counters: &Arc<Counters>) -> Self {
-            Self { lock: self.lock.counting(counters), ..self }
+            let lock = self.lock.counting(counters);
+            assert!(Arc::ptr_eq(lock.counters(), counters));
+            Self { lock, ..self }
         }
 
         fn replicated(self, replication: Replication) -> Self {
