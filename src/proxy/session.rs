@@ -198,7 +198,7 @@ impl ProxySession {
                 delivered?;
             }
             // A guarded command may wait for replies. What is left otherwise is no complete command.
-            let waits = !traffic.from_client.is_empty() && traffic.owed > 0;
+            let waits = !traffic.from_client.is_empty() && (traffic.owed > 0 || traffic.asks_next);
             if self.from_client == Incoming::Ended && traffic.to_server.is_empty() && !waits {
                 match server.poll_end(cx) {
                     Poll::Ready(ended) => ended?,
@@ -207,6 +207,7 @@ impl ProxySession {
                 self.from_client = Incoming::Passed;
             }
             let mut is_ready = was_full && traffic.to_server.len() < MOST_WAITING;
+            is_ready |= traffic.asks_next && traffic.to_server.is_empty();
             let mut has_replied = false;
             let client_was_full = traffic.to_client.len() >= MOST_WAITING;
             if !client_was_full {

@@ -29,6 +29,8 @@ pub(super) struct Traffic {
     pub(super) owed: u64,
     unconfirmed: Unconfirmed,
     pub(super) counting: ReplyCounting,
+    /// A command waits until all before it is sent: then the connection is asked whether it still subscribes to channels.
+    pub(super) asks_next: bool,
     /// The next command passes uncounted: the server will refuse it, as the connection listens to messages.
     pub(super) passes_next: bool,
     is_resp3: bool,
@@ -167,7 +169,8 @@ impl Traffic {
                 continue;
             };
             if self.counting == ReplyCounting::Subscribed && !is_allowed_to_subscribers(name) && !self.passes_next {
-                if passed > 0 || !self.to_server.is_empty() {
+                self.asks_next = passed > 0 || !self.to_server.is_empty();
+                if self.asks_next {
                     break;
                 }
                 return Ok((0, Some(ReadyCommand::AfterSubscription)));

@@ -308,6 +308,17 @@ fn commands_before_the_end_of_a_direction_are_answered() {
         stream.read_to_end(&mut answer).unwrap();
         assert_eq!((answer[0], answer.len()), (b':', 4 + 8 + 20_000 + 2));
     }
+    // So does one that has subscribed before.
+    let pieces = [frame(&[b"SUBSCRIBE", b"news"]), frame(&[b"UNSUBSCRIBE"]), frame(&[b"GET", b"plain"])].concat();
+    let [direct, behind] = [TcpStream::connect(server.address()).unwrap(), guard.stream()].map(|mut stream| {
+        stream.write_all(&pieces).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    });
+    assert!(direct.ends_with("$-1\r\n"), "{direct}");
+    assert_eq!(behind, direct);
     // A blocked client that goes takes nothing from the queue.
     let mut blocked = guard.stream();
     blocked.write_all(&frame(&[b"BLPOP", b"queue", b"0"])).unwrap();
