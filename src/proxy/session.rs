@@ -338,6 +338,7 @@ impl ProxySession {
                 let counting = match reply {
                     Some(reply) if reply == answer => Some(ReplyCounting::Counted),
                     Some(reply) if reply == to_subscriber => Some(ReplyCounting::Subscribed),
+                    // A subscription that is not permitted has the same code.
                     Some(Reply::Error(text)) if text.contains("'ping'") => Some(ReplyCounting::Never),
                     _ => None,
                 };
