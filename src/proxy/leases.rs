@@ -34,7 +34,7 @@ impl HeldLeases {
         self.0.get(&(database, key.clone())).is_some_and(|lease| lease.end > Instant::now())
     }
 
-    /// Nobody asks for this lock any more.
+    /// The guard no longer remembers this lock.
     pub(super) fn forget(&mut self, database: u32, key: &Key) {
         self.0.remove(&(database, key.clone()));
     }

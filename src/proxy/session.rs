@@ -265,7 +265,7 @@ impl ProxySession {
         }
     }
 
-    /// Forgets what its client has left behind long ago.
+    /// Forgets the attempts that did not go on and the locks that are no longer held, but for the latest.
     fn forget(&mut self) {
         let Self { traffic, leases, renewals, .. } = self;
         let database = traffic.database;
@@ -314,8 +314,9 @@ impl ProxySession {
         }
     }
 
-    /// Finds out whether a connection that has subscribed to channels answers commands again: the others of a pool go on with
-    /// it, or its replies are of version 3. What arrives until that is known is passed on.
+    /// Asks whether a connection that has subscribed to channels answers commands. In version 2 of the protocol it does so
+    /// once it subscribes to none any more, and a pool may hand it on then; in version 3 always. What arrives before the
+    /// answer is passed on.
     async fn end_subscription(&mut self) -> Result<(), SessionEnd> {
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let question = owner.token.hex();

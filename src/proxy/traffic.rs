@@ -52,7 +52,7 @@ pub(super) enum ReplyCounting {
     /// The connection has subscribed to channels, and messages look like replies in version 2 of the protocol. Before the next
     /// command that is not about channels it is asked whether it answers commands again. What is `owed` was sent before that.
     Subscribed,
-    /// Not any more: it shows what others send, or the client wants no replies.
+    /// The replies cannot be counted any more: the connection shows what others send, or the client wants no replies.
     Never,
 }
 
