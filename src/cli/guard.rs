@@ -132,8 +132,8 @@ async fn reload(
                 new.fixed_that_differ(&options).for_each(|name| {
                     log::warn!(target: "lockshift::guard", "{name} has changed: restart the guard to use it");
                 });
-                let _ = writeln!(std::io::stderr(), "lockshift guard: guards were read again: {}", new.described());
                 handle.replace(settings);
+                let _ = writeln!(std::io::stderr(), "lockshift guard: guards were read again: {}", new.described());
                 options = new;
             }
             Err(failure) => log::error!(
