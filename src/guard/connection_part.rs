@@ -74,9 +74,19 @@ impl ConnectionPart {
     /// The client sends a command on the key.
     pub fn receive<'a>(self, rule: &'a Rule, key: &'a Key, command: &'a Command) -> CommandToServe<'a> {
         let Self { session, transaction } = self;
-        let received =
-            if transaction.in_multi { ReceivedCommand::in_multi(session) } else { session.receive(rule, key, command) };
-        CommandToServe { rule, key, command, received, transaction }
+        CommandToServe { rule, key, command, received: session.receive(rule, key, command), transaction }
+    }
+
+    /// Whether it is inside MULTI, where commands are [queued](Self::queue).
+    pub fn is_in_multi(&self) -> bool {
+        self.transaction.in_multi
+    }
+
+    /// The client sends a command on the key inside MULTI: what becomes of it, and what there is to report. `owner` is fresh.
+    /// What the client holds changes when the transaction runs ([`GuardedConnection::released`](super::GuardedConnection::released)).
+    pub fn queue(&self, rule: &Rule, key: &Key, command: &Command, owner: &Owner) -> (Answer, Option<Note>) {
+        let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire: false };
+        self.session.queue(&guard, command, self.transaction.is_watching)
     }
 
     /// Extends the client's lock by this length from now; `owner` is fresh. Returns the connection after it, and what there
@@ -123,11 +133,7 @@ impl CommandToServe<'_> {
     ) -> Turn<(ConnectionPart, Answer, Vec<Note>)> {
         let Self { rule, key, command, received, transaction } = self;
         let guard = GuardedKey { rule, key, members: rule.members(), owner, may_acquire };
-        let (session, answer, notes) = if transaction.in_multi {
-            received.serve_in_multi(&guard, command)
-        } else {
-            received.serve(&guard, command, redis)?
-        };
+        let (session, answer, notes) = received.serve(&guard, command, redis)?;
         let is_watching = transaction.is_watching || command.is("WATCH");
         let transaction = GuardedTransaction { is_watching, ..*transaction };
         Ok((ConnectionPart { session, transaction }, answer, notes))

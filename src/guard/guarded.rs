@@ -68,7 +68,12 @@ impl Guarded {
             after.observe(command);
             return Ok((after, redis.send(command.clone())?));
         }
-        let (after, answer, _) = connection.clone().receive(&self.rule, key, command).serve(owner, true, redis)?;
+        let (after, answer) = if connection.is_in_multi() {
+            (connection.clone(), connection.queue(&self.rule, key, command, owner).0)
+        } else {
+            let (after, answer, _) = connection.clone().receive(&self.rule, key, command).serve(owner, true, redis)?;
+            (after, answer)
+        };
         Ok((
             after,
             match answer {

@@ -37,10 +37,21 @@ impl GuardedConnection {
 
     /// What it knows of one key: all that a command on this key needs, however many locks its client holds.
     pub fn part(&self, key: &Key) -> ConnectionPart {
-        ConnectionPart::new(
-            self.sessions.get(key).map(|known| known.session.clone()).unwrap_or_default(),
-            self.transaction,
-        )
+        ConnectionPart::new(self.session(key), self.transaction)
+    }
+
+    /// The same for a key of another database, where this is known of that.
+    pub fn part_elsewhere(&self, other: Option<&Self>, key: &Key) -> ConnectionPart {
+        ConnectionPart::new(other.map(|other| other.session(key)).unwrap_or_default(), self.transaction)
+    }
+
+    fn session(&self, key: &Key) -> KeySession {
+        self.sessions.get(key).map(|known| known.session.clone()).unwrap_or_default()
+    }
+
+    /// A transaction of its client has released what it holds of this key. Returns whether that was anything.
+    pub fn released(&mut self, key: &Key) -> bool {
+        self.sessions.remove(key).is_some_and(|known| known.session.grant().is_some())
     }
 
     /// A command on this key has made this of the [`part`](Self::part).
@@ -83,8 +94,7 @@ impl GuardedConnection {
     }
 
     fn forget_these(&mut self, keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
-        let is_lock = |key: &Key| self.sessions.remove(key).is_some_and(|known| known.session.grant().is_some());
-        keys.into_iter().filter(is_lock).collect()
+        keys.into_iter().filter(|key| self.released(key)).collect()
     }
 
     /// The client selects another database, where this is known of it: its transaction goes with it. Returns what is known of the

@@ -23,7 +23,7 @@ pub(super) struct KeySession {
 /// What the guard knows of one client and one key, and the client's next command, before the server is asked about it.
 #[derive(Debug)]
 pub(super) struct ReceivedCommand {
-    /// Without the attempt under way, unless the command is inside MULTI.
+    /// Without the attempt under way.
     session: KeySession,
     /// The attempt that the command belongs to.
     attempt: Option<GuardedAttempt>,
@@ -115,6 +115,25 @@ impl KeySession {
         Ok((self, Some(if is_held { Note::Renewed } else { Note::Lost })))
     }
 
+    /// What becomes of a command that is queued behind MULTI. The server runs it later, so what it would find is not known.
+    /// A DEL deletes the client's latest lock, if it is as the guard wrote it then; of a client that holds none only a key
+    /// that it watches, which the server protects.
+    pub(super) fn queue(&self, guard: &GuardedKey<'_>, command: &Command, is_watching: bool) -> (Answer, Option<Note>) {
+        let is_one = command.args().len() == 1;
+        match self.grant() {
+            _ if is_expire(command) => (Answer::Send(scripts::answer_in_transaction(1)), None),
+            Some(grant) if is_one && is_deletion(command) => {
+                let release =
+                    scripts::release_in_transaction(&guard.keys_of(grant), &grant.stamp, guard.rule.has_ttl());
+                (Answer::Send(release), None)
+            }
+            None if is_one && is_deletion(command) && !is_watching => {
+                (Answer::Send(scripts::answer_in_transaction(0)), Some(Note::DelIgnored))
+            }
+            _ => (Answer::Pass, None),
+        }
+    }
+
     /// Deletes what the guard has written for the client's latest lock, if it is still as the guard wrote it.
     pub(super) fn withdraw(mut self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<Self> {
         self.trying = None;
@@ -126,24 +145,6 @@ impl KeySession {
 }
 
 impl ReceivedCommand {
-    /// The client sends this inside MULTI.
-    pub(super) fn in_multi(session: KeySession) -> Self {
-        Self { session, attempt: None }
-    }
-
-    /// It goes to the server, where a WATCH protects it. A DEL there is the client's release. In bridge mode that of both keys
-    /// goes in its place.
-    pub(super) fn serve_in_multi(&self, guard: &GuardedKey<'_>, command: &Command) -> (KeySession, Answer, Vec<Note>) {
-        let mut session = self.session.clone();
-        if !is_deletion(command) {
-            return (session, Answer::Pass, Vec::new());
-        }
-        let latest = session.holds.last().map(|grant| guard.keys_of(grant));
-        session.holds.clear();
-        let answer = latest.and_then(|lock| scripts::release_in_transaction(&lock)).map_or(Answer::Pass, Answer::Send);
-        (session, answer, Vec::new())
-    }
-
     /// The server is asked about it. Nothing of what was received is copied before it has answered.
     pub(super) fn serve(
         &self,

@@ -120,7 +120,7 @@ pub(super) fn extend(redis: &mut Transcript, lock: &LockKeys<'_>, written: &[u8]
 /// Deletes the lock if it is as the guard wrote it. Returns whether the key was.
 pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, stamp: &[u8], has_ttl: bool) -> Turn<bool> {
     match &lock.beside {
-        None => redis.script_flag(&RELEASE, &[lock.key], &[stamp, if has_ttl { b"1" } else { b"0" }]),
+        None => redis.script_flag(&RELEASE, &[lock.key], &[stamp, flag(has_ttl)]),
         Some((new, token)) => {
             let state = both_keys::release(redis, &[new, lock.key], token)?;
             Ok(state == both_keys::OldKeyState::Unchanged)
@@ -128,10 +128,21 @@ pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, stamp: &[u8],
     }
 }
 
-/// Deletes both keys of a lock in bridge mode, as a command of a transaction.
-pub(super) fn release_in_transaction(lock: &LockKeys<'_>) -> Option<Command> {
-    let (new, token) = lock.beside.as_ref()?;
-    Some(both_keys::release_command(&[new, lock.key], token))
+/// The same deletion as a command of a transaction, where no script can be loaded first.
+pub(super) fn release_in_transaction(lock: &LockKeys<'_>, stamp: &[u8], has_ttl: bool) -> Command {
+    match &lock.beside {
+        None => RELEASE.eval(&[lock.key], &[stamp, flag(has_ttl)]),
+        Some((new, token)) => both_keys::release_command(&[new, lock.key], token),
+    }
+}
+
+/// A command of a transaction that does nothing and has this reply.
+pub(super) fn answer_in_transaction(reply: i64) -> Command {
+    Command::new("EVAL").arg(format!("return {reply}")).arg("0")
+}
+
+fn flag(is_set: bool) -> &'static [u8] {
+    if is_set { b"1" } else { b"0" }
 }
 
 fn sight(reply: &Reply) -> Option<Sight> {

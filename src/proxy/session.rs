@@ -14,12 +14,15 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::decode;
 use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned};
+use super::guarded_keys::steers_transaction;
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
-use super::traffic::{GuardedCommand, LONGEST, QueuedCommand, ReadyCommand, ReplyCounting, Traffic, is_deletion};
+use super::traffic::{
+    GuardedCommand, LONGEST, QueuedCommand, ReadyCommand, ReleasedLocks, ReplyCounting, Traffic, is_deletion,
+};
 use super::unanswered::Unanswered;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note, Rule};
@@ -140,8 +143,8 @@ impl ProxySession {
             connection.held().map(move |key| (database, key.clone())).collect::<Vec<_>>()
         });
         let held: Vec<_> = held.filter(|(database, key)| holds(&self.leases, &self.renewals, *database, key)).collect();
-        for (_, key) in held {
-            self.note(&key, &Note::HolderDisconnected);
+        for (database, key) in held {
+            self.note_in(database, &key, &Note::HolderDisconnected);
         }
     }
 
@@ -369,13 +372,49 @@ impl ProxySession {
         let Some(rule) = self.settings.keys.rule(guarded.key.as_bytes()).cloned() else {
             return self.observe(guarded).await;
         };
-        if guarded.command.args().len() > 1
-            && is_deletion(guarded.command.name())
-            && !self.traffic.connection().is_in_multi()
-        {
+        if steers_transaction(guarded.command.name()) {
+            self.exchange(&guarded.command, &guarded.frame).await?;
+            return Ok(());
+        }
+        if self.traffic.connection().is_in_multi() {
+            return self.queue(&rule, guarded);
+        }
+        if guarded.command.args().len() > 1 && is_deletion(guarded.command.name()) {
             return self.delete_all(&guarded.command).await;
         }
         self.serve_one(&rule, guarded).await
+    }
+
+    /// A command inside MULTI.
+    fn queue(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
+        let GuardedCommand { key, command, frame } = guarded;
+        let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        let (answer, note) = self.traffic.part_in_transaction(&key).queue(rule, &key, &command, &owner);
+        note.iter().for_each(|note| self.note(&key, note));
+        self.send(answer, &frame);
+        if is_deletion(command.name()) {
+            let keys = command.args().iter().filter(|key| self.settings.keys.rule(key).is_some());
+            self.traffic.releases(keys.cloned().map(Key::new).collect());
+        }
+        Ok(())
+    }
+
+    /// After a release of a lock that was lost: the client's own DEL would have deleted what is there now.
+    async fn count_late_unlock(&mut self, key: &Key) -> Result<(), SessionEnd> {
+        const NO_KEY: Reply = Reply::Int(-2);
+        // Of the commands that the guard's scripts need permission for anyway.
+        let is_there = self.ask(&Command::new("PTTL").arg(key)).await? != NO_KEY;
+        is_there.then(|| self.shared.counters.prevented(RaceId::LateUnlock));
+        Ok(())
+    }
+
+    fn send(&mut self, answer: Answer, frame: &[u8]) {
+        match answer {
+            Answer::Pass => self.traffic.to_server.extend_from_slice(frame),
+            Answer::Send(command) => command.pack(&mut self.traffic.to_server),
+            Answer::Reply(reply) => return self.traffic.answer(&reply),
+        }
+        self.traffic.owed += 1;
     }
 
     /// A deletion of several keys, of which some are guarded: each by itself.
@@ -446,25 +485,11 @@ impl ProxySession {
                         self.unanswered.acquired(self.traffic.database, &key, from, self.client.written());
                     }
                     if notes.contains(&Note::ReleasedLost) {
-                        // The client's own DEL would have deleted what is there now.
-                        const NO_KEY: Reply = Reply::Int(-2);
-                        // Of the commands that the guard's scripts need permission for anyway.
-                        let is_there = self.ask(&Command::new("PTTL").arg(&key)).await? != NO_KEY;
-                        is_there.then(|| self.shared.counters.prevented(RaceId::LateUnlock));
+                        self.count_late_unlock(&key).await?;
                     }
-                    match answer {
-                        Answer::Pass => {
-                            self.traffic.to_server.extend_from_slice(&frame);
-                            self.traffic.owed += 1;
-                            if is_first_watch {
-                                self.traffic.watches();
-                            }
-                        }
-                        Answer::Send(command) => {
-                            command.pack(&mut self.traffic.to_server);
-                            self.traffic.owed += 1;
-                        }
-                        Answer::Reply(reply) => self.traffic.answer(&reply),
+                    self.send(answer, &frame);
+                    if is_first_watch {
+                        self.traffic.watches();
                     }
                     return Ok(());
                 }
@@ -545,26 +570,19 @@ impl ProxySession {
         let GuardedCommand { key, command, frame } = guarded;
         let shared = Arc::clone(&self.shared);
         let turn = shared.turns.wait(self.traffic.database, &key).await;
-        self.traffic.to_server.extend_from_slice(&frame);
-        let reply = self.reply(true).await?;
-        let is_queued = reply.as_ref().is_some_and(|reply| *reply == Reply::Status("QUEUED".to_owned()));
-        self.traffic.owed += 1;
-        if is_queued {
-            self.traffic.replied(false, &[]);
+        let queued = std::mem::take(&mut self.traffic.queued);
+        let database = self.traffic.database;
+        let reply = self.exchange(&command, &frame).await?;
+        if command.is("EXEC") {
+            self.report_transaction(database, queued, replies_of(&command, reply.as_ref()));
+        } else if !command.is("DISCARD") {
+            // The transaction goes on after a command that was refused, too.
+            self.traffic.queued = queued;
+        }
+        if is_queued(reply.as_ref()) {
             self.traffic.queued.push(QueuedCommand::Observed(command));
         } else {
-            let queued = std::mem::take(&mut self.traffic.queued);
-            let database = self.traffic.database;
-            let is_refusal = matches!(reply, Some(Reply::Error(_) | Reply::Nil));
-            let replies = match &reply {
-                Some(Reply::Array(replies)) if command.is("EXEC") => &replies[..],
-                _ => &[],
-            };
-            let failed: Vec<u64> = (0..).zip(replies).filter(|(_, it)| is_error(it)).map(|(place, _)| place).collect();
-            self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
-            self.traffic.replied(is_refusal, &failed);
-            self.report_transaction(database, queued, replies);
-            if command.is("WATCH") && !is_refusal {
+            if command.is("WATCH") && !is_refusal(reply.as_ref()) {
                 self.traffic.watched = Some(key);
             } else if command.is("UNWATCH") {
                 self.traffic.watched = None;
@@ -573,6 +591,35 @@ impl ProxySession {
         }
         drop(turn);
         Ok(())
+    }
+
+    /// Passes a command on and waits for its reply, which is passed on, too, and returned: `None` if it is longer than a
+    /// lock's.
+    async fn exchange(&mut self, command: &Command, frame: &[u8]) -> Result<Option<Reply>, SessionEnd> {
+        self.traffic.to_server.extend_from_slice(frame);
+        let reply = self.reply(true).await?;
+        self.traffic.owed += 1;
+        if is_queued(reply.as_ref()) {
+            self.traffic.replied(false, &[]);
+            return Ok(reply);
+        }
+        let replies = replies_of(command, reply.as_ref());
+        let failed: Vec<u64> = (0..).zip(replies).filter(|(_, it)| is_error(it)).map(|(place, _)| place).collect();
+        self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
+        self.traffic.replied(is_refusal(reply.as_ref()), &failed);
+        for ReleasedLocks { database, keys, place } in std::mem::take(&mut self.traffic.released) {
+            let was_lost = usize::try_from(place).is_ok_and(|place| replies.get(place) == Some(&Reply::Int(0)));
+            let note = if was_lost { Note::ReleasedLost } else { Note::Released };
+            for key in keys {
+                if self.traffic.connections().any(|(of, connection)| of == database && connection.released(&key)) {
+                    self.note_in(database, &key, &note);
+                    if was_lost && database == self.traffic.database {
+                        self.count_late_unlock(&key).await?;
+                    }
+                }
+            }
+        }
+        Ok(reply)
     }
 
     /// Reports the observed commands of a transaction, each in its database: the transaction began in this one.
@@ -678,21 +725,41 @@ impl ProxySession {
     }
 
     fn note(&mut self, key: &Key, note: &Note) {
+        self.note_in(self.traffic.database, key, note);
+    }
+
+    fn note_in(&mut self, database: u32, key: &Key, note: &Note) {
         if let Some(most) = self.settings.renew_for {
-            self.renewals.note(self.traffic.database, key, note, most);
+            self.renewals.note(database, key, note, most);
         }
         self.shared.counters.note(note);
-        let overrun = self.leases.note(self.traffic.database, key, note);
+        let overrun = self.leases.note(database, key, note);
         overrun.into_iter().for_each(|overrun| self.shared.counters.overran(overrun));
         self.warn_once(key, note);
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
-        self.report(Occurrence::Note(key.clone(), note.clone()));
+        self.report_in(database, Occurrence::Note(key.clone(), note.clone()));
     }
 }
 
 /// Whether a client still has a lock of this key that it has acquired: its lease has not ended, or the guard extends it.
 fn holds(leases: &HeldLeases, renewals: &Renewals, database: u32, key: &Key) -> bool {
     leases.is_running(database, key) || renewals.has(database, key)
+}
+
+fn is_queued(reply: Option<&Reply>) -> bool {
+    matches!(reply, Some(Reply::Status(text)) if text == "QUEUED")
+}
+
+fn is_refusal(reply: Option<&Reply>) -> bool {
+    matches!(reply, Some(Reply::Error(_) | Reply::Nil))
+}
+
+/// The replies of a transaction's commands, if this command has run one.
+fn replies_of<'a>(command: &Command, reply: Option<&'a Reply>) -> &'a [Reply] {
+    match reply {
+        Some(Reply::Array(replies)) if command.is("EXEC") => replies,
+        _ => &[],
+    }
 }
 
 fn is_error(reply: &Reply) -> bool {

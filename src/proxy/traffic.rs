@@ -8,7 +8,7 @@ use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::{GuardedKeys, steers_transaction};
 use super::request::{Head, command, head};
 use super::unconfirmed::{ConnectionChange, Unconfirmed};
-use crate::guard::GuardedConnection;
+use crate::guard::{ConnectionPart, GuardedConnection};
 use crate::wire::{Command, Key, Reply};
 
 /// A guarded command is not longer.
@@ -42,6 +42,17 @@ pub(super) struct Traffic {
     /// What the guard knows of the connection in this database, and in those that were selected before.
     connection: GuardedConnection,
     elsewhere: BTreeMap<u32, GuardedConnection>,
+    /// What the last transaction has released.
+    pub(super) released: Vec<ReleasedLocks>,
+}
+
+/// Locks that a transaction has released.
+#[derive(Debug)]
+pub(super) struct ReleasedLocks {
+    pub(super) database: u32,
+    pub(super) keys: Vec<Key>,
+    /// The place of the command in the transaction.
+    pub(super) place: u64,
 }
 
 /// Whether each command has one reply.
@@ -95,6 +106,14 @@ impl Traffic {
         std::iter::once((self.database, &mut self.connection)).chain(elsewhere)
     }
 
+    /// What it knows of one key inside a transaction, which may have selected another database. No reply is owed.
+    pub(super) fn part_in_transaction(&self, key: &Key) -> ConnectionPart {
+        match self.unconfirmed.selected_in_transaction().filter(|selected| *selected != self.database) {
+            Some(selected) => self.connection.part_elsewhere(self.elsewhere.get(&selected), key),
+            None => self.connection.part(key),
+        }
+    }
+
     fn select(&mut self, database: u32) {
         if database == self.database {
             return;
@@ -119,14 +138,15 @@ impl Traffic {
         is_idle && self.watched.is_none() && self.queued.is_empty()
     }
 
-    /// The observed key that a command steers without naming it.
+    /// The key that a command steers without naming it: an observed one, or one that the transaction releases.
     fn steered(&self, name: &[u8]) -> Option<Key> {
         let observed = |queued: &QueuedCommand| match queued {
             QueuedCommand::Observed(command) => command.args().first().cloned(),
             QueuedCommand::Selects(_) | QueuedCommand::Other => None,
         };
-        let key = self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
-        key.filter(|_| steers_transaction(name))
+        let is_observed = || self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
+        let key = || is_observed().or_else(|| self.unconfirmed.released_in_transaction().cloned());
+        steers_transaction(name).then(key).flatten()
     }
 
     /// Passes on what the client has sent, up to a command that does not simply pass and can be served now.
@@ -273,6 +293,11 @@ impl Traffic {
         }
     }
 
+    /// A command passes that releases these locks when its transaction runs; its reply is counted.
+    pub(super) fn releases(&mut self, keys: Vec<Key>) {
+        self.unconfirmed.passed(ConnectionChange::Released { keys, place: 0 }, self.owed);
+    }
+
     /// WATCH passes; its reply is counted.
     pub(super) fn watches(&mut self) {
         self.unconfirmed.watches(self.owed);
@@ -290,6 +315,9 @@ impl Traffic {
                     self.queued.clear();
                 }
                 ConnectionChange::NoWatch => self.connection().observe(&Command::new("UNWATCH")),
+                ConnectionChange::Released { keys, place } => {
+                    self.released.push(ReleasedLocks { database: self.database, keys, place });
+                }
             }
         }
     }

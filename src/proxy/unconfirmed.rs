@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::wire::Key;
+
 /// A change of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionChange {
     /// This database is selected.
     Database(u32),
@@ -13,6 +15,8 @@ pub(super) enum ConnectionChange {
     NoTransaction,
     /// No key is watched.
     NoWatch,
+    /// These locks were released in a transaction, by the command at this place.
+    Released { keys: Vec<Key>, place: u64 },
 }
 
 /// What the commands on their way will change, in their order.
@@ -81,6 +85,28 @@ impl Unconfirmed {
         self.awaits(Effect::Resets, owed);
     }
 
+    /// The database that the transaction has selected. Each of its commands was answered.
+    pub(super) fn selected_in_transaction(&self) -> Option<u32> {
+        let mut changes = self.queued.iter().flat_map(|queued| queued.changes.iter().rev());
+        changes.find_map(|(_, change)| match change {
+            ConnectionChange::Database(database) => Some(*database),
+            _ => None,
+        })
+    }
+
+    /// The key of a lock that the transaction is to release.
+    pub(super) fn released_in_transaction(&self) -> Option<&Key> {
+        let queued = self.queued.iter().flat_map(|queued| &queued.changes).map(|(_, change)| change);
+        let awaited = self.awaited.iter().filter_map(|(_, effect)| match effect {
+            Effect::Changes(change) => Some(change),
+            _ => None,
+        });
+        queued.chain(awaited).find_map(|change| match change {
+            ConnectionChange::Released { keys, .. } => keys.first(),
+            _ => None,
+        })
+    }
+
     fn awaits(&mut self, effect: Effect, owed: u64) {
         self.awaited.push_back((self.replies + owed, effect));
     }
@@ -119,7 +145,10 @@ impl Unconfirmed {
 }
 
 impl QueuedCommands {
-    fn push(&mut self, change: Option<ConnectionChange>) {
+    fn push(&mut self, mut change: Option<ConnectionChange>) {
+        if let Some(ConnectionChange::Released { place, .. }) = &mut change {
+            *place = self.count;
+        }
         self.changes.extend(change.map(|change| (self.count, change)));
         self.count += 1;
     }
@@ -199,6 +228,19 @@ mod tests {
         unconfirmed.executed(6);
         assert_eq!(replied(&mut unconfirmed, [false; 5]), [const { Vec::new() }; 5]);
         assert_eq!(unconfirmed.replied(false, &[0, 1]), [ConnectionChange::Database(1)]);
+    }
+
+    #[test]
+    fn a_lock_is_released_when_its_transaction_has_run() {
+        let released = |place| ConnectionChange::Released { keys: vec![Key::new("lock")], place };
+        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.passed(released(0), owed));
+        assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")), "before it is queued");
+        assert_eq!(replied(&mut unconfirmed, [false; 3]), [const { Vec::new() }; 3]);
+        assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")));
+        assert_eq!(unconfirmed.selected_in_transaction(), Some(1));
+        unconfirmed.executed(1);
+        assert_eq!(replied(&mut unconfirmed, [false]), [[ConnectionChange::Database(1), released(1)]]);
+        assert_eq!((unconfirmed.released_in_transaction(), unconfirmed.selected_in_transaction()), (None, None));
     }
 
     #[test]

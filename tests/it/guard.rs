@@ -13,4 +13,5 @@ mod proxy;
 mod remembering;
 mod renewing;
 mod server_faults;
+mod transactions;
 mod transparent;

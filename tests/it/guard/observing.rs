@@ -75,6 +75,8 @@ fn a_command_of_a_transaction_is_reported_in_the_database_in_which_it_ran() {
     for words in queued {
         assert_eq!(cmd(words[0]).arg(&words[1..]).query(&mut client), Ok("QUEUED".to_owned()));
     }
+    let nested = cmd("MULTI").exec(&mut client).unwrap_err();
+    assert!(nested.to_string().contains("nested"), "the transaction goes on: {nested}");
     let refused = cmd("EXEC").exec(&mut client).unwrap_err();
     assert!(refused.to_string().contains("DB index is out of range"), "{refused}");
     assert_eq!(client.get("lock:d"), Ok(None::<String>));

@@ -1,0 +1,125 @@
+//! What a client of the guard does to its lock inside MULTI.
+
+use redis::{Commands, Connection, cmd, pipe};
+
+use crate::guard_process::GuardProcess;
+use crate::patience::until;
+use crate::server::Server;
+
+const STAMP: i64 = 4_102_444_800;
+
+fn guarding(server: &Server, args: &[&str]) -> GuardProcess {
+    GuardProcess::start(&server.url(), &[("lock:*".to_owned(), "php-getset")], args)
+}
+
+fn acquires(client: &mut Connection) {
+    assert_eq!(client.set_nx("lock:a", STAMP), Ok(true));
+}
+
+/// The server refuses the transaction for another command's error, so the lock is still the client's.
+#[test]
+fn a_transaction_that_was_not_run_releases_nothing() {
+    let server = Server::start();
+    for mode in ["protect", "bridge"] {
+        let guard = guarding(&server, &["--mode", mode]);
+        let [mut client, mut direct] = [guard.connect(), server.connect()];
+        for end in ["EXEC", "DISCARD"] {
+            acquires(&mut client);
+            cmd("MULTI").exec(&mut client).unwrap();
+            assert_eq!(cmd("DEL").arg("lock:a").query(&mut client), Ok("QUEUED".to_owned()));
+            cmd("NO_COMMAND").exec(&mut client).unwrap_err();
+            assert_eq!(cmd(end).exec(&mut client).is_ok(), end == "DISCARD");
+            assert_eq!(direct.exists("lock:a"), Ok(true), "{mode}: nothing was deleted");
+            assert_eq!(client.del("lock:a"), Ok(1), "{mode}: it is still the client's");
+        }
+    }
+}
+
+/// A client that deletes its lock with what it has worked out, in one transaction and without WATCH.
+#[test]
+fn a_late_release_in_a_transaction_deletes_nothing_of_the_next_holder() {
+    let server = Server::start();
+    for mode in ["protect", "bridge"] {
+        let guard = guarding(&server, &["--mode", mode]);
+        let [mut late, mut next, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+        acquires(&mut late);
+        direct.del::<_, ()>(&["lock:a", "{lock:a}:token"][..]).unwrap();
+        assert_eq!(next.set_nx("lock:a", STAMP + 1), Ok(true));
+        let finish = |client: &mut Connection| pipe().atomic().set("result", 1).ignore().del("lock:a").query(client);
+        assert_eq!(finish(&mut late), Ok([0]), "{mode}: the lock of the next holder is there");
+        assert_eq!(finish(&mut late), Ok([0]), "{mode}: it holds nothing");
+        assert_eq!(finish(&mut next), Ok([1]), "{mode}: its own");
+        assert_eq!(direct.exists(&["lock:a", "{lock:a}:token"][..]), Ok(0), "{mode}");
+        guard.terminate();
+        let text = String::from_utf8(guard.done().0.stdout).unwrap();
+        for count in
+            ["1  Locks that were released by", "1  Releases of locks that had been lost", "1  Prevented: late-unlock"]
+        {
+            assert!(text.contains(count), "{mode}: {text}");
+        }
+    }
+}
+
+/// The lock is watched, so the client may delete what it has seen: also one that it acquired over another connection.
+#[test]
+fn a_watched_key_is_deleted_as_the_client_says() {
+    let server = Server::start();
+    let guard = guarding(&server, &[]);
+    let [mut client, mut other] = [guard.connect(), guard.connect()];
+    for holds in [true, false] {
+        acquires(if holds { &mut client } else { &mut other });
+        cmd("WATCH").arg("lock:a").exec(&mut client).unwrap();
+        let seen: i64 = client.get("lock:a").unwrap();
+        assert!(seen > 0);
+        assert_eq!(pipe().atomic().del("lock:a").query(&mut client), Ok([1]), "holds: {holds}");
+    }
+}
+
+#[test]
+fn a_lock_keeps_its_time_to_live_in_a_transaction_too() {
+    let server = Server::start();
+    let guard = guarding(&server, &[]);
+    let [mut client, mut direct] = [guard.connect(), server.connect()];
+    acquires(&mut client);
+    let before: i64 = direct.ttl("lock:a").unwrap();
+    assert_eq!(pipe().atomic().expire("lock:a", 1).query(&mut client), Ok([1]));
+    let after: i64 = direct.ttl("lock:a").unwrap();
+    assert!((before - 5..=before).contains(&after), "{after} of {before}");
+}
+
+/// A client releases the lock of another database in a transaction, by a command that selects it there.
+#[test]
+fn a_lock_is_released_in_the_database_that_the_transaction_selects() {
+    let server = Server::start();
+    for mode in ["protect", "bridge"] {
+        let guard = guarding(&server, &["--mode", mode, "--renew", "1h"]);
+        let [mut client, mut direct] = [guard.connect(), server.connect()];
+        let select = |client: &mut Connection, database: u32| cmd("SELECT").arg(database).exec(client).unwrap();
+        select(&mut direct, 1);
+        acquires(&mut client);
+        select(&mut client, 1);
+        acquires(&mut client);
+        select(&mut client, 0);
+        let mut transaction = pipe();
+        transaction.atomic().cmd("SELECT").arg(1).ignore().del("lock:a").cmd("SELECT").arg(0).ignore();
+        assert_eq!(transaction.query(&mut client), Ok([1]), "{mode}");
+        assert_eq!(direct.exists(&["lock:a", "{lock:a}:token"][..]), Ok(0), "{mode}");
+        assert_eq!(client.del("lock:a"), Ok(1), "{mode}: that of the first database is still held");
+    }
+}
+
+/// A client that releases each of its locks in a transaction, and works longer than its lease.
+#[test]
+fn a_release_in_a_transaction_is_reported_as_such() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let events = directory.path().join("events.jsonl");
+    let guard = guarding(&server, &["--events", &events.display().to_string()]);
+    let mut client = guard.connect();
+    acquires(&mut client);
+    pipe().atomic().del("lock:a").exec(&mut client).unwrap();
+    until("the release is reported", || {
+        let written = std::fs::read_to_string(&events).unwrap_or_default();
+        written.lines().find(|line| line.contains(r#""what":"released""#)).map(drop)
+    });
+}
