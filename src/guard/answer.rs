@@ -62,7 +62,9 @@ pub enum Note {
     AttemptWhileHolding,
     /// The guard has extended the client's lock.
     Renewed,
-    /// The guard could not extend the client's lock: another client has overwritten or deleted it.
+    /// The client has extended its lock, for this long from now.
+    Extended(Duration),
+    /// The client's lock could not be extended: another client has overwritten or deleted it.
     Lost,
     /// The client's connection ended while it held the lock. Its lease has to end it.
     HolderDisconnected,
@@ -86,6 +88,7 @@ impl Note {
             Self::DelIgnored => "del_ignored",
             Self::AttemptWhileHolding => "attempt_while_holding",
             Self::Renewed => "renewed",
+            Self::Extended(_) => "extended",
             Self::Lost => "lost",
             Self::HolderDisconnected => "holder_disconnected",
             Self::Withdrawn => "withdrawn",

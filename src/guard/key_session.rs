@@ -8,7 +8,7 @@ use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken};
 use crate::bridge::Clocks;
 use crate::legacy::{Lock, Looks};
 use crate::lock::Owner;
-use crate::wire::{Command, Key, Reply, Transcript, Turn, UnixTime};
+use crate::wire::{Command, CommandWord, Key, Reply, Transcript, Turn, UnixTime};
 use std::time::Duration;
 
 /// What the guard knows of one client and one key.
@@ -160,7 +160,11 @@ impl ReceivedCommand {
             [_] if command.is("GET") => self.read(guard, redis),
             [_, value, ..] if is_claim(command) => self.claim(command, value, guard, redis),
             [_, _] if is_expire(command) => Ok((self.session.clone(), Answer::Reply(Reply::Int(1)), Vec::new())),
-            _ if command.is("EVAL") || command.is("EVALSHA") => self.script(guard, command, redis),
+            _ if !self.session.holds.is_empty() => match overwrites_with(command) {
+                Some(value) => self.overwrite(value, guard, redis),
+                None if is_script(command) => self.script(guard, command, redis),
+                None => self.pass(),
+            },
             _ => self.pass(),
         }
     }
@@ -271,6 +275,29 @@ impl ReceivedCommand {
             }
             Decided::Lost(note) => Ok((session, Answer::Reply(reply(Decision::Lose)), vec![note])),
         }
+    }
+
+    /// A holder writes a later stamp without a look: its lock is extended, if it is as the guard wrote it. The client is
+    /// answered that it has written, as it would have.
+    fn overwrite(
+        &self,
+        value: &[u8],
+        guard: &GuardedKey<'_>,
+        redis: &mut Transcript,
+    ) -> Turn<(KeySession, Answer, Vec<Note>)> {
+        let clocks = guard.rule.clocks(redis)?;
+        let remaining = guard.members.iter().find_map(|member| guard.rule.remaining(member, value, &clocks));
+        let Some(length) = remaining.filter(|length| !length.is_zero()) else { return self.pass() };
+        let (mut session, note) = self.session.clone().renew(guard, length, redis)?;
+        let note = match (note, session.holds.last_mut()) {
+            (Some(Note::Renewed), Some(grant)) => {
+                grant.own = value.to_vec();
+                Note::Extended(length)
+            }
+            (Some(note), _) => note,
+            (None, _) => return self.pass(),
+        };
+        Ok((session, Answer::Reply(Reply::ok()), vec![note]))
     }
 
     /// A script that compares the client's own value compares the guard's stamp instead.
@@ -496,6 +523,23 @@ fn is_claim(command: &Command) -> bool {
 /// Whether it deletes keys.
 fn is_deletion(command: &Command) -> bool {
     command.is("DEL") || command.is("UNLINK")
+}
+
+fn is_script(command: &Command) -> bool {
+    command.is("EVAL") || command.is("EVALSHA")
+}
+
+/// The value that it writes whatever the key holds.
+fn overwrites_with(command: &Command) -> Option<&[u8]> {
+    let has = |option: &[u8]| command.args().iter().skip(2).any(|word| word.eq_ignore_ascii_case(option));
+    let place = if command.is("SET") && !has(b"NX") && !has(b"GET") {
+        1
+    } else if command.is("SETEX") || command.is("PSETEX") {
+        2
+    } else {
+        return None;
+    };
+    command.args().get(place).map(CommandWord::as_slice)
 }
 
 fn is_expire(command: &Command) -> bool {

@@ -103,7 +103,7 @@ impl ProxyCounters {
             Note::ReleasedLost => &[&self.lost, &self.deletions_prevented],
             Note::DelIgnored => &[&self.deletions_prevented],
             Note::AttemptWhileHolding => &[&self.attempts_while_holding],
-            Note::Renewed => &[&self.renewed],
+            Note::Renewed | Note::Extended(_) => &[&self.renewed],
             Note::Lost => &[&self.lost_while_holding],
             Note::HolderDisconnected => &[&self.holders_disconnected],
             Note::Withdrawn => &[&self.withdrawn],

@@ -43,7 +43,7 @@ impl HeldLeases {
     pub(super) fn note(&mut self, database: u32, key: &Key, note: &Note) -> Option<Overrun> {
         let name = || (database, key.clone());
         match note {
-            Note::Acquired(length) | Note::TookOver(length) => {
+            Note::Acquired(length) | Note::TookOver(length) | Note::Extended(length) => {
                 self.0.insert(name(), HeldLease { end: Instant::now() + *length, is_renewed: false });
                 None
             }

@@ -33,6 +33,11 @@ impl Renewals {
                 let renewal = Renewal { length: *length, next: now + *length / TIMES_PER_LEASE, until: now + most };
                 self.0.insert((database, key.clone()), renewal);
             }
+            Note::Extended(length) => {
+                if let Some(renewal) = self.0.get_mut(&(database, key.clone())) {
+                    (renewal.length, renewal.next) = (*length, now + *length / TIMES_PER_LEASE);
+                }
+            }
             Note::Released | Note::ReleasedLost | Note::Lost | Note::Withdrawn => {
                 self.0.remove(&(database, key.clone()));
             }

@@ -7,6 +7,7 @@ mod deployed;
 mod discreet;
 mod encrypted;
 mod explored;
+mod extending;
 mod leaving;
 mod observing;
 mod proxy;

@@ -71,7 +71,7 @@ impl EventLine {
             Occurrence::Note(key, note) => {
                 let millis = |lease: &Duration| u64::try_from(lease.as_millis()).ok();
                 let lease_ms = match &note {
-                    Note::Acquired(lease) | Note::TookOver(lease) => millis(lease),
+                    Note::Acquired(lease) | Note::TookOver(lease) | Note::Extended(lease) => millis(lease),
                     _ => None,
                 };
                 let because = match &note {
