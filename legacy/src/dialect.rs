@@ -8,6 +8,7 @@ mod family;
 mod form;
 mod key_name;
 mod look;
+mod refresh;
 mod refusal;
 mod release;
 mod retry;
@@ -25,6 +26,7 @@ pub use family::{Family, Language};
 pub use form::{Form, Part};
 pub use key_name::KeyName;
 pub use look::{Absent, Judged, Live, Look, LookOrder, Looks, Missing, Presence, Test, Unreadable, Watch};
+pub use refresh::Refresh;
 pub use refusal::OnError;
 pub use release::{Check, Release, Script};
 pub use retry::{Limit, Pause, Retry};
@@ -67,6 +69,8 @@ pub struct Dialect {
     pub loser: Loser,
     /// Which TTL the key is given, and when.
     pub ttl: Ttl,
+    /// How a holder extends its lock.
+    pub refresh: Refresh,
     /// How the lock is released.
     pub release: Release,
     /// How long the implementation sleeps between attempts, and how many it makes.

@@ -50,8 +50,8 @@ mod scripts;
 pub use catalogue::{catalogue, find};
 pub use dialect::{
     Absent, Candidate, Check, Claim, Clock, Dialect, Digits, Family, Form, Judged, KeyName, Keys, Language, Lifetime,
-    Limit, Live, Look, LookOrder, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Presence, Release,
-    Retry, Rule, Script, Stamp, Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
+    Limit, Live, Look, LookOrder, Looks, Loser, Missing, Moment, Now, OldNil, OnError, Part, Pause, Presence, Refresh,
+    Release, Retry, Rule, Script, Stamp, Takeover, Test, Ttl, Unit, Unreadable, Verdict, Watch, Words,
 };
 pub use lock::Lock;
 pub use polling::{Polling, PollingStep};

@@ -21,7 +21,7 @@ const RETOOLS_ACQUIRE: Script = Script::new(include_str!("lua/retools_acquire.lu
 /// KEYS\[1\] lock, ARGV\[1\] token. Answers 1 or 0. From retools 0.4.
 const RETOOLS_RELEASE: Script = Script::new(include_str!("lua/retools_release.lua"));
 /// KEYS\[1\] lock, ARGV\[1\] old value, ARGV\[2\] new value, ARGV\[3\] ms to live, ARGV\[4\] whether by this dialect's rule.
-/// Answers 1 or 0. Ours: no old client renews.
+/// Answers 1 or 0. Ours: an old client that extends its lock does not look.
 const EXTEND: Script = script_file!("lua/extend.lua");
 
 /// SETNX and, where that has set the key, EXPIRE: whether it has.

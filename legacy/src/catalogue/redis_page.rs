@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::margin::ONE_SECOND;
 use crate::{
     Candidate, Claim, Clock, Dialect, Family, Form, KeyName, Keys, Language, Limit, Look, Loser, OnError, Reader,
-    Release, Retry, Stamp, Takeover, Test, Ttl, Unit, Verdict,
+    Refresh, Release, Retry, Stamp, Takeover, Test, Ttl, Unit, Verdict,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[&SETNX_PAGE, &SETNX_WIKI, &SETNX_PAGE_DEL];
@@ -29,6 +29,7 @@ pub const SETNX_PAGE: Dialect = Dialect {
     candidate: Candidate::Fresh,
     loser: Loser::LeavesItsStamp,
     ttl: Ttl::NONE,
+    refresh: Refresh::Never,
     release: Release::WhileStampAhead { or_equal: false, grace: Duration::ZERO },
     retry: Retry { pause: crate::Pause::None, limit: Limit::Caller },
     on_error: OnError::Raises,

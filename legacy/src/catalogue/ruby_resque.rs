@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::redis_page::SETNX_PAGE;
 use crate::{
     Candidate, Dialect, Family, Form, Judged, KeyName, Language, Lifetime, Limit, Live, Look, Missing, Part, Pause,
-    Reader, Release, Retry, Stamp, Takeover, Test, Ttl,
+    Reader, Refresh, Release, Retry, Stamp, Takeover, Test, Ttl,
 };
 
 pub(super) const ROWS: &[&Dialect] = &[
@@ -60,12 +60,13 @@ pub const RESQUE_LONELY_JOB: Dialect = Dialect {
     ..RESQUE_LOCK
 };
 
-/// One more SETNX if the lock is held or gone.
+/// One more SETNX if the lock is held or gone. From 0.3.1 its `refresh_lock!` extends it.
 pub const RESQUE_LOCK_TIMEOUT: Dialect = Dialect {
     name: "resque-lock-timeout",
     source: "lantins/resque-lock-timeout 0.2.0 (a921495, 2010-05-05) to 0.4.5, lib/resque/plugins/lock_timeout.rb",
     form: Form::stamp(Stamp::SECONDS),
     look: Some(Look { missing: Missing::ClaimOnce, test: Test::ExpiredIfBefore, live: Live::ClaimOnce, ..LOOK }),
+    refresh: Refresh::Set,
     release: Release::WhileStampAhead { or_equal: true, grace: Duration::ZERO },
     ..RESQUE_LOCK
 };

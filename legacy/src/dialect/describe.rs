@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Candidate, Dialect, Keys, Loser, Takeover, Ttl};
+use super::{Candidate, Dialect, Keys, Loser, Refresh, Takeover, Ttl};
 
 impl Dialect {
     /// The value in the key: `<stamp>-<pid>: decimal s, now + lease + 1s`.
@@ -33,6 +33,9 @@ impl Dialect {
         }
         if self.ttl != Ttl::NONE {
             options.push(format!("ttl: {}", self.ttl));
+        }
+        if self.refresh != Refresh::Never {
+            options.push(format!("refresh: {}", self.refresh));
         }
         options.push(format!("release: {}", self.release));
         options.push(format!("clock: {}", self.clock));

@@ -1,16 +1,32 @@
 //! What a holder does with its lock before the release: extension and ownership, and what follows an attempt whose reply
-//! was lost. No old client does these; they are ours.
+//! was lost. They are ours, but for the refresh of some old clients.
 
 use core::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Owner, Ownership};
-use lockshift_wire::{Pending, Transcript, Turn};
+use lockshift_wire::{Pending, Set, Transcript, Turn};
 
 use super::Lock;
 use crate::scripts::{self, Extension};
-use crate::{Claim, Moment};
+use crate::{Claim, Moment, Refresh};
 
 impl Lock {
+    /// Extends the lock as the old client does, which does not find out whether it still holds the lock:
+    /// [`extend`](lockshift_lock::Locker::extend) compares. [`Extended::Unsupported`] if the old client cannot.
+    ///
+    /// # Errors
+    /// [`Pending`]: a reply or the clock is still to come, or the server refused.
+    pub fn refresh(&self, hold: &Hold, owner: &Owner, redis: &mut Transcript) -> Turn<Extended> {
+        match self.dialect.refresh {
+            Refresh::Never => Ok(Extended::Unsupported),
+            Refresh::Set => {
+                let bid = self.bid(owner, redis)?;
+                redis.set(&Set::new(&self.key, &bid.value))?;
+                Ok(Extended::Until(Hold { value: bid.value, since: bid.since, ..hold.clone() }))
+            }
+        }
+    }
+
     /// Writes a new stamp if the key still holds exactly the value that we wrote.
     pub(super) fn extend_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let form = &self.dialect.form;

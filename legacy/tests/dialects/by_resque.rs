@@ -1,6 +1,6 @@
 //! Ruby around Resque, and its neighbours: the steps that set each row apart.
 
-use crate::walk::{acquire, release};
+use crate::walk::{acquire, refresh, release};
 
 #[test]
 fn resque_lock_holds_a_stamp_that_equals_now() {
@@ -224,4 +224,19 @@ fn redis_objects_1_4_2_never_spares_a_lock_that_it_has_lost() {
         LeftAlone
     ",
     );
+}
+
+#[test]
+fn resque_lock_timeout_refreshes_without_a_look() {
+    refresh(
+        "resque-lock-timeout",
+        10_000,
+        ("1700000010", "1700000000"),
+        "
+        clock 1700000020
+        SET k 1700000030 -> OK
+        until 1700000030 10s since 1700000020
+        ",
+    );
+    refresh("resque-lock", 10_000, ("1700000011", "1700000000"), "Unsupported");
 }

@@ -37,20 +37,27 @@ pub(crate) fn release(dialect: &str, lease_ms: u64, (value, since): (&str, &str)
 pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str), lines: &str) {
     let lock = lock(dialect, lease_ms);
     let hold = hold(&lock, value, since);
-    walk(
-        dialect,
-        lines,
-        |redis| lock.extend(&hold, redis),
-        |extended| match extended {
-            Extended::Until(hold) => {
-                let since = hold.since.wall.as_secs();
-                format!("until {} {:?} since {since}", Printable(&hold.value), hold.lease.length())
-            }
-            Extended::Intruded(_) => "Intruded".to_string(),
-            Extended::Lost => "Lost".to_string(),
-            Extended::Unsupported => "Unsupported".to_string(),
-        },
-    );
+    walk(dialect, lines, |redis| lock.extend(&hold, redis), extended);
+}
+
+/// The same as the old client extends its lock.
+#[track_caller]
+pub(crate) fn refresh(dialect: &str, lease_ms: u64, (value, since): (&str, &str), lines: &str) {
+    let lock = lock(dialect, lease_ms);
+    let hold = hold(&lock, value, since);
+    walk(dialect, lines, |redis| lock.refresh(&hold, &ME, redis), extended);
+}
+
+fn extended(extended: &Extended) -> String {
+    match extended {
+        Extended::Until(hold) => {
+            let since = hold.since.wall.as_secs();
+            format!("until {} {:?} since {since}", Printable(&hold.value), hold.lease.length())
+        }
+        Extended::Intruded(_) => "Intruded".to_string(),
+        Extended::Lost => "Lost".to_string(),
+        Extended::Unsupported => "Unsupported".to_string(),
+    }
 }
 
 /// A look at `k` by a holder that wrote `value`.
