@@ -855,8 +855,10 @@ impl AuditedLock {
         let exchange = seen.exchange;
         let compares = exchange.is_script() || exchange.is(CommandName::Set);
         let is_refused = matches!(exchange.reply, Reply::Int(0) | Reply::Nil);
+        let is_by_another = |written: &Written| written.client != seen.client;
+        let overwrites = exchange.is(CommandName::Set) && seen.change.written.as_deref().is_some_and(is_by_another);
         let conversation = &self.conversations[by];
-        if compares && is_refused && conversation.holds && conversation.stages().holding {
+        if (compares && is_refused || overwrites) && conversation.holds && conversation.stages().holding {
             self.extended_too_late(findings, seen);
         }
     }
@@ -890,14 +892,16 @@ impl AuditedLock {
         }
     }
 
-    fn extended_too_late(&self, findings: &mut FindingList, seen: &Observation<'_>) {
-        let own = self.holds.of(&seen.client, seen.key).map(|own| &self.holds[own]);
-        match own.map(|own| (own.violated, &own.followed_by)) {
-            Some((Some(place), _)) => findings.shown_by(place, seen.exchange.line),
-            Some((None, Some(next))) => {
-                self.report(findings, seen.key, self.lifetimes(seen).extended_too_late(next));
+    fn extended_too_late(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
+        let Some(own) = self.holds.of(&seen.client, seen.key) else { return };
+        let Hold { violated, followed_by, .. } = &self.holds[own];
+        match (violated, followed_by) {
+            (Some(place), _) => findings.shown_by(*place, seen.exchange.line),
+            (None, Some(next)) => {
+                let place = self.report(findings, seen.key, self.lifetimes(seen).extended_too_late(next));
+                self.holds[own].violated = Some(place);
             }
-            Some((None, None)) | None => {}
+            (None, None) => {}
         }
     }
 

@@ -16,7 +16,7 @@ use super::command_name::CommandName;
 use super::correspondence::{Correspondence, OWNER};
 use super::exchange::LockExchange;
 use super::variants::Variant;
-use crate::legacy::{Clock, Moment};
+use crate::legacy::{Clock, Lock, Moment, Refresh};
 use crate::lock::{Acquired, Extended, Hold, Lease, Locker};
 use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -177,6 +177,20 @@ impl Recogniser<'_> {
                 },
             )
         };
+        let refreshed = || {
+            let dialect = self.variant.dialect().filter(|dialect| dialect.refresh != Refresh::Never)?;
+            let old = Lock::new(dialect, self.locker.key().clone(), self.locker.lease());
+            self.go(
+                &|redis: &mut Transcript| old.refresh(hold, &OWNER, redis),
+                self.by_holder(hold, from, pairs.clone()),
+                &mut |progress| match progress {
+                    OperationProgress::Ended(Extended::Until(hold), next, pairs) => {
+                        self.holds(&BegunHold { hold: &hold, since }, next, pairs)
+                    }
+                    OperationProgress::Ended(..) | OperationProgress::Waits(_) => None,
+                },
+            )
+        };
         let released = || {
             let release = |redis: &mut Transcript| self.locker.release(hold, redis);
             self.go(&release, self.by_holder(hold, from, pairs.clone()), &mut |progress| match progress {
@@ -189,7 +203,7 @@ impl Recogniser<'_> {
             })
         };
         // What begins like both is a release rather than an extension.
-        released().or_else(extended)
+        released().or_else(extended).or_else(refreshed)
     }
 
     /// An operation of a holder that begins with this exchange.

@@ -11,6 +11,7 @@ mod long;
 mod order;
 mod races;
 mod real;
+mod refreshed;
 mod several;
 mod truth;
 mod written;
