@@ -19,6 +19,7 @@ mod releasing_late;
 mod renewing;
 mod replicating;
 mod shadowing;
+mod side_by_side;
 mod waiting;
 mod world;
 

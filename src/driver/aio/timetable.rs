@@ -39,10 +39,12 @@ pub(super) struct Entered {
     place: (MonoTime, u64),
 }
 
+/// The timetables of all runtimes.
+static ALL: Mutex<Vec<(Id, Weak<Timetable>)>> = Mutex::new(Vec::new());
+
 impl Timetable {
     /// The timetable of this runtime.
     pub(super) fn of(runtime: &Handle) -> Arc<Self> {
-        static ALL: Mutex<Vec<(Id, Weak<Timetable>)>> = Mutex::new(Vec::new());
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let id = runtime.id();
         if let Some(present) = all.iter().find(|(of, _)| *of == id).and_then(|(_, present)| present.upgrade()) {
@@ -180,6 +182,22 @@ mod tests {
         let entered = timetable.enter(host::mono(), reporting(0, &reports));
         assert_eq!(begun.recv().await, Some(0));
         assert!(!entered.cancel());
+    }
+
+    #[test]
+    fn each_runtime_keeps_its_own_timetable() {
+        let runtimes = [(); 2].map(|()| tokio::runtime::Builder::new_current_thread().build().unwrap());
+        let [one, other] = runtimes.each_ref().map(|runtime| Timetable::of(runtime.handle()));
+        assert!(!Arc::ptr_eq(&one, &other));
+        assert!(Arc::ptr_eq(&one, &Timetable::of(runtimes[0].handle())), "also when there is another one");
+        drop(other);
+        let third = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let _kept = Timetable::of(third.handle());
+        let is_listed = |runtime: &tokio::runtime::Runtime| {
+            let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+            all.iter().any(|(of, _)| *of == runtime.handle().id())
+        };
+        assert_eq!([&runtimes[0], &runtimes[1], &third].map(is_listed), [true, false, true]);
     }
 
     #[tokio::test]

@@ -19,7 +19,7 @@ use redis::{Connection, cmd};
 use super::losing_replies::{Break, Plan};
 use super::world::{AN_HOUR, Threads, World, in_both_worlds, ms, token, token_on};
 use crate::monitor::{Line, Monitor, Source};
-use crate::patience::{PATIENCE, pause, until};
+use crate::patience::{PATIENCE, now, pause, until};
 use crate::proxy::Proxy;
 use crate::server::Server;
 
@@ -35,6 +35,7 @@ in_both_worlds! {
     a_listening_waiter_sends_nothing_until_the_release,
     a_listener_keeps_its_connection_to_a_quiet_server,
     a_waiter_listens_after_another_channel_was_left,
+    a_waiter_beside_others_listens_at_once,
     a_listener_connects_anew_after_longer_and_longer_pauses,
     a_listener_that_ended_without_waiters_is_started_again,
     a_user_that_may_not_subscribe_polls,
@@ -350,6 +351,36 @@ fn a_waiter_listens_after_another_channel_was_left<W: World + 'static>() {
     assert_eq!(count(&monitor.take(), "SET"), 0, "it does not poll");
     assert!(matches!(holder.release(guard), Ok(Answer::Known(Released::Freed))));
     assert!(matches!(waiter.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))));
+}
+
+/// A listener that has to subscribe to one more channel is woken: it does not find that when it looks around, each second.
+fn a_waiter_beside_others_listens_at_once<W: World>() {
+    const KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let lock = |key| W::open(&server, token_on(key, AN_HOUR).announced(Publish::Everywhere));
+    let held = KEYS.map(|key| {
+        let holder = lock(key);
+        let guard = holder.win();
+        (holder, guard)
+    });
+    let mut operator = server.connect();
+    scope(|scope| {
+        let began = now();
+        for key in KEYS {
+            let waiter = lock(key).notified_by(&releases);
+            scope.spawn(move || assert!(matches!(waiter.acquire(&Wait::notified()), Ok(Attempt::Won(_)))));
+            until("it listens", || {
+                let channel = format!("{{{key}}}:released");
+                let (_, listeners): (String, usize) =
+                    cmd("PUBSUB").arg("NUMSUB").arg(channel).query(&mut operator).unwrap();
+                (listeners == 1).then_some(())
+            });
+        }
+        let elapsed = began.elapsed();
+        held.into_iter().for_each(|(holder, guard)| drop(holder.release(guard)));
+        assert!(elapsed < ms(4000), "{elapsed:?}");
+    });
 }
 
 fn a_listener_connects_anew_after_longer_and_longer_pauses<W: World>() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lockshift::driver::{Answer, Attempt, ErrorKind, Wait};
 use lockshift::lock::Released;
+use lockshift::modern::Publish;
 use redis::cmd;
 
 use super::losing_replies::{Break, Plan};
@@ -18,6 +19,7 @@ in_both_worlds! {
     a_waiter_gives_up_at_the_deadline_after_a_last_try,
     no_patience_is_one_try,
     so_many_tries_and_no_more,
+    a_waiter_without_a_place_in_a_queue_pauses_as_it_says,
     a_lost_reply_does_not_end_the_waiting,
     an_error_ends_the_waiting,
 }
@@ -90,6 +92,16 @@ fn so_many_tries_and_no_more<W: World>() {
     let mut monitor = Monitor::on(&server);
     assert!(matches!(world.acquire(&Wait::every(ms(1)).tries(7)), Ok(Attempt::Held(_))));
     assert_eq!(tries(&monitor.take()), 7);
+}
+
+/// The reply says when the lease ends. Only a place in a queue has to be claimed by then.
+fn a_waiter_without_a_place_in_a_queue_pauses_as_it_says<W: World>() {
+    let server = Server::start();
+    acquire_as_another_owner(&server, ms(200));
+    let world = W::open(&server, token(AN_HOUR).announced(Publish::Everywhere));
+    let began = now();
+    assert!(matches!(world.acquire(&Wait::every(ms(1500))), Ok(Attempt::Won(_))));
+    assert!(began.elapsed() >= ms(1500), "{:?}", began.elapsed());
 }
 
 fn a_lost_reply_does_not_end_the_waiting<W: World>() {

@@ -92,6 +92,20 @@ pub(super) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+/// A loss, which a watch of the guard knows as well: what is lost stays lost.
+fn as_watched(lost: Option<Loss>, watched: impl FnOnce() -> Option<Loss>) -> Option<Loss> {
+    if lost.is_some() {
+        assert_eq!(watched(), lost);
+    }
+    lost
+}
+
+/// What is left of a lease by its guard, and by a watch that is asked right after it.
+fn less_than_a_minute_before(left: Duration, watched: Duration) -> Duration {
+    assert!(watched <= left && left.saturating_sub(watched) < Duration::from_secs(60), "{left:?}, {watched:?}");
+    left
+}
+
 /// `driver::blocking`.
 pub(super) struct Threads(blocking::Lock<Lossy<redis::Connection>>);
 
@@ -167,11 +181,11 @@ impl World for Threads {
     }
 
     fn lost(guard: &Self::Guard) -> Option<Loss> {
-        guard.lost()
+        as_watched(guard.lost(), || guard.watch().lost())
     }
 
     fn left(guard: &Self::Guard) -> Duration {
-        guard.remaining()
+        less_than_a_minute_before(guard.remaining(), guard.watch().remaining())
     }
 
     fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
@@ -305,11 +319,11 @@ mod tasks {
         }
 
         fn lost(guard: &Self::Guard) -> Option<Loss> {
-            guard.lost()
+            as_watched(guard.lost(), || guard.watch().lost())
         }
 
         fn left(guard: &Self::Guard) -> Duration {
-            guard.remaining()
+            less_than_a_minute_before(guard.remaining(), guard.watch().remaining())
         }
 
         fn wait_until_lost(&self, guard: &Self::Guard) -> Option<Loss> {
