@@ -237,3 +237,18 @@ impl ListenerWaker {
         Ok(connection)
     }
 }
+
+/// The slot of a channel may move to another server, which ends the subscription.
+#[test]
+fn a_channel_that_the_server_has_left_is_listened_to_again() {
+    let shared = ListenerShared::new(Box::new(|| Client::open("redis://127.0.0.1/"))).unwrap();
+    let channel = ReleaseChannel { channel: b"channel".to_vec(), sharded: true };
+    let wake_up = crate::driver::wake_up::WakeUp::default();
+    shared.waiters.state().registry.enter(&channel, lockshift_lock::Token::new([1; 16]), wake_up);
+    let listen = || Change::Listen(channel.clone());
+    let mut asked = VecDeque::new();
+    assert_eq!(shared.note(Received::Nothing, &mut asked), Some(vec![listen()]));
+    asked.push_back(listen());
+    assert_eq!(shared.note(Received::Done, &mut asked), Some(Vec::new()));
+    assert_eq!(shared.note(Received::Left(channel.clone()), &mut asked), Some(vec![listen()]));
+}
