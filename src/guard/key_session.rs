@@ -287,7 +287,12 @@ impl ReceivedCommand {
     ) -> Turn<(KeySession, Answer, Vec<Note>)> {
         let clocks = guard.rule.clocks(redis)?;
         let remaining = guard.members.iter().find_map(|member| guard.rule.remaining(member, value, &clocks));
-        let Some(length) = remaining.filter(|length| !length.is_zero()) else { return self.pass() };
+        let Some(length) = remaining else { return self.pass() };
+        if length.is_zero() {
+            // The client was held up, or releases the lock by this.
+            let (session, _, notes) = self.release(guard, redis)?;
+            return Ok((session, Answer::Reply(Reply::ok()), notes));
+        }
         let (mut session, note) = self.session.clone().renew(guard, length, redis)?;
         let note = match (note, session.holds.last_mut()) {
             (Some(Note::Renewed), Some(grant)) => {

@@ -46,6 +46,26 @@ fn a_holder_that_writes_a_later_stamp_extends_its_lock_and_releases_it() {
     }
 }
 
+/// A holder is held up before its command arrives. Without a guard it would free the lock of the next holder.
+#[test]
+fn a_stamp_that_has_ended_on_its_way_frees_the_own_lock_alone() {
+    let server = Server::start();
+    for mode in ["protect", "bridge"] {
+        let guard = guarding(&server, mode);
+        let [mut late, mut next, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+        let now = now(&mut direct);
+        assert_eq!(late.set_nx("lock:a", now + 60), Ok(true));
+        direct.del::<_, ()>(&KEYS[..]).unwrap();
+        assert_eq!(next.set_nx("lock:a", now + 61), Ok(true));
+        let held = direct.mget::<_, Vec<Option<String>>>(&KEYS[..]);
+        assert_eq!(late.set("lock:a", now - 5), Ok("OK".to_owned()), "{mode}");
+        assert_eq!(direct.mget(&KEYS[..]), held, "{mode}: the lock of the next holder is as it was");
+        assert_eq!(next.set("lock:a", now - 5), Ok("OK".to_owned()), "{mode}");
+        assert_eq!(late.set_nx("lock:a", now + 60), Ok(true), "{mode}: it is free");
+        assert_eq!(late.del("lock:a"), Ok(1), "{mode}");
+    }
+}
+
 #[test]
 fn a_holder_that_has_lost_its_lock_overwrites_nothing() {
     let server = Server::start();
