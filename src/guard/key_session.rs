@@ -159,7 +159,7 @@ impl ReceivedCommand {
             [_] if is_deletion(command) => self.release(guard, redis),
             [_] if command.is("GET") => self.read(guard, redis),
             [_, value, ..] if is_claim(command) => self.claim(command, value, guard, redis),
-            [_, _] if is_expire(command) => Ok((self.session.clone(), Answer::Reply(Reply::Int(1)), Vec::new())),
+            [_, _, ..] if is_expire(command) => Ok((self.session.clone(), Answer::Reply(Reply::Int(1)), Vec::new())),
             _ if !self.session.holds.is_empty() => match overwrites_with(command) {
                 Some(value) => self.overwrite(value, guard, redis),
                 None if is_script(command) => self.script(guard, command, redis),

@@ -75,6 +75,7 @@ fn a_watched_key_is_deleted_as_the_client_says() {
     }
 }
 
+/// Also where the client names a condition, as Redis 7 takes one.
 #[test]
 fn a_lock_keeps_its_time_to_live_in_a_transaction_too() {
     let server = Server::start();
@@ -83,6 +84,7 @@ fn a_lock_keeps_its_time_to_live_in_a_transaction_too() {
     acquires(&mut client);
     let before: i64 = direct.ttl("lock:a").unwrap();
     assert_eq!(pipe().atomic().expire("lock:a", 1).query(&mut client), Ok([1]));
+    assert_eq!(cmd("EXPIRE").arg("lock:a").arg(1).arg("XX").query(&mut client), Ok(1));
     let after: i64 = direct.ttl("lock:a").unwrap();
     assert!((before - 5..=before).contains(&after), "{after} of {before}");
 }
