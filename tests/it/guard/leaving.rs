@@ -5,10 +5,12 @@ use std::sync::Arc;
 use lockshift::guard::{Lifetime, Rule};
 use lockshift::legacy;
 use lockshift::proxy::{GuardedKeys, ProxyCounts, ProxySettings, Treatment, serve_streams};
-use redis::Commands;
+use redis::{Commands, cmd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::TcpStream;
 
+use crate::guard_process::GuardProcess;
+use crate::patience::until;
 use crate::server::Server;
 
 const KEY: &str = "lock:a";
@@ -187,4 +189,23 @@ fn a_lock_that_may_have_been_written_is_reported() {
         session.await.unwrap()
     });
     assert_eq!((counts.outcomes_unknown, counts.acquired, counts.holders_disconnected), (1, 0, 0));
+}
+
+#[test]
+fn a_holder_that_leaves_is_reported_in_the_database_of_its_lock() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let events = directory.path().join("events.jsonl").display().to_string();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let guard = GuardProcess::start(&server.url(), &rules, &["--events", &events]);
+    let mut holder = guard.connect();
+    cmd("SELECT").arg(1).exec(&mut holder).unwrap();
+    assert_eq!(holder.set_nx("lock:a", 4_102_444_800_i64), Ok(true));
+    cmd("SELECT").arg(0).exec(&mut holder).unwrap();
+    drop(holder);
+    let left = until("it is reported", || {
+        let written = std::fs::read_to_string(&events).unwrap_or_default();
+        written.lines().find(|line| line.contains("holder_disconnected")).map(str::to_owned)
+    });
+    assert!(left.contains(r#""database":1,"#), "{left}");
 }
