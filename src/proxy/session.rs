@@ -385,13 +385,15 @@ impl ProxySession {
         self.serve_one(&rule, guarded).await
     }
 
-    /// A command inside MULTI.
+    /// Serves a command inside MULTI.
     fn queue(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
         let (answer, note) = self.traffic.part_in_transaction(&key).queue(rule, &key, &command, &owner);
-        note.iter().for_each(|note| self.note(&key, note));
-        self.send(answer, &frame);
+        if let Some(note) = note {
+            self.note_in(self.traffic.database_in_transaction(), &key, &note);
+        }
+        self.answer(answer, &frame);
         if is_deletion(command.name()) {
             let keys = command.args().iter().filter(|key| self.settings.keys.rule(key).is_some());
             self.traffic.releases(keys.cloned().map(Key::new).collect());
@@ -408,7 +410,8 @@ impl ProxySession {
         Ok(())
     }
 
-    fn send(&mut self, answer: Answer, frame: &[u8]) {
+    /// Sends the command with these bytes to the server, or what takes its place, or answers it.
+    fn answer(&mut self, answer: Answer, frame: &[u8]) {
         match answer {
             Answer::Pass => self.traffic.to_server.extend_from_slice(frame),
             Answer::Send(command) => command.pack(&mut self.traffic.to_server),
@@ -487,7 +490,7 @@ impl ProxySession {
                     if notes.contains(&Note::ReleasedLost) {
                         self.count_late_unlock(&key).await?;
                     }
-                    self.send(answer, &frame);
+                    self.answer(answer, &frame);
                     if is_first_watch {
                         self.traffic.watches();
                     }

@@ -106,11 +106,16 @@ impl Traffic {
         std::iter::once((self.database, &mut self.connection)).chain(elsewhere)
     }
 
-    /// What it knows of one key inside a transaction, which may have selected another database. No reply is owed.
+    /// The database in which the next command of the transaction will run. No reply is owed.
+    pub(super) fn database_in_transaction(&self) -> u32 {
+        self.unconfirmed.selected_in_transaction().unwrap_or(self.database)
+    }
+
+    /// What it knows of one key of that database.
     pub(super) fn part_in_transaction(&self, key: &Key) -> ConnectionPart {
-        match self.unconfirmed.selected_in_transaction().filter(|selected| *selected != self.database) {
-            Some(selected) => self.connection.part_elsewhere(self.elsewhere.get(&selected), key),
-            None => self.connection.part(key),
+        match self.database_in_transaction() {
+            here if here == self.database => self.connection.part(key),
+            other => self.connection.part_elsewhere(self.elsewhere.get(&other), key),
         }
     }
 
@@ -144,8 +149,8 @@ impl Traffic {
             QueuedCommand::Observed(command) => command.args().first().cloned(),
             QueuedCommand::Selects(_) | QueuedCommand::Other => None,
         };
-        let is_observed = || self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
-        let key = || is_observed().or_else(|| self.unconfirmed.released_in_transaction().cloned());
+        let observed = || self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
+        let key = || observed().or_else(|| self.unconfirmed.released_in_transaction().cloned());
         steers_transaction(name).then(key).flatten()
     }
 
@@ -295,7 +300,7 @@ impl Traffic {
 
     /// A command passes that releases these locks when its transaction runs; its reply is counted.
     pub(super) fn releases(&mut self, keys: Vec<Key>) {
-        self.unconfirmed.passed(ConnectionChange::Released { keys, place: 0 }, self.owed);
+        self.unconfirmed.releases(keys, self.owed);
     }
 
     /// WATCH passes; its reply is counted.

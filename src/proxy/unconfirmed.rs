@@ -15,7 +15,7 @@ pub(super) enum ConnectionChange {
     NoTransaction,
     /// No key is watched.
     NoWatch,
-    /// These locks were released in a transaction, by the command at this place.
+    /// A transaction has run that released these locks, by its command at this place.
     Released { keys: Vec<Key>, place: u64 },
 }
 
@@ -42,6 +42,8 @@ struct QueuedCommands {
 enum Effect {
     /// It changes this: at once, or when its transaction runs.
     Changes(ConnectionChange),
+    /// It releases these locks when its transaction runs.
+    Releases(Vec<Key>),
     /// It begins a transaction.
     Begins,
     /// It watches a key; none is watched yet.
@@ -58,6 +60,11 @@ impl Unconfirmed {
     /// A command passes that changes this; its reply is the last of those `owed`.
     pub(super) fn passed(&mut self, change: ConnectionChange, owed: u64) {
         self.awaits(Effect::Changes(change), owed);
+    }
+
+    /// A command of a transaction passes that releases these locks; its reply is the last of those `owed`.
+    pub(super) fn releases(&mut self, keys: Vec<Key>, owed: u64) {
+        self.awaits(Effect::Releases(keys), owed);
     }
 
     /// The first WATCH passes; its reply is the last of those `owed`.
@@ -96,15 +103,17 @@ impl Unconfirmed {
 
     /// The key of a lock that the transaction is to release.
     pub(super) fn released_in_transaction(&self) -> Option<&Key> {
-        let queued = self.queued.iter().flat_map(|queued| &queued.changes).map(|(_, change)| change);
-        let awaited = self.awaited.iter().filter_map(|(_, effect)| match effect {
-            Effect::Changes(change) => Some(change),
-            _ => None,
-        });
-        queued.chain(awaited).find_map(|change| match change {
+        let queued = self.queued.iter().flat_map(|queued| &queued.changes).find_map(|(_, change)| match change {
             ConnectionChange::Released { keys, .. } => keys.first(),
             _ => None,
-        })
+        });
+        let awaited = || {
+            self.awaited.iter().find_map(|(_, effect)| match effect {
+                Effect::Releases(keys) => keys.first(),
+                _ => None,
+            })
+        };
+        queued.or_else(awaited)
     }
 
     fn awaits(&mut self, effect: Effect, owed: u64) {
@@ -138,6 +147,11 @@ impl Unconfirmed {
                 Some(queued) => queued.push(Some(change)),
                 None => return vec![change],
             },
+            Some(Effect::Releases(keys)) => {
+                if let Some(queued) = &mut self.queued {
+                    queued.push(Some(ConnectionChange::Released { keys, place: queued.count }));
+                }
+            }
             Some(Effect::Watches) | None => self.queued.iter_mut().for_each(|queued| queued.push(None)),
         }
         Vec::new()
@@ -145,10 +159,7 @@ impl Unconfirmed {
 }
 
 impl QueuedCommands {
-    fn push(&mut self, mut change: Option<ConnectionChange>) {
-        if let Some(ConnectionChange::Released { place, .. }) = &mut change {
-            *place = self.count;
-        }
+    fn push(&mut self, change: Option<ConnectionChange>) {
         self.changes.extend(change.map(|change| (self.count, change)));
         self.count += 1;
     }
@@ -232,14 +243,15 @@ mod tests {
 
     #[test]
     fn a_lock_is_released_when_its_transaction_has_run() {
-        let released = |place| ConnectionChange::Released { keys: vec![Key::new("lock")], place };
-        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.passed(released(0), owed));
+        let keys = || vec![Key::new("lock")];
+        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.releases(keys(), owed));
         assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")), "before it is queued");
         assert_eq!(replied(&mut unconfirmed, [false; 3]), [const { Vec::new() }; 3]);
         assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")));
         assert_eq!(unconfirmed.selected_in_transaction(), Some(1));
         unconfirmed.executed(1);
-        assert_eq!(replied(&mut unconfirmed, [false]), [[ConnectionChange::Database(1), released(1)]]);
+        let released = ConnectionChange::Released { keys: keys(), place: 1 };
+        assert_eq!(replied(&mut unconfirmed, [false]), [[ConnectionChange::Database(1), released]]);
         assert_eq!((unconfirmed.released_in_transaction(), unconfirmed.selected_in_transaction()), (None, None));
     }
 

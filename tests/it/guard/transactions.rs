@@ -110,18 +110,23 @@ fn a_lock_is_released_in_the_database_that_the_transaction_selects() {
     }
 }
 
-/// A client that releases each of its locks in a transaction, and works longer than its lease.
 #[test]
-fn a_release_in_a_transaction_is_reported_as_such() {
+fn a_release_in_a_transaction_is_reported_in_its_database() {
     let server = Server::start();
     let directory = tempfile::tempdir().unwrap();
     let events = directory.path().join("events.jsonl");
     let guard = guarding(&server, &["--events", &events.display().to_string()]);
     let mut client = guard.connect();
     acquires(&mut client);
-    pipe().atomic().del("lock:a").exec(&mut client).unwrap();
-    until("the release is reported", || {
-        let written = std::fs::read_to_string(&events).unwrap_or_default();
-        written.lines().find(|line| line.contains(r#""what":"released""#)).map(drop)
-    });
+    let mut transaction = pipe();
+    transaction.atomic().del("lock:a").cmd("SELECT").arg(1).ignore().del("lock:a");
+    assert_eq!(transaction.query(&mut client), Ok([1, 0]));
+    for (what, database) in [("released", 0), ("del_ignored", 1)] {
+        let line = until(format_args!("{what} is reported"), || {
+            let written = std::fs::read_to_string(&events).unwrap_or_default();
+            let what = format!(r#""what":"{what}""#);
+            written.lines().find(|line| line.contains(&what)).map(str::to_owned)
+        });
+        assert!(line.contains(&format!(r#""database":{database},"#)), "{line}");
+    }
 }
