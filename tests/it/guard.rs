@@ -16,3 +16,11 @@ mod renewing;
 mod server_faults;
 mod transactions;
 mod transparent;
+
+use redis::cmd;
+
+/// The clock of the server, in whole seconds since 1970.
+pub(crate) fn server_secs(connection: &mut redis::Connection) -> i64 {
+    let (secs, _): (i64, i64) = cmd("TIME").query(connection).expect("a server has a clock");
+    secs
+}

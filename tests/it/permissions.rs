@@ -11,6 +11,7 @@ use lockshift::wire::Key;
 use redis::{Client, Connection, cmd};
 
 use crate::cli::{done, lockshift};
+use crate::guard::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::life::{Over, life};
 use crate::protocols;
@@ -198,7 +199,7 @@ fn refused_behind(guard: &GuardProcess, server: &Server, permissions: &Permissio
     user(server, "guarded", permissions);
     let mut client = guard.connect();
     cmd("AUTH").arg("guarded").arg("secret").exec(&mut client).expect("it may log in");
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).expect("it has a clock");
+    let now = server_secs(&mut direct);
     let mut run = |words: &[&str]| {
         // Whether it is refused is in the log of the server.
         let _ = cmd(words[0]).arg(&words[1..]).exec(&mut client);

@@ -7,6 +7,8 @@ use lockshift::monitor::Parser;
 use lockshift::race_id::RaceId;
 use lockshift::wire::script_file;
 
+use super::written::races;
+
 const ALICE: &str = "a11ce000a11ce000a11ce000a11ce000";
 const BOB: &str = "b0b00000b0b00000b0b00000b0b00000";
 
@@ -24,10 +26,6 @@ fn audited(commands: &[(u64, &str, &[&str])], by: ClientsBy) -> Audit {
 fn lock(audit: &Audit) -> &LockSummary {
     let [lock] = audit.locks.as_slice() else { panic!("one lock: {audit:#?}") };
     lock
-}
-
-fn races(audit: &Audit) -> Vec<(Option<RaceId>, Certainty)> {
-    audit.findings.iter().map(|finding| (finding.verdict.race, finding.verdict.certainty)).collect()
 }
 
 fn release(token: &str) -> [&str; 5] {

@@ -1,9 +1,9 @@
 //! When a lease ends: when the first of stamp and time to live does. After that its holder overruns.
 
-use lockshift::audit::{Audit, Certainty};
+use lockshift::audit::Certainty;
 use lockshift::race_id::RaceId;
 
-use super::written::audit;
+use super::written::{audit, races};
 
 /// Two clients of `java-getset` with a lease of five seconds, whose stamps lie six seconds ahead: after an earlier round,
 /// one acquires and goes on for longer, the other acquires when Redis has deleted the key.
@@ -18,10 +18,6 @@ const OVERRUN: &str = r#"
 1700000005.200000 [0 10.0.0.2:1] "SETNX" "lock" "\x00\x00\x01\x8b\xcf\xe5\x93\xc0"
 1700000005.200200 [0 10.0.0.2:1] "EXPIRE" "lock" "5"
 "#;
-
-fn races(audit: &Audit) -> Vec<(Option<RaceId>, Certainty)> {
-    audit.findings.iter().map(|finding| (finding.verdict.race, finding.verdict.certainty)).collect()
-}
 
 #[test]
 fn a_holder_that_outlives_its_key_and_not_its_stamp_overruns() {

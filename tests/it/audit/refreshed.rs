@@ -1,13 +1,9 @@
 //! Holders that extend their lock as their old client does: resque-lock-timeout writes a new stamp by SET.
 
-use lockshift::audit::{Audit, Certainty};
+use lockshift::audit::Certainty;
 use lockshift::race_id::RaceId;
 
-use super::written::audit;
-
-fn races(audit: &Audit) -> Vec<(Option<RaceId>, Certainty)> {
-    audit.findings.iter().map(|finding| (finding.verdict.race, finding.verdict.certainty)).collect()
-}
+use super::written::{audit, races};
 
 const ACQUIRED: &str = r#"1700000000.000000 [0 10.0.0.1:1] "SETNX" "lock" "1700000030"
 "#;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use lockshift::audit::{Audit, Auditor};
+use lockshift::audit::{Audit, Auditor, Certainty};
 use lockshift::explore::{Action, Scene, Trace};
 use lockshift::lock::{Acquired, Owner, Token};
 use lockshift::monitor::{Line, Lines, Parser, Source, Text};
+use lockshift::race_id::RaceId;
 use lockshift::sim::{Flavour, Server, Session, Value};
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -18,6 +19,11 @@ pub(crate) fn audit(text: &str) -> Audit {
         assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"), "{threads} threads");
     }
     audit
+}
+
+/// The races that were found, and how certain each is.
+pub(super) fn races(audit: &Audit) -> Vec<(Option<RaceId>, Certainty)> {
+    audit.findings.iter().map(|finding| (finding.verdict.race, finding.verdict.certainty)).collect()
 }
 
 /// Audits a text so.

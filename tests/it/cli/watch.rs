@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::command::{Running, done, lockshift, lockshift_at};
+use crate::guard::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::server::Server;
@@ -67,7 +68,7 @@ fn holders_and_waiters_are_exported_and_the_dashboard_names_what_exists() {
         listed.contains("cmd=monitor").then_some(())
     });
     let [mut holder, mut waiter] = [server.connect(), server.connect()];
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut holder).unwrap();
+    let now = server_secs(&mut holder);
     assert!(holder.set_nx::<_, _, bool>("lock:a", now + 60).unwrap());
     until("both are seen", || {
         assert!(!waiter.set_nx::<_, _, bool>("lock:a", now + 70).unwrap());

@@ -3,8 +3,9 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use redis::{Commands, Connection, cmd};
+use redis::Commands;
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::proxy::{MessageFault, Proxy};
@@ -26,11 +27,6 @@ fn body(port: u16, path: &str) -> String {
     body.to_owned()
 }
 
-fn now(connection: &mut Connection) -> i64 {
-    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
-    secs
-}
-
 /// Everything that can happen to a lock happens, and is counted as often.
 #[test]
 fn counts_are_what_happened() {
@@ -39,7 +35,7 @@ fn counts_are_what_happened() {
     let rules = [("lock:*".to_owned(), "php-getset")];
     let guard = GuardProcess::start(&server.url(), &rules, &["--json", "--admin", &format!("127.0.0.1:{port}")]);
     let [mut slow, mut next, mut leaving] = [guard.connect(), guard.connect(), guard.connect()];
-    let at = now(&mut slow);
+    let at = server_secs(&mut slow);
     // Acquired, refused, released.
     assert_eq!(slow.set_nx("lock:a", at + 30), Ok(true));
     assert_eq!(next.set_nx("lock:a", at + 30), Ok(false));
@@ -48,11 +44,11 @@ fn counts_are_what_happened() {
     // The attempt took longer than its lease.
     assert_eq!(next.set_nx("lock:late", at - 5), Ok(false));
     // The lease ends, the next client acquires, and the first one deletes too late.
-    let short = now(&mut slow) + 1;
+    let short = server_secs(&mut slow) + 1;
     assert_eq!(slow.set_nx("lock:b", short), Ok(true));
     let mut refused = 0;
     until("the lease has ended", || {
-        let value = now(&mut next) + 30;
+        let value = server_secs(&mut next) + 30;
         let has_won: bool = next.set_nx("lock:b", value).unwrap();
         refused += u64::from(!has_won);
         has_won.then_some(())
@@ -122,7 +118,7 @@ fn every_double_takeover_that_the_guard_prevents_is_counted_once() {
     let guard = GuardProcess::start(&between.url(), &rules, &["--admin", &admin[0]]);
     let faster = GuardProcess::start(&server.url(), &rules, &["--admin", &admin[1]]);
     let (mut client, mut direct) = (guard.connect(), server.connect());
-    let stamp = now(&mut direct) + 300;
+    let stamp = server_secs(&mut direct) + 300;
     // The server knows the guard's scripts from now on: a takeover is two messages, the first of which finds the expired stamp.
     assert_eq!((client.set_nx("lock:first", stamp), client.del("lock:first")), (Ok(true), Ok(1)));
 

@@ -10,6 +10,7 @@ use lockshift::lock::{Lease, Released};
 use lockshift::modern::TokenLock;
 use redis::{Commands, cmd};
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::server::Server;
 
@@ -21,7 +22,7 @@ fn an_old_client_and_a_new_one_exclude_each_other() {
     let [mut old, mut other, mut direct] = [guard.connect(), guard.connect(), server.connect()];
     let lease = Lease::new(Duration::from_secs(30)).unwrap();
     let token = || Lock::new(server.connect(), Arc::new(TokenLock::new(new_key(&"lock:a".into()), lease)));
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+    let now = server_secs(&mut direct);
 
     assert!(old.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());
     let stamp: String = direct.get("lock:a").unwrap();

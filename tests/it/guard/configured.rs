@@ -1,9 +1,10 @@
 //! `--config`: what a file says, and that SIGHUP reads it again.
 
-use redis::{Commands, Connection, cmd};
+use redis::{Commands, Connection};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::server::Server;
@@ -19,7 +20,7 @@ fn file(text: &str) -> (TempDir, String) {
 
 /// Whether the guard decides about this key: then it writes another stamp than its client.
 fn is_guarded(client: &mut Connection, direct: &mut Connection, key: &str) -> bool {
-    let (now, _): (i64, i64) = cmd("TIME").query(direct).unwrap();
+    let now = server_secs(direct);
     let own = (now + 30).to_string();
     direct.del::<_, ()>(key).unwrap();
     assert_eq!(client.set_nx(key, &own), Ok(true));
@@ -60,7 +61,7 @@ fn sighup_changes_guards_and_a_bad_file_keeps_the_old_ones() {
     let events = directory.path().join("events.jsonl").display().to_string();
     let guard = GuardProcess::start(&server.url(), &[], &["--config", &path, "--events", &events]);
     let [mut holder, mut idle, mut direct] = [guard.connect(), guard.connect(), server.connect()];
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+    let now = server_secs(&mut direct);
     assert_eq!(holder.set_nx("lock:held", now + 60), Ok(true));
     assert!(is_guarded(&mut idle, &mut direct, "lock:a"));
     assert!(!is_guarded(&mut idle, &mut direct, "job:a"));

@@ -1,16 +1,12 @@
 //! Clients that write a later stamp while they work, as the `refresh_lock!` of resque-lock-timeout does by SET.
 
-use redis::{Commands, Connection, cmd};
+use redis::{Commands, cmd};
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::server::Server;
 
 const KEYS: [&str; 2] = ["lock:a", "{lock:a}:token"];
-
-fn now(connection: &mut Connection) -> i64 {
-    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
-    secs
-}
 
 fn guarding(server: &Server, mode: &str) -> GuardProcess {
     let rules = [("lock:*".to_owned(), "resque-lock-timeout")];
@@ -23,7 +19,7 @@ fn a_holder_that_writes_a_later_stamp_extends_its_lock_and_releases_it() {
     for (mode, keys) in [("protect", &KEYS[..1]), ("bridge", &KEYS[..])] {
         let guard = guarding(&server, mode);
         let [mut holder, mut other, mut direct] = [guard.connect(), guard.connect(), server.connect()];
-        let end = now(&mut direct) + 5;
+        let end = server_secs(&mut direct) + 5;
         assert_eq!(holder.set_nx("lock:a", end), Ok(true));
         for (words, later) in [("SET", 60), ("SETEX", 120)] {
             let end = end + later;
@@ -53,7 +49,7 @@ fn a_stamp_that_has_ended_on_its_way_frees_the_own_lock_alone() {
     for mode in ["protect", "bridge"] {
         let guard = guarding(&server, mode);
         let [mut late, mut next, mut direct] = [guard.connect(), guard.connect(), server.connect()];
-        let now = now(&mut direct);
+        let now = server_secs(&mut direct);
         assert_eq!(late.set_nx("lock:a", now + 60), Ok(true));
         direct.del::<_, ()>(&KEYS[..]).unwrap();
         assert_eq!(next.set_nx("lock:a", now + 61), Ok(true));
@@ -72,7 +68,7 @@ fn a_holder_that_has_lost_its_lock_overwrites_nothing() {
     for mode in ["protect", "bridge"] {
         let guard = guarding(&server, mode);
         let [mut late, mut next, mut direct] = [guard.connect(), guard.connect(), server.connect()];
-        let end = now(&mut direct) + 60;
+        let end = server_secs(&mut direct) + 60;
         assert_eq!(late.set_nx("lock:a", end), Ok(true));
         direct.del::<_, ()>(&KEYS[..]).unwrap();
         assert_eq!(next.set_nx("lock:a", end + 1), Ok(true));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use redis::{Commands, Connection, ConnectionLike, RedisResult, Value, cmd};
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::server::{Options, Server};
@@ -353,7 +354,7 @@ fn a_lock_is_decided_by_the_guard() {
     let guard = guard(&server);
     let [mut one, mut other, mut direct] = [guard.connect(), guard.connect(), server.connect()];
     let stamp = |connection: &mut Connection, secs: i64| -> String {
-        let (now, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
+        let now = server_secs(connection);
         (now + secs).to_string()
     };
     let key = "lock:a";
@@ -418,7 +419,7 @@ fn a_free_lock_costs_the_server_one_script() {
     let acquisitions = 20;
     for number in 0..=acquisitions {
         let key = format!("lock:{number}");
-        let (now, _): (i64, i64) = cmd("TIME").query(&mut client).unwrap();
+        let now = server_secs(&mut client);
         if number == 1 {
             // By now the server knows the script.
             cmd("CONFIG").arg("RESETSTAT").exec(&mut direct).unwrap();
@@ -437,7 +438,7 @@ fn the_locks_that_a_connection_holds_do_not_slow_it() {
     let server = Server::start();
     let guard = guard(&server);
     let mut client = guard.connect();
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut client).unwrap();
+    let now = server_secs(&mut client);
     let mut acquired = |block: usize| -> Duration {
         let mut all = redis::pipe();
         (0..BLOCK).for_each(|number| {
@@ -459,10 +460,10 @@ fn a_late_del_on_a_shared_connection_deletes_no_other_lock() {
     let server = Server::start();
     let guard = guard(&server);
     let [mut shared, mut direct] = [guard.connect(), server.connect()];
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+    let now = server_secs(&mut direct);
     assert!(shared.set_nx::<_, _, bool>("lock:a", now + 1).unwrap());
     until("its stamp has expired", || {
-        let (now, _): (i64, i64) = cmd("TIME").query(&mut direct).unwrap();
+        let now = server_secs(&mut direct);
         shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap().then_some(())
     });
     let second: String = direct.get("lock:a").unwrap();
@@ -477,7 +478,7 @@ fn shared_connections_and_pools_are_reported_once_for_each_connection() {
     let server = Server::start();
     let guard = guard(&server);
     let [mut shared, mut pooled] = [guard.connect(), guard.connect()];
-    let (now, _): (i64, i64) = cmd("TIME").query(&mut shared).unwrap();
+    let now = server_secs(&mut shared);
     assert!(shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());
     for _ in 0..3 {
         assert!(!shared.set_nx::<_, _, bool>("lock:a", now + 30).unwrap());

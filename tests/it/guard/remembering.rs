@@ -2,28 +2,24 @@
 
 use std::time::Duration;
 
-use redis::{Commands, Connection, cmd};
+use redis::{Commands, Connection};
 use rustix::process::Signal;
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::pause;
 use crate::server::Server;
 
-fn now(connection: &mut Connection) -> i64 {
-    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
-    secs
-}
-
 /// A client that runs something once for each order, and never releases.
 fn acquire_all(client: &mut Connection, direct: &mut Connection, keys: std::ops::Range<u32>) {
-    let end = now(direct) + 2;
+    let end = server_secs(direct) + 2;
     let mut pieces = redis::pipe();
     for key in keys.clone() {
         pieces.set_nx(format!("lock:order:{key}"), end);
     }
     let won: Vec<bool> = pieces.query(client).unwrap();
     assert!(won.iter().all(|won| *won), "{keys:?}: {won:?}");
-    while now(direct) <= end {
+    while server_secs(direct) <= end {
         pause(Duration::from_millis(50));
     }
 }
@@ -60,7 +56,7 @@ fn a_lock_whose_lease_has_ended_does_not_keep_a_connection_with_old_settings() {
     write("job:*=php-getset").unwrap();
     guard.signal(Signal::HUP);
     guard.until_message("guards were read again: job:*=php-getset");
-    let far = now(&mut direct) + 30;
+    let far = server_secs(&mut direct) + 30;
     assert_eq!(client.set_nx("job:a", far), Ok(true));
     assert_ne!(direct.get("job:a"), Ok(far.to_string()), "the guard has written its own stamp");
 }

@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
-use redis::{Commands, Connection, cmd};
+use redis::{Commands, cmd};
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::{pause, until};
 use crate::server::Server;
-
-fn now(connection: &mut Connection) -> i64 {
-    let (secs, _): (i64, i64) = cmd("TIME").query(connection).unwrap();
-    secs
-}
 
 fn renewing(server: &Server, mode: &str, most: &str) -> GuardProcess {
     let rules = [("lock:*".to_owned(), "php-getset")];
@@ -24,13 +20,13 @@ fn a_holder_keeps_its_lock_beyond_its_lease_and_releases_it() {
         let server = Server::start();
         let guard = renewing(&server, mode, "1h");
         let [mut holder, mut waiter, mut direct] = [guard.connect(), guard.connect(), server.connect()];
-        let end = now(&mut direct) + 2;
+        let end = server_secs(&mut direct) + 2;
         assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
         let first: String = direct.get("lock:a").unwrap();
         cmd("PING").exec(&mut holder).unwrap();
         // The client's stamp and the stamp that the guard wrote with it have ended, and the lock has not.
-        while now(&mut direct) < end + 3 {
-            let value = now(&mut waiter) + 30;
+        while server_secs(&mut direct) < end + 3 {
+            let value = server_secs(&mut waiter) + 30;
             assert!(!waiter.set_nx::<_, _, bool>("lock:a", value).unwrap(), "{mode}: its lease was extended");
             pause(Duration::from_millis(50));
         }
@@ -50,7 +46,7 @@ fn a_lock_ends_when_the_connection_of_its_client_does_and_after_the_maximum() {
     let guard = renewing(&server, "protect", "3s");
     let [mut holder, mut leaving, mut direct] = [guard.connect(), guard.connect(), server.connect()];
     for (key, client) in [("lock:held", &mut holder), ("lock:left", &mut leaving)] {
-        let end = now(client) + 2;
+        let end = server_secs(client) + 2;
         assert!(client.set_nx::<_, _, bool>(key, end).unwrap());
     }
     drop(leaving);
@@ -73,7 +69,7 @@ fn a_lock_is_extended_after_a_watch_that_was_refused() {
     let guard = renewing(&server, "protect", "1h");
     let [mut holder, mut direct] = [guard.connect(), server.connect()];
     cmd("AUTH").arg("plain").arg("any").exec(&mut holder).unwrap();
-    let end = now(&mut direct) + 2;
+    let end = server_secs(&mut direct) + 2;
     assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
     let first: String = direct.get("lock:a").unwrap();
     assert_eq!(cmd("WATCH").arg("lock:a").exec(&mut holder).unwrap_err().code(), Some("NOPERM"));
