@@ -27,6 +27,8 @@ pub(super) struct Hold {
     /// The latest moment at which the server may have run the command that acquired.
     pub(super) until: UnixTime,
     pub(super) line: u64,
+    /// When the end of its lease was written: it was acquired then, or extended.
+    pub(super) written_at: UnixTime,
     /// The end of its lease; `None` if only a release ends it.
     pub(super) ends_at: Option<UnixTime>,
     pub(super) certainty: Certainty,
@@ -50,11 +52,11 @@ impl Hold {
         Self { home: self.home + indexes, keys: self.keys.moved_by(indexes), ..self }
     }
 
-    /// Whether its lease has ended, even if it began at the latest possible moment. A lease that had ended when it began
-    /// names its beginning, not its end.
+    /// Whether its lease has ended, even if it began at the latest possible moment. A value that names a moment before it
+    /// was written names the beginning of a lease, not its end.
     pub(super) fn has_overrun(&self, at: UnixTime) -> bool {
         let delay = self.until.saturating_since(self.since);
-        let has_ended = |ends_at: UnixTime| ends_at > self.since && ends_at.saturating_add(delay) <= at;
+        let has_ended = |ends_at: UnixTime| ends_at > self.written_at && ends_at.saturating_add(delay) <= at;
         !self.is_live(at) && self.ends_at.is_some_and(has_ended)
     }
 

@@ -489,6 +489,7 @@ impl AuditedLock {
             since,
             until: wrote.until,
             line,
+            written_at: since,
             ends_at: self.ends_at(key, variants, &value, exchange.at),
             value,
             certainty,
@@ -874,6 +875,9 @@ impl AuditedLock {
         let hold = &mut self.holds[index];
         if hold.home == key {
             hold.value.clone_from(text);
+        }
+        if ends_at != hold.ends_at {
+            hold.written_at = exchange.at;
         }
         hold.is_expired &= ends_at.is_some_and(|ends_at| ends_at <= exchange.at);
         hold.ends_at = ends_at;

@@ -1,6 +1,6 @@
-//! Holders that extend their lock as their old client does: resque-lock-timeout writes a new stamp by SET.
+//! Holders that extend their lock: resque-lock-timeout writes a new stamp by SET, the locks of this project by a script.
 
-use lockshift::audit::Certainty;
+use lockshift::audit::{Audit, Certainty};
 use lockshift::race_id::RaceId;
 
 use super::written::{audit, races};
@@ -35,4 +35,37 @@ fn a_refresh_behind_the_next_holder_is_too_late() {
 "#;
     let found = audit(&format!("{ACQUIRED}{taken_over}"));
     assert_eq!(races(&found), [(Some(RaceId::RenewalTooLate), Certainty::Certain)], "{:?}", found.findings);
+}
+
+/// `client` acquires with `first`, extends its lock over a second later to `second`, and releases with `release`.
+fn extended_by_script(first: &str, second: &str, release: &str) -> Audit {
+    audit(&format!(
+        r#"1700000000.100000 [0 10.0.0.1:1] "SETNX" "lock" "{first}"
+1700000002.400000 [0 10.0.0.1:1] "EVALSHA" "a87f47b127da3000643f115bfb1682b955333cfa" "1" "lock" "{first}" "{second}" "31000" "0"
+1700000002.400010 [0 lua] "get" "lock"
+1700000002.400020 [0 lua] "pttl" "lock"
+1700000002.400030 [0 lua] "set" "lock" "{second}"
+1700000003.900000 [0 10.0.0.1:1] {release}"#
+    ))
+}
+
+#[test]
+fn an_extension_of_a_lock_whose_value_names_the_acquisition_is_no_end_of_a_lease() {
+    let found = extended_by_script("1700000000", "1700000002", "\"DEL\" \"lock\"\n");
+    let names = &found.locks[0].dialects;
+    assert!(names.iter().any(|name| name == "php-acquired-at"), "{names:?}");
+    assert_eq!(found.locks[0].statistics.overruns, 0);
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
+
+#[test]
+fn a_client_that_releases_its_own_stamp_alone_is_known_after_an_extension() {
+    let release = r#""GET" "lock"
+1700000003.900100 [0 10.0.0.1:1] "DEL" "lock"
+"#;
+    // The first stamp was made before the second in which it arrived.
+    let found = extended_by_script("1700000030", "1700000033", release);
+    let names = &found.locks[0].dialects;
+    assert!(names.iter().any(|name| name == "mr-lock-redis"), "{names:?}");
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
