@@ -255,11 +255,17 @@ pub(super) fn not_deleted(hold: &Hold, conversation: &Conversation) -> Option<Ve
 }
 
 /// `hold` is released after the end of its lease. A stamp of whole seconds may name an end that is up to a second too early, so
-/// a release within that time proves nothing unless another client has acquired.
+/// a release within that time proves nothing unless another client has acquired. Nor does any release if the stamp may name
+/// the acquisition, by a clock that was less than a second ahead.
 pub(super) fn overrun(hold: &Hold, release: &LockExchange) -> Verdict {
     let next = hold.followed_by.as_ref();
-    let may_be_rounded = |ends_at: UnixTime| release.at < ends_at.saturating_add(stamp::unit(&hold.value));
-    let is_in_doubt = next.is_none() && hold.ends_at.is_some_and(may_be_rounded);
+    let unit = stamp::unit(&hold.value);
+    let may_be_rounded = |ends_at: UnixTime| release.at < ends_at.saturating_add(unit);
+    let may_name_beginning = |ends_at: UnixTime| {
+        ends_at < hold.written_at.saturating_add(unit) && hold.variants.iter().any(Variant::names_beginning)
+    };
+    let is_in_doubt =
+        next.is_none() && hold.ends_at.is_some_and(|ends_at| may_be_rounded(ends_at) || may_name_beginning(ends_at));
     let certainty = if is_in_doubt { Certainty::Possible } else { hold.certainty };
     let evidence = Evidence::Overrun { client: hold.client.clone(), line: release.line, next: next.cloned() };
     Verdict::new(

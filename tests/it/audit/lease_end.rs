@@ -38,3 +38,18 @@ fn its_late_release_deletes_the_lock_of_the_next_holder() {
     let found = audit(&format!("{}{holder_first}", OVERRUN.trim_start()));
     assert_eq!(races(&found), [(Some(RaceId::LateUnlock), Certainty::Certain)], "{:?}", found.findings);
 }
+
+#[test]
+fn a_stamp_less_than_a_second_ahead_may_name_the_acquisition() {
+    let overrun = |stamp: &str| {
+        audit(&format!(
+            r#"1699999940.900000 [0 10.0.0.1:1] "SETNX" "lock" "1699999970"
+1699999941.900000 [0 10.0.0.1:1] "DEL" "lock"
+1700000000.900000 [0 10.0.0.1:1] "SETNX" "lock" "{stamp}"
+1700000005.900000 [0 10.0.0.1:1] "DEL" "lock"
+"#
+        ))
+    };
+    assert_eq!(races(&overrun("1700000001")), [(Some(RaceId::Overrun), Certainty::Possible)]);
+    assert_eq!(races(&overrun("1700000003")), [(Some(RaceId::Overrun), Certainty::Certain)]);
+}
