@@ -20,10 +20,9 @@ use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
-use super::traffic::{
-    GuardedCommand, LONGEST, QueuedCommand, ReadyCommand, ReleasedLocks, ReplyCounting, Traffic, is_deletion,
-};
+use super::traffic::{GuardedCommand, LONGEST, RanCommand, ReadyCommand, ReplyCounting, Traffic, is_deletion};
 use super::unanswered::Unanswered;
+use super::unconfirmed::QueuedCommand;
 use crate::driver::{host, reply_of};
 use crate::guard::{Answer, GuardedConnection, Note, Rule};
 use crate::race_id::RaceId;
@@ -573,18 +572,9 @@ impl ProxySession {
         let GuardedCommand { key, command, frame } = guarded;
         let shared = Arc::clone(&self.shared);
         let turn = shared.turns.wait(self.traffic.database, &key).await;
-        let queued = std::mem::take(&mut self.traffic.queued);
-        let database = self.traffic.database;
+        self.traffic.observes(&command);
         let reply = self.exchange(&command, &frame).await?;
-        if command.is("EXEC") {
-            self.report_transaction(database, queued, replies_of(&command, reply.as_ref()));
-        } else if !command.is("DISCARD") {
-            // The transaction goes on after a command that was refused, too.
-            self.traffic.queued = queued;
-        }
-        if is_queued(reply.as_ref()) {
-            self.traffic.queued.push(QueuedCommand::Observed(command));
-        } else {
+        if !is_queued(reply.as_ref()) {
             if command.is("WATCH") && !is_refusal(reply.as_ref()) {
                 self.traffic.watched = Some(key);
             } else if command.is("UNWATCH") {
@@ -610,32 +600,32 @@ impl ProxySession {
         let failed: Vec<u64> = (0..).zip(replies).filter(|(_, it)| is_error(it)).map(|(place, _)| place).collect();
         self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
         self.traffic.replied(is_refusal(reply.as_ref()), &failed);
-        for ReleasedLocks { database, keys, place } in std::mem::take(&mut self.traffic.released) {
-            let was_lost = usize::try_from(place).is_ok_and(|place| replies.get(place) == Some(&Reply::Int(0)));
-            let note = if was_lost { Note::ReleasedLost } else { Note::Released };
-            for key in keys {
-                if self.traffic.connections().any(|(of, connection)| of == database && connection.released(&key)) {
-                    self.note_in(database, &key, &note);
-                    if was_lost && database == self.traffic.database {
-                        self.count_late_unlock(&key).await?;
-                    }
+        for RanCommand { command, database, place } in std::mem::take(&mut self.traffic.ran) {
+            let reply = usize::try_from(place).ok().and_then(|place| replies.get(place));
+            match command {
+                QueuedCommand::Observed(command) => {
+                    self.report_in(database, Occurrence::Exchange(command, reply.cloned()));
+                }
+                QueuedCommand::Releases(keys) => {
+                    self.released(database, &keys, reply == Some(&Reply::Int(0))).await?;
                 }
             }
         }
         Ok(reply)
     }
 
-    /// Reports the observed commands of a transaction, each in its database: the transaction began in this one.
-    fn report_transaction(&self, mut database: u32, queued: Vec<QueuedCommand>, replies: &[Reply]) {
-        for (command, reply) in queued.into_iter().zip(replies) {
-            match command {
-                QueuedCommand::Observed(command) => {
-                    self.report_in(database, Occurrence::Exchange(command, Some(reply.clone())));
+    /// A transaction has released these locks, or found that they were lost.
+    async fn released(&mut self, database: u32, keys: &[Key], were_lost: bool) -> Result<(), SessionEnd> {
+        let note = if were_lost { Note::ReleasedLost } else { Note::Released };
+        for key in keys {
+            if self.traffic.connections().any(|(of, connection)| of == database && connection.released(key)) {
+                self.note_in(database, key, &note);
+                if were_lost && database == self.traffic.database {
+                    self.count_late_unlock(key).await?;
                 }
-                QueuedCommand::Selects(selected) if !is_error(reply) => database = selected,
-                QueuedCommand::Selects(_) | QueuedCommand::Other => {}
             }
         }
+        Ok(())
     }
 
     /// Reports a command; a deletion of several keys as one of each, whose replies are known if they are all the same.

@@ -7,7 +7,7 @@ use super::encode::encode_reply;
 use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::{GuardedKeys, steers_transaction};
 use super::request::{Head, command, head};
-use super::unconfirmed::{ConnectionChange, Unconfirmed};
+use super::unconfirmed::{ConnectionChange, QueuedCommand, Unconfirmed};
 use crate::guard::{ConnectionPart, GuardedConnection};
 use crate::wire::{Command, Key, Reply};
 
@@ -36,22 +36,21 @@ pub(super) struct Traffic {
     is_resp3: bool,
     /// The database that the client has selected.
     pub(super) database: u32,
-    /// The observed key that the connection watches, and the commands that it has queued since MULTI, if the guard observes.
+    /// The observed key that the connection watches.
     pub(super) watched: Option<Key>,
-    pub(super) queued: Vec<QueuedCommand>,
     /// What the guard knows of the connection in this database, and in those that were selected before.
     connection: GuardedConnection,
     elsewhere: BTreeMap<u32, GuardedConnection>,
-    /// What the last transaction has released.
-    pub(super) released: Vec<ReleasedLocks>,
+    /// What the last transaction has run that concerns locks.
+    pub(super) ran: Vec<RanCommand>,
 }
 
-/// Locks that a transaction has released.
+/// A command that a transaction has run.
 #[derive(Debug)]
-pub(super) struct ReleasedLocks {
+pub(super) struct RanCommand {
+    pub(super) command: QueuedCommand,
     pub(super) database: u32,
-    pub(super) keys: Vec<Key>,
-    /// The place of the command in the transaction.
+    /// Its place in the transaction.
     pub(super) place: u64,
 }
 
@@ -74,16 +73,6 @@ pub(super) enum ReadyCommand {
     AfterSubscription,
     /// One on a guarded key whose reply cannot be [found](ReplyCounting::Never).
     Unguardable,
-}
-
-/// A command that waits for EXEC.
-#[derive(Debug)]
-pub(super) enum QueuedCommand {
-    /// One on an observed key.
-    Observed(Command),
-    /// One that selects this database.
-    Selects(u32),
-    Other,
 }
 
 /// A guarded command on a guarded key, at the head of what the client has sent.
@@ -140,17 +129,12 @@ impl Traffic {
     /// Whether the client holds no lock, has no attempt under way and is outside of a transaction.
     pub(super) fn is_between_locks(&mut self) -> bool {
         let is_idle = self.connections().all(|(_, connection)| connection.is_idle());
-        is_idle && self.watched.is_none() && self.queued.is_empty()
+        is_idle && self.watched.is_none()
     }
 
-    /// The key that a command steers without naming it: an observed one, or one that the transaction releases.
+    /// The key that a command steers without naming it: one that is observed or that the transaction releases.
     fn steered(&self, name: &[u8]) -> Option<Key> {
-        let observed = |queued: &QueuedCommand| match queued {
-            QueuedCommand::Observed(command) => command.args().first().cloned(),
-            QueuedCommand::Selects(_) | QueuedCommand::Other => None,
-        };
-        let observed = || self.watched.clone().or_else(|| self.queued.iter().find_map(observed).map(Key::new));
-        let key = || observed().or_else(|| self.unconfirmed.released_in_transaction().cloned());
+        let key = || self.watched.clone().or_else(|| self.unconfirmed.key_in_transaction());
         steers_transaction(name).then(key).flatten()
     }
 
@@ -239,9 +223,6 @@ impl Traffic {
                 }
             }
             let first = words.get(1).copied().unwrap_or_default();
-            if keys.observes() && self.connection().is_in_multi() {
-                self.queued.push(selected(name, first).map_or(QueuedCommand::Other, QueuedCommand::Selects));
-            }
             self.owed += u64::from(self.counting == ReplyCounting::Counted);
             self.passes_next = false;
             match whole {
@@ -283,12 +264,12 @@ impl Traffic {
             if let Some(command) = Command::from_words(vec![name.to_vec()]) {
                 self.connection().observe(&command);
             }
-            if !is("MULTI") {
-                (self.watched, self.queued) = (None, Vec::new());
-            }
             if is("MULTI") {
                 self.unconfirmed.transaction_begins(self.owed);
-            } else if is("EXEC") {
+            } else {
+                self.watched = None;
+            }
+            if is("EXEC") {
                 self.unconfirmed.executed(self.owed);
             } else if is("DISCARD") {
                 self.unconfirmed.discarded(self.owed);
@@ -298,9 +279,17 @@ impl Traffic {
         }
     }
 
-    /// A command passes that releases these locks when its transaction runs; its reply is counted.
+    /// A command of a transaction passes that releases these locks; its reply is counted.
     pub(super) fn releases(&mut self, keys: Vec<Key>) {
-        self.unconfirmed.releases(keys, self.owed);
+        self.unconfirmed.queues(QueuedCommand::Releases(keys), self.owed);
+    }
+
+    /// This observed command passes next. No reply is owed by the server now.
+    pub(super) fn observes(&mut self, command: &Command) {
+        let ends = ["MULTI", "EXEC", "DISCARD"].iter().any(|name| command.is(name));
+        if self.connection().is_in_multi() && !ends {
+            self.unconfirmed.queues(QueuedCommand::Observed(command.clone()), 1);
+        }
     }
 
     /// WATCH passes; its reply is counted.
@@ -315,13 +304,10 @@ impl Traffic {
             match change {
                 ConnectionChange::Database(database) => self.select(database),
                 ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
-                ConnectionChange::NoTransaction => {
-                    self.connection().observe(&Command::new("DISCARD"));
-                    self.queued.clear();
-                }
+                ConnectionChange::NoTransaction => self.connection().observe(&Command::new("DISCARD")),
                 ConnectionChange::NoWatch => self.connection().observe(&Command::new("UNWATCH")),
-                ConnectionChange::Released { keys, place } => {
-                    self.released.push(ReleasedLocks { database: self.database, keys, place });
+                ConnectionChange::Ran { command, place } => {
+                    self.ran.push(RanCommand { command, database: self.database, place });
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::Key;
+use crate::wire::{Command, Key};
 
 /// A change of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,17 @@ pub(super) enum ConnectionChange {
     NoTransaction,
     /// No key is watched.
     NoWatch,
-    /// A transaction has run that released these locks, by its command at this place.
-    Released { keys: Vec<Key>, place: u64 },
+    /// A transaction has run, with this command at this place.
+    Ran { command: QueuedCommand, place: u64 },
+}
+
+/// A command that concerns locks and waits for EXEC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum QueuedCommand {
+    /// It releases these locks.
+    Releases(Vec<Key>),
+    /// It is reported.
+    Observed(Command),
 }
 
 /// What the commands on their way will change, in their order.
@@ -42,8 +51,8 @@ struct QueuedCommands {
 enum Effect {
     /// It changes this: at once, or when its transaction runs.
     Changes(ConnectionChange),
-    /// It releases these locks when its transaction runs.
-    Releases(Vec<Key>),
+    /// It waits for EXEC.
+    Queues(QueuedCommand),
     /// It begins a transaction.
     Begins,
     /// It watches a key; none is watched yet.
@@ -62,9 +71,9 @@ impl Unconfirmed {
         self.awaits(Effect::Changes(change), owed);
     }
 
-    /// A command of a transaction passes that releases these locks; its reply is the last of those `owed`.
-    pub(super) fn releases(&mut self, keys: Vec<Key>, owed: u64) {
-        self.awaits(Effect::Releases(keys), owed);
+    /// This command of a transaction passes; its reply is the last of those `owed`.
+    pub(super) fn queues(&mut self, command: QueuedCommand, owed: u64) {
+        self.awaits(Effect::Queues(command), owed);
     }
 
     /// The first WATCH passes; its reply is the last of those `owed`.
@@ -101,19 +110,17 @@ impl Unconfirmed {
         })
     }
 
-    /// The key of a lock that the transaction is to release.
-    pub(super) fn released_in_transaction(&self) -> Option<&Key> {
-        let queued = self.queued.iter().flat_map(|queued| &queued.changes).find_map(|(_, change)| match change {
-            ConnectionChange::Released { keys, .. } => keys.first(),
+    /// The key of a lock that the transaction concerns.
+    pub(super) fn key_in_transaction(&self) -> Option<Key> {
+        let queued = self.queued.iter().flat_map(|queued| &queued.changes).filter_map(|(_, change)| match change {
+            ConnectionChange::Ran { command, .. } => Some(command),
             _ => None,
         });
-        let awaited = || {
-            self.awaited.iter().find_map(|(_, effect)| match effect {
-                Effect::Releases(keys) => keys.first(),
-                _ => None,
-            })
-        };
-        queued.or_else(awaited)
+        let awaited = self.awaited.iter().filter_map(|(_, effect)| match effect {
+            Effect::Queues(command) => Some(command),
+            _ => None,
+        });
+        queued.chain(awaited).find_map(QueuedCommand::key)
     }
 
     fn awaits(&mut self, effect: Effect, owed: u64) {
@@ -147,14 +154,29 @@ impl Unconfirmed {
                 Some(queued) => queued.push(Some(change)),
                 None => return vec![change],
             },
-            Some(Effect::Releases(keys)) => {
+            Some(Effect::Queues(command)) => {
                 if let Some(queued) = &mut self.queued {
-                    queued.push(Some(ConnectionChange::Released { keys, place: queued.count }));
+                    queued.push(Some(ConnectionChange::Ran { command, place: queued.count }));
                 }
             }
             Some(Effect::Watches) | None => self.queued.iter_mut().for_each(|queued| queued.push(None)),
         }
         Vec::new()
+    }
+}
+
+impl QueuedCommand {
+    /// A key that it names.
+    fn key(&self) -> Option<Key> {
+        match self {
+            Self::Releases(keys) => keys.first().cloned(),
+            Self::Observed(command) => command.args().first().cloned().map(Key::new),
+        }
+    }
+
+    /// Whether it matters though the server has refused it.
+    fn is_reported(&self) -> bool {
+        matches!(self, Self::Observed(_))
     }
 }
 
@@ -166,8 +188,11 @@ impl QueuedCommands {
 
     /// What they have changed, where those at these places have failed.
     fn changes_without(self, failed: &[u64]) -> Vec<ConnectionChange> {
-        let succeeded = self.changes.into_iter().filter(|(place, _)| failed.binary_search(place).is_err());
-        succeeded.map(|(_, change)| change).collect()
+        let remains = |(place, change): &(u64, ConnectionChange)| {
+            let is_reported = matches!(change, ConnectionChange::Ran { command, .. } if command.is_reported());
+            is_reported || failed.binary_search(place).is_err()
+        };
+        self.changes.into_iter().filter(remains).map(|(_, change)| change).collect()
     }
 }
 
@@ -243,16 +268,27 @@ mod tests {
 
     #[test]
     fn a_lock_is_released_when_its_transaction_has_run() {
-        let keys = || vec![Key::new("lock")];
-        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.releases(keys(), owed));
-        assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")), "before it is queued");
+        let releases = || QueuedCommand::Releases(vec![Key::new("lock")]);
+        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.queues(releases(), owed));
+        assert_eq!(unconfirmed.key_in_transaction(), Some(Key::new("lock")), "before it is queued");
         assert_eq!(replied(&mut unconfirmed, [false; 3]), [const { Vec::new() }; 3]);
-        assert_eq!(unconfirmed.released_in_transaction(), Some(&Key::new("lock")));
+        assert_eq!(unconfirmed.key_in_transaction(), Some(Key::new("lock")));
         assert_eq!(unconfirmed.selected_in_transaction(), Some(1));
         unconfirmed.executed(1);
-        let released = ConnectionChange::Released { keys: keys(), place: 1 };
+        let released = ConnectionChange::Ran { command: releases(), place: 1 };
         assert_eq!(replied(&mut unconfirmed, [false]), [[ConnectionChange::Database(1), released]]);
-        assert_eq!((unconfirmed.released_in_transaction(), unconfirmed.selected_in_transaction()), (None, None));
+        assert_eq!((unconfirmed.key_in_transaction(), unconfirmed.selected_in_transaction()), (None, None));
+    }
+
+    #[test]
+    fn a_command_is_reported_if_it_fails_and_not_if_it_was_never_queued() {
+        let observed = || QueuedCommand::Observed(Command::new("GET").arg("lock"));
+        let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.queues(observed(), owed));
+        unconfirmed.queues(observed(), 4);
+        assert_eq!(replied(&mut unconfirmed, [false, false, false, true]), [const { Vec::new() }; 4]);
+        unconfirmed.executed(1);
+        let ran = ConnectionChange::Ran { command: observed(), place: 1 };
+        assert_eq!(unconfirmed.replied(false, &[0, 1]), [ran]);
     }
 
     #[test]

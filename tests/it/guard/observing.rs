@@ -90,6 +90,30 @@ fn a_command_of_a_transaction_is_reported_in_the_database_in_which_it_ran() {
     guard.terminate();
 }
 
+/// The server refuses a command of a transaction and queues the others: their replies are the replies of EXEC.
+#[test]
+fn a_command_that_is_refused_inside_multi_has_no_reply_of_exec() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("events.jsonl").display().to_string();
+    let server = Server::start();
+    let guard = observer(&server, &file);
+    let mut client = guard.connect();
+    cmd("MULTI").exec(&mut client).unwrap();
+    let refused = cmd("WATCH").arg("plain").exec(&mut client).unwrap_err();
+    assert!(refused.to_string().contains("inside MULTI"), "the transaction goes on: {refused}");
+    cmd("INCR").arg("plain").exec(&mut client).unwrap();
+    cmd("SET").arg("lock:a").arg("1700000030").exec(&mut client).unwrap();
+    cmd("LPUSH").arg("lock:a").arg("1").exec(&mut client).unwrap();
+    cmd("DEL").arg("lock:a").exec(&mut client).unwrap();
+    let ran = cmd("EXEC").exec(&mut client).unwrap_err();
+    assert!(ran.to_string().contains("WRONGTYPE"), "{ran}");
+    let of_keys = |event: &Value| event["command"][1] == "lock:a";
+    let reported: Vec<_> = events(&file, "command").iter().filter(|event| of_keys(event)).map(shown).collect();
+    let expected = [r#"0 command ["SET","lock:a","1700000030"] {"status":"OK"}"#, r#"0 command ["DEL","lock:a"] 1"#];
+    assert_eq!(reported, expected);
+    guard.terminate();
+}
+
 /// A pool hands a connection on that has subscribed before.
 #[test]
 fn what_a_connection_sends_after_it_has_subscribed_is_reported() {
