@@ -23,6 +23,8 @@ pub struct Lock {
     dialect: &'static Dialect,
     key: Key,
     lease: Lease,
+    /// Whether it extends as the old client does.
+    refreshes: bool,
 }
 
 impl Lock {
@@ -37,7 +39,15 @@ impl Lock {
             Keys::One => key,
             Keys::OwnerAndExpiry => dialect.key.completed(key),
         };
-        Self { dialect, key, lease: lease.rounded_up_to(dialect.lease_unit.length()) }
+        Self { dialect, key, lease: lease.rounded_up_to(dialect.lease_unit.length()), refreshes: false }
+    }
+
+    /// The same, which extends as the old client does ([`Dialect::refresh`]): that may overwrite the lock of another holder.
+    /// [`extend`](Locker::extend) compares otherwise. Where the old client cannot extend, it is
+    /// [`Unsupported`](Extended::Unsupported).
+    #[must_use]
+    pub fn refreshing(self) -> Self {
+        Self { refreshes: true, ..self }
     }
 
     /// The dialect it speaks.
@@ -86,6 +96,7 @@ impl Locker for Lock {
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         match self.dialect.keys {
+            _ if self.refreshes => self.refresh(hold, redis),
             Keys::One => self.extend_one_key(hold, redis),
             Keys::OwnerAndExpiry => self.extend_two_keys(hold, redis),
         }

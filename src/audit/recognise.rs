@@ -179,9 +179,9 @@ impl Recogniser<'_> {
         };
         let refreshed = || {
             let dialect = self.variant.dialect().filter(|dialect| dialect.refresh != Refresh::Never)?;
-            let old = Lock::new(dialect, self.locker.key().clone(), self.locker.lease());
+            let old = Lock::new(dialect, self.locker.key().clone(), self.locker.lease()).refreshing();
             self.go(
-                &|redis: &mut Transcript| old.refresh(hold, &OWNER, redis),
+                &|redis: &mut Transcript| old.extend(hold, redis),
                 self.by_holder(hold, from, pairs.clone()),
                 &mut |progress| match progress {
                     OperationProgress::Ended(Extended::Until(hold), next, pairs) => {

@@ -1,46 +1,49 @@
 //! What a holder does with its lock before the release: extension and ownership, and what follows an attempt whose reply
 //! was lost. They are ours, but for the refresh of some old clients.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use lockshift_lock::{Extended, Hold, Owner, Ownership};
-use lockshift_wire::{Pending, Set, Transcript, Turn};
+use lockshift_wire::{Pending, Reading, Set, Transcript, Turn};
 
 use super::Lock;
 use crate::scripts::{self, Extension};
 use crate::{Claim, Moment, Refresh};
 
 impl Lock {
-    /// Extends the lock as the old client does, which does not find out whether it still holds the lock:
-    /// [`extend`](lockshift_lock::Locker::extend) compares. [`Extended::Unsupported`] if the old client cannot.
-    ///
-    /// # Errors
-    /// [`Pending`]: a reply or the clock is still to come, or the server refused.
-    pub fn refresh(&self, hold: &Hold, owner: &Owner, redis: &mut Transcript) -> Turn<Extended> {
+    /// What the old client sends, which does not find out whether it still holds the lock.
+    pub(super) fn refresh(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         match self.dialect.refresh {
             Refresh::Never => Ok(Extended::Unsupported),
             Refresh::Set => {
-                let bid = self.bid(owner, redis)?;
-                redis.set(&Set::new(&self.key, &bid.value))?;
-                Ok(Extended::Until(Hold { value: bid.value, since: bid.since, ..hold.clone() }))
+                let since = self.clock(redis)?;
+                let value = self.restamped(&hold.value, since);
+                redis.set(&Set::new(&self.key, &value))?;
+                Ok(Extended::Until(Hold { value, since, ..hold.clone() }))
             }
         }
     }
 
     /// Writes a new stamp if the key still holds exactly the value that we wrote.
     pub(super) fn extend_one_key(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
-        let form = &self.dialect.form;
-        if !form.tells_apart() {
+        if !self.dialect.form.tells_apart() {
             return Ok(Extended::Unsupported);
         }
         let since = self.clock(redis)?;
-        let stamp = form.stamp.at(self.now(since), self.lease.length());
-        // A value of another form is one that the client did not make: php-del-takeover writes back what it has read.
-        let value = form.restamp(&hold.value, stamp).unwrap_or_else(|| hold.value.clone());
+        let value = self.restamped(&hold.value, since);
         let life_ms = self.life_of_key().as_millis();
         let extension = Extension { old: &hold.value, new: &value, life_ms, gives_ttl: self.gives_ttl() };
         let extended = scripts::extend(redis, &self.key, &extension)?;
         Ok(if extended { Extended::Until(Hold { value, since, ..hold.clone() }) } else { Extended::Lost })
+    }
+
+    /// The value with the stamp of a lease that begins at this reading.
+    fn restamped(&self, value: &[u8], since: Reading) -> Vec<u8> {
+        let form = &self.dialect.form;
+        let stamp = form.stamp.at(self.now(since), self.lease.length());
+        // A value of another form is one that the client did not make: php-del-takeover writes back what it has read.
+        form.restamp(value, stamp).unwrap_or_else(|| value.to_vec())
     }
 
     /// GET, and PTTL if the value is ours.

@@ -43,9 +43,9 @@ pub(crate) fn extend(dialect: &str, lease_ms: u64, (value, since): (&str, &str),
 /// The same as the old client extends its lock.
 #[track_caller]
 pub(crate) fn refresh(dialect: &str, lease_ms: u64, (value, since): (&str, &str), lines: &str) {
-    let lock = lock(dialect, lease_ms);
+    let lock = lock(dialect, lease_ms).refreshing();
     let hold = hold(&lock, value, since);
-    walk(dialect, lines, |redis| lock.refresh(&hold, &ME, redis), extended);
+    walk(dialect, lines, |redis| lock.extend(&hold, redis), extended);
 }
 
 fn extended(extended: &Extended) -> String {
