@@ -9,7 +9,10 @@ use super::remedy::Remedy;
 use super::scenario::{Guarding, Scenario};
 use super::sketch::{Mark, Sketch};
 use crate::explore::{Bounds, Property};
-use crate::legacy::catalogue::{java_article as java, jedis_article as jedis, php_article as php};
+use crate::legacy::Dialect;
+use crate::legacy::catalogue::{
+    java_article as java, jedis_article as jedis, php_article as php, ruby_resque as resque,
+};
 use crate::race_id::RaceId;
 
 const BUSY_PHP: Participant = Participant::old(&php::PHP_GETSET, 2).working(99);
@@ -22,6 +25,11 @@ const WRITER: Participant = Participant { writes: true, ..Participant::token(1) 
 const JEDIS: Participant = Participant::old(&jedis::REDIS_DISTRIBUTED_LOCK, 1).heedless();
 /// Renews a quarter of a second after the lease has ended, if nothing else holds it up.
 const RENEWING: Participant = Participant { prompt: true, renew_after: Some(5), work: 7, ..JEDIS };
+/// Renews as soon as its lease has ended.
+const REFRESHING: Participant =
+    Participant { renew_after: Some(2), ..Participant::new(RaceProtocol::Refreshing(TIMEOUT), Duration::from_secs(1)) }
+        .working(4);
+const TIMEOUT: &Dialect = &resque::RESQUE_LOCK_TIMEOUT;
 const QUARTER: Duration = Duration::from_millis(250);
 
 const STEALS: Sketch =
@@ -110,7 +118,7 @@ pub(super) const RACES: &[Race] = &[
     Race {
         id: RaceId::RenewalTooLate,
         title: "The renewal comes after the lease has expired",
-        sources: &["Jedis article, class RedisDistributedLock"],
+        sources: &["Jedis article, class RedisDistributedLock", "resque-lock-timeout, refresh_lock!"],
         story: "The renewal sleeps for a whole lease before it renews. When it wakes up, the key is gone, or another's.",
         scenario: Scenario {
             participants: &[RENEWING, JEDIS],
@@ -121,7 +129,16 @@ pub(super) const RACES: &[Race] = &[
         violates: Property::MutualExclusion,
         sketch: Sketch { marks: &[Mark::Runs("A", "SET"), Mark::TimePasses, Mark::Runs("B", "SET")], blame: 1 },
         remedies: &[Remedy { renew_after: Some(1), ..Remedy::same("a quarter of the lease later there is time left") }],
-        variations: &[],
+        variations: &[Variation {
+            what: "a client that renews by SET, without a look, overwrites the lock of the next holder",
+            scenario: Scenario {
+                participants: &[REFRESHING, Participant::old(TIMEOUT, 1)],
+                bounds: Bounds::ticks(3),
+                ..Scenario::EMPTY
+            },
+            violates: Property::MutualExclusion,
+            sketch: Sketch { marks: &[Mark::TimePasses, Mark::Runs("B", "GETSET"), Mark::Runs("A", "SET")], blame: 2 },
+        }],
         remark: None,
     },
     Race {

@@ -15,6 +15,8 @@ use crate::wire::Key;
 pub enum RaceProtocol {
     /// An old one: a row of the catalogue.
     Dialect(&'static Dialect),
+    /// An old one that extends its lock as the old client does.
+    Refreshing(&'static Dialect),
     /// An old one whose caller passes a lease that is no whole number of seconds.
     FractionalLease(&'static Dialect),
     /// An old one inside the polling of the Java article, which tries so often.
@@ -32,7 +34,7 @@ impl RaceProtocol {
     /// Its name.
     pub fn name(self) -> String {
         match self {
-            Self::Dialect(dialect) => dialect.name.to_owned(),
+            Self::Dialect(dialect) | Self::Refreshing(dialect) => dialect.name.to_owned(),
             Self::FractionalLease(dialect) => format!("{} (lease not validated)", dialect.name),
             Self::Polled(dialect, tries) => format!("{} (polled, maxTryCount {tries})", dialect.name),
             Self::Quorum => "redlock (a failed try is left behind)".to_owned(),
@@ -48,6 +50,7 @@ impl RaceProtocol {
     pub fn locker(self, key: Key, lease: Lease) -> Arc<dyn Locker> {
         match self {
             Self::Dialect(dialect) => Arc::new(Lock::new(dialect, key, lease)),
+            Self::Refreshing(dialect) => Arc::new(Lock::new(dialect, key, lease).refreshing()),
             Self::FractionalLease(dialect) => Arc::new(FractionalLease::new(Lock::new(dialect, key, lease))),
             Self::Polled(dialect, tries) => Arc::new(Polled::new(Lock::new(dialect, key, lease), tries)),
             Self::Quorum => Arc::new(Quorum::new(key, lease)),
@@ -60,7 +63,10 @@ impl RaceProtocol {
     /// Its row in the catalogue of old dialects, if it is one.
     pub(super) fn dialect(self) -> Option<&'static Dialect> {
         match self {
-            Self::Dialect(dialect) | Self::FractionalLease(dialect) | Self::Polled(dialect, _) => Some(dialect),
+            Self::Dialect(dialect)
+            | Self::Refreshing(dialect)
+            | Self::FractionalLease(dialect)
+            | Self::Polled(dialect, _) => Some(dialect),
             Self::Quorum | Self::Modern(_) => None,
         }
     }
@@ -70,7 +76,7 @@ impl RaceProtocol {
         match self {
             Self::Quorum => SERVERS.get(),
             Self::Modern(written) => choice(written).servers(),
-            Self::Dialect(_) | Self::FractionalLease(_) | Self::Polled(..) => 1,
+            Self::Dialect(_) | Self::Refreshing(_) | Self::FractionalLease(_) | Self::Polled(..) => 1,
         }
     }
 }
