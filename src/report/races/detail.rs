@@ -33,7 +33,7 @@ impl<'a> RaceDetail<'a> {
 
 impl Report for RaceDetail<'_> {
     fn text(&self, width: Option<u16>) -> String {
-        let RaceResult { race, found, prevented_by, .. } = self.result;
+        let RaceResult { race, found, variations, prevented_by, .. } = self.result;
         let strong = Style::new().bold();
         let mut text = format!("{strong}{}{strong:#}\n", race.title);
         text += &timeline::paragraph(race.story, width);
@@ -44,6 +44,13 @@ impl Report for RaceDetail<'_> {
         }
         text += &timeline::paragraph(&bounds(&race.scenario), width);
         text.push('\n');
+        for (variation, found) in variations {
+            let line = match found {
+                Some(found) => format!("Also found: {} ({} steps).", variation.what, found.trace.steps.len()),
+                None => format!("NOT reproduced: {}.", variation.what),
+            };
+            text += &timeline::paragraph(&line, width);
+        }
         for (remedy, checked) in prevented_by {
             let verdict = if checked.prevents() { "Prevented by" } else { "NOT prevented by" };
             let (name, states) = (remedy.name(&race.scenario), grouped(checked.states));
