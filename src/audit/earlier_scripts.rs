@@ -1,7 +1,7 @@
 //! Scripts as earlier versions sent them, under other SHA-1s: with their comments, or before they ran on Redis 3.2.
 
 /// The SHA-1 of an earlier script, and of the one that is sent today, in the order of the first.
-const EARLIER: [(&str, &str); 47] = [
+const EARLIER: [(&str, &str); 48] = [
     ("04fee609b75f8278f0a5ff92c08ba72ff2131dbc", "787f69837a4aba9de3b01d16c3673078354dfe4a"),
     ("0792255a0f8b26a118581a06bf5c8e0993b91ee0", "3c496b058d92dea22781ecff32772a80dfc56598"),
     ("08e96a250505e4331673bee56877658411b5e778", "eb2beb199633d792d3adef6c1ab41cba5c51ad33"),
@@ -28,11 +28,12 @@ const EARLIER: [(&str, &str); 47] = [
     ("7604e25e0f6d16045330a80872ce50963d9b2a9a", "e8d15be040e377d9771d97f38492e2a60e2c8c2f"),
     ("788d313f4f303474851442203df382ecdcd0b0ff", "2c61639e746ab347a6b7751eb161337186092f80"),
     ("89dc8dabbfc83de86b2296f7e89884be4a9f09c4", "0bb0dcfac73e635ca235013bf71d22e36e01e307"),
+    ("8e6e8d27ac8798375c331c0fb52e40a074e7e663", "c7cd69095c8d1792deb31a31cb01fe115a1786d3"),
     ("93481e125af5b47a400bcb52e1ba71a8a029583c", "51d43e132a58ac72896a9f251d8651ace3262355"),
     ("993050dcdba4b21851e713dc8c02495e4a404845", "a87f47b127da3000643f115bfb1682b955333cfa"),
     ("9b186741b86123bb587b3484509c9952ab714180", "6b3181f8b43d30e3db2c4c0d97ddf5a93b92450a"),
     ("a09ac617b1723abb2a58730278ab9cc08e990b56", "8fc8631f8d71e72ab6a9e7df7aec2e09e774a8ff"),
-    ("a6f27e9358a35c42f42f34532da5c1c08446d22f", "8e6e8d27ac8798375c331c0fb52e40a074e7e663"),
+    ("a6f27e9358a35c42f42f34532da5c1c08446d22f", "c7cd69095c8d1792deb31a31cb01fe115a1786d3"),
     ("bafd87a23ed3b6a8907f8d838d83f3566ab1c9a3", "12dc1afcf3d2527edc934be60f338cef7b87df10"),
     ("be7b6db8c1bc9b0324c64bd76bfc950e1fc38dc4", "70e5113c8613e247b9b46a85f219e2b5d8af080f"),
     ("c2fa7a5261a7ccc138e50db224530d79b0ee7903", "1185e7d8928e4b1d9fe48ae405cb85131c5a6feb"),

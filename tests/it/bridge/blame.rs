@@ -18,10 +18,10 @@ const RULES: [Property; 4] =
     [Property::MutualExclusion, Property::LeaseHonoured, Property::ReleasesOnlyOwn, Property::TruthfulOutcome];
 
 /// Two of the old clients and a bridge, with these leases in seconds, on an empty key, or after a client crashed and left a
-/// lock that never expires.
+/// lock that never expires. The bridge releases at any time, or extends before it does.
 struct Meeting {
     old: [Client; 2],
-    bridge: Client,
+    bridges: [Client; 2],
     ticks: u16,
 }
 
@@ -31,17 +31,21 @@ impl Meeting {
         let [one, other] = dialects;
         let first = Client::new(one.name, lock(one));
         let second = if one == other { first.clone() } else { Client::new(other.name, lock(other)) };
-        let bridge = Client { renew_after: Some(1), ..Client::new("bridge", Arc::new(bridge)) };
-        Self { old: [first, second], bridge, ticks }
+        let bridge = Client::new("bridge", Arc::new(bridge));
+        let extending = Client { work: 2, renew_after: Some(1), ..bridge.clone() };
+        Self { old: [first, second], bridges: [bridge, extending], ticks }
     }
 
-    fn scenes(&self) -> [Scene; 2] {
+    fn scenes(&self) -> impl Iterator<Item = Scene> {
         let empty = || Scene::new(Bounds::ticks(self.ticks)).grain(Grain::Coarse);
         let persist = Command::new("PERSIST").arg("k");
         let after_a_death = empty().after_death_of(&self.old[0], 9).after_command(9, &persist);
-        [empty(), after_a_death].map(|scene| {
-            let clients = self.old.iter().chain([&self.bridge]);
-            clients.fold(scene, |scene, client| scene.client(client.clone()))
+        let begun = [empty(), after_a_death];
+        self.bridges.iter().flat_map(move |bridge| {
+            begun.clone().map(|scene| {
+                let clients = self.old.iter().chain([bridge]);
+                clients.fold(scene, |scene, client| scene.client(client.clone()))
+            })
         })
     }
 

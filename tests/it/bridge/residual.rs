@@ -208,12 +208,13 @@ fn the_guide_names_the_races_that_are_left() {
 #[test]
 fn bridges_and_new_clients_break_no_rule() {
     let bounds = Bounds::ticks(2).crashes(1).lost_replies(1).afterwards(100);
-    let client = |name: &str, locker| Client { renew_after: Some(1), ..Client::new(name, locker) };
-    let bridge = client("bridge", Arc::new(bridge("php-getset", 2).expect("it can be bridged")));
-    let token = client("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(2))));
-    for crowd in [[&bridge, &bridge], [&bridge, &token]] {
+    let bridge = Client::new("bridge", Arc::new(bridge("php-getset", 2).expect("it can be bridged")));
+    let token = Client::new("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(2))));
+    let extending = |client: &Client| Client { work: 2, renew_after: Some(1), ..client.clone() };
+    let at_any_time = [[bridge.clone(), bridge.clone()], [bridge, token]];
+    for crowd in at_any_time.iter().flat_map(|crowd| [crowd.clone(), crowd.each_ref().map(extending)]) {
         let scene = Scene::new(bounds).grain(Grain::Fine);
-        let scene = crowd.into_iter().fold(scene, |scene, client| scene.client(client.clone()));
+        let scene = crowd.into_iter().fold(scene, Scene::client);
         let found = Search::new(&scene).properties(&Property::ALL).symmetry(true).threads(TWO).run(&mut |_| {});
         assert_eq!(found.end, End::Exhausted);
         let broken: Vec<_> = found.violations.iter().map(|it| (it.property, explanation(&it.trace))).collect();

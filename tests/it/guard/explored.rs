@@ -210,7 +210,7 @@ fn a_lock_that_the_guard_extends_is_held_by_one_client() {
     let rule = || Rule::new(&[php()], Lifetime::BeyondStamp).unwrap();
     let token = Client::new("token", Arc::new(TokenLock::new(new_key(&Key::from("k")), seconds(1))));
     for (rule, other) in [(rule(), None), (rule().bridged().unwrap(), Some(token))] {
-        let guarded = Client { renew_after: Some(1), ..Client::new("guarded", lock(rule)) };
+        let guarded = Client { work: 2, renew_after: Some(1), ..Client::new("guarded", lock(rule)) };
         let other = other.unwrap_or_else(|| guarded.clone());
         let scene = Scene::new(Bounds::ticks(3).crashes(1)).grain(Grain::Coarse).client(guarded).client(other);
         is_clean(&search(&scene, &RULES));
