@@ -35,8 +35,11 @@ pub(super) struct Participants {
 /// The lease of old clients: the shortest in ticks of a second, so that few ticks show much. Beside two old clients the third
 /// holds for longer, so that not every stamp of one moment is the same.
 const LEASE: Duration = Duration::from_secs(1);
-/// That longer lease, and the lease of bridges and new clients, which they extend after a second.
+/// That longer lease, and the lease of bridges and new clients.
 const LONGER: Duration = Duration::from_secs(2);
+/// When bridges and new clients extend their lock that still work, and when their work is done, in seconds.
+const EXTENDED_AFTER: u16 = 1;
+const WORK: u16 = 2;
 /// When an owner died, in seconds before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
 /// A client may crash; then all leases expire.
@@ -50,12 +53,10 @@ impl Participants {
     pub(super) fn new(fleet: &[&'static Dialect], to: &Choice, way: Way) -> Result<Self, NoPlan> {
         let key = Key::from("lock");
         let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
-        let renewed = |client: Client| Client { renew_after: Some(1), ..client };
         let old = |lease: Lease| {
             let lock = |dialect| Arc::new(legacy::Lock::new(dialect, key.clone(), lease));
             fleet.iter().map(|dialect| Client::new(dialect.name, lock(dialect))).collect()
         };
-        let across = |bridge: Bridge| renewed(Client::new("bridge", Arc::new(bridge)));
         let behind_guard = |dialect: &&'static Dialect| {
             let name = guarded_name(dialect, fleet);
             let choice: Choice = name.parse().map_err(NoPlan::NoGuard)?;
@@ -77,9 +78,9 @@ impl Participants {
             stamp_of: bridge.stamp_of(),
             legacy: old(lease),
             longer_legacy: old(longer),
-            bridge: across(bridge),
+            bridge: Client::new("bridge", Arc::new(bridge)),
             guarded,
-            modern: renewed(Client::new(to.to_string(), modern)),
+            modern: Client::new(to.to_string(), modern),
             patience: fleet.iter().map(|dialect| patience(dialect)).max().unwrap_or(0),
             stolen,
         })
@@ -122,11 +123,22 @@ impl Participants {
         }
         for group in &groups {
             scenes.push(scene(group, Bounds::ticks(seconds), grain));
+            scenes.extend(self.extending(group).map(|group| scene(&group, Bounds::ticks(seconds), grain)));
             if phase.follows_legacy() {
                 scenes.push(scene_after(group, &self.legacy[0], Bounds::ticks(seconds), grain));
             }
         }
         scenes
+    }
+
+    /// The same, where bridges and new clients work for longer, and extend; nothing if there are none.
+    fn extending(&self, group: &[Client]) -> Option<Vec<Client>> {
+        let extends = |client: &Client| [&self.bridge, &self.modern].iter().any(|it| it.protocol == client.protocol);
+        let working = |client: &Client| match extends(client) {
+            true => Client { work: WORK, renew_after: Some(EXTENDED_AFTER), ..client.clone() },
+            false => client.clone(),
+        };
+        group.iter().any(extends).then(|| group.iter().map(working).collect())
     }
 
     /// Two clients, each of which acquires twice, whose clock readings are steps of their own: between whole seconds, with a
@@ -144,9 +156,6 @@ impl Participants {
         for &place in places {
             let mut pair = pair.to_vec();
             pair[place].skew_ms = ahead_ms;
-            for client in &mut pair {
-                client.renew_after = client.renew_after.map(|after| ticks_in(after, tick));
-            }
             let mut scene = scene(&pair, Bounds::ticks(ticks), grain);
             scene.tick = tick;
             scenes.push(scene);
