@@ -55,7 +55,7 @@ pub struct Client {
     pub tries: Times,
     /// How long it waits after a try in vain.
     pub pause: u16,
-    /// How long it works before it releases.
+    /// How long it works before it releases; 0: it releases at any time, and does not extend.
     pub work: u16,
     /// How long after the lease began it extends, and each time again; `None`: never.
     pub renew_after: Option<u16>,

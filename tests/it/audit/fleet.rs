@@ -87,9 +87,8 @@ impl Fleet {
         self.protocols.iter().fold(Scene::new(bounds).grain(Grain::Coarse), |scene, protocol| {
             let choice: Choice = protocol.parse().unwrap();
             let locker: Arc<dyn Locker> = choice.locker("lock".into(), Lease::new(Duration::from_secs(2)).unwrap());
-            let renew_after = self.renews.then_some(1);
-            let client = Client::new(*protocol, locker);
-            scene.client(Client { prompt: self.prompt, rounds: Times::Of(3), renew_after, ..client })
+            let client = Client { prompt: self.prompt, rounds: Times::Of(3), ..Client::new(*protocol, locker) };
+            scene.client(if self.renews { Client { work: 2, renew_after: Some(1), ..client } } else { client })
         })
     }
 
@@ -206,7 +205,14 @@ impl Watch {
         if let (true, None, Some(held)) = (had, is.hold().or(is.releasing()), self.held[who]) {
             self.held[who] = None;
             let sent = ReleasedBy::Between(self.begun[who], tick);
-            self.truth.holds[held].released = if self.has_sent[who] { sent } else { ReleasedBy::Silently };
+            self.truth.holds[held].released = if extends(scene, who, was) {
+                // It has learned that its lock is lost, and goes on without it.
+                ReleasedBy::No
+            } else if self.has_sent[who] {
+                sent
+            } else {
+                ReleasedBy::Silently
+            };
         }
     }
 
@@ -257,6 +263,18 @@ fn asks(actor: &Actor) -> bool {
 /// Whether a client is between two operations.
 fn began(actor: &Actor) -> bool {
     actor.operation().is_none()
+}
+
+/// Whether a holder extends its lock, or is about to.
+fn extends(scene: &Scene, who: usize, actor: &Actor) -> bool {
+    match (&actor.doing, scene.clients[who].renew_after) {
+        (Doing::Extending(..), _) => true,
+        (Doing::Holding(hold, work), Some(after)) => {
+            let since = hold.since.mono.saturating_since(MonoTime::since_origin(Duration::ZERO));
+            since + scene.tick * u32::from(after) < scene.tick * u32::from(work.until)
+        }
+        _ => false,
+    }
 }
 
 /// The first tick at which a lease has expired; a lock without any is never over.
