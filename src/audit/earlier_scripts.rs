@@ -1,4 +1,5 @@
-//! Scripts as earlier versions sent them, under other SHA-1s: with their comments, or before they ran on Redis 3.2.
+//! Scripts as earlier versions sent them, under other SHA-1s: with their comments, before they ran on Redis 3.2, or before an error
+//! in them was corrected.
 
 /// The SHA-1 of an earlier script, and of the one that is sent today, in the order of the first.
 const EARLIER: [(&str, &str); 48] = [
@@ -52,7 +53,7 @@ const EARLIER: [(&str, &str); 48] = [
     ("f93d2d48ed59324e5d597018d9d0331b85b33d50", "49a5573fae430fc31fea9d5b8bf702ab87754e20"),
 ];
 
-/// The SHA-1 of the script that does the same as the one of this SHA-1 and is sent today.
+/// The SHA-1 of the script that is sent today in place of the one of this SHA-1.
 pub(super) fn current(sha1: &[u8]) -> &[u8] {
     match EARLIER.binary_search_by(|(earlier, _)| earlier.as_bytes().cmp(sha1)) {
         Ok(index) => EARLIER[index].1.as_bytes(),
