@@ -133,6 +133,12 @@ impl Conversation {
         Some(Self { client, acquisitions: 0, asked_at: None, is_by_token: true, ..unreleased })
     }
 
+    /// Whether the hold that was not released ended with an extension that was refused: its client knows that it is lost.
+    pub(super) fn was_lost(&self) -> bool {
+        let last = self.unreleased.as_ref().and_then(|unreleased| unreleased.last());
+        last.is_some_and(|last| last.is_script() && !last.begins_attempt() && last.reply == Reply::Int(0))
+    }
+
     fn leave_grammar(&mut self) {
         self.position.leave_grammar();
         self.unreleased.iter_mut().for_each(|unreleased| unreleased.leave_grammar());

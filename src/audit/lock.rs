@@ -525,13 +525,14 @@ impl AuditedLock {
     }
 
     /// Lets an unreleased hold go on under its token if the same connection has acquired by another token: several clients
-    /// may share the connection. Returns whether it does.
+    /// may share the connection. Returns whether it does; not if its client has learned that the lock is lost.
     fn set_aside(&mut self, by: usize, earlier: usize, newcomer: &Hold, by_token: bool) -> bool {
         let hold = &mut self.holds[earlier];
         if !by_token
             || hold.token == newcomer.token
             || !stamp::is_token(&hold.token)
             || !stamp::is_token(&newcomer.token)
+            || self.conversations[by].was_lost()
         {
             return false;
         }
