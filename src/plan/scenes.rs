@@ -131,7 +131,7 @@ impl Participants {
         scenes
     }
 
-    /// The same, where bridges and new clients work for longer, and extend; nothing if there are none.
+    /// These clients, of which bridges and new ones work for longer, and extend; `None` without any of those.
     fn extending(&self, group: &[Client]) -> Option<Vec<Client>> {
         let extends = |client: &Client| [&self.bridge, &self.modern].iter().any(|it| it.protocol == client.protocol);
         let working = |client: &Client| match extends(client) {
