@@ -133,10 +133,11 @@ impl Participants {
 
     /// These clients, of which bridges and new ones work for longer, and extend; `None` without any of those.
     fn extending(&self, group: &[Client]) -> Option<Vec<Client>> {
-        let extends = |client: &Client| [&self.bridge, &self.modern].iter().any(|it| it.protocol == client.protocol);
-        let working = |client: &Client| match extends(client) {
-            true => Client { work: WORK, renew_after: Some(EXTENDED_AFTER), ..client.clone() },
-            false => client.clone(),
+        let is = |one: &Client, other: &Client| Arc::ptr_eq(&one.locker, &other.locker);
+        let extends = |client: &Client| is(client, &self.bridge) || is(client, &self.modern);
+        let working = |client: &Client| {
+            let (work, renew_after) = if extends(client) { (WORK, Some(EXTENDED_AFTER)) } else { (0, None) };
+            Client { work, renew_after, ..client.clone() }
         };
         group.iter().any(extends).then(|| group.iter().map(working).collect())
     }
