@@ -95,8 +95,10 @@ impl Locker for Lock {
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
+        if self.refreshes {
+            return self.refresh(hold, redis);
+        }
         match self.dialect.keys {
-            _ if self.refreshes => self.refresh(hold, redis),
             Keys::One => self.extend_one_key(hold, redis),
             Keys::OwnerAndExpiry => self.extend_two_keys(hold, redis),
         }
