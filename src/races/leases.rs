@@ -25,7 +25,7 @@ const WRITER: Participant = Participant { writes: true, ..Participant::token(1) 
 const JEDIS: Participant = Participant::old(&jedis::REDIS_DISTRIBUTED_LOCK, 1).heedless();
 /// Renews a quarter of a second after the lease has ended, if nothing else holds it up.
 const RENEWING: Participant = Participant { prompt: true, renew_after: Some(5), work: 7, ..JEDIS };
-/// Renews as soon as its lease has ended.
+/// Renews a second after its lease has ended, when others take its lock for expired.
 const REFRESHING: Participant =
     Participant { renew_after: Some(2), ..Participant::new(RaceProtocol::Refreshing(TIMEOUT), Duration::from_secs(1)) }
         .working(4);
