@@ -37,7 +37,7 @@ fn a_refresh_behind_the_next_holder_is_too_late() {
     assert_eq!(races(&found), [(Some(RaceId::RenewalTooLate), Certainty::Certain)], "{:?}", found.findings);
 }
 
-/// `client` acquires with `first`, extends its lock over a second later to `second`, and releases with `release`.
+/// A client writes `first` to acquire, and `second` over a second later to extend its lock; `release` is what it sends then.
 fn extended_by_script(first: &str, second: &str, release: &str) -> Audit {
     audit(&format!(
         r#"1700000000.100000 [0 10.0.0.1:1] "SETNX" "lock" "{first}"
