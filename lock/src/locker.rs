@@ -95,6 +95,14 @@ pub trait Locker: Send + Sync {
         None
     }
 
+    /// Whether an attempt is refused as long as that of another waiter on the same
+    /// [`release_channel`](Self::release_channel) is, if this is so for both of their protocols. Then the waiters of a program
+    /// can take turns, and one attempt speaks for all of them. Not so where holders share or re-enter the lock, or where it needs
+    /// more keys than that of the channel.
+    fn waiters_are_alike(&self) -> bool {
+        false
+    }
+
     /// What `owner`, whose wait began at `since`, holds by this message on its [`release_channel`](Self::release_channel);
     /// `None` if the message only says that another try may win.
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
@@ -172,6 +180,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         (**self).release_channel(owner)
+    }
+
+    fn waiters_are_alike(&self) -> bool {
+        (**self).waiters_are_alike()
     }
 
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {

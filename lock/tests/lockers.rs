@@ -103,6 +103,10 @@ impl Locker for Elaborate {
         Some(ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true })
     }
 
+    fn waiters_are_alike(&self) -> bool {
+        true
+    }
+
     fn withdraw(&self, _: &Owner, _: &mut Transcript) -> Turn<()> {
         faults("WITHDRAW")
     }
@@ -132,6 +136,7 @@ fn a_protocol_that_says_nothing_more_is_exclusive_expires_and_leaves_nothing_beh
         assert_eq!((plain.mode(), plain.max_sharers()), (Mode::Exclusive, None));
         assert_eq!((plain.reentrant_name(&owner), plain.release_channel(&owner)), (None, None));
         assert!(!plain.needs_own_connection());
+        assert!(!plain.waiters_are_alike());
         assert_eq!(plain.longest_pause(), None);
         let mut redis = Transcript::new();
         assert_eq!((plain.disclaim(&owner, &mut redis), plain.withdraw(&owner, &mut redis)), (Ok(()), Ok(())));
@@ -152,6 +157,7 @@ fn a_shared_protocol_says_what_the_protocol_says() {
     let channel = ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true };
     assert_eq!(shared.release_channel(&owner), Some(channel));
     assert!(shared.needs_own_connection());
+    assert!(shared.waiters_are_alike());
     assert_eq!(shared.longest_pause(), Some(Duration::from_millis(3)));
 
     let since = Reading { wall: UnixTime::from_nanos(0), mono: MonoTime::since_origin(Duration::ZERO) };

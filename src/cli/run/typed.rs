@@ -119,6 +119,10 @@ impl Locker for Typed {
         self.locker.release_channel(owner)
     }
 
+    fn waiters_are_alike(&self) -> bool {
+        self.locker.waiters_are_alike()
+    }
+
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
         self.locker.granted(owner, since, message)
     }

@@ -165,6 +165,10 @@ impl Locker for TimedLocker {
         self.lock.release_channel(&self.owner)
     }
 
+    fn waiters_are_alike(&self) -> bool {
+        self.lock.waiters_are_alike()
+    }
+
     fn granted(&self, _: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
         self.lock.granted(&self.owner, since, message)
     }
