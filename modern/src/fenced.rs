@@ -85,4 +85,8 @@ impl Locker for FencedTokenLock {
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         self.lock.release_channel(owner)
     }
+
+    fn waiters_are_alike(&self) -> bool {
+        self.lock.waiters_are_alike()
+    }
 }

@@ -133,6 +133,10 @@ impl Locker for TokenLock {
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
+
+    fn waiters_are_alike(&self) -> bool {
+        true
+    }
 }
 
 impl TokenLock {

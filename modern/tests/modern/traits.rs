@@ -28,6 +28,9 @@ fn describe(lock: &dyn Locker) -> String {
         let name = name.replace(&owner().thread_name(), "<me>").replace(&owner().instance.hex(), "<instance>");
         text += &format!(", announced on {name}");
     }
+    if lock.waiters_are_alike() {
+        text += ", waiters are alike";
+    }
     if let Some(pause) = lock.longest_pause() {
         text += &format!(", every {pause:?}");
     }
@@ -45,8 +48,8 @@ fn each_lock_says_what_it_is() {
     let keys = MultiKeyLock::new(["{k}a", "{k}b"].map(Into::into), exact).unwrap();
     let late = ", a late release may free another";
     let table: [(&dyn Locker, &str); 20] = [
-        (&TokenLock::new(key(), exact), "k 1.5s Exclusive"),
-        (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive"),
+        (&TokenLock::new(key(), exact), "k 1.5s Exclusive, waiters are alike"),
+        (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive, waiters are alike"),
         (&FairLock::new(key(), exact), "k 1.5s Exclusive, announced on {k}:bell:<instance>, every 1.666666666s"),
         (&keys, "{k}a 1.5s Exclusive"),
         (&Redlock::new(key(), exact, NonZeroU8::new(3).unwrap()), "k 1.5s Exclusive"),
