@@ -49,6 +49,11 @@ impl Acquisition {
         self.locker.release_channel(&self.owner)
     }
 
+    /// Whether it takes turns with others that wait where it does.
+    pub(super) fn waiters_are_alike(&self) -> bool {
+        self.locker.waiters_are_alike()
+    }
+
     /// What it holds by this message, which was read at `now`. One of which less than nine tenths of a lease are left is
     /// better acquired by another attempt, which finds the lock its own and begins the lease anew.
     pub(super) fn granted(&self, message: &[u8], now: Reading) -> Option<Hold> {

@@ -69,7 +69,9 @@ impl Wait {
         Self { pace: WaitPace::Fixed { interval }, at_most: None, tries: None }
     }
 
-    /// Until the release is announced, or the present lease has expired. The lock must have been given the `ReleaseListener` of its
+    /// Until the release is announced, or the present lease has expired. Waiters of one program take turns where the protocol lets
+    /// none of them win while another one is refused, as [`TokenLock`](lockshift_modern::TokenLock): who comes last sends
+    /// nothing before its turn, unless none of them has tried for a second or the lease of the holder has ended. The lock must have been given the `ReleaseListener` of its
     /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     pub const fn notified() -> Self {
@@ -140,6 +142,13 @@ impl Patience<'_> {
         };
         self.failing_since = None;
         self.pause(retry_in, waiters, now, jitter)
+    }
+
+    /// For how long a waiter may sleep on where a try would be in vain, and not longer than `at_most`; `None` if it has to
+    /// try now: the waiting time has passed, or its tries are counted.
+    pub(super) fn without_a_try(&self, at_most: Duration, now: MonoTime) -> Option<Duration> {
+        let left = self.wait.at_most.map_or(at_most, |wait| wait.saturating_sub(now.saturating_since(self.began)));
+        (self.wait.tries.is_none() && !left.is_zero()).then(|| left.min(at_most))
     }
 
     /// How long to pause after an error that may pass by itself, or a reply that was lost.

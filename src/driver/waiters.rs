@@ -4,6 +4,10 @@
 //! it is a token or begins with one and a colon, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
 //! no release is missed, and no release wakes a crowd. A wake-up by name is not passed on: the protocol has chosen the
 //! waiter, and chooses the next one when that waiter leaves its queue.
+//!
+//! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for as
+//! long as the last attempt of another speaks for it. So a client that releases does not acquire again before those that have
+//! waited, and attempts that are bound to fail are not sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,6 +19,10 @@ use super::wake_up::WakeUp;
 
 /// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// For how long an attempt speaks for other waiters, if the lease that it was refused by does not end before. A waiter
+/// that was woken and does not try, because its task is not polled, delays those that have not tried no longer.
+pub(super) const SPEAKS_FOR_OTHERS: Duration = Duration::from_secs(1);
 
 /// The waiters for releases, by channel.
 #[derive(Debug)]
@@ -32,13 +40,18 @@ struct Channel {
     named: BTreeMap<Token, u64>,
     /// The numbers of those that have been woken since their last attempt by name at most.
     asleep: BTreeSet<u64>,
+    /// Until when the last attempt of a waiter that is like others speaks for them.
+    spoken_for_until: Option<MonoTime>,
     idle_since: Option<MonoTime>,
 }
 
-#[derive(Debug)]
-struct Waiter {
-    name: Token,
-    wake_up: WakeUp,
+/// One that waits for a release.
+#[derive(Clone, Debug)]
+pub(super) struct Waiter {
+    pub(super) name: Token,
+    /// Whether it is [like the others](lockshift_lock::Locker::waiters_are_alike) that are.
+    pub(super) is_alike: bool,
+    pub(super) wake_up: WakeUp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,29 +130,60 @@ impl WaiterRegistry {
         self.channels.get(channel).map(|queue| queue.subscription)
     }
 
-    /// A waiter begins, the last in line. Where the subscription is confirmed already it is woken at once: the lock may
-    /// have been released since its last attempt.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, name: Token, wake_up: WakeUp) -> u64 {
+    /// A waiter begins before its first attempt, the last in line.
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
         let number = self.next;
         self.next += 1;
         let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::wanted);
         queue.idle_since = None;
-        if queue.subscription == Subscription::Confirmed {
-            wake_up.wake();
-        } else {
-            queue.asleep.insert(number);
-        }
-        queue.named.insert(name, number);
-        queue.waiting.insert(number, Waiter { name, wake_up });
+        queue.asleep.insert(number);
+        queue.named.insert(waiter.name, number);
+        queue.waiting.insert(number, waiter);
         number
     }
 
+    /// A waiter begins after an attempt, the last in line. Where the subscription is confirmed already it is woken at once,
+    /// unless one that is like it came before: the lock may have been released since that attempt.
+    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
+        let number = self.enter(channel, waiter);
+        if let Some(queue) = self.channels.get_mut(channel)
+            && queue.subscription == Subscription::Confirmed
+            && !queue.is_behind(number)
+        {
+            queue.wake(number);
+        }
+        number
+    }
+
+    /// Whether this waiter does better to sleep on than to try: one that is like it came before it, will be woken before it,
+    /// and has tried or seen another try only just.
+    pub(super) fn is_spoken_for(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> bool {
+        self.channels.get(channel).is_some_and(|queue| {
+            queue.subscription == Subscription::Confirmed
+                && queue.asleep.contains(&number)
+                && queue.spoken_for_until.is_some_and(|until| now < until)
+                && queue.is_behind(number)
+        })
+    }
+
     /// An attempt of this waiter begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64) {
+    pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         let Some(waiter) = queue.waiting.get(&number) else { return };
         waiter.wake_up.clear();
         queue.asleep.insert(number);
+        if waiter.is_alike {
+            queue.spoken_for_until = Some(now.saturating_add(SPEAKS_FOR_OTHERS));
+        }
+    }
+
+    /// An attempt of this waiter was refused, by a lease that may end then.
+    pub(super) fn refused_until(&mut self, channel: &ReleaseChannel, number: u64, lease_end: MonoTime) {
+        if let Some(queue) = self.channels.get_mut(channel)
+            && queue.waiting.get(&number).is_some_and(|waiter| waiter.is_alike)
+        {
+            queue.spoken_for_until = queue.spoken_for_until.map(|until| until.min(lease_end));
+        }
     }
 
     /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
@@ -160,11 +204,12 @@ impl WaiterRegistry {
         }
     }
 
-    /// The server has confirmed the subscription: all waiters have to try once more.
+    /// The server has confirmed the subscription: all waiters have to try once more, of those that are alike the first.
     pub(super) fn confirmed(&mut self, channel: &ReleaseChannel) {
         if let Some(queue) = self.channels.get_mut(channel) {
             queue.subscription = Subscription::Confirmed;
-            queue.wake_all();
+            let due: Vec<u64> = queue.asleep.iter().copied().filter(|number| !queue.is_behind(*number)).collect();
+            due.into_iter().for_each(|number| queue.wake(number));
         }
     }
 
@@ -218,6 +263,7 @@ impl Channel {
             waiting: BTreeMap::new(),
             named: BTreeMap::new(),
             asleep: BTreeSet::new(),
+            spoken_for_until: None,
             idle_since: None,
         }
     }
@@ -228,6 +274,18 @@ impl Channel {
         if let Some(waiter) = self.asleep.pop_first().and_then(|number| self.waiting.get(&number)) {
             waiter.wake_up.wake();
         }
+    }
+
+    fn wake(&mut self, number: u64) {
+        self.asleep.remove(&number);
+        self.waiting.get(&number).into_iter().for_each(|waiter| waiter.wake_up.wake());
+    }
+
+    /// Whether one that is like this waiter came before it.
+    fn is_behind(&self, number: u64) -> bool {
+        let is_alike = |waiter: &Waiter| waiter.is_alike;
+        self.waiting.get(&number).is_some_and(is_alike)
+            && self.waiting.range(..number).any(|(_, earlier)| is_alike(earlier))
     }
 
     /// What wakes the waiter of this name, if it still waits.

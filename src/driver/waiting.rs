@@ -11,7 +11,7 @@ use super::error::Error;
 use super::host;
 use super::outcome::Attempt;
 use super::wait::{Patience, Wait};
-use super::waiters::WaiterRegistry;
+use super::waiters::{SPEAKS_FOR_OTHERS, Waiter, WaiterRegistry};
 use super::wake_up::WakeUp;
 
 /// The shortest pause of a waiter that keeps its place in a queue.
@@ -84,9 +84,15 @@ struct NotifiedWaiter {
 }
 
 impl NotifiedWaiter {
-    fn enter((listener, channel): &(&impl Listener, ReleaseChannel), acquisition: &Acquisition) -> Self {
+    fn enter(
+        (listener, channel): &(&impl Listener, ReleaseChannel),
+        acquisition: &Acquisition,
+        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> u64,
+    ) -> Self {
         let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
-        let number = waiters.state().registry.enter(channel, acquisition.owner().token, wake_up.clone());
+        let (name, is_alike) = (acquisition.owner().token, acquisition.waiters_are_alike());
+        let waiter = Waiter { name, is_alike, wake_up: wake_up.clone() };
+        let number = enter(&mut waiters.state().registry, channel, waiter);
         listener.listen(channel);
         Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
     }
@@ -104,26 +110,55 @@ pub(super) struct Waiting<'a, L: Listener> {
     /// Where it is to wait for notifications.
     listener: Option<(&'a L, ReleaseChannel)>,
     waiter: Option<NotifiedWaiter>,
+    takes_turns: bool,
 }
 
 impl<'a, L: Listener> Waiting<'a, L> {
     pub(super) fn begin(wait: &'a Wait, listener: Option<&'a L>, acquisition: &Acquisition) -> Self {
         let listener = if wait.listens() { listener.zip(acquisition.release_channel()) } else { None };
-        Self { patience: wait.begin(acquisition.began()), listener, waiter: None }
+        Self {
+            patience: wait.begin(acquisition.began()),
+            listener,
+            waiter: None,
+            takes_turns: acquisition.waiters_are_alike(),
+        }
+    }
+
+    /// The same wait, which takes no turns with others.
+    pub(super) fn without_turns(self) -> Self {
+        Self { takes_turns: false, ..self }
+    }
+
+    /// For how long to sleep on instead of trying, because the attempt of another waiter speaks for this one, and what ends that
+    /// sleep sooner; `None` if an attempt is due. To be asked again after the sleep.
+    pub(super) fn spoken_for(&mut self, acquisition: &Acquisition) -> Option<(Duration, &WakeUp)> {
+        if !self.takes_turns {
+            return None;
+        }
+        self.enter_where_others_listen(acquisition);
+        let (waiter, now) = (self.waiter.as_ref()?, host::mono());
+        let is_spoken_for = waiter.waiters.state().registry.is_spoken_for(&waiter.channel, waiter.number, now);
+        let pause = if is_spoken_for { self.patience.without_a_try(SPEAKS_FOR_OTHERS, now) } else { None };
+        pause.map(|pause| (pause, &waiter.wake_up))
     }
 
     /// An attempt begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition) {
+        self.enter_where_others_listen(acquisition);
+        if let Some(waiter) = &mut self.waiter {
+            waiter.owes_wake_up = true;
+            waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number, host::mono());
+        }
+    }
+
+    /// Where others listen already a place is taken before the attempt, which then misses nothing.
+    fn enter_where_others_listen(&mut self, acquisition: &Acquisition) {
         if self.waiter.is_none() {
-            // Where others listen already a place is taken before the attempt, which then misses nothing.
             let listens = |(listener, channel): &&(&'a L, ReleaseChannel)| {
                 listener.waiters().state().registry.is_confirmed(channel)
             };
-            self.waiter = self.listener.as_ref().filter(listens).map(|place| NotifiedWaiter::enter(place, acquisition));
-        }
-        if let Some(waiter) = &mut self.waiter {
-            waiter.owes_wake_up = true;
-            waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number);
+            let place = self.listener.as_ref().filter(listens);
+            self.waiter = place.map(|place| NotifiedWaiter::enter(place, acquisition, WaiterRegistry::enter));
         }
     }
 
@@ -141,6 +176,10 @@ impl<'a, L: Listener> Waiting<'a, L> {
         let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
         self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);
         let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
+        if let (Some(waiter), Ok(Attempt::Held(Held { retry_in: Some(left), .. }))) = (&self.waiter, attempt) {
+            let lease_end = host::mono().saturating_add(*left);
+            waiter.waiters.state().registry.refused_until(&waiter.channel, waiter.number, lease_end);
+        }
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
         let pause = match attempt {
             // A place in a queue is kept for a waiter that comes back in time.
@@ -154,7 +193,8 @@ impl<'a, L: Listener> Waiting<'a, L> {
             // The next attempt has another name, and no wake-up cuts the pause before it short.
             self.waiter = None;
         } else if self.waiter.is_none() {
-            self.waiter = self.listener.as_ref().map(|place| NotifiedWaiter::enter(place, acquisition));
+            let enter = WaiterRegistry::enter_after_attempt;
+            self.waiter = self.listener.as_ref().map(|place| NotifiedWaiter::enter(place, acquisition, enter));
         }
         Some(pause)
     }

@@ -120,6 +120,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         let mut acquiring = Acquiring::begin(self.session(), self.shadow.as_ref())?;
         let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
+            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition) {
+                self.listener.iter().for_each(ReleaseListener::keep_listening);
+                wake_up.wait_async(pause).await;
+            }
             waiting.begin_attempt(&acquiring.acquisition);
             let (tried, attempt) = acquiring.attempt().await?;
             acquiring = tried;

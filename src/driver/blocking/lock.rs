@@ -120,7 +120,8 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |_, pause, wake_up| {
+        let (acquiring, waiting) = self.begin(wait)?;
+        Self::acquire_passing(acquiring, waiting, |_, pause, wake_up| {
             match wake_up {
                 Some(wake_up) => drop(wake_up.wait(pause)),
                 None => host::sleep(pause),
@@ -131,7 +132,8 @@ impl<C: Carrier + 'static> Lock<C> {
 
     /// As [`acquire`](Self::acquire), but lets the caller pass the time between two tries: `pause` receives how the last
     /// one ended and for how long to pause, and returns whether to go on. If not, that outcome stands. So a wait can be
-    /// broken off at once, and never amid a try.
+    /// broken off at once, and never amid a try. It takes no turns with other waiters of this program: its first
+    /// try is made at once.
     ///
     /// While it listens for the release it passes the time itself, and asks twenty times a second, with a pause of
     /// zero, whether to go on.
@@ -143,7 +145,8 @@ impl<C: Carrier + 'static> Lock<C> {
         wait: &Wait,
         mut pause: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        self.acquire_passing(wait, |attempt, length, wake_up| {
+        let (acquiring, waiting) = self.begin(wait)?;
+        Self::acquire_passing(acquiring, waiting.without_turns(), |attempt, length, wake_up| {
             let Some(wake_up) = wake_up else { return pause(attempt, length) };
             let until = host::mono().saturating_add(length);
             loop {
@@ -159,15 +162,22 @@ impl<C: Carrier + 'static> Lock<C> {
         })
     }
 
+    fn begin<'a>(&'a self, wait: &'a Wait) -> Result<(Acquiring<C>, Waiting<'a, ReleaseListener>), Error> {
+        let acquiring = Acquiring::begin(&self.session, self.shadow.as_ref())?;
+        let waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
+        Ok((acquiring, waiting))
+    }
+
     /// Tries, and lets `pass` pass the time between: with what wakes it, if it waits for notifications.
     fn acquire_passing(
-        &self,
-        wait: &Wait,
+        mut acquiring: Acquiring<C>,
+        mut waiting: Waiting<'_, ReleaseListener>,
         mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&WakeUp>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
-        let mut acquiring = Acquiring::begin(&self.session, self.shadow.as_ref())?;
-        let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
         loop {
+            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition) {
+                wake_up.wait(pause);
+            }
             waiting.begin_attempt(&acquiring.acquisition);
             let attempt = acquiring.attempt();
             match waiting.after(&attempt, &acquiring.acquisition) {

@@ -9,6 +9,10 @@ struct Fixture {
     waiting: Vec<(u64, WakeUp)>,
 }
 
+fn waiter(number: u8, is_alike: bool) -> Waiter {
+    Waiter { name: Token::new([number; 16]), is_alike, wake_up: WakeUp::default() }
+}
+
 const fn at(millis: u64) -> MonoTime {
     MonoTime::since_origin(Duration::from_millis(millis))
 }
@@ -32,9 +36,26 @@ impl Fixture {
     }
 
     fn enter(&mut self, number: u8) {
-        let flag = WakeUp::default();
-        let ticket = self.registry.enter(&self.channel, Token::new([number; 16]), flag.clone());
-        self.waiting.push((ticket, flag));
+        let waiter = waiter(number, false);
+        let flag = waiter.wake_up.clone();
+        self.waiting.push((self.registry.enter_after_attempt(&self.channel, waiter), flag));
+    }
+
+    /// One that has not tried yet.
+    fn enter_first(&mut self, number: u8, is_alike: bool) {
+        let waiter = waiter(number, is_alike);
+        let flag = waiter.wake_up.clone();
+        self.waiting.push((self.registry.enter(&self.channel, waiter), flag));
+    }
+
+    fn begin_attempt(&mut self, index: usize, now: MonoTime) {
+        self.registry.begin_attempt(&self.channel, self.waiting[index].0, now);
+    }
+
+    /// Who is to sleep on, by place.
+    fn spoken_for(&self, now: MonoTime) -> Vec<usize> {
+        let is_spoken_for = |index: &usize| self.registry.is_spoken_for(&self.channel, self.waiting[*index].0, now);
+        (0..self.waiting.len()).filter(is_spoken_for).collect()
     }
 
     fn leave(&mut self, index: usize, now: MonoTime) {
@@ -46,7 +67,7 @@ impl Fixture {
     }
 
     fn all_try(&mut self) {
-        self.waiting.iter().for_each(|(number, _)| self.registry.begin_attempt(&self.channel, *number));
+        (0..self.waiting.len()).for_each(|index| self.begin_attempt(index, at(0)));
     }
 
     /// Who is awake, by place.
@@ -209,4 +230,92 @@ fn nobody_listens_on_a_channel_whose_waiters_had_left_before_that_was_asked_for(
     shared.leave(0, at(0));
     assert_eq!(shared.registry.due(at(0).saturating_add(LINGER)), []);
     assert!(!shared.registry.is_wanted(&shared.channel));
+}
+
+/// Three that are alike, and whose channel is confirmed.
+fn three_alike() -> Fixture {
+    let mut shared = Fixture::unconfirmed(0);
+    (0..3).for_each(|number| shared.enter_first(number, true));
+    shared.registry.due(at(0));
+    shared.registry.confirmed(&shared.channel);
+    shared
+}
+
+#[test]
+fn waiters_that_are_alike_take_turns() {
+    let mut shared = three_alike();
+    assert_eq!(shared.awake(), [0], "a release may have been missed");
+    shared.begin_attempt(0, at(100));
+    shared.enter_first(3, true);
+    assert_eq!((shared.awake(), shared.spoken_for(at(100))), (vec![], vec![1, 2, 3]));
+    shared.receive("0");
+    assert_eq!((shared.awake(), shared.spoken_for(at(100))), (vec![0], vec![1, 2, 3]), "the first is woken first");
+    shared.begin_attempt(0, at(100));
+    shared.leave(0, at(100));
+    assert_eq!(shared.spoken_for(at(100)), [2, 3], "it has won, and the second is the first now");
+    shared.receive("1");
+    assert_eq!((shared.awake(), shared.spoken_for(at(100))), (vec![1, 2, 3], vec![]), "each of them tries");
+}
+
+#[test]
+fn an_attempt_speaks_for_those_that_come_after_it_for_a_second() {
+    let mut shared = three_alike();
+    shared.begin_attempt(0, at(100));
+    assert_eq!((shared.spoken_for(at(1099)), shared.spoken_for(at(1100))), (vec![1, 2], vec![]));
+    shared.begin_attempt(2, at(1100));
+    assert_eq!(shared.spoken_for(at(2099)), [1, 2], "one for all of them");
+}
+
+#[test]
+fn an_attempt_speaks_for_others_no_longer_than_until_the_lease_may_end() {
+    let mut shared = three_alike();
+    shared.begin_attempt(0, at(100));
+    let (channel, number) = (shared.channel.clone(), shared.waiting[0].0);
+    shared.registry.refused_until(&channel, number, at(300));
+    assert_eq!((shared.spoken_for(at(299)), shared.spoken_for(at(300))), (vec![1, 2], vec![]));
+    shared.begin_attempt(1, at(300));
+    shared.registry.refused_until(&channel, number, at(9000));
+    assert_eq!((shared.spoken_for(at(1299)), shared.spoken_for(at(1300))), (vec![1, 2], vec![]), "by another lease");
+    shared.enter_first(3, false);
+    shared.begin_attempt(0, at(2000));
+    shared.registry.refused_until(&channel, shared.waiting[3].0, at(2100));
+    assert_eq!(shared.spoken_for(at(2200)), [1, 2], "the lease of something else");
+}
+
+#[test]
+fn one_that_enters_after_its_attempt_is_woken_unless_it_is_behind_others() {
+    let mut shared = three_alike();
+    shared.begin_attempt(0, at(0));
+    let late = waiter(3, true);
+    shared.registry.enter_after_attempt(&shared.channel, late.clone());
+    assert!(!late.wake_up.is_woken());
+    let other = waiter(4, false);
+    shared.registry.enter_after_attempt(&shared.channel, other.clone());
+    assert!(other.wake_up.is_woken());
+}
+
+#[test]
+fn the_first_of_a_kind_is_not_spoken_for() {
+    let mut shared = Fixture::of(2);
+    shared.enter_first(2, true);
+    shared.begin_attempt(2, at(0));
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "it is the first of its kind");
+    shared.enter_first(3, false);
+    shared.enter_first(4, true);
+    assert_eq!(shared.spoken_for(at(0)), [4]);
+    shared.leave(2, at(0));
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0]);
+}
+
+#[test]
+fn none_is_spoken_for_where_a_release_would_not_wake_it() {
+    let mut shared = Fixture::unconfirmed(0);
+    (0..2).for_each(|number| shared.enter_first(number, true));
+    shared.begin_attempt(0, at(0));
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "not confirmed");
+    let mut shared = three_alike();
+    shared.begin_attempt(0, at(0));
+    assert_eq!(shared.spoken_for(at(0)), [1, 2]);
+    shared.registry.lost(&shared.channel);
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0]);
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, scope};
 
 #[cfg(feature = "tokio")]
@@ -27,6 +27,9 @@ in_both_worlds! {
     a_release_wakes_the_waiter,
     a_release_is_announced_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
+    waiters_of_one_program_take_turns_before_their_first_attempt,
+    a_waiter_whose_time_ends_behind_others_tries_once,
+    a_waiter_whose_tries_are_counted_tries_at_once,
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
     each_attempt_of_a_wait_has_a_token_of_its_own,
@@ -123,6 +126,11 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
                 Ok(Attempt::Won(guard)) => won.send((number, world, guard)).unwrap(),
                 other => panic!("it waits for as long as it takes: {other:?}"),
             });
+            let mut sent = Vec::new();
+            until("it has tried once, which it puts off for a second where others wait", || {
+                sent.extend(monitor.take());
+                (count(&sent, "SET") > 0).then_some(())
+            });
             until_quiet(&server, &mut monitor);
         }
         drop(alice.release(guard));
@@ -135,6 +143,64 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
             worlds.push(world);
         }
     });
+}
+
+/// Each acquires again and again, beside the others, and sends two commands each time: none is refused.
+fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
+    const CLIENTS: usize = 8;
+    const TIMES: usize = 25;
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let mut monitor = Monitor::on(&server);
+    let turns = Mutex::new(Vec::new());
+    scope(|scope| {
+        for number in 0..CLIENTS {
+            let (world, turns) = (W::open(&server, announced()).notified_by(&releases), &turns);
+            scope.spawn(move || {
+                for _ in 0..TIMES {
+                    let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else {
+                        panic!("it waits for its turn")
+                    };
+                    turns.lock().unwrap().push(number);
+                    pause(ms(2));
+                    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
+                }
+            });
+        }
+    });
+    let attempts = count(&monitor.take(), "SET");
+    assert!(attempts < CLIENTS * TIMES * 5 / 4, "{attempts} attempts");
+    // While all of them wait, none acquires twice in the time in which each other one could once.
+    let turns = turns.into_inner().unwrap();
+    let fair = turns[CLIENTS..CLIENTS * TIMES / 2]
+        .windows(CLIENTS / 2)
+        .filter(|turns| turns.iter().collect::<BTreeSet<_>>().len() == turns.len());
+    assert!(fair.count() > CLIENTS * TIMES / 3, "{turns:?}");
+}
+
+/// Alice holds the lock, Bob waits for it and has just tried, and Carol comes with this wait: how that ends, and how many
+/// attempts were made from when she came.
+fn carol_comes_after_bob<W: World + 'static>(wait: &Wait) -> (bool, usize) {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let mut monitor = Monitor::on(&server);
+    let (alice, guard, bob) = alice_holds_and_bob_listens::<W>(&server, &releases, &mut monitor);
+    let carol = W::open(&server, announced()).notified_by(&releases);
+    let ended = carol.acquire(wait);
+    let attempts = count(&monitor.take(), "SET");
+    drop((alice.release(guard), bob));
+    (matches!(ended, Ok(Attempt::Held(_))), attempts)
+}
+
+fn a_waiter_whose_time_ends_behind_others_tries_once<W: World + 'static>() {
+    assert_eq!(carol_comes_after_bob::<W>(&Wait::notified().for_at_most(ms(100))), (true, 1));
+    assert_eq!(carol_comes_after_bob::<W>(&Wait::notified().for_at_most(ms(0))), (true, 1));
+}
+
+fn a_waiter_whose_tries_are_counted_tries_at_once<W: World + 'static>() {
+    let began = now();
+    assert_eq!(carol_comes_after_bob::<W>(&Wait::notified().tries(1)), (true, 1));
+    assert!(began.elapsed() < PATIENCE);
 }
 
 /// A world, and what its wait ended with.
