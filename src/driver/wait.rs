@@ -71,7 +71,7 @@ impl Wait {
 
     /// Until the release is announced, or the present lease has expired. Waiters of one program take turns where the protocol lets
     /// none of them win while another one is refused, as [`TokenLock`](lockshift_modern::TokenLock): who comes last sends
-    /// nothing before its turn, unless none of them has tried for a second or the lease of the holder has ended. The lock must have been given the `ReleaseListener` of its
+    /// nothing before its turn, unless none of them has tried for a quarter of a second or the lease of the holder has ended. The lock must have been given the `ReleaseListener` of its
     /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     pub const fn notified() -> Self {
@@ -300,6 +300,16 @@ mod tests {
         assert_eq!(patience.pause(None, None, at(1075), longest), Some(ms(25)), "what is left");
         assert_eq!(patience.pause(None, None, at(1100), longest), None);
         assert_eq!(patience.pause(None, None, at(9000), longest), None);
+    }
+
+    #[test]
+    fn a_waiter_sleeps_without_a_try_until_its_deadline_and_not_where_its_tries_are_counted() {
+        let wait = Wait::notified().for_at_most(ms(100));
+        let patience = wait.begin(at(1000));
+        let without = |millis| patience.without_a_try(ms(50), at(millis));
+        assert_eq!([1000, 1080, 1100].map(without), [Some(ms(50)), Some(ms(20)), None]);
+        assert_eq!(Wait::notified().begin(at(0)).without_a_try(ms(50), at(9000)), Some(ms(50)));
+        assert_eq!(Wait::notified().tries(3).begin(at(0)).without_a_try(ms(50), at(0)), None);
     }
 
     #[test]

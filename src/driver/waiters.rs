@@ -20,9 +20,10 @@ use super::wake_up::WakeUp;
 /// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// For how long an attempt speaks for other waiters, if the lease that it was refused by does not end before. A waiter
-/// that was woken and does not try, because its task is not polled, delays those that have not tried no longer.
-pub(super) const SPEAKS_FOR_OTHERS: Duration = Duration::from_secs(1);
+/// For how long an attempt speaks for other waiters, if the lease that it was refused by does not end before. One that has
+/// not tried is not delayed for longer by a waiter that was woken and does not try, because its task is not polled, or by a
+/// holder that does not announce its release.
+const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 
 /// The waiters for releases, by channel.
 #[derive(Debug)]
@@ -155,15 +156,12 @@ impl WaiterRegistry {
         number
     }
 
-    /// Whether this waiter does better to sleep on than to try: one that is like it came before it, will be woken before it,
-    /// and has tried or seen another try only just.
-    pub(super) fn is_spoken_for(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> bool {
-        self.channels.get(channel).is_some_and(|queue| {
-            queue.subscription == Subscription::Confirmed
-                && queue.asleep.contains(&number)
-                && queue.spoken_for_until.is_some_and(|until| now < until)
-                && queue.is_behind(number)
-        })
+    /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it, will be woken
+    /// before it, and has tried or seen another try only just.
+    pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
+        let queue = self.channels.get(channel)?;
+        let sleeps = queue.subscription == Subscription::Confirmed && queue.asleep.contains(&number);
+        queue.spoken_for_until.filter(|until| sleeps && now < *until && queue.is_behind(number))
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::host;
 use super::outcome::Attempt;
 use super::wait::{Patience, Wait};
-use super::waiters::{SPEAKS_FOR_OTHERS, Waiter, WaiterRegistry};
+use super::waiters::{Waiter, WaiterRegistry};
 use super::wake_up::WakeUp;
 
 /// The shortest pause of a waiter that keeps its place in a queue.
@@ -137,9 +137,9 @@ impl<'a, L: Listener> Waiting<'a, L> {
         }
         self.enter_where_others_listen(acquisition);
         let (waiter, now) = (self.waiter.as_ref()?, host::mono());
-        let is_spoken_for = waiter.waiters.state().registry.is_spoken_for(&waiter.channel, waiter.number, now);
-        let pause = if is_spoken_for { self.patience.without_a_try(SPEAKS_FOR_OTHERS, now) } else { None };
-        pause.map(|pause| (pause, &waiter.wake_up))
+        let until = waiter.waiters.state().registry.spoken_for_until(&waiter.channel, waiter.number, now)?;
+        let pause = self.patience.without_a_try(until.saturating_since(now), now)?;
+        Some((pause, &waiter.wake_up))
     }
 
     /// An attempt begins: it uses every wake-up until now.

@@ -54,8 +54,8 @@ impl Fixture {
 
     /// Who is to sleep on, by place.
     fn spoken_for(&self, now: MonoTime) -> Vec<usize> {
-        let is_spoken_for = |index: &usize| self.registry.is_spoken_for(&self.channel, self.waiting[*index].0, now);
-        (0..self.waiting.len()).filter(is_spoken_for).collect()
+        let until = |index: &usize| self.registry.spoken_for_until(&self.channel, self.waiting[*index].0, now);
+        (0..self.waiting.len()).filter(|index| until(index).is_some()).collect()
     }
 
     fn leave(&mut self, index: usize, now: MonoTime) {
@@ -258,12 +258,12 @@ fn waiters_that_are_alike_take_turns() {
 }
 
 #[test]
-fn an_attempt_speaks_for_those_that_come_after_it_for_a_second() {
+fn an_attempt_speaks_for_those_that_come_after_it_for_a_quarter_of_a_second() {
     let mut shared = three_alike();
     shared.begin_attempt(0, at(100));
-    assert_eq!((shared.spoken_for(at(1099)), shared.spoken_for(at(1100))), (vec![1, 2], vec![]));
-    shared.begin_attempt(2, at(1100));
-    assert_eq!(shared.spoken_for(at(2099)), [1, 2], "one for all of them");
+    assert_eq!((shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![1, 2], vec![]));
+    shared.begin_attempt(2, at(350));
+    assert_eq!(shared.spoken_for(at(599)), [1, 2], "one for all of them");
 }
 
 #[test]
@@ -271,11 +271,11 @@ fn an_attempt_speaks_for_others_no_longer_than_until_the_lease_may_end() {
     let mut shared = three_alike();
     shared.begin_attempt(0, at(100));
     let (channel, number) = (shared.channel.clone(), shared.waiting[0].0);
-    shared.registry.refused_until(&channel, number, at(300));
-    assert_eq!((shared.spoken_for(at(299)), shared.spoken_for(at(300))), (vec![1, 2], vec![]));
+    shared.registry.refused_until(&channel, number, at(200));
+    assert_eq!((shared.spoken_for(at(199)), shared.spoken_for(at(200))), (vec![1, 2], vec![]));
     shared.begin_attempt(1, at(300));
     shared.registry.refused_until(&channel, number, at(9000));
-    assert_eq!((shared.spoken_for(at(1299)), shared.spoken_for(at(1300))), (vec![1, 2], vec![]), "by another lease");
+    assert_eq!((shared.spoken_for(at(549)), shared.spoken_for(at(550))), (vec![1, 2], vec![]), "by another lease");
     shared.enter_first(3, false);
     shared.begin_attempt(0, at(2000));
     shared.registry.refused_until(&channel, shared.waiting[3].0, at(2100));
