@@ -89,6 +89,7 @@ fn taken_by(
         "GETSET" if property == Property::MutualExclusion => Some(RaceId::StaleStampShortensLease),
         "GETSET" => Some(RaceId::LoserMovesLease),
         "GET" if acquires => Some(RaceId::TakenWithoutWriting),
+        "SET" if operation == OperationKind::Extend => Some(RaceId::RenewalTooLate),
         "SET" | "SETEX" if acquires || goes_on => {
             Some(if dialect.look.is_some() { RaceId::GetThenSet } else { RaceId::CheckThenSet })
         }

@@ -9,8 +9,8 @@ use super::no_plan::NoPlan;
 use super::phase::{Phase, Way};
 use crate::bridge::{Bridge, StolenStamp, Unbridgeable, new_key};
 use crate::explore::{Bounds, Client, Grain, Scene, Times};
-use crate::legacy::{self, Dialect};
-use crate::lock::Lease;
+use crate::legacy::{self, Dialect, Refresh};
+use crate::lock::{Lease, Locker};
 use crate::protocols::{Choice, ModeOfGuard};
 use crate::rehearsal::{commands_of_an_attempt, scripts};
 use crate::wire::{Command, Key, UnixTime};
@@ -24,6 +24,8 @@ pub(super) struct Participants {
     /// The old clients behind guards in bridge mode; empty if the fleet migrates by bridges.
     guarded: Vec<Client>,
     modern: Client,
+    /// The locks of those that can extend, and the same locks with that extension.
+    extensible: Vec<(Arc<dyn Locker>, Arc<dyn Locker>)>,
     /// How long after a lease began the last of the old clients takes the lock for expired, at the latest, in seconds.
     patience: u16,
     /// In whose form the bridge writes.
@@ -37,11 +39,12 @@ pub(super) struct Participants {
 const LEASE: Duration = Duration::from_secs(1);
 /// That longer lease, and the lease of bridges and new clients.
 const LONGER: Duration = Duration::from_secs(2);
-/// When bridges and new clients extend their lock that still work, and when their work is done, in seconds.
+/// When clients extend their lock that can and still work, and when their work is done, in seconds.
 const EXTENDED_AFTER: u16 = 1;
 const WORK: u16 = 2;
 /// When an owner died, in seconds before the first: long enough for every tolerance.
 const DIED_AGO: u16 = 9;
+const A_SECOND: Duration = Duration::from_secs(1);
 /// A client may crash; then all leases expire.
 pub(super) const A_CRASH: Bounds = Bounds::ticks(1).crashes(1).afterwards(1_000);
 /// The shortest difference of two clocks that is explored; shorter ones count as this.
@@ -53,10 +56,11 @@ impl Participants {
     pub(super) fn new(fleet: &[&'static Dialect], to: &Choice, way: Way) -> Result<Self, NoPlan> {
         let key = Key::from("lock");
         let [lease, longer] = [LEASE, LONGER].map(|length| Lease::new(length).expect("some seconds are a lease"));
-        let old = |lease: Lease| {
-            let lock = |dialect| Arc::new(legacy::Lock::new(dialect, key.clone(), lease));
-            fleet.iter().map(|dialect| Client::new(dialect.name, lock(dialect))).collect()
+        let lock = |dialect, lease| legacy::Lock::new(dialect, key.clone(), lease);
+        let old = |lease: Lease| -> Vec<Client> {
+            fleet.iter().map(|dialect| Client::new(dialect.name, Arc::new(lock(dialect, lease)))).collect()
         };
+        let (legacy, longer_legacy) = (old(lease), old(longer));
         let behind_guard = |dialect: &&'static Dialect| {
             let name = guarded_name(dialect, fleet);
             let choice: Choice = name.parse().map_err(NoPlan::NoGuard)?;
@@ -74,13 +78,23 @@ impl Participants {
         // A lock that finds the new key by itself is given the old one.
         let on_old = to.locker(key.clone(), longer);
         let modern = if *on_old.key() == new_key(&key) { on_old } else { to.locker(new_key(&key), longer) };
+        let stamp_of = bridge.stamp_of();
+        let (bridge, modern) = (Client::new("bridge", Arc::new(bridge)), Client::new(to.to_string(), modern));
+        let mut extensible: Vec<_> = [&bridge, &modern].map(|it| (it.locker.clone(), it.locker.clone())).into();
+        for (clients, lease) in [(&legacy, lease), (&longer_legacy, longer)] {
+            for (client, dialect) in clients.iter().zip(fleet).filter(|(_, dialect)| dialect.refresh != Refresh::Never)
+            {
+                extensible.push((client.locker.clone(), Arc::new(lock(dialect, lease).refreshing())));
+            }
+        }
         Ok(Self {
-            stamp_of: bridge.stamp_of(),
-            legacy: old(lease),
-            longer_legacy: old(longer),
-            bridge: Client::new("bridge", Arc::new(bridge)),
+            stamp_of,
+            legacy,
+            longer_legacy,
+            bridge,
             guarded,
-            modern: Client::new(to.to_string(), modern),
+            modern,
+            extensible,
             patience: fleet.iter().map(|dialect| patience(dialect)).max().unwrap_or(0),
             stolen,
         })
@@ -99,11 +113,13 @@ impl Participants {
 
     /// The scenes of a phase in which a client crashes, and then all leases expire.
     pub(super) fn scenes_with_a_crash(&self, phase: Phase, effort: &Effort<'_>) -> Vec<Scene> {
+        let grain = effort.grain.unwrap_or(Grain::Coarse);
         let mut scenes = Vec::new();
         for group in self.groups(phase) {
-            scenes.push(scene(&group[..2], A_CRASH, effort.grain.unwrap_or(Grain::Coarse)));
-            if group[2].protocol != group[0].protocol {
-                scenes.push(scene(&group[1..], A_CRASH, effort.grain.unwrap_or(Grain::Coarse)));
+            let others = (group[2].protocol != group[0].protocol).then_some(&group[1..]);
+            for pair in [&group[..2]].into_iter().chain(others) {
+                scenes.push(scene(pair, A_CRASH, grain));
+                scenes.extend(self.extending(pair, A_SECOND).map(|pair| scene(&pair, A_CRASH, grain)));
             }
         }
         scenes
@@ -123,7 +139,7 @@ impl Participants {
         }
         for group in &groups {
             scenes.push(scene(group, Bounds::ticks(seconds), grain));
-            scenes.extend(self.extending(group).map(|group| scene(&group, Bounds::ticks(seconds), grain)));
+            scenes.extend(self.extending(group, A_SECOND).map(|group| scene(&group, Bounds::ticks(seconds), grain)));
             if phase.follows_legacy() {
                 scenes.push(scene_after(group, &self.legacy[0], Bounds::ticks(seconds), grain));
             }
@@ -131,15 +147,16 @@ impl Participants {
         scenes
     }
 
-    /// These clients, of which bridges and new ones work for longer, and extend; `None` without any of those.
-    fn extending(&self, group: &[Client]) -> Option<Vec<Client>> {
-        let is = |one: &Client, other: &Client| Arc::ptr_eq(&one.locker, &other.locker);
-        let extends = |client: &Client| is(client, &self.bridge) || is(client, &self.modern);
-        let working = |client: &Client| {
-            let (work, renew_after) = if extends(client) { (WORK, Some(EXTENDED_AFTER)) } else { (0, None) };
-            Client { work, renew_after, ..client.clone() }
+    /// These clients, of which those that can extend work for longer, and do, in ticks of this length; `None` if none can.
+    fn extending(&self, group: &[Client], tick: Duration) -> Option<Vec<Client>> {
+        let ticks = |seconds| ticks_in(seconds, tick);
+        let extending = |client: &Client| {
+            let (_, locker) = self.extensible.iter().find(|(plain, _)| Arc::ptr_eq(plain, &client.locker))?;
+            let (work, renew_after) = (ticks(WORK), Some(ticks(EXTENDED_AFTER)));
+            Some(Client { locker: locker.clone(), work, renew_after, ..client.clone() })
         };
-        group.iter().any(extends).then(|| group.iter().map(working).collect())
+        let is_any = group.iter().any(|client| extending(client).is_some());
+        is_any.then(|| group.iter().map(|client| extending(client).unwrap_or_else(|| client.clone())).collect())
     }
 
     /// Two clients, each of which acquires twice, whose clock readings are steps of their own: between whole seconds, with a
@@ -149,17 +166,23 @@ impl Participants {
         let twice = |client: &Client| Client { rounds: Times::Of(2), ..client.clone() };
         let both_twice: Vec<Client> = pair.iter().map(twice).collect();
         let within = Bounds::ticks(seconds);
-        let mut scenes = vec![scene(&both_twice, within, grain), scene(pair, within.lost_replies(1), grain)];
+        let mut scenes = vec![scene(&both_twice, within, grain)];
+        let mut add = |pair: &[Client], bounds: Bounds, tick: Duration| {
+            let extending = self.extending(pair, tick);
+            for pair in [Some(pair), extending.as_deref()].into_iter().flatten() {
+                let mut scene = scene(pair, bounds, grain);
+                scene.tick = tick;
+                scenes.push(scene);
+            }
+        };
+        add(pair, within.lost_replies(1), A_SECOND);
         let tick = self.tick(effort.clocks_within);
-        let ticks = ticks_in(seconds, tick);
         let ahead_ms = i64::try_from(apart_ms(effort.clocks_within)).unwrap_or(i64::MAX);
         let places: &[usize] = if ahead_ms == 0 { &[0] } else { &[0, 1] };
         for &place in places {
             let mut pair = pair.to_vec();
             pair[place].skew_ms = ahead_ms;
-            let mut scene = scene(&pair, Bounds::ticks(ticks), grain);
-            scene.tick = tick;
-            scenes.push(scene);
+            add(&pair, Bounds::ticks(ticks_in(seconds, tick)), tick);
         }
         scenes
     }

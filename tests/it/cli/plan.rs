@@ -42,6 +42,20 @@ fn every_phase_has_its_outlook_and_its_advice() {
     }
 }
 
+/// Its refresh overwrites whatever the key holds, also a bridge's lock.
+#[test]
+fn an_old_client_that_extends_by_set_is_explored_with_its_extension() {
+    let ended = done_within(EXPLORING, lockshift(), ["plan", "--fleet", "resque-lock-timeout", "--json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let phases = ended.json()["phases"].as_array().unwrap().clone();
+    for phase in &phases {
+        let races = phase["residual"].as_array().unwrap();
+        let overwrites = |race: &&Value| race["race"] == "renewal-too-late" && race["property"] == "mutual exclusion";
+        let is_old = phase["phase"].as_str().unwrap().contains("legacy");
+        assert_eq!(races.iter().find(overwrites).map(|race| &race["new"]), is_old.then_some(&false.into()), "{phase}");
+    }
+}
+
 /// The old clients stay as they are until the last phase.
 #[test]
 fn a_fleet_behind_guards_has_phases_of_its_own() {
