@@ -12,8 +12,9 @@ use std::thread::{self, scope};
 use lockshift::driver::aio;
 use lockshift::driver::blocking::{Lock, ReleaseListener};
 use lockshift::driver::{Answer, Attempt, Error, Wait};
-use lockshift::lock::Released;
-use lockshift::modern::{Publish, TokenLock};
+use lockshift::lock::{Lease, Released};
+use lockshift::modern::{MultiKeyLock, Publish, TokenLock};
+use lockshift::wire::Key;
 use redis::{Connection, cmd};
 
 use super::losing_replies::{Break, Plan};
@@ -30,6 +31,7 @@ in_both_worlds! {
     waiters_of_one_program_take_turns_before_their_first_attempt,
     a_waiter_makes_its_first_try_whatever_its_limit,
     a_holder_that_announces_nothing_delays_no_newcomer,
+    a_waiter_for_several_keys_delays_no_newcomer,
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
     each_attempt_of_a_wait_has_a_token_of_its_own,
@@ -80,6 +82,15 @@ fn until_quiet(server: &Server, monitor: &mut Monitor) {
     });
 }
 
+/// Waits until another attempt was made: a waiter puts its first one off where others wait.
+fn until_tried(monitor: &mut Monitor) {
+    let mut sent = Vec::new();
+    until("it has tried", || {
+        sent.extend(monitor.take());
+        (count(&sent, "SET") > 0).then_some(())
+    });
+}
+
 fn a_release_wakes_the_waiter<W: World>() {
     let server = Server::start();
     let releases = W::releases(&server);
@@ -126,11 +137,7 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
                 Ok(Attempt::Won(guard)) => won.send((number, world, guard)).unwrap(),
                 other => panic!("it waits for as long as it takes: {other:?}"),
             });
-            let mut sent = Vec::new();
-            until("it has tried once, which it puts off where others wait", || {
-                sent.extend(monitor.take());
-                (count(&sent, "SET") > 0).then_some(())
-            });
+            until_tried(&mut monitor);
             until_quiet(&server, &mut monitor);
         }
         drop(alice.release(guard));
@@ -207,6 +214,29 @@ fn a_holder_that_announces_nothing_delays_no_newcomer<W: World + 'static>() {
     assert!(matches!(bob.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))), "her release wakes him");
 }
 
+/// It waits on the channel of the first key, for another one. By turns each newcomer would be behind it.
+fn a_waiter_for_several_keys_delays_no_newcomer<W: World + 'static>() {
+    const NEWCOMERS: u32 = 20;
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let other = W::open(&server, token_on("{k}:2", AN_HOUR).announced(Publish::Everywhere));
+    let guard = other.win();
+    let both = ["k", "{k}:2"].map(Key::from);
+    let both = MultiKeyLock::new(both, Lease::new(AN_HOUR).unwrap()).unwrap().announced(Publish::Everywhere);
+    let mut monitor = Monitor::on(&server);
+    let waiting = wait_for_it(W::open(&server, both).notified_by(&releases));
+    until_quiet(&server, &mut monitor);
+    let began = now();
+    let newcomer = W::open(&server, announced()).notified_by(&releases);
+    for _ in 0..NEWCOMERS {
+        let Ok(Attempt::Won(guard)) = newcomer.acquire(&Wait::notified()) else { panic!("it is free") };
+        assert!(matches!(newcomer.release(guard), Ok(Answer::Known(Released::Freed))));
+    }
+    let elapsed = began.elapsed();
+    drop((other.release(guard), waiting));
+    assert!(elapsed < NEWCOMERS * ms(250) / 2, "{elapsed:?}");
+}
+
 /// A world, and what its wait ended with.
 type Ended<W> = (W, Result<Attempt<<W as World>::Guard>, Error>);
 
@@ -244,6 +274,7 @@ fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>
     let bob = wait_for_it(bob);
     until_quiet(&server, &mut monitor);
     let carol = wait_for_it(carol);
+    until_tried(&mut monitor);
     until_quiet(&server, &mut monitor);
 
     // Bob is woken, and tries again and again.
@@ -556,6 +587,23 @@ fn a_wait_that_its_caller_may_end_is_woken_by_a_release() {
     until_quiet(&server, &mut monitor);
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
     assert!(wins.recv_timeout(PATIENCE).expect("the release wakes it"));
+}
+
+/// Each of them is broken off after its first try, and speaks for the next one, which does not ask for that.
+#[test]
+fn a_wait_that_its_caller_may_end_takes_no_turns() {
+    const WAITS: u32 = 20;
+    let server = Server::start();
+    let listener = ReleaseListener::new(server.client()).expect("random bytes can be read");
+    let mut monitor = Monitor::on(&server);
+    let (_alice, _guard, _bob) = alice_holds_and_bob_listens::<Threads>(&server, &listener, &mut monitor);
+    let carol = Lock::new(server.connect(), announced()).notified_by(&listener);
+    let began = now();
+    for _ in 0..WAITS {
+        assert!(matches!(carol.acquire_while(&Wait::notified(), |_, _| false), Ok(Attempt::Held(_))));
+    }
+    let elapsed = began.elapsed();
+    assert!(elapsed < WAITS * ms(250) / 2, "{elapsed:?}");
 }
 
 /// Waits until a listener has counted as many commands as the server has run for it.
