@@ -69,11 +69,13 @@ impl Wait {
         Self { pace: WaitPace::Fixed { interval }, at_most: None, tries: None }
     }
 
-    /// Until the release is announced, or the present lease has expired. Waiters of one program take turns where the protocol lets
-    /// none of them win while another one is refused, as [`TokenLock`](lockshift_modern::TokenLock): who comes last sends
-    /// nothing before its turn, unless none of them has tried for a quarter of a second or the lease of the holder has ended. The lock must have been given the `ReleaseListener` of its
-    /// driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
+    /// Until the release is announced, or the present lease has expired. The lock must have been given the `ReleaseListener` of
+    /// its driver, and its protocol must announce its releases; wherever that is not so, or the subscription does not stand
     /// (yet, or any more), this is [`backoff`](Self::backoff).
+    ///
+    /// Waiters of one program take turns where all are refused together, as at a
+    /// [`TokenLock`](lockshift_modern::TokenLock). One that comes later sends nothing before its turn, unless none of them has
+    /// tried for a quarter of a second, or the lease of the holder has ended.
     pub const fn notified() -> Self {
         Self { pace: WaitPace::Notified, at_most: None, tries: None }
     }

@@ -20,9 +20,9 @@ use super::wake_up::WakeUp;
 /// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// For how long an attempt speaks for other waiters, if the lease that it was refused by does not end before. One that has
-/// not tried is not delayed for longer by a waiter that was woken and does not try, because its task is not polled, or by a
-/// holder that does not announce its release.
+/// For how long an attempt speaks for other waiters, if the lease by which it was refused does not end before. A waiter that
+/// was woken and does not try, because its task is not polled, or a holder that does not announce its release, delays those
+/// that have not tried no longer than this.
 const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 
 /// The waiters for releases, by channel.
