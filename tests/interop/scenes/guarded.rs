@@ -48,7 +48,7 @@ fn exclude_each_other(part: &Part<'_>) {
             assert!(!other.acquires(protocol, &key, LONG), "it is held");
         }
         let ttl: i64 = redis::cmd("PTTL").arg(&key).query(&mut part.testbed.connect()).unwrap();
-        assert!(ttl > 0, "the guard gives it a time to live");
+        assert!(ttl > 0, "the guard gives it a time to live: PTTL {ttl}");
         one.release(&key);
         assert!(other.acquires(protocol, &key, LONG), "it was released");
         other.release(&key);
