@@ -152,7 +152,7 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
     });
 }
 
-/// Each acquires again and again, beside the others, and sends two commands each time: none is refused.
+/// Each acquires again and again, beside the others, and hardly any attempt is refused.
 fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
     const CLIENTS: usize = 8;
     const TIMES: usize = 25;
@@ -177,7 +177,7 @@ fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
     });
     let attempts = count(&monitor.take(), "SET");
     assert!(attempts < CLIENTS * TIMES * 5 / 4, "{attempts} attempts");
-    // While all of them wait, none acquires twice in the time in which each other one could once.
+    // While all of them wait, few acquire twice in the time in which each of four could once.
     let turns = turns.into_inner().unwrap();
     let fair = turns[CLIENTS..CLIENTS * TIMES / 2]
         .windows(CLIENTS / 2)
@@ -209,7 +209,8 @@ fn a_holder_that_announces_nothing_delays_no_newcomer<W: World + 'static>() {
     let bob = wait_for_it(bob);
     until_quiet(&server, &mut monitor);
     assert!(matches!(silent.release(guard), Ok(Answer::Known(Released::Freed))));
-    let Ok(Attempt::Won(guard)) = carol.acquire(&Wait::notified().for_at_most(PATIENCE)) else { panic!("it is free") };
+    let (carol, won) = wait_for_it(carol).recv_timeout(PATIENCE).expect("she tries, though no message wakes her");
+    let Ok(Attempt::Won(guard)) = won else { panic!("it is free: {won:?}") };
     assert!(matches!(carol.release(guard), Ok(Answer::Known(Released::Freed))));
     assert!(matches!(bob.recv_timeout(PATIENCE).unwrap().1, Ok(Attempt::Won(_))), "her release wakes him");
 }
