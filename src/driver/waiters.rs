@@ -6,8 +6,8 @@
 //! waiter, and chooses the next one when that waiter leaves its queue.
 //!
 //! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for as
-//! long as the last attempt of another speaks for it. So a client that releases does not acquire again before those that have
-//! waited, and attempts that are bound to fail are not sent.
+//! long as the last attempt of another speaks for it. So a client that releases soon after that does not acquire again before
+//! those that have waited, and few attempts are sent that are bound to fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
