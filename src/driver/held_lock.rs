@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockshift_lock::{Extended, Hold, Ownership, Released};
+use lockshift_lock::{Extended, Hold, Owner, Ownership, Released};
 use lockshift_wire::{Key, MonoTime};
 
 use super::entries::ReentrantEntry;
@@ -17,6 +17,7 @@ use super::watched_lease::WatchedLease;
 /// One lock that was won, and what is held beside it.
 pub(super) struct HeldLock<S, B> {
     pub(super) session: LockSession<S>,
+    owner: Owner,
     pub(super) lease: WatchedLease,
     beside: Option<B>,
     /// Counts this hold, if the lock is re-entrant.
@@ -34,9 +35,10 @@ pub(super) trait HeldBeside {
 }
 
 impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
-    /// What was won now.
+    /// What this owner has won now.
     pub(super) fn new(
         session: LockSession<S>,
+        owner: Owner,
         hold: Hold,
         beside: Option<B>,
         entry: Option<ReentrantEntry>,
@@ -44,7 +46,7 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
     ) -> Self {
         let counters = Arc::clone(&session.counters);
         let lease = WatchedLease::new(LeaseState::new(hold, session.locker.expires(), counters, now));
-        Self { session, lease, beside, entry }
+        Self { session, owner, lease, beside, entry }
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -78,6 +80,9 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
         }
         let mut connection = self.session.connection.for_holder().await;
         let ended = self.lease.change(LeaseState::end);
+        if ended.is_in_time() {
+            self.session.begin_release(&self.owner);
+        }
         let released =
             self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono)).await;
         released.iter().for_each(|released| self.lease.note_released(*released));

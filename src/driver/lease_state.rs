@@ -186,6 +186,11 @@ pub(super) struct EndedLease {
 }
 
 impl EndedLease {
+    /// Whether it ended before the lock was lost.
+    pub(super) fn is_in_time(&self) -> bool {
+        self.loss.is_none()
+    }
+
     /// The release, as far as it may be sent at this moment. One that could free another acquisition's lock is not begun
     /// once the lock is lost, and not carried on if the lease ends before it has written anything; except under a WATCH,
     /// which would stay on the connection.

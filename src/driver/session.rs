@@ -8,10 +8,12 @@ use lockshift_wire::{Command, Reply, Transcript, Turn};
 use super::counters::Counters;
 use super::entries::{self, ReentrantEntry};
 use super::error::Error;
+use super::host;
 use super::interrupted::{Interrupted, log_undone};
 use super::link::{Link, SharedLink, run};
 use super::replication::Replication;
 use super::undisclaimed::Undisclaimed;
+use super::waiting::Waiters;
 
 /// A protocol on a connection, which one procedure at a time may use.
 pub(super) struct LockSession<S> {
@@ -20,6 +22,8 @@ pub(super) struct LockSession<S> {
     pub(super) counters: Arc<Counters>,
     pub(super) replication: Option<Replication>,
     pub(super) undisclaimed: Undisclaimed,
+    /// The waiters of this program, if it listens for releases.
+    pub(super) waiters: Option<Arc<Waiters>>,
     /// Whether the connection sends a command again by itself when no reply came: then no lock uses it.
     pub(super) resends: bool,
 }
@@ -43,7 +47,7 @@ pub(super) enum Tried {
 impl<S> LockSession<S> {
     pub(super) fn new(connection: Arc<S>, locker: Arc<dyn Locker>, resends: bool) -> Self {
         let (counters, undisclaimed) = (Arc::default(), Undisclaimed::default());
-        Self { connection, locker, counters, replication: None, undisclaimed, resends }
+        Self { connection, locker, counters, replication: None, undisclaimed, waiters: None, resends }
     }
 }
 
@@ -55,6 +59,7 @@ impl<S> Clone for LockSession<S> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            waiters: self.waiters.clone(),
             resends: self.resends,
         }
     }
@@ -107,6 +112,15 @@ impl<S: SharedLink> LockSession<S> {
         let mut connection = self.connection.for_holder().await;
         let withdrawn = self.ask(&mut connection, |locker, redis| locker.withdraw(owner, redis)).await;
         log_undone(self.locker.key(), "leave the queue", &withdrawn);
+    }
+
+    /// What this owner holds is about to be released: those of this program that wait for it come before those that have not
+    /// tried yet.
+    pub(super) fn begin_release(&self, owner: &Owner) {
+        let Some(waiters) = self.waiters.as_ref().filter(|_| self.locker.waiters_are_alike()) else { return };
+        if let Some(channel) = self.locker.release_channel(owner) {
+            waiters.state().registry.begin_release(&channel, host::mono());
+        }
     }
 
     /// Asks whether the lock is still this hold's, another client's, or free.

@@ -74,8 +74,8 @@ impl Wait {
     /// (yet, or any more), this is [`backoff`](Self::backoff).
     ///
     /// Waiters of one program take turns where all are refused together, as at a
-    /// [`TokenLock`](lockshift_modern::TokenLock). One that comes later sends nothing before its turn, unless none of them has
-    /// tried for a quarter of a second, or the lease of the holder has ended.
+    /// [`TokenLock`](lockshift_modern::TokenLock). One that comes later sends nothing before its turn, unless for a quarter of
+    /// a second none of them has tried or released, or the lease of the holder has ended.
     pub const fn notified() -> Self {
         Self { pace: WaitPace::Notified, at_most: None, tries: None }
     }

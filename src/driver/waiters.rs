@@ -5,9 +5,9 @@
 //! no release is missed, and no release wakes a crowd. A wake-up by name is not passed on: the protocol has chosen the
 //! waiter, and chooses the next one when that waiter leaves its queue.
 //!
-//! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for as
-//! long as the last attempt of another speaks for it. So a client that releases soon after that does not acquire again before
-//! those that have waited, and few attempts are sent that are bound to fail.
+//! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for a
+//! while after the last attempt of another, after a release of this program, and after a message that wakes one. So a client
+//! that releases does not acquire again before those that have waited, and few attempts are sent that are bound to fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,9 +20,9 @@ use super::wake_up::WakeUp;
 /// For how long a channel stays subscribed without waiters: the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// For how long an attempt speaks for other waiters, if the lease by which it was refused does not end before. A waiter that
-/// was woken and does not try, because its task is not polled, or a holder that does not announce its release, delays those
-/// that have not tried no longer than this.
+/// For how long an attempt or a release speaks for other waiters, if the lease by which the attempt was refused does not end
+/// before. A waiter that was woken and does not try, because its task is not polled, or a holder that does not announce its
+/// release, delays those that have not tried no longer than this.
 const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 
 /// The waiters for releases, by channel.
@@ -41,7 +41,7 @@ struct Channel {
     named: BTreeMap<Token, u64>,
     /// The numbers of those that have been woken since their last attempt by name at most.
     asleep: BTreeSet<u64>,
-    /// Until when the last attempt of a waiter that is like others speaks for them.
+    /// Until when the last attempt or release speaks for those that are alike.
     spoken_for_until: Option<MonoTime>,
     idle_since: Option<MonoTime>,
 }
@@ -156,8 +156,8 @@ impl WaiterRegistry {
         number
     }
 
-    /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it, will be woken
-    /// before it, and has tried or seen another try only just.
+    /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it and will be
+    /// woken before it, and another has tried or released only just.
     pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
         let queue = self.channels.get(channel)?;
         let sleeps = queue.subscription == Subscription::Confirmed && queue.asleep.contains(&number);
@@ -171,8 +171,13 @@ impl WaiterRegistry {
         waiter.wake_up.clear();
         queue.asleep.insert(number);
         if waiter.is_alike {
-            queue.spoken_for_until = Some(now.saturating_add(SPEAKS_FOR_OTHERS));
+            queue.speak_for_others(now);
         }
+    }
+
+    /// A client of this program is about to release. The first that waits will be woken.
+    pub(super) fn begin_release(&mut self, channel: &ReleaseChannel, now: MonoTime) {
+        self.channels.get_mut(channel).into_iter().for_each(|queue| queue.speak_for_others(now));
     }
 
     /// An attempt of this waiter was refused, by a lease that may end then.
@@ -223,10 +228,13 @@ impl WaiterRegistry {
     }
 
     /// A message came.
-    pub(super) fn received(&mut self, channel: &ReleaseChannel, message: &[u8]) {
+    pub(super) fn received(&mut self, channel: &ReleaseChannel, message: &[u8], now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         match message {
-            b"0" => queue.wake_one(),
+            b"0" => {
+                queue.wake_one();
+                queue.speak_for_others(now);
+            }
             text => match name_in(text) {
                 Some(name) if text.len() > NAME_LENGTH => queue.named(name).for_each(|wake_up| wake_up.wake_with(text)),
                 Some(name) => queue.named(name).for_each(WakeUp::wake),
@@ -264,6 +272,11 @@ impl Channel {
             spoken_for_until: None,
             idle_since: None,
         }
+    }
+
+    /// Those that are alike sleep on, unless they are woken: one of them is about to try, or has tried.
+    fn speak_for_others(&mut self, now: MonoTime) {
+        self.spoken_for_until = Some(now.saturating_add(SPEAKS_FOR_OTHERS));
     }
 
     /// Wakes the first that is not awake already, which takes no longer if many are. If all are, each will try later than

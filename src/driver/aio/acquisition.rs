@@ -86,7 +86,10 @@ impl<C: Carrier + 'static> Acquiring<C> {
 
     fn guard(&self, hold: Hold, entry: Option<ReentrantEntry>, now: MonoTime) -> Guard<C> {
         let shadow = self.shadow.as_ref().and_then(|shadow| shadow.take(&self.runtime));
-        Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now), self.runtime.clone())
+        Guard::new(
+            HeldLock::new(self.session.clone(), self.acquisition.owner(), hold, shadow, entry, now),
+            self.runtime.clone(),
+        )
     }
 
     /// Gives up, and returns when nothing is left on the server.

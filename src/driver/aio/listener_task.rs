@@ -45,7 +45,7 @@ impl AsyncPushSender for Incoming {
         match Received::in_push(&push.kind, push.data) {
             Received::Message(channel, text) => {
                 self.has_message.store(true, Ordering::Relaxed);
-                self.waiters.state().registry.received(&channel, &text);
+                self.waiters.state().registry.received(&channel, &text, host::mono());
             }
             Received::Left(channel) => self.waiters.state().registry.lost(&channel),
             Received::Broken => self.broken.notify_one(),

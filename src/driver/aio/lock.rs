@@ -20,7 +20,7 @@ use crate::driver::replication::Replication;
 use crate::driver::session::LockSession;
 use crate::driver::undisclaimed::Undisclaimed;
 use crate::driver::wait::Wait;
-use crate::driver::waiting::Waiting;
+use crate::driver::waiting::{Listener, Waiting};
 
 /// A lock: one protocol on one connection.
 #[derive(Clone)]
@@ -179,6 +179,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             counters: Arc::clone(&self.counters),
             replication: self.replication,
             undisclaimed: self.undisclaimed.clone(),
+            waiters: self.listener.as_ref().map(|listener| Arc::clone(listener.waiters())),
             resends: self.resends,
         }
     }

@@ -61,7 +61,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
 
     fn guard(&self, hold: Hold, entry: Option<ReentrantEntry>, now: MonoTime) -> Guard<C> {
         let shadow = self.shadow.as_ref().and_then(Shadow::take);
-        Guard::new(HeldLock::new(self.session.clone(), hold, shadow, entry, now))
+        Guard::new(HeldLock::new(self.session.clone(), self.acquisition.owner(), hold, shadow, entry, now))
     }
 }
 

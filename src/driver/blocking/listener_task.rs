@@ -193,7 +193,7 @@ impl ListenerShared {
     fn note(&self, received: Received, asked: &mut VecDeque<Change>) -> Option<Vec<Change>> {
         let mut state = self.waiters.state();
         match received {
-            Received::Message(channel, text) => state.registry.received(&channel, &text),
+            Received::Message(channel, text) => state.registry.received(&channel, &text, host::mono()),
             Received::Left(channel) if asked.front() != Some(&Change::Leave(channel.clone())) => {
                 state.registry.lost(&channel);
             }

@@ -21,7 +21,7 @@ use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
 use crate::driver::session::LockSession;
 use crate::driver::wait::Wait;
-use crate::driver::waiting::Waiting;
+use crate::driver::waiting::{Listener, Waiting};
 use crate::driver::wake_up::WakeUp;
 
 /// How soon, at the latest, a notified waiter asks its caller whether to go on.
@@ -68,8 +68,10 @@ impl<C: Carrier + 'static> Lock<C> {
 
     /// Waits for release notifications with this listener, where it waits with [`Wait::notified`].
     #[must_use]
-    pub fn notified_by(self, listener: &ReleaseListener) -> Self {
-        Self { listener: Some(listener.clone()), ..self }
+    pub fn notified_by(mut self, listener: &ReleaseListener) -> Self {
+        self.session.waiters = Some(Arc::clone(listener.waiters()));
+        self.listener = Some(listener.clone());
+        self
     }
 
     /// The same lock, acquired only once so many replicas have it: see [`Replication`]. It needs a connection of its own,

@@ -63,7 +63,7 @@ impl Fixture {
     }
 
     fn receive(&mut self, message: &str) {
-        self.registry.received(&self.channel, message.as_bytes());
+        self.registry.received(&self.channel, message.as_bytes(), at(0));
     }
 
     fn all_try(&mut self) {
@@ -264,6 +264,24 @@ fn an_attempt_speaks_for_those_that_come_after_it_for_a_quarter_of_a_second() {
     assert_eq!((shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![1, 2], vec![]));
     shared.begin_attempt(2, at(350));
     assert_eq!(shared.spoken_for(at(599)), [1, 2], "one for all of them");
+}
+
+#[test]
+fn a_release_and_a_message_that_wakes_one_speak_for_those_that_are_alike() {
+    let mut shared = three_alike();
+    shared.begin_attempt(0, at(100));
+    assert_eq!(shared.spoken_for(at(400)), [0_usize; 0]);
+    let channel = shared.channel.clone();
+    shared.registry.begin_release(&channel, at(400));
+    assert_eq!((shared.spoken_for(at(649)), shared.spoken_for(at(650))), (vec![1, 2], vec![]));
+    shared.registry.received(&channel, b"0", at(700));
+    assert_eq!((shared.spoken_for(at(949)), shared.spoken_for(at(950))), (vec![1, 2], vec![]));
+    assert_eq!(shared.awake(), [0]);
+    shared.registry.received(&channel, b"1", at(1000));
+    assert_eq!((shared.awake(), shared.spoken_for(at(1000))), (vec![0, 1, 2], vec![]), "each of them tries");
+    let other = ReleaseChannel { channel: b"other".to_vec(), sharded: false };
+    shared.registry.begin_release(&other, at(1000));
+    assert_eq!(shared.registry.due(at(1000)), [], "none waits there");
 }
 
 #[test]

@@ -29,6 +29,7 @@ in_both_worlds! {
     a_release_is_announced_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
     waiters_of_one_program_take_turns_before_their_first_attempt,
+    a_client_that_releases_after_a_long_hold_comes_after_those_that_wait,
     a_waiter_makes_its_first_try_whatever_its_limit,
     a_holder_that_announces_nothing_delays_no_newcomer,
     a_waiter_for_several_keys_delays_no_newcomer,
@@ -52,6 +53,12 @@ in_both_worlds! {
 
 fn announced() -> TokenLock {
     token(AN_HOUR).announced(Publish::Everywhere)
+}
+
+/// A lock on `k` and another key.
+fn both_keys() -> MultiKeyLock {
+    let keys = ["k", "{k}:2"].map(Key::from);
+    MultiKeyLock::new(keys, Lease::new(AN_HOUR).unwrap()).unwrap().announced(Publish::Everywhere)
 }
 
 /// The first word of each command that a client, no script, sent.
@@ -185,6 +192,32 @@ fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
     assert!(fair.count() > CLIENTS * TIMES / 3, "{turns:?}");
 }
 
+/// No attempt speaks for the waiters any more when such a hold ends.
+fn a_client_that_releases_after_a_long_hold_comes_after_those_that_wait<W: World>() {
+    const TIMES: usize = 8;
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let turns = Mutex::new(Vec::new());
+    scope(|scope| {
+        for number in 0..2 {
+            let (world, turns) = (W::open(&server, announced()).notified_by(&releases), &turns);
+            scope.spawn(move || {
+                for _ in 0..TIMES {
+                    let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else {
+                        panic!("it waits for its turn")
+                    };
+                    turns.lock().unwrap().push(number);
+                    pause(ms(300));
+                    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
+                }
+            });
+        }
+    });
+    let turns = turns.into_inner().unwrap();
+    let again = turns[1..].windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert!(again <= 1, "the client that releases acquires again: {turns:?}");
+}
+
 fn a_waiter_makes_its_first_try_whatever_its_limit<W: World + 'static>() {
     let server = Server::start();
     let releases = W::releases(&server);
@@ -222,10 +255,8 @@ fn a_waiter_for_several_keys_delays_no_newcomer<W: World + 'static>() {
     let releases = W::releases(&server);
     let other = W::open(&server, token_on("{k}:2", AN_HOUR).announced(Publish::Everywhere));
     let guard = other.win();
-    let both = ["k", "{k}:2"].map(Key::from);
-    let both = MultiKeyLock::new(both, Lease::new(AN_HOUR).unwrap()).unwrap().announced(Publish::Everywhere);
     let mut monitor = Monitor::on(&server);
-    let waiting = wait_for_it(W::open(&server, both).notified_by(&releases));
+    let waiting = wait_for_it(W::open(&server, both_keys()).notified_by(&releases));
     until_quiet(&server, &mut monitor);
     let began = now();
     let newcomer = W::open(&server, announced()).notified_by(&releases);
